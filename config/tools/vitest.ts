@@ -1,0 +1,43 @@
+import { defineConfig } from 'vitest/config';
+
+const root = new URL('../..', import.meta.url).pathname;
+
+// Three projects: pure modules under a 1 s limit, whole processes and sockets, and a real browser.
+export default defineConfig({
+  root,
+  test: {
+    passWithNoTests: false,
+    reporters: process.env['CI'] ? ['default'] : ['default'],
+    coverage: {
+      provider: 'v8',
+      include: ['src/**'],
+      reporter: ['text-summary', 'json-summary'],
+      reportsDirectory: 'coverage',
+    },
+    projects: [
+      {
+        root,
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 5_000 },
+      },
+      {
+        root,
+        test: {
+          name: 'system',
+          include: ['test/system/**/*.test.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        root,
+        test: {
+          name: 'page',
+          include: ['test/page/**/*.test.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});

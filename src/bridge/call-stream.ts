@@ -1,0 +1,92 @@
+/**
+ * The seam between carriers/ (codec, authentication, sockets) and the bridge (calls, legs, sessions).
+ * A carrier calls `Bridge.openStream` once it knows who calls and has authenticated it, then hands over
+ * audio track by track. Nothing here blocks: a carrier's loop never waits for speech or disk.
+ */
+export type Role = 'customer' | 'agent';
+export type Direction = 'inbound' | 'outbound';
+
+/** As declared by the stream's own first message. L16 has been turned to little-endian by the carrier. */
+export type StreamEncoding = 'mulaw' | 'alaw' | 'pcm8' | 'pcm16';
+
+export type StreamTrack = {
+  /** The carrier's own word: `inbound`, `outbound`, `external`, `internal`, `mixed`. */
+  name: string;
+  /** 2 only for a stereo stream that is not split. */
+  channels: 1 | 2;
+  /** Set when a parameter of this call says so; otherwise the bridge's role table decides. */
+  role?: Role;
+};
+
+export type StreamStart = {
+  carrier: string;
+  carrierCallId: string;
+  /** The carrier's id of this stream; equal ids on the same call are the same stream. */
+  streamId: string;
+  encoding: StreamEncoding;
+  sampleRate: number;
+  tracks: StreamTrack[];
+  direction?: Direction;
+  from?: string;
+  to?: string;
+  /** Further ids that the carrier gave (account, conversation, correlation), for `custom_metadata`. */
+  carrierIds: Record<string, string>;
+  /** The carrier's custom parameters and the stream token's metadata; never the token itself. */
+  parameters: Record<string, unknown>;
+  /** Whether closing this socket from our side ends the phone call. */
+  closingEndsCall: boolean;
+  /** The bridge may ping this socket; without pings only the idle limit applies. */
+  pings: boolean;
+};
+
+export type StreamEnd = 'stop' | 'close' | 'error' | 'idle' | 'drain' | 'refused';
+
+/** What the bridge may ask of the carrier's socket. All idempotent, none may throw. */
+export type StreamControl = {
+  /** Ask the carrier to stop or go on sending (AudioHook); others ignore it. */
+  pause(): void;
+  resume(): void;
+  /** End the stream from our side in the way that harms the phone call least. */
+  disconnect(reason: string): void;
+  /** A final, for carriers that take results back (AudioHook `event`); others ignore it. */
+  result?(final: { track: string; text: string; startS: number; endS: number; confidence: number; language: string }): void;
+};
+
+export type CallStream = {
+  readonly callId: string;
+  /** Payload bytes of one track, unchanged. The bridge keeps no reference after it returns. */
+  audio(track: string, payload: Buffer): void;
+  /** The carrier itself lost or threw away this much (numbering gap, `discarded`): silence goes instead. */
+  lost(track: string, durationMs: number, cause: string): void;
+  /** Frames out of order, repeated, undecodable: counted on the call. */
+  count(what: 'reordered' | 'duplicate' | 'malformed' | 'late' | 'unknown', track?: string): void;
+  dtmf(digit: string, track: string | undefined): void;
+  /** The carrier paused by itself; audio that still comes counts as paused. */
+  paused(): void;
+  resumed(discardedMs: number): void;
+  language(code: string): void;
+  /** Once, whichever of stop, close, error and idle comes first; later calls do nothing. */
+  end(reason: StreamEnd, detail?: string): void;
+};
+
+export type OpenedStream =
+  | { outcome: 'opened'; stream: CallStream; startPaused: boolean }
+  /** The same stream is already open: keep the socket, ignore its audio. */
+  | { outcome: 'duplicate'; callId: string }
+  /** Disk low, draining, at capacity, unusable encoding: `reason` is for the carrier's own refusal. */
+  | { outcome: 'refused'; reason: string };
+
+export type TokenClaim =
+  | { outcome: 'accepted'; carrierCallId?: string; metadata: Record<string, unknown> }
+  | { outcome: 'refused'; reason: 'unknown' | 'expired' | 'used' | 'other-carrier' | 'other-call' };
+
+/** What carriers/ may ask of the bridge. */
+export type Bridge = {
+  openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream>;
+  /** One use: a second claim of the same token is refused. Without the call id the binding is checked at start. */
+  claimToken(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim>;
+  /** Mint a token (our TwiML answer needs one too). */
+  mintToken(request: { carrier: string; carrierCallId?: string; metadata?: Record<string, unknown> }): Promise<{ token: string; expiresAt: number }>;
+  /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
+  carrierStatus(carrier: string, carrierCallId: string, status: Record<string, string>): Promise<void>;
+};

@@ -1,0 +1,19 @@
+/** Time comes in from outside where logic depends on it: tests move it, the process runs on the machine's. */
+export type Clock = {
+  /** Wall clock, milliseconds since 1970: for what people and other systems read. */
+  now(): number;
+  /** Never jumps: for waits, deadlines and durations. */
+  monotonicMs(): number;
+  /** Calls back once after the delay; the answer cancels. Does not keep the process alive. */
+  after(delayMs: number, run: () => void): () => void;
+};
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, run) {
+    const timer = setTimeout(run, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,38 @@
+/**
+ * One type for the failures we expect, one union of codes. Match on `code`, never on text.
+ * The README explains every code; a test compares the two lists, so each line here is for an operator.
+ */
+export const errorCodes = {
+  CONFIG_INVALID: 'A setting is missing, unknown, of the wrong type or out of bounds.',
+  DATA_LOCKED: 'Another process owns the data folder.',
+  STORE_FAILED: 'The database refused or lost a statement.',
+  STORE_NEWER: 'The database was written by a newer version of Trunkline.',
+  STORE_TOO_OLD: 'The SQLite library is older than the first version without the WAL-reset bug.',
+  DISK_LOW: 'Free disk space is under the low-water mark; new calls are refused.',
+  UNREACHABLE: 'The running process could not be reached at the given address.',
+  BAD_INPUT: 'A command or request was given something it cannot use.',
+  NOT_BUILT: 'The route is part of the interface but not built yet.',
+} as const satisfies Record<string, string>;
+
+export type ErrorCode = keyof typeof errorCodes;
+
+export class TrunklineError extends Error {
+  readonly code: ErrorCode;
+  readonly retryable: boolean;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { cause?: unknown; retryable?: boolean } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'TrunklineError';
+    this.code = code;
+    this.retryable = options.retryable ?? false;
+  }
+}
+
+/** What went wrong in one line, for logs and answers; never the stack. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

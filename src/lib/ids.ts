@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto';
+
+const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+
+/**
+ * `call_01J9...`: a prefix, 48 bits of time and 80 random bits in Crockford's base 32.
+ * Sorting by id is sorting by creation, which keeps pages and queues cheap.
+ */
+export function newId(prefix: string, nowMs: number = Date.now()): string {
+  let time = '';
+  for (let rest = nowMs, digit = 0; digit < 10; digit++) {
+    time = alphabet.charAt(rest % 32) + time;
+    rest = Math.floor(rest / 32);
+  }
+  let random = '';
+  for (const byte of randomBytes(16)) random += alphabet.charAt(byte & 31);
+  return `${prefix}_${time}${random}`;
+}

@@ -1,0 +1,25 @@
+import type { Router } from 'express';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** `down` turns readiness off; `degraded` is reported and does not. */
+export type Health = { state: 'ok' | 'degraded' | 'down'; detail?: string };
+
+export type Upgrade = {
+  /** True when the path belongs to this part. */
+  owns(pathname: string): boolean;
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+};
+
+/** What a part of the process gives to the one port and to the life of the process. */
+export type Part = {
+  name: string;
+  /** Paths are absolute. `operator` routes and `speech` routes both need a key when keys are set. */
+  routers?: { access: 'public' | 'operator' | 'speech'; router: Router }[];
+  upgrades?: Upgrade[];
+  health?(): Record<string, Health> | Promise<Record<string, Health>>;
+  /** Lines for the start of the process: what is on, what is missing and the command that mends it. */
+  notes?(): string[];
+  /** Take nothing new, finish what can be finished before the deadline. */
+  drain?(deadlineMs: number): Promise<void>;
+};

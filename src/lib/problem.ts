@@ -1,0 +1,76 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import { randomUUID } from 'node:crypto';
+
+/** An answer other than success, in the interface's error body. Thrown by any route. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly validationErrors: string[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    status: number,
+    message: string,
+    options: { validationErrors?: string[]; headers?: Record<string, string>; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'Problem';
+    this.status = status;
+    this.validationErrors = options.validationErrors;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** `G-` and eight hex digits, as clients of the interface expect to see and to quote. */
+export function newRequestId(): string {
+  return `G-${randomUUID().slice(0, 8)}`;
+}
+
+export function requestIdOf(response: Response): string {
+  const id: unknown = response.locals['requestId'];
+  return typeof id === 'string' ? id : newRequestId();
+}
+
+export function sendProblem(request: Request, response: Response, problem: Problem): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.set(problem.headers).status(problem.status).json({
+    timestamp: new Date().toISOString(),
+    path: new URL(request.originalUrl, 'http://local').pathname,
+    request_id: requestIdOf(response),
+    statusCode: problem.status,
+    message: problem.message,
+    ...(problem.status === 400 && problem.validationErrors
+      ? { validation_errors: problem.validationErrors }
+      : {}),
+  });
+}
+
+/** The last handler: problems as they are, body-parser's own errors translated, the rest a 500. */
+export function problemHandler(onUnexpected: (error: unknown) => void): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    void next;
+    sendProblem(request, response, asProblem(error, onUnexpected));
+  };
+}
+
+function asProblem(error: unknown, onUnexpected: (error: unknown) => void): Problem {
+  if (error instanceof Problem) return error;
+  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
+  switch (type) {
+    case 'entity.parse.failed':
+      return new Problem(400, 'Validation failed', { validationErrors: ['body must be valid JSON'] });
+    case 'entity.too.large':
+      return new Problem(413, 'payload too large');
+    case 'encoding.unsupported':
+    case 'charset.unsupported':
+      return new Problem(415, 'unsupported content encoding');
+    case 'request.aborted':
+    case 'request.size.invalid':
+      return new Problem(400, 'request was cut short');
+    default:
+      onUnexpected(error);
+      return new Problem(500, 'Internal error');
+  }
+}

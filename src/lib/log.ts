@@ -8,9 +8,30 @@ export type { Logger } from 'pino';
  * The rule is to log nothing of the kind at all; this is the second line of defence.
  */
 const secretFields = [
-  'key', 'keys', 'apiKey', 'apiKeys', 'token', 'secret', 'secrets', 'password', 'authorization',
-  'cookie', 'signature', 'url', 'sessionUrl', 'from', 'to', 'phone', 'ani', 'dnis', 'text',
-  'transcript', 'payload', 'body', 'headers', 'databaseUrl',
+  'key',
+  'keys',
+  'apiKey',
+  'apiKeys',
+  'token',
+  'secret',
+  'secrets',
+  'password',
+  'authorization',
+  'cookie',
+  'signature',
+  'url',
+  'sessionUrl',
+  'from',
+  'to',
+  'phone',
+  'ani',
+  'dnis',
+  'text',
+  'transcript',
+  'payload',
+  'body',
+  'headers',
+  'databaseUrl',
 ];
 
 export type LogOptions = { level?: string; pretty?: boolean; destination?: DestinationStream };
@@ -39,7 +60,10 @@ export function createLog(options: LogOptions = {}): Logger {
   };
   if (options.destination) return pino(settings, options.destination);
   if (options.pretty ?? process.stdout.isTTY)
-    return pino(settings, pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }));
+    return pino(
+      settings,
+      pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),
+    );
   return pino(settings);
 }
 

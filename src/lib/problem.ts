@@ -10,7 +10,11 @@ export class Problem extends Error {
   constructor(
     status: number,
     message: string,
-    options: { validationErrors?: string[]; headers?: Record<string, string>; cause?: unknown } = {},
+    options: {
+      validationErrors?: string[];
+      headers?: Record<string, string>;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'Problem';
@@ -35,16 +39,19 @@ export function sendProblem(request: Request, response: Response, problem: Probl
     response.destroy();
     return;
   }
-  response.set(problem.headers).status(problem.status).json({
-    timestamp: new Date().toISOString(),
-    path: new URL(request.originalUrl, 'http://local').pathname,
-    request_id: requestIdOf(response),
-    statusCode: problem.status,
-    message: problem.message,
-    ...(problem.status === 400 && problem.validationErrors
-      ? { validation_errors: problem.validationErrors }
-      : {}),
-  });
+  response
+    .set(problem.headers)
+    .status(problem.status)
+    .json({
+      timestamp: new Date().toISOString(),
+      path: new URL(request.originalUrl, 'http://local').pathname,
+      request_id: requestIdOf(response),
+      statusCode: problem.status,
+      message: problem.message,
+      ...(problem.status === 400 && problem.validationErrors
+        ? { validation_errors: problem.validationErrors }
+        : {}),
+    });
 }
 
 /** The last handler: problems as they are, body-parser's own errors translated, the rest a 500. */
@@ -57,10 +64,13 @@ export function problemHandler(onUnexpected: (error: unknown) => void): ErrorReq
 
 function asProblem(error: unknown, onUnexpected: (error: unknown) => void): Problem {
   if (error instanceof Problem) return error;
-  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
+  const type =
+    typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
   switch (type) {
     case 'entity.parse.failed':
-      return new Problem(400, 'Validation failed', { validationErrors: ['body must be valid JSON'] });
+      return new Problem(400, 'Validation failed', {
+        validationErrors: ['body must be valid JSON'],
+      });
     case 'entity.too.large':
       return new Problem(413, 'payload too large');
     case 'encoding.unsupported':

@@ -1,0 +1,21 @@
+#!/usr/bin/env -S node --disable-warning=ExperimentalWarning
+import { Command } from 'commander';
+import { registerConfig } from './commands/config.ts';
+import { registerStart } from './commands/start.ts';
+import { reasonOf, TrunklineError } from './lib/errors.ts';
+
+const program = new Command('trunkline')
+  .description('Carrier media streams in, live transcripts out, nothing lost in silence.')
+  .showHelpAfterError('(--help lists the commands)');
+
+registerStart(program);
+registerConfig(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // An expected failure is one readable line; anything else is a bug and shows where it came from.
+  console.error(error instanceof TrunklineError ? `${error.code}: ${error.message}` : error);
+  process.exitCode = error instanceof TrunklineError && error.code === 'CONFIG_INVALID' ? 78 : 1;
+  if (!(error instanceof Error)) console.error(reasonOf(error));
+}

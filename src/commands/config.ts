@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { configFields, loadConfig } from '../config.ts';
+import { valueAt } from '../lib/settings.ts';
+
+/** `trunkline config`: the effective settings, where each came from, secrets masked. */
+export function registerConfig(program: Command): void {
+  program
+    .command('config')
+    .description('print the effective settings and where each value comes from; secrets are masked')
+    .option('--json', 'one JSON object per setting')
+    .action((options: { json?: boolean }) => {
+      const { config, sourceOf } = loadConfig(process.env);
+      for (const field of configFields) {
+        const value = masked(valueAt(config, field.path), field.secret);
+        const source = sourceOf(field.path);
+        const path = field.path.join('.');
+        console.log(
+          options.json
+            ? JSON.stringify({ path, value, source, env: field.env })
+            : `${path} = ${value === undefined ? '(not set)' : JSON.stringify(value)}  # ${source}`,
+        );
+      }
+    });
+}
+
+/** A secret shows only that it is there; secrets deeper in a list or map go by the names of their fields. */
+function masked(value: unknown, secret: boolean): unknown {
+  if (value === undefined || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => masked(item, secret));
+  if (typeof value === 'object')
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [
+        name,
+        masked(item, secret || /secret|token|password|key|headers|authorization/i.test(name)),
+      ]),
+    );
+  if (secret) return '********';
+  return typeof value === 'string'
+    ? value.replace(/(\/\/[^/\s:@]*:)[^/\s@]+@/, '$1********@')
+    : value;
+}

@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { BridgeConfig } from './bridge/config.ts';
+import { CarriersConfig } from './carriers/config.ts';
+import { HttpConfig } from './http-config.ts';
+import { LanguageConfig } from './language/config.ts';
+import { TrunklineError } from './lib/errors.ts';
+import { fromText, setAt, settingFields, valueAt, type SettingField } from './lib/settings.ts';
+import { OutboxConfig } from './outbox/config.ts';
+import { SpeechConfig } from './speech-client/config.ts';
+import { SpeechServiceConfig } from './speech-service/config.ts';
+import { StoreConfig } from './store/config.ts';
+
+const Role = z.enum(['bridge', 'speech', 'console']);
+export type Role = z.infer<typeof Role>;
+
+/** Every setting of the process, part by part. The only reader of the environment is this file. */
+export const Config = z.strictObject({
+  roles: z
+    .array(Role)
+    .min(1)
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_ROLES',
+      description:
+        'Which parts this process runs; by default all, without `speech` when a speech address is set.',
+    }),
+  insecure: z
+    .boolean()
+    .default(false)
+    .meta({
+      env: 'TRUNKLINE_INSECURE',
+      description:
+        '1: carriers may stream unauthenticated, and a listener beyond loopback needs no key.',
+    }),
+  logLevel: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .meta({ env: 'TRUNKLINE_LOG_LEVEL', description: 'How much is logged.' }),
+  http: HttpConfig.prefault({}),
+  store: StoreConfig.prefault({}),
+  speech: SpeechConfig.prefault({}),
+  speechService: SpeechServiceConfig.prefault({}),
+  language: LanguageConfig.prefault({}),
+  bridge: BridgeConfig.prefault({}),
+  carriers: CarriersConfig.prefault({}),
+  outbox: OutboxConfig.prefault({}),
+});
+export type Config = z.infer<typeof Config> & { roles: Role[] };
+
+export type Source = 'default' | `environment ${string}` | `file ${string}`;
+export type LoadedConfig = { config: Config; sourceOf(path: readonly string[]): Source };
+
+export const configFields: SettingField[] = settingFields(Config);
+
+/** Environment first, then the file that TRUNKLINE_CONFIG names, then defaults; frozen. */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => string = (path) => readFileSync(path, 'utf8'),
+): LoadedConfig {
+  const problems: string[] = [];
+  const filePath = env['TRUNKLINE_CONFIG'] || undefined;
+  const fromFile = filePath === undefined ? {} : parseFile(filePath, readFile);
+  const tree = structuredClone(fromFile);
+  const fromEnv = new Map<string, string>();
+  for (const field of configFields) {
+    const text = field.env === undefined ? undefined : env[field.env];
+    if (field.env === undefined || text === undefined || text === '') continue;
+    setAt(tree, field.path, fromText(field.schema, text));
+    fromEnv.set(field.path.join('.'), field.env);
+  }
+  problems.push(...unknownVariables(env));
+  const sourceOf = (path: readonly string[]): Source => {
+    for (let end = path.length; end > 0; end--) {
+      const name = fromEnv.get(path.slice(0, end).join('.'));
+      if (name !== undefined) return `environment ${name}`;
+    }
+    return filePath !== undefined && valueAt(fromFile, path) !== undefined
+      ? `file ${filePath}`
+      : 'default';
+  };
+  const parsed = Config.safeParse(tree);
+  if (!parsed.success)
+    problems.push(...parsed.error.issues.flatMap((issue) => explain(issue, sourceOf, filePath)));
+  if (problems.length > 0 || !parsed.success) throw refusal(problems);
+  const config = { ...parsed.data, roles: rolesOf(parsed.data) };
+  return { config: deepFreeze(config), sourceOf };
+}
+
+function refusal(problems: string[]): TrunklineError {
+  return new TrunklineError(
+    'CONFIG_INVALID',
+    `the configuration cannot be used:\n${problems.map((line) => `  ${line}`).join('\n')}`,
+  );
+}
+
+function parseFile(path: string, readFile: (path: string) => string): Record<string, unknown> {
+  let text: string;
+  try {
+    text = readFile(path);
+  } catch (cause) {
+    throw new TrunklineError(
+      'CONFIG_INVALID',
+      `TRUNKLINE_CONFIG names ${path}, which cannot be read`,
+      { cause },
+    );
+  }
+  const document = parseDocument(text);
+  const [first] = document.errors;
+  // The library's own message quotes the line, which may hold a secret: only the place is given.
+  if (first)
+    throw refusal([
+      `${path} line ${first.linePos?.[0].line ?? '?'}: not valid YAML (${first.code})`,
+    ]);
+  const content: unknown = document.toJS() ?? {};
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw refusal([`${path}: expected a map of settings at the top`]);
+  return content as Record<string, unknown>;
+}
+
+function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+  const known = new Set([
+    'TRUNKLINE_CONFIG',
+    'TRUNKLINE_URL',
+    ...configFields.flatMap((field) => field.env ?? []),
+  ]);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('TRUNKLINE_') && !known.has(name))
+    .map(
+      (name) => `${name}: no such setting${suggestion(name, [...known])} (set by the environment)`,
+    );
+}
+
+function explain(
+  issue: z.core.$ZodIssue,
+  sourceOf: (path: readonly string[]) => Source,
+  filePath: string | undefined,
+): string[] {
+  const path = issue.path.map(String);
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => {
+      const siblings = configFields
+        .map((field) => field.path)
+        .filter((known) => path.every((name, at) => known[at] === name));
+      const near = suggestion(
+        key,
+        siblings.flatMap((known) => known[path.length] ?? []),
+      );
+      return `${[...path, key].join('.')}: no such setting${near} (set by ${filePath === undefined ? 'the environment' : `file ${filePath}`})`;
+    });
+  const source = sourceOf(path);
+  return [
+    `${path.join('.') || 'settings'}: ${lowerFirst(issue.message)} (set by ${source === 'default' ? 'nothing' : source})`,
+  ];
+}
+
+function lowerFirst(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** The nearest known name, when it is near enough to be a slip of the finger. */
+function suggestion(name: string, known: string[]): string {
+  const near = known
+    .map((candidate) => ({
+      candidate,
+      distance: editDistance(name.toLowerCase(), candidate.toLowerCase()),
+    }))
+    .sort((left, right) => left.distance - right.distance)[0];
+  return near && near.distance <= Math.max(2, name.length / 5)
+    ? `, did you mean ${near.candidate}?`
+    : '';
+}
+
+function editDistance(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++)
+      next[j] = Math.min(
+        (row[j] ?? 0) + 1,
+        (next[j - 1] ?? 0) + 1,
+        (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1),
+      );
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}
+
+/** Given the address of a speech service, this process is only the bridge. */
+function rolesOf(config: z.infer<typeof Config>): Role[] {
+  const roles =
+    config.roles ??
+    (config.speech.url === undefined ? ['bridge', 'speech', 'console'] : ['bridge', 'console']);
+  if (roles.includes('bridge') && !roles.includes('speech') && config.speech.url === undefined)
+    throw refusal([
+      'roles: a bridge needs a speech service: add `speech` to TRUNKLINE_ROLES, or set TRUNKLINE_SPEECH_URL to the address of one',
+    ]);
+  return [...new Set(roles)];
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(deepFreeze);
+  }
+  return value;
+}

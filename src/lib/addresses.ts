@@ -1,0 +1,61 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** True for names and addresses that only this machine can reach. */
+export function isLoopback(host: string): boolean {
+  const name = host.replace(/^\[|\]$/g, '').toLowerCase();
+  if (name === 'localhost' || name.endsWith('.localhost')) return true;
+  return isIP(name) !== 0 && ipaddr.process(name).range() === 'loopback';
+}
+
+/** The address that this process itself reaches a listener by. */
+export function ownAddress(host: string, port: number): string {
+  if (host === '0.0.0.0' || host === '') return `http://127.0.0.1:${port}`;
+  if (host === '::') return `http://[::1]:${port}`;
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** The host of a `Host` or `Origin` header without its port, or undefined when it is not one. */
+export function hostOf(header: string): string | undefined {
+  const text = header.includes('://') ? header : `http://${header}`;
+  return URL.canParse(text) ? new URL(text).hostname : undefined;
+}
+
+export type PublicUrl = (request?: IncomingMessage) => string;
+
+/**
+ * The base address by which carriers and clients reach us, without a trailing slash. Configured, or
+ * from the request's Host; forwarded headers are believed only from the proxies that are listed.
+ */
+export function publicUrls(options: {
+  configured: string | undefined;
+  trustedProxies: readonly string[];
+  own: () => string;
+}): PublicUrl {
+  const configured = options.configured?.replace(/\/+$/, '');
+  const trusted = options.trustedProxies.map((range) =>
+    range.includes('/')
+      ? ipaddr.parseCIDR(range)
+      : ipaddr.parseCIDR(`${range}/${range.includes(':') ? 128 : 32}`),
+  );
+  const isTrusted = (address: string | undefined): boolean => {
+    if (address === undefined || !ipaddr.isValid(address)) return false;
+    const peer = ipaddr.process(address);
+    return trusted.some(([range, bits]) => range.kind() === peer.kind() && peer.match(range, bits));
+  };
+  return (request) => {
+    if (configured) return configured;
+    if (!request) return options.own();
+    const forwarded = isTrusted(request.socket.remoteAddress);
+    const first = (name: string): string | undefined => {
+      const value = request.headers[name];
+      return (Array.isArray(value) ? value[0] : value)?.split(',')[0]?.trim();
+    };
+    const host = (forwarded ? first('x-forwarded-host') : undefined) ?? request.headers.host;
+    if (!host || hostOf(host) === undefined) return options.own();
+    const scheme =
+      (forwarded ? first('x-forwarded-proto') : undefined) === 'https' ? 'https' : 'http';
+    return `${scheme}://${host}`;
+  };
+}

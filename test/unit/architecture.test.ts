@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const src = resolve(import.meta.dirname, '../../src');
+
+/** Imports follow the audio: which of our folders each folder may import. `main`, `cli`, `config` and `commands` may import everything. */
+const mayImport: Record<string, string[]> = {
+  carriers: ['bridge', 'protocol', 'audio', 'lib'],
+  bridge: ['speech-client', 'outbox', 'store', 'protocol', 'audio', 'language', 'lib'],
+  'speech-client': ['protocol', 'lib'],
+  player: ['protocol', 'audio', 'lib'],
+  outbox: ['protocol', 'store', 'lib'],
+  console: ['bridge', 'player', 'outbox', 'store', 'protocol', 'lib'],
+  'speech-service': ['protocol', 'audio', 'language', 'store', 'lib'],
+  language: ['protocol', 'lib'],
+  store: ['lib'],
+  protocol: [],
+  audio: ['lib'],
+  lib: [],
+  'http.ts': ['lib', 'http-config.ts'],
+  'http-config.ts': ['lib'],
+};
+
+const everything = new Set(['main.ts', 'cli.ts', 'config.ts', 'commands']);
+
+function sourceFiles(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter(
+      (entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.name.endsWith('.d.ts'),
+    )
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+const importPattern = /(?:from\s+|import\s*\(?\s*|new URL\(\s*)'(\.{1,2}\/[^']+\.ts)'/g;
+
+function importsOf(file: string): string[] {
+  return [...readFileSync(file, 'utf8').matchAll(importPattern)].map((match) =>
+    resolve(dirname(file), match[1] ?? ''),
+  );
+}
+
+const files = sourceFiles(src);
+const graph = new Map(files.map((file) => [file, importsOf(file)]));
+const partOf = (file: string): string => relative(src, file).split('/')[0] ?? '';
+
+describe('architecture', () => {
+  test('every folder imports only what the table allows', () => {
+    const wrong = files.flatMap((file) => {
+      const part = partOf(file);
+      if (everything.has(part)) return [];
+      const allowed = new Set([part, ...(mayImport[part] ?? ['(not in the table)'])]);
+      return (graph.get(file) ?? [])
+        .filter((target) => target.startsWith(src) && !allowed.has(partOf(target)))
+        .map((target) => `${relative(src, file)} imports ${relative(src, target)}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('every folder is in the table', () => {
+    const unknown = [...new Set(files.map(partOf))].filter(
+      (part) => !everything.has(part) && !(part in mayImport),
+    );
+    expect(unknown).toEqual([]);
+  });
+
+  test('no import leads back to where it started', () => {
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (file: string, trail: string[]): void => {
+      const at = trail.indexOf(file);
+      if (at >= 0) {
+        cycles.push([...trail.slice(at), file].map((name) => relative(src, name)).join(' -> '));
+        return;
+      }
+      if (done.has(file)) return;
+      for (const target of graph.get(file) ?? []) visit(target, [...trail, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test('only config.ts and the commands read the environment', () => {
+    const readers = files
+      .filter(
+        (file) => !everything.has(partOf(file)) && /process\.env/.test(readFileSync(file, 'utf8')),
+      )
+      .map((file) => relative(src, file));
+    expect(readers).toEqual([]);
+  });
+
+  test('nothing has a default export', () => {
+    const wrong = files
+      .filter((file) => /^export default /m.test(readFileSync(file, 'utf8')))
+      .map((file) => relative(src, file));
+    expect(wrong).toEqual([]);
+  });
+});

@@ -1,0 +1,159 @@
+import { z } from 'zod';
+import { LanguageCode, Seconds } from './values.ts';
+
+export const Word = z
+  .object({ word: z.string(), start: Seconds, end: Seconds, confidence: z.number() })
+  .meta({ id: 'Word' });
+
+export const Utterance = z
+  .object({
+    start: Seconds,
+    end: Seconds,
+    confidence: z.number(),
+    channel: z.int().min(0),
+    words: z.array(Word),
+    text: z.string(),
+    language: LanguageCode,
+    speaker: z.int().min(0).optional().describe('With diarization only, so never in live.'),
+  })
+  .meta({ id: 'Utterance' });
+
+export type Word = z.infer<typeof Word>;
+export type Utterance = z.infer<typeof Utterance>;
+
+export const AddonError = z
+  .object({ status_code: z.int(), exception: z.string(), message: z.string() })
+  .meta({ id: 'AddonError' });
+export type AddonError = z.infer<typeof AddonError>;
+
+/** How every add-on answers: with results, or with the reason why not. It never throws. */
+export type AddonBlock<T> = {
+  success: boolean;
+  is_empty: boolean;
+  exec_time: number;
+  error: AddonError | null;
+  results: T | null;
+};
+
+export function addonBlock<T extends z.ZodType>(results: T) {
+  return z.object({
+    success: z.boolean(),
+    is_empty: z.boolean(),
+    exec_time: Seconds,
+    error: AddonError.nullable(),
+    results: results.nullable(),
+  });
+}
+
+export const NamedEntity = z
+  .object({
+    entity_type: z.string().describe('One of the entity types, see entity-types.'),
+    text: z.string(),
+    start: Seconds,
+    end: Seconds,
+  })
+  .meta({ id: 'NamedEntity' });
+export type NamedEntity = z.infer<typeof NamedEntity>;
+
+export const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
+export type Sentiment = z.infer<typeof Sentiment>;
+
+export const Emotion = z.enum([
+  'adoration',
+  'amusement',
+  'anger',
+  'awe',
+  'confusion',
+  'contempt',
+  'contentment',
+  'desire',
+  'disappointment',
+  'disgust',
+  'distress',
+  'ecstatic',
+  'elation',
+  'embarrassment',
+  'fear',
+  'interest',
+  'pain',
+  'realization',
+  'relief',
+  'sadness',
+  'negative_surprise',
+  'positive_surprise',
+  'sympathy',
+  'triumph',
+  'neutral',
+]);
+export type Emotion = z.infer<typeof Emotion>;
+
+export const SentimentItem = z
+  .object({
+    sentiment: Sentiment,
+    emotion: Emotion,
+    text: z.string(),
+    start: Seconds,
+    end: Seconds,
+    channel: z.int().min(0),
+    speaker: z.int().min(0).optional().describe('Pre-recorded with diarization only.'),
+  })
+  .meta({ id: 'SentimentItem' });
+export type SentimentItem = z.infer<typeof SentimentItem>;
+
+export const Chapter = z
+  .object({
+    headline: z.string(),
+    gist: z.string(),
+    keywords: z.array(z.string()),
+    start: Seconds,
+    end: Seconds,
+    sentences: z.array(
+      z.object({ sentence: z.string(), start: Seconds, end: Seconds, words: z.array(Word) }),
+    ),
+    text: z.string(),
+    summary: z.string().optional(),
+    abstractive_summary: z.string().optional(),
+    extractive_summary: z.string().optional(),
+  })
+  .meta({ id: 'Chapter' });
+export type Chapter = z.infer<typeof Chapter>;
+
+export const Sentence = z
+  .object({
+    sentence: z.string(),
+    start: Seconds,
+    end: Seconds,
+    words: z.array(Word),
+    confidence: z.number(),
+    language: LanguageCode,
+    speaker: z.int().min(0).optional(),
+    channel: z.int().min(0),
+  })
+  .meta({ id: 'Sentence' });
+export type Sentence = z.infer<typeof Sentence>;
+
+export const Subtitles = z
+  .object({ format: z.enum(['srt', 'vtt']), subtitles: z.string() })
+  .meta({ id: 'Subtitles' });
+export type Subtitles = z.infer<typeof Subtitles>;
+
+/** The block of `transcription.sentences`; a hosted service may send plain strings. */
+export const SentencesBlock = addonBlock(z.array(z.union([Sentence, z.string()]))).meta({
+  id: 'SentencesBlock',
+});
+
+export const Transcription = z
+  .object({
+    full_transcript: z.string(),
+    languages: z.array(LanguageCode),
+    utterances: z.array(Utterance),
+    sentences: z.array(SentencesBlock).optional(),
+    subtitles: z.array(Subtitles).optional(),
+  })
+  .meta({ id: 'Transcription' });
+export type Transcription = z.infer<typeof Transcription>;
+
+export const TranslatedTranscript = Transcription.extend({
+  error: AddonError.nullable(),
+}).meta({ id: 'TranslatedTranscript' });
+export type TranslatedTranscript = z.infer<typeof TranslatedTranscript>;

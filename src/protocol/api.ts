@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import { CallEvent, Ledger, Role, Turn } from './events.ts';
+import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
+
+/** The operator API: bodies of /api/* (design.md section 8). */
+
+/** Every list: the next page by `?cursor=`. */
+export function page<T extends z.ZodType>(item: T) {
+  return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
+}
+
+export const NewStreamRequest = z
+  .strictObject({
+    carrier: z.string().min(1),
+    call_id: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The carrier's id of the call, when it is known."),
+    metadata: FreeObject.optional().describe('Goes into custom_metadata; the token never does.'),
+  })
+  .meta({ id: 'NewStreamRequest' });
+export type NewStreamRequest = z.infer<typeof NewStreamRequest>;
+
+export const NewStream = z
+  .object({
+    url: z.string().describe('Enough by itself for a carrier that cannot send parameters.'),
+    parameters: z.object({ token: z.string() }),
+    expires_at: DateTime,
+  })
+  .meta({ id: 'NewStream' });
+export type NewStream = z.infer<typeof NewStream>;
+
+export const CallState = z.enum(['live', 'finishing', 'ended']);
+export type CallState = z.infer<typeof CallState>;
+
+export const CallLeg = z
+  .object({
+    id: z.string(),
+    role: Role,
+    track: z.string(),
+    encoding: z.string(),
+    sample_rate: z.int(),
+    channels: z.int(),
+    session_id: z.string().nullable(),
+    ledger: Ledger,
+    state: z
+      .enum(['waiting', 'live', 'resuming', 'finishing', 'done', 'failed'])
+      .optional()
+      .describe('Of the speech session behind it.'),
+  })
+  .meta({ id: 'CallLeg' });
+export type CallLeg = z.infer<typeof CallLeg>;
+
+const callFields = {
+  id: z.string(),
+  carrier: z.string(),
+  carrier_call_id: z.string(),
+  state: CallState,
+  direction: z.enum(['inbound', 'outbound']).nullable(),
+  from: z.string().nullable(),
+  to: z.string().nullable(),
+  started_at: DateTime,
+  ended_at: DateTime.nullable(),
+  custom_metadata: FreeObject,
+  legs: z.array(CallLeg),
+  paused: z.boolean().optional(),
+  recording: z.boolean().optional().describe('Whether there is a recording to fetch.'),
+  continues: z.string().nullable().optional(),
+};
+
+export const Call = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
+export type Call = z.infer<typeof Call>;
+
+export const CallPage = page(Call).meta({ id: 'CallPage' });
+export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
+export type CallPage = z.infer<typeof CallPage>;
+export type CallEventPage = z.infer<typeof CallEventPage>;
+
+/**
+ * Server-sent events of /api/live and /api/calls/{id}/live. Every message's data is one JSON object with a
+ * `type`, and the SSE event is called the same. The CRM's events come as their envelopes, with an SSE id to
+ * resume from by Last-Event-ID; the others have no id, since the next one replaces them.
+ */
+export const PartialMessage = z
+  .object({
+    type: z.literal('partial'),
+    call_id: z.string(),
+    leg_id: z.string(),
+    role: Role,
+    utterance: z.object({
+      utterance_id: z.string(),
+      session_id: z.string(),
+      start: Seconds,
+      end: Seconds,
+      text: z.string(),
+      language: LanguageCode,
+    }),
+  })
+  .meta({ id: 'PartialMessage' });
+
+/** What changed about a call beyond its events; sent for each call on connecting, too. */
+export const CallMessage = z
+  .object({ type: z.literal('call'), call: Call })
+  .meta({ id: 'CallMessage' });
+
+/** Loudness of each live leg, 0 to 1, a few times a second. */
+export const LevelsMessage = z
+  .object({
+    type: z.literal('levels'),
+    levels: z.array(z.object({ call_id: z.string(), leg_id: z.string(), level: z.number() })),
+  })
+  .meta({ id: 'LevelsMessage' });
+
+/** The place asked for is no longer known: load anew. */
+export const ResetMessage = z.object({ type: z.literal('reset') }).meta({ id: 'ResetMessage' });
+
+export const CallDeletedMessage = z
+  .object({ type: z.literal('call-deleted'), call_id: z.string() })
+  .meta({ id: 'CallDeletedMessage' });
+
+export const LiveFeedMessage = z
+  .union([
+    CallEvent,
+    z.discriminatedUnion('type', [
+      PartialMessage,
+      CallMessage,
+      LevelsMessage,
+      ResetMessage,
+      CallDeletedMessage,
+    ]),
+  ])
+  .meta({ id: 'LiveFeedMessage' });
+export type PartialMessage = z.infer<typeof PartialMessage>;
+export type CallMessage = z.infer<typeof CallMessage>;
+export type LevelsMessage = z.infer<typeof LevelsMessage>;
+export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
+
+export const DeliveryState = z.enum(['pending', 'delivered', 'parked']);
+export type DeliveryState = z.infer<typeof DeliveryState>;
+
+/** One event on its way to one endpoint. */
+export const Delivery = z
+  .object({
+    id: z.string(),
+    endpoint: z.string().describe('Its name in the configuration.'),
+    event_id: z.string(),
+    type: z.string(),
+    call_id: z.string(),
+    sequence: z.int(),
+    state: DeliveryState,
+    attempts: z.int(),
+    next_attempt_at: DateTime.nullable(),
+    last_attempt_at: DateTime.nullable(),
+    status: z
+      .int()
+      .nullable()
+      .describe('HTTP status of the last answer; null when there was none.'),
+    reason: z.string().nullable().describe('Why it is not delivered, for a person.'),
+    answer: z.string().nullable().optional().describe('First bytes of the last answer.'),
+    created_at: DateTime,
+    delivered_at: DateTime.nullable(),
+  })
+  .meta({ id: 'Delivery' });
+export type Delivery = z.infer<typeof Delivery>;
+
+export const DeliveryPage = page(Delivery).meta({ id: 'DeliveryPage' });
+export type DeliveryPage = z.infer<typeof DeliveryPage>;
+
+/** POST /api/calls/{id}/deliveries/retry: everything of the call from that event on is sent again. */
+export const RetryCallRequest = z
+  .strictObject({ from: z.int().min(1).default(1), endpoint: z.string().optional() })
+  .meta({ id: 'RetryCallRequest' });
+
+export const ChangedDeliveries = z
+  .object({ changed: z.int() })
+  .meta({ id: 'ChangedDeliveries', description: 'How many deliveries the request set in motion.' });
+
+export const SessionRequest = z
+  .strictObject({ key: z.string().min(1) })
+  .meta({ id: 'SessionRequest', description: 'POST /api/session: the key, for a cookie.' });
+
+export const TestCall = z
+  .object({ call_id: z.string().nullable(), carrier: z.string(), carrier_call_id: z.string() })
+  .meta({
+    id: 'TestCall',
+    description: 'The built-in conversation, on its way through the carrier socket.',
+  });

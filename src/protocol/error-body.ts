@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+/** Every answer that is not a success, of every API of the process. */
+export const ErrorBody = z
+  .object({
+    timestamp: z.string(),
+    path: z.string(),
+    request_id: z.string(),
+    statusCode: z.number(),
+    message: z.string(),
+    validation_errors: z
+      .array(z.string())
+      .optional()
+      .describe('With 400 only. Each begins with the path of the field.'),
+  })
+  .meta({ id: 'ErrorBody' });
+export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -1,0 +1,264 @@
+import { z } from 'zod';
+import { Chapter, NamedEntity, SentimentItem, Utterance, Word } from './addons.ts';
+import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
+
+/**
+ * What we tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds
+ * of the call, the same clock for both legs; `sequence` rises by one per call.
+ */
+export const Role = z.enum(['customer', 'agent']);
+export type Role = z.infer<typeof Role>;
+
+export const EventCall = z
+  .object({
+    id: z.string(),
+    carrier: z.string(),
+    carrier_call_id: z.string(),
+    direction: z.enum(['inbound', 'outbound']).nullable(),
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+    started_at: DateTime,
+  })
+  .meta({ id: 'EventCall' });
+export type EventCall = z.infer<typeof EventCall>;
+
+export const EventLeg = z
+  .object({
+    id: z.string(),
+    role: Role,
+    track: z.string(),
+    session_id: z.string().nullable().describe('The speech session; null before there is one.'),
+  })
+  .meta({ id: 'EventLeg' });
+export type EventLeg = z.infer<typeof EventLeg>;
+
+/** Every byte of a leg's audio: received = acknowledged + gaps + paused. Filler and carrier losses stand outside. */
+export const Ledger = z
+  .object({
+    received: z.int(),
+    acknowledged: z.int(),
+    gaps: z.int(),
+    paused: z.int(),
+    filler: z.int().optional().describe('Silence that we added; in none of the others.'),
+  })
+  .meta({ id: 'Ledger' });
+export type Ledger = z.infer<typeof Ledger>;
+
+/** One party's uninterrupted words in the merged conversation. */
+export const Turn = z
+  .object({ role: Role, text: z.string(), start: Seconds, end: Seconds })
+  .meta({ id: 'Turn' });
+export type Turn = z.infer<typeof Turn>;
+
+const StartedLeg = z.object({
+  id: z.string(),
+  role: Role,
+  track: z.string(),
+  encoding: z.string(),
+  sample_rate: z.int(),
+  channels: z.int(),
+});
+
+export const CallStartedData = z.object({
+  legs: z
+    .array(StartedLeg)
+    .describe('Those known when the call began; a later stream may add to them.'),
+  continues: z.string().nullable().describe('The ended call that this one goes on from.'),
+});
+
+export const CallTranscriptData = z.object({
+  utterance_id: z.string().describe('Of its session: unique beside leg.session_id.'),
+  start: Seconds,
+  end: Seconds,
+  text: z.string(),
+  language: LanguageCode,
+  confidence: z.number(),
+  channel: z.int(),
+  words: z.array(Word),
+});
+
+export const CallSentimentData = z.object({
+  utterance_id: z.string(),
+  utterance: Utterance,
+  results: z.array(SentimentItem),
+});
+
+export const CallEntitiesData = z.object({
+  utterance_id: z.string(),
+  utterance: Utterance,
+  results: z.array(NamedEntity),
+});
+
+export const CallTranslationData = z.object({
+  utterance_id: z.string(),
+  utterance: Utterance,
+  original_language: LanguageCode,
+  target_language: LanguageCode,
+  translated_utterance: Utterance,
+});
+
+/**
+ * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it. `session`: the speech
+ * service lost it and it could not be sent again. `deadline`: no words came in time for audio that we still
+ * hold or that was acknowledged. `stop`: our process ended and the audio was not kept.
+ */
+export const GapCause = z.enum(['carrier', 'journal', 'session', 'deadline', 'stop']);
+export type GapCause = z.infer<typeof GapCause>;
+
+export const CallGapData = z.object({
+  cause: GapCause,
+  start: Seconds,
+  end: Seconds,
+  duration: Seconds,
+  bytes: z
+    .int()
+    .describe('Of the leg as received; 0 when the audio arrived and only its words are missing.'),
+  detail: z.string().optional().describe('One line for a person.'),
+});
+
+export const CallPausedData = z.object({
+  at: Seconds,
+  by: z.enum(['operator', 'carrier']),
+});
+
+export const CallResumedData = z.object({
+  at: Seconds,
+  by: z.enum(['operator', 'carrier']),
+  duration: Seconds.describe('How long it was paused.'),
+});
+
+export const CallDtmfData = z.object({
+  at: Seconds,
+  digit: z.string().describe('Masked as `*` unless the operator allowed digits.'),
+});
+
+export const EndReason = z.enum(['stop', 'close', 'error', 'idle', 'drain', 'refused', 'restart']);
+export type EndReason = z.infer<typeof EndReason>;
+
+const perRole = { customer: Seconds, agent: Seconds };
+
+export const CallEndedData = z.object({
+  reason: EndReason,
+  ended_at: DateTime,
+  duration: Seconds,
+  deadline: z
+    .string()
+    .nullable()
+    .describe('Names the wait that ran out before every final was there; null when all are.'),
+  legs: z.array(
+    z.object({ id: z.string(), role: Role, track: z.string(), duration: Seconds, ledger: Ledger }),
+  ),
+  talk: z.object(perRole).describe('Seconds that each spoke.'),
+  talk_ratio: z.object(perRole).describe('Share of all talk, 0 to 1.'),
+  interruptions: z.object({ customer: z.int(), agent: z.int() }).describe('Times each cut in.'),
+  longest_monologue: z.object(perRole),
+  dead_air: z.object({ total: Seconds, longest: Seconds, count: z.int() }),
+  gaps: z.int(),
+  reconnects: z.int(),
+});
+
+export const SentimentPoint = z.object({
+  start: Seconds,
+  end: Seconds,
+  sentiment: z.string(),
+  emotion: z.string(),
+});
+
+export const CallSummaryData = z.object({
+  summary: z.object({
+    type: z.enum(['general', 'bullet_points', 'concise']),
+    text: z.string(),
+  }),
+  chapters: z.array(Chapter),
+  entities: z.array(NamedEntity.extend({ role: Role })),
+  sentiment: z.object({ customer: z.array(SentimentPoint), agent: z.array(SentimentPoint) }),
+  transcript: z.array(Turn),
+  errors: z
+    .array(z.object({ part: z.string(), message: z.string() }))
+    .optional()
+    .describe('What of the above could not be made, and why.'),
+});
+
+export const CallSkippedData = z.object({
+  event_id: z.string(),
+  type: z.string(),
+  attempts: z.int(),
+  status: z.int().nullable(),
+  reason: z.string(),
+});
+
+export const eventData = {
+  'call.started': CallStartedData,
+  'call.transcript': CallTranscriptData,
+  'call.sentiment': CallSentimentData,
+  'call.entities': CallEntitiesData,
+  'call.translation': CallTranslationData,
+  'call.gap': CallGapData,
+  'call.paused': CallPausedData,
+  'call.resumed': CallResumedData,
+  'call.dtmf': CallDtmfData,
+  'call.ended': CallEndedData,
+  'call.summary': CallSummaryData,
+  'call.skipped': CallSkippedData,
+} as const;
+
+export type CallEventType = keyof typeof eventData;
+export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventData)[Type]>;
+export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
+
+function envelope<Type extends CallEventType>(type: Type) {
+  return z.object({
+    id: z.string(),
+    type: z.literal(type),
+    sequence: z.int().min(1),
+    occurred_at: DateTime,
+    call: EventCall,
+    leg: EventLeg.optional(),
+    custom_metadata: FreeObject,
+    data: eventData[type],
+  });
+}
+
+export const CallStarted = envelope('call.started').meta({ id: 'CallStarted' });
+export const CallTranscript = envelope('call.transcript').meta({ id: 'CallTranscript' });
+export const CallSentiment = envelope('call.sentiment').meta({ id: 'CallSentiment' });
+export const CallEntities = envelope('call.entities').meta({ id: 'CallEntities' });
+export const CallTranslation = envelope('call.translation').meta({ id: 'CallTranslation' });
+export const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
+export const CallPaused = envelope('call.paused').meta({ id: 'CallPaused' });
+export const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
+export const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
+export const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
+export const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
+export const CallSkipped = envelope('call.skipped').meta({ id: 'CallSkipped' });
+
+export const CallEvent = z
+  .discriminatedUnion('type', [
+    CallStarted,
+    CallTranscript,
+    CallSentiment,
+    CallEntities,
+    CallTranslation,
+    CallGap,
+    CallPaused,
+    CallResumed,
+    CallDtmf,
+    CallEnded,
+    CallSummary,
+    CallSkipped,
+  ])
+  .meta({ id: 'CallEvent' });
+export type CallEvent = z.infer<typeof CallEvent>;
+
+/** An event before the outbox gives it its id and sequence. `occurredAt` in ms since 1970. */
+export type NewCallEvent = {
+  [Type in CallEventType]: {
+    callId: string;
+    type: Type;
+    occurredAt: number;
+    leg?: EventLeg;
+    call: EventCall;
+    customMetadata: Record<string, unknown>;
+    data: CallEventData<Type>;
+  };
+}[CallEventType];

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import {
+  addonBlock,
+  Chapter,
+  NamedEntity,
+  SentencesBlock,
+  SentimentItem,
+  Transcription,
+  TranslatedTranscript,
+  Utterance,
+} from './addons.ts';
+import { DateTime, FreeObject, Seconds, Uuid } from './values.ts';
+
+export const JobStatus = z
+  .enum(['queued', 'processing', 'done', 'error'])
+  .meta({ id: 'JobStatus' });
+export type JobStatus = z.infer<typeof JobStatus>;
+
+export const JobKind = z.enum(['pre-recorded', 'live']).meta({ id: 'JobKind' });
+export type JobKind = z.infer<typeof JobKind>;
+
+export const ResultMetadata = z
+  .object({
+    audio_duration: Seconds,
+    number_of_distinct_channels: z.int().min(1),
+    billing_time: Seconds,
+    transcription_time: Seconds,
+  })
+  .meta({ id: 'ResultMetadata' });
+export type ResultMetadata = z.infer<typeof ResultMetadata>;
+
+export const TranslationBlock = addonBlock(z.array(TranslatedTranscript)).meta({
+  id: 'TranslationBlock',
+});
+export const SummarizationBlock = addonBlock(z.string()).meta({ id: 'SummarizationBlock' });
+export const NamedEntityBlock = addonBlock(z.array(NamedEntity)).meta({ id: 'NamedEntityBlock' });
+/** JSON text of an array of sentiment items (notes 5.2); a hosted service may send the array itself. */
+export const SentimentBlock = addonBlock(z.union([z.string(), z.array(SentimentItem)])).meta({
+  id: 'SentimentBlock',
+});
+/** An object, because released clients refuse an array here (notes 5.1); read in both forms. */
+export const ChapterizationBlock = addonBlock(
+  z.union([z.looseObject({ chapters: z.array(Chapter) }), z.array(Chapter)]),
+).meta({ id: 'ChapterizationBlock' });
+export const AudioToLlmBlock = addonBlock(
+  z.array(addonBlock(z.object({ prompt: z.string().nullable(), response: z.string().nullable() }))),
+).meta({ id: 'AudioToLlmBlock' });
+export const DiarizationBlock = addonBlock(z.array(Utterance)).meta({ id: 'DiarizationBlock' });
+export const TextBlock = addonBlock(z.string()).meta({ id: 'TextBlock' });
+export const DisplayModeBlock = addonBlock(z.array(z.string())).meta({ id: 'DisplayModeBlock' });
+
+/** Data of `post_final_transcript`; a live job's result is this and its messages. */
+export const PostFinalResult = z
+  .object({
+    metadata: ResultMetadata,
+    transcription: Transcription.optional(),
+    translation: TranslationBlock.optional(),
+    summarization: SummarizationBlock.optional(),
+    named_entity_recognition: NamedEntityBlock.optional(),
+    sentiment_analysis: SentimentBlock.optional(),
+    chapterization: ChapterizationBlock.optional(),
+  })
+  .meta({ id: 'PostFinalResult' });
+export type PostFinalResult = z.infer<typeof PostFinalResult>;
+
+export const LiveResult = PostFinalResult.extend({
+  messages: z.array(z.string()).describe('Each message as it was sent, as JSON text.'),
+}).meta({ id: 'LiveResult' });
+export type LiveResult = z.infer<typeof LiveResult>;
+
+export const PreRecordedResult = PostFinalResult.extend({
+  moderation: TextBlock.optional(),
+  name_consistency: TextBlock.optional(),
+  structured_data_extraction: TextBlock.optional(),
+  audio_to_llm: AudioToLlmBlock.optional(),
+  display_mode: DisplayModeBlock.optional(),
+  diarization: DiarizationBlock.optional(),
+  sentences: SentencesBlock.optional(),
+}).meta({ id: 'PreRecordedResult' });
+export type PreRecordedResult = z.infer<typeof PreRecordedResult>;
+
+export const JobFile = z
+  .object({
+    id: z.string(),
+    filename: z.string().nullable(),
+    source: z.string().nullable().describe('Null for uploaded and for live audio.'),
+    audio_duration: Seconds.nullable(),
+    number_of_channels: z.int().nullable(),
+  })
+  .meta({ id: 'JobFile' });
+export type JobFile = z.infer<typeof JobFile>;
+
+/** Optional for services that leave keys out; ours sends every key, null where there is nothing. */
+const jobFields = {
+  id: Uuid,
+  request_id: z.string().describe('`G-` and eight hex digits, to quote to an operator.'),
+  version: z.int().describe('Generation of the interface: 2.'),
+  status: JobStatus,
+  created_at: DateTime,
+  completed_at: DateTime.nullable().default(null).describe('Set when the status is done or error.'),
+  custom_metadata: FreeObject.nullable().default(null),
+  error_code: z
+    .int()
+    .min(400)
+    .max(599)
+    .nullable()
+    .default(null)
+    .describe('Set when the status is error.'),
+  post_session_metadata: FreeObject.nullable().default({}),
+  file: JobFile.nullable().default(null),
+  request_params: FreeObject.nullable()
+    .default(null)
+    .describe('The parameters used, defaults filled in.'),
+};
+
+export const LiveJobRecord = z
+  .object({ ...jobFields, kind: z.literal('live'), result: LiveResult.nullable().default(null) })
+  .meta({ id: 'LiveJobRecord' });
+export const PreRecordedJobRecord = z
+  .object({
+    ...jobFields,
+    kind: z.literal('pre-recorded'),
+    result: PreRecordedResult.nullable().default(null),
+  })
+  .meta({ id: 'PreRecordedJobRecord' });
+export const JobRecord = z.discriminatedUnion('kind', [LiveJobRecord, PreRecordedJobRecord]);
+
+export type LiveJobRecord = z.infer<typeof LiveJobRecord>;
+export type PreRecordedJobRecord = z.infer<typeof PreRecordedJobRecord>;
+export type JobRecord = z.infer<typeof JobRecord>;
+
+export function jobList<T extends z.ZodType>(item: T) {
+  return z.object({
+    first: z.url(),
+    current: z.url(),
+    next: z.url().nullable(),
+    items: z.array(item),
+  });
+}
+export const LiveJobList = jobList(LiveJobRecord).meta({ id: 'LiveJobList' });
+export const PreRecordedJobList = jobList(PreRecordedJobRecord).meta({ id: 'PreRecordedJobList' });
+export const JobList = jobList(JobRecord).meta({ id: 'JobList' });
+export type LiveJobList = z.infer<typeof LiveJobList>;
+export type PreRecordedJobList = z.infer<typeof PreRecordedJobList>;
+export type JobList = z.infer<typeof JobList>;
+
+/** Body of PATCH /v2/live/{id} (notes 3.1): what a client wants kept after the session. */
+export const PatchLiveRequest = z
+  .strictObject({ post_session_metadata: FreeObject })
+  .meta({ id: 'PatchLiveRequest' });
+export type PatchLiveRequest = z.infer<typeof PatchLiveRequest>;
+
+/** `G-` and the first eight digits of the id, as clients expect. */
+export function jobRequestId(id: string): string {
+  return `G-${id.slice(0, 8)}`;
+}

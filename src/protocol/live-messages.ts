@@ -1,0 +1,213 @@
+import { z } from 'zod';
+import { Chapter, NamedEntity, SentimentItem, Transcription, Utterance } from './addons.ts';
+import { PostFinalResult } from './job.ts';
+import { DateTime, LanguageCode, Seconds, Uuid } from './values.ts';
+
+export type { Utterance, Word } from './addons.ts';
+
+/** Only `message` is sure to be there (notes 1.4). */
+export const WireError = z
+  .object({
+    message: z.string(),
+    status_code: z.int().optional(),
+    exception: z.string().optional(),
+  })
+  .meta({ id: 'WireError' });
+export type WireError = z.infer<typeof WireError>;
+
+const envelope = { session_id: Uuid, created_at: DateTime };
+const error = WireError.nullable().default(null);
+
+function message<Type extends string>(type: Type) {
+  return z.object({ ...envelope, type: z.literal(type) });
+}
+
+export const AudioChunkAck = message('audio_chunk')
+  .extend({
+    acknowledged: z.boolean(),
+    error,
+    data: z
+      .object({
+        byte_range: z
+          .tuple([z.int().min(0), z.int().min(0)])
+          .describe(
+            'Of the whole session, end exclusive: the second number is what is safely received.',
+          ),
+        time_range: z.tuple([Seconds, Seconds]),
+      })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'AudioChunkAck' });
+
+export const StopRecordingAck = message('stop_recording')
+  .extend({
+    acknowledged: z.boolean(),
+    error,
+    data: z
+      .object({ recording_duration: Seconds, recording_left_to_process: Seconds })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'StopRecordingAck' });
+
+const speechData = z.object({ time: Seconds, channel: z.int().min(0) });
+export const SpeechStartMessage = message('speech_start')
+  .extend({ data: speechData })
+  .meta({ id: 'SpeechStartMessage' });
+export const SpeechEndMessage = message('speech_end')
+  .extend({ data: speechData })
+  .meta({ id: 'SpeechEndMessage' });
+
+export const TranscriptMessage = message('transcript')
+  .extend({
+    data: z.object({
+      id: z.string().describe('Shared by the partials and the final of one utterance; opaque.'),
+      is_final: z.boolean(),
+      utterance: Utterance,
+    }),
+  })
+  .meta({ id: 'TranscriptMessage' });
+
+export const TranslationMessage = message('translation')
+  .extend({
+    error,
+    data: z
+      .object({
+        utterance_id: z.string(),
+        utterance: Utterance,
+        original_language: LanguageCode,
+        target_language: LanguageCode,
+        translated_utterance: Utterance,
+      })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'TranslationMessage' });
+
+export const NamedEntityRecognitionMessage = message('named_entity_recognition')
+  .extend({
+    error,
+    data: z
+      .object({ utterance_id: z.string(), utterance: Utterance, results: z.array(NamedEntity) })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'NamedEntityRecognitionMessage' });
+
+export const SentimentAnalysisMessage = message('sentiment_analysis')
+  .extend({
+    error,
+    data: z
+      .object({ utterance_id: z.string(), utterance: Utterance, results: z.array(SentimentItem) })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'SentimentAnalysisMessage' });
+
+export const StartSessionMessage = message('start_session').meta({ id: 'StartSessionMessage' });
+export const StartRecordingMessage = message('start_recording').meta({
+  id: 'StartRecordingMessage',
+});
+export const EndRecordingMessage = message('end_recording')
+  .extend({ data: z.looseObject({ recording_duration: Seconds }) })
+  .meta({ id: 'EndRecordingMessage' });
+export const EndSessionMessage = message('end_session').meta({ id: 'EndSessionMessage' });
+
+export const PostTranscriptMessage = message('post_transcript')
+  .extend({ data: Transcription })
+  .meta({ id: 'PostTranscriptMessage' });
+export const PostFinalTranscriptMessage = message('post_final_transcript')
+  .extend({ data: PostFinalResult })
+  .meta({ id: 'PostFinalTranscriptMessage' });
+export const PostSummarizationMessage = message('post_summarization')
+  .extend({ error, data: z.object({ results: z.string() }).nullable().default(null) })
+  .meta({ id: 'PostSummarizationMessage' });
+export const PostChapterizationMessage = message('post_chapterization')
+  .extend({
+    error,
+    data: z
+      .object({ results: z.array(Chapter) })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'PostChapterizationMessage' });
+
+/** Sent only where an option says so; read always, with either or both of its keys (notes 1.4). */
+export const ErrorMessage = message('error')
+  .extend({
+    error,
+    data: z
+      .looseObject({
+        code: z.union([z.int(), z.string()]).optional(),
+        message: z.string().optional(),
+      })
+      .nullable()
+      .default(null),
+  })
+  .meta({ id: 'ErrorMessage' });
+
+export const ServerMessage = z.discriminatedUnion('type', [
+  AudioChunkAck,
+  StopRecordingAck,
+  SpeechStartMessage,
+  SpeechEndMessage,
+  TranscriptMessage,
+  TranslationMessage,
+  NamedEntityRecognitionMessage,
+  SentimentAnalysisMessage,
+  StartSessionMessage,
+  StartRecordingMessage,
+  EndRecordingMessage,
+  EndSessionMessage,
+  PostTranscriptMessage,
+  PostFinalTranscriptMessage,
+  PostSummarizationMessage,
+  PostChapterizationMessage,
+  ErrorMessage,
+]);
+export type ServerMessage = z.infer<typeof ServerMessage>;
+export type ServerMessageType = ServerMessage['type'];
+export type MessageOf<Type extends ServerMessageType> = Extract<ServerMessage, { type: Type }>;
+
+/** Raw bytes travel in binary frames; these are the text frames. */
+export const AudioChunkCommand = z
+  .object({
+    type: z.literal('audio_chunk'),
+    data: z.object({ chunk: z.base64().describe('Empty keeps the session alive.') }),
+    message_id: z.string().optional().describe('From an earlier version; comes back in the ack.'),
+  })
+  .meta({ id: 'AudioChunkCommand' });
+export const StopRecordingCommand = z
+  .object({ type: z.literal('stop_recording'), message_id: z.string().optional() })
+  .meta({ id: 'StopRecordingCommand' });
+export const ClientMessage = z.discriminatedUnion('type', [
+  AudioChunkCommand,
+  StopRecordingCommand,
+]);
+export type ClientMessage = z.infer<typeof ClientMessage>;
+
+export type ReadServerMessage =
+  | { outcome: 'message'; message: ServerMessage }
+  /** A type that we do not know: a newer service. Ignored, counted. */
+  | { outcome: 'unknown'; type: string }
+  | { outcome: 'malformed'; reason: string };
+
+const knownTypes = new Set<string>(ServerMessage.options.map((option) => option.shape.type.value));
+
+/** Reads a text frame of a session's socket. The reason names fields, never what they held. */
+export function readServerMessage(frame: string): ReadServerMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(frame);
+  } catch {
+    return { outcome: 'malformed', reason: 'not JSON' };
+  }
+  const type = z.object({ type: z.string() }).safeParse(value).data?.type;
+  if (type === undefined) return { outcome: 'malformed', reason: 'no type' };
+  if (!knownTypes.has(type)) return { outcome: 'unknown', type };
+  const parsed = ServerMessage.safeParse(value);
+  if (parsed.success) return { outcome: 'message', message: parsed.data };
+  const paths = parsed.error.issues.map((issue) => issue.path.join('.'));
+  return { outcome: 'malformed', reason: `${type}: ${[...new Set(paths)].join(', ')}` };
+}

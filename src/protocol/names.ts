@@ -1,0 +1,34 @@
+import { z } from 'zod';
+
+/**
+ * The interface is written with neutral names; the hosted service and every released client say its
+ * vendor's. We take both everywhere and answer with the name that came (notes section 8).
+ */
+const realModels: Record<string, NeutralModel> = {
+  'solaria-1': 'model-1',
+  'solaria-3': 'model-3',
+  'solaria-fusion': 'model-fusion',
+};
+
+export type NeutralModel = 'model-1' | 'model-3' | 'model-fusion';
+
+export const ModelName = z
+  .enum(['model-1', 'model-3', 'model-fusion', 'solaria-1', 'solaria-3', 'solaria-fusion'])
+  .meta({ id: 'ModelName' });
+export type ModelName = z.infer<typeof ModelName>;
+
+/** What a model name means, whichever of its two names was sent. */
+export function neutralModel(name: ModelName): NeutralModel {
+  return realModels[name] ?? (name as NeutralModel);
+}
+
+/** The key's header, lower case as Node gives headers; the first is the one we document. */
+export const keyHeaders = ['x-service-key', 'x-gladia-key'] as const;
+
+/** Both SDKs show this header's value as the id to quote (notes 3.4): it goes on every answer. */
+export const requestIdHeader = 'x-aipi-call-id';
+
+/** `service key not found`, or with the vendor's word for clients that use its header. */
+export function keyNotFound(header: string = keyHeaders[0]): string {
+  return header === 'x-gladia-key' ? 'gladia key not found' : 'service key not found';
+}

@@ -1,0 +1,29 @@
+import { z } from 'zod';
+
+/** A language model of the operator's choice, behind any OpenAI-compatible address. None by default. */
+export const LanguageConfig = z.strictObject({
+  llmUrl: z.url().optional().meta({
+    env: 'TRUNKLINE_LLM_URL',
+    description:
+      'Base address of an OpenAI-compatible service (up to and with `/v1`), for translation, prompts and abstractive summaries.',
+  }),
+  llmKey: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_LLM_KEY',
+    description: 'Its key, sent as a bearer token.',
+    secret: true,
+  }),
+  llmModel: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_LLM_MODEL',
+    description: 'The model to ask for.',
+  }),
+  llmTimeoutMs: z.number().int().positive().default(20_000).meta({
+    env: 'TRUNKLINE_LLM_TIMEOUT_MS',
+    description: 'How long one answer of the model may take.',
+  }),
+  llmCallsPerMinute: z.number().int().positive().default(60).meta({
+    env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',
+    description:
+      'Budget: past it the extractive form is given, or the error block where there is none.',
+  }),
+});
+export type LanguageConfig = z.infer<typeof LanguageConfig>;

@@ -1,0 +1,40 @@
+/** A piece of a text by its characters. */
+export type Span = { start: number; end: number };
+
+const abbreviations = new Set(
+  'mr mrs ms dr prof st ave rd blvd apt no vs etc inc ltd co corp jr sr dept ext approx e.g i.e a.m p.m u.s u.k'.split(
+    ' ',
+  ),
+);
+
+/** Sentences by their end marks; abbreviations, initials, decimals and addresses do not end one. */
+export function splitSentences(text: string): Span[] {
+  const spans: Span[] = [];
+  let start = 0;
+  const marks = /[.!?…]+["'”’)\]]*(?=\s|$)|[。！？؟]|\n+/gu;
+  for (const match of text.matchAll(marks)) {
+    const end = match.index + match[0].length;
+    if (match[0] === '.' && !endsSentence(text, match.index, end)) continue;
+    pushTrimmed(spans, text, start, end);
+    start = end;
+  }
+  pushTrimmed(spans, text, start, text.length);
+  return spans;
+}
+
+function endsSentence(text: string, dot: number, end: number): boolean {
+  const before = /\S{1,12}$/u.exec(text.slice(Math.max(0, dot - 12), dot))?.[0].toLowerCase() ?? '';
+  const next = /^\s*(\S)/u.exec(text.slice(end, end + 40))?.[1];
+  if (next === undefined) return true;
+  const clean = before.replace(/^["'(]+/u, '');
+  if (clean === 'a.m' || clean === 'p.m') return /[\p{Lu}]/u.test(next);
+  if (abbreviations.has(clean)) return false;
+  return !/^\p{L}$/u.test(clean) || clean === 'i' ? true : !/\p{L}/u.test(next);
+}
+
+function pushTrimmed(spans: Span[], text: string, start: number, end: number): void {
+  const piece = text.slice(start, end);
+  const lead = piece.length - piece.trimStart().length;
+  const length = piece.trim().length;
+  if (length > 0) spans.push({ start: start + lead, end: start + lead + length });
+}

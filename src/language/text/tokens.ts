@@ -1,0 +1,47 @@
+/**
+ * A text as small tokens: words, runs of digits, single marks. Everything downstream speaks of token
+ * indexes and turns them into characters at the end, so spans are exact whatever was skipped between.
+ */
+export type TokenKind = 'word' | 'number' | 'mark';
+
+export type Token = {
+  kind: TokenKind;
+  text: string;
+  lower: string;
+  start: number;
+  end: number;
+  /** White space (or the start of the text) stands before it. */
+  spaced: boolean;
+  /** First letter is a capital. */
+  capital: boolean;
+};
+
+const pattern = /(\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*)|(\p{Nd}+)|(\S)/gu;
+
+/** A run without a space can be a megabyte: one word is never longer than this, the rest is the next token. */
+const longestToken = 200;
+
+export function tokenize(text: string): Token[] {
+  const tokens: Token[] = [];
+  let end = 0;
+  for (const match of text.matchAll(pattern)) {
+    const start = match.index;
+    const whole = match[0];
+    const kind: TokenKind =
+      match[1] !== undefined ? 'word' : match[2] !== undefined ? 'number' : 'mark';
+    for (let at = 0; at < whole.length; at += longestToken) {
+      const piece = whole.slice(at, at + longestToken);
+      tokens.push({
+        kind,
+        text: piece,
+        lower: piece.toLowerCase().replaceAll('’', "'"),
+        start: start + at,
+        end: start + at + piece.length,
+        spaced: at === 0 && (start > end || start === 0),
+        capital: kind === 'word' && piece[0] !== piece[0]?.toLowerCase(),
+      });
+    }
+    end = start + whole.length;
+  }
+  return tokens;
+}

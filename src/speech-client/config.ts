@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+/** Which speech service the bridge uses and how patient it is with it. */
+export const SpeechConfig = z.strictObject({
+  url: z.url().optional().meta({
+    env: 'TRUNKLINE_SPEECH_URL',
+    description: 'Base address of the speech service without /v2; unset: our own.',
+  }),
+  key: z
+    .string()
+    .regex(/^[\x21-\x7e]+$/, 'must be printable without spaces')
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_SPEECH_KEY',
+      description: 'Key for the speech service; sent as a header on HTTP only.',
+      secret: true,
+    }),
+  keyHeader: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, 'must be a header name')
+    .default('x-service-key')
+    .meta({
+      env: 'TRUNKLINE_SPEECH_KEY_HEADER',
+      description: 'Header that carries the key; x-gladia-key for the hosted service.',
+    }),
+  model: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_SPEECH_MODEL',
+    description: 'Model name sent with each session; unset: the service decides.',
+  }),
+  hosts: z.array(z.string().min(1)).default([]).meta({
+    env: 'TRUNKLINE_SPEECH_HOSTS',
+    description:
+      "Further hosts that a session's address may lead to; the service's own host always may, *.example.org allows a domain.",
+  }),
+  coalesceMs: z.number().int().min(0).max(1_000).default(0).meta({
+    env: 'TRUNKLINE_SPEECH_COALESCE_MS',
+    description: 'Join frames into pieces of this length before sending; 0 forwards one for one.',
+  }),
+  catchUpSpeed: z.number().min(2).max(1_000).default(32).meta({
+    env: 'TRUNKLINE_SPEECH_CATCH_UP_SPEED',
+    description: 'How many times faster than real time a leg may send what waited in its journal.',
+  }),
+  maxSessionsPerLeg: z.number().int().min(1).max(10_000).default(50).meta({
+    env: 'TRUNKLINE_SPEECH_MAX_SESSIONS',
+    description: 'After this many sessions for one leg its audio is only journalled.',
+  }),
+});
+export type SpeechConfig = z.infer<typeof SpeechConfig>;

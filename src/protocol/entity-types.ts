@@ -81,12 +81,10 @@ export const entityPresets: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-export const PiiEntityType = z
-  .enum([...entityTypes, ...Object.keys(entityPresets)])
-  .meta({
-    id: 'PiiEntityType',
-    description: 'One type, or a preset that stands for a set of them.',
-  });
+export const PiiEntityType = z.enum([...entityTypes, ...Object.keys(entityPresets)]).meta({
+  id: 'PiiEntityType',
+  description: 'One type, or a preset that stands for a set of them.',
+});
 
 /** The single types that a request's names stand for, each once. */
 export function expandEntityTypes(names: readonly string[]): string[] {

@@ -7,7 +7,7 @@ import {
   TranslationConfig,
 } from './addon-configs.ts';
 import { ModelName } from './names.ts';
-import { CustomMetadata, DateTime, Uuid } from './values.ts';
+import { CustomMetadata, DateTime, HttpUrl, Uuid } from './values.ts';
 
 export const LiveEncoding = z.enum(['wav/pcm', 'wav/alaw', 'wav/ulaw']);
 export type LiveEncoding = z.infer<typeof LiveEncoding>;
@@ -60,7 +60,7 @@ export const MessagesConfig = z
 
 export const LiveCallbackConfig = z
   .strictObject({
-    url: z.url().optional(),
+    url: HttpUrl.optional(),
     receive_partial_transcripts: z.boolean().default(false),
     receive_final_transcripts: z.boolean().default(true),
     receive_speech_events: z.boolean().default(false),

@@ -8,10 +8,10 @@ import {
 } from './addon-configs.ts';
 import { PiiEntityType } from './entity-types.ts';
 import { ModelName } from './names.ts';
-import { CustomMetadata, Seconds, Uuid } from './values.ts';
+import { CustomMetadata, HttpUrl, Seconds, Uuid } from './values.ts';
 
 export const CallbackConfig = z
-  .strictObject({ url: z.url(), method: z.enum(['POST', 'PUT']).default('POST') })
+  .strictObject({ url: HttpUrl, method: z.enum(['POST', 'PUT']).default('POST') })
   .meta({ id: 'CallbackConfig' });
 
 export const SubtitlesConfig = z
@@ -50,11 +50,11 @@ export const PiiRedactionConfig = z
 /** Body of POST /v2/pre-recorded. Requests from outside go through `parsePreRecordedRequest`. */
 export const PreRecordedRequest = z
   .strictObject({
-    audio_url: z.url(),
+    audio_url: HttpUrl,
     model: ModelName.default('model-1'),
     custom_vocabulary: z.boolean().default(false),
     custom_vocabulary_config: CustomVocabularyConfig.optional(),
-    callback_url: z.url().optional().describe('Deprecated: use callback and callback_config.'),
+    callback_url: HttpUrl.optional().describe('Deprecated: use callback and callback_config.'),
     callback: z.boolean().default(false),
     callback_config: CallbackConfig.optional(),
     subtitles: z.boolean().default(false),
@@ -89,7 +89,7 @@ export type InitPreRecordedResponse = z.infer<typeof InitPreRecordedResponse>;
 
 /** POST /v2/upload with a JSON body: the server fetches the address and keeps the file. */
 export const UploadByUrlRequest = z
-  .strictObject({ audio_url: z.url() })
+  .strictObject({ audio_url: HttpUrl })
   .meta({ id: 'UploadByUrlRequest' });
 
 export const UploadedFile = z

@@ -1,0 +1,62 @@
+import { StreamingRequest, Region, type LiveRequest } from './live-request.ts';
+import { neutralModel } from './names.ts';
+import {
+  fieldsOf,
+  isFields,
+  malformed,
+  parseFields,
+  takeOut,
+  unusable,
+  type Fields,
+  type ParsedRequest,
+  type ParseOptions,
+} from './request-body.ts';
+
+/** In earlier versions of the interface, still sent by current clients (notes 5.5). */
+const legacyRealtimeNames = ['words_accurate_timestamps', 'word_timestamps'];
+
+/** A body of POST /v2/live: every default filled in, or the answer that refuses it. */
+export function parseLiveRequest(
+  body: unknown,
+  options: ParseOptions = {},
+): ParsedRequest<LiveRequest> {
+  const read = fieldsOf(body);
+  if ('errors' in read) return malformed(read.errors);
+  const { fields } = read;
+  const ignored = dropLegacyNames(fields);
+  if (isG711(fields['encoding'])) fields['bit_depth'] ??= 8;
+  const parsed = parseFields(StreamingRequest, fields, options);
+  if (!parsed.ok) return malformed(parsed.errors);
+  ignored.push(...parsed.ignored);
+  const { request } = parsed;
+  if (request.callback && request.callback_config.url === undefined)
+    return malformed(['callback_config.url is required when callback is true']);
+  if (neutralModel(request.model) !== 'model-1')
+    return unusable(`model ${request.model} does not transcribe live audio`);
+  if (isG711(request.encoding) && request.bit_depth !== 8) {
+    if (options.lenient !== true) return unusable(`bit_depth must be 8 with ${request.encoding}`);
+    ignored.push('bit_depth');
+    request.bit_depth = 8;
+  }
+  return { ok: true, request, ignored };
+}
+
+/** The query parameter `region`; on every other request it is ignored. */
+export function parseRegion(
+  value: unknown,
+): { ok: true; region: string | undefined } | { ok: false; validationErrors: string[] } {
+  if (value === undefined) return { ok: true, region: undefined };
+  const parsed = Region.safeParse(value);
+  if (parsed.success) return { ok: true, region: parsed.data };
+  return { ok: false, validationErrors: [`region must be one of ${Region.options.join(', ')}`] };
+}
+
+export function isG711(encoding: unknown): boolean {
+  return encoding === 'wav/ulaw' || encoding === 'wav/alaw';
+}
+
+function dropLegacyNames(fields: Fields): string[] {
+  const realtime = fields['realtime_processing'];
+  if (!isFields(realtime)) return [];
+  return takeOut(realtime, legacyRealtimeNames, 'realtime_processing.');
+}

@@ -1,0 +1,98 @@
+import type { z } from 'zod';
+import { validationErrors } from './validation.ts';
+
+/** The one place where 400 and 422 part: malformed against well-formed but unusable. */
+export type ParsedRequest<T> =
+  | {
+      ok: true;
+      request: T;
+      /** What was sent, accepted and has no effect: names of earlier versions, repaired values. For the log. */
+      ignored: string[];
+    }
+  | { ok: false; status: 400; validationErrors: string[] }
+  | { ok: false; status: 422; message: string };
+
+export type ParseOptions = {
+  /** Unknown keys are ignored and unusable values repaired where there is one sensible meaning. */
+  lenient?: boolean;
+};
+
+export type Fields = Record<string, unknown>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function malformed(errors: string[]): ParsedRequest<never> {
+  return { ok: false, status: 400, validationErrors: errors };
+}
+
+/** The 422 text of the interface, with the reason behind it. */
+export function unusable(reason: string): ParsedRequest<never> {
+  return { ok: false, status: 422, message: `Invalid parameter: ${reason}` };
+}
+
+/** Free-form fields, whose contents are the client's own: null inside them is a value. */
+const freeForm = new Set(['custom_metadata', 'post_session_metadata']);
+
+/** More than anything sensible has; without it, a body of brackets would exhaust the stack further on. */
+const deepestLevel = 64;
+
+/** The body as fields, nulls taken out; or why it is no such thing. */
+export function fieldsOf(body: unknown): { fields: Fields } | { errors: string[] } {
+  let level = [body];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepestLevel) return { errors: ['body must not be nested that deep'] };
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+  }
+  const fields = withoutNulls(body);
+  return isFields(fields) ? { fields } : { errors: ['body must be a JSON object'] };
+}
+
+/** null for an optional field means absent (notes 3.4). */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isFields(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, field]) => field !== null)
+      .map(([name, field]) => [name, freeForm.has(name) ? field : withoutNulls(field)]),
+  );
+}
+
+/** Takes fields out of an object in place and tells which were there. */
+export function takeOut(fields: Fields, names: readonly string[], prefix = ''): string[] {
+  const present = names.filter((name) => name in fields);
+  for (const name of present) Reflect.deleteProperty(fields, name);
+  return present.map((name) => prefix + name);
+}
+
+export function parseFields<T extends z.ZodType>(
+  schema: T,
+  fields: Fields,
+  options: ParseOptions,
+): { ok: true; request: z.output<T>; ignored: string[] } | { ok: false; errors: string[] } {
+  const ignored: string[] = [];
+  // Each round of leniency removes at least one key, so this ends.
+  for (;;) {
+    const parsed = schema.safeParse(fields, { reportInput: true });
+    if (parsed.success) return { ok: true, request: parsed.data, ignored };
+    const removed = options.lenient === true ? removeUnknown(fields, parsed.error.issues) : [];
+    if (removed.length === 0) return { ok: false, errors: validationErrors(parsed.error.issues) };
+    ignored.push(...removed);
+  }
+}
+
+function removeUnknown(fields: Fields, issues: readonly z.core.$ZodIssue[]): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [];
+    const holder = issue.path.reduce<unknown>(
+      (value, step) => (value as Record<PropertyKey, unknown>)[step],
+      fields,
+    );
+    const prefix = issue.path.map((step) => `${String(step)}.`).join('');
+    return isFields(holder) ? takeOut(holder, issue.keys, prefix) : [];
+  });
+}

@@ -1,0 +1,118 @@
+import type { z } from 'zod';
+
+/**
+ * zod's findings as the interface's `validation_errors`: each line begins with the bare dotted path, which
+ * released clients look for and show to their user (notes 3.4). None repeats what was sent.
+ */
+export type Finding = { path: string; text: string };
+
+export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] {
+  const lines = issues.flatMap((issue) => findingsOf(issue)).map(lineOf);
+  return [...new Set(lines)];
+}
+
+export function lineOf({ path, text }: Finding): string {
+  return `${path === '' ? 'body' : path} ${text}`;
+}
+
+function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): Finding[] {
+  const full = [...prefix, ...issue.path];
+  const path = full.map(String).join('.');
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => ({
+        path: [...full, key].map(String).join('.'),
+        text: 'must not be present',
+      }));
+    case 'invalid_union':
+      return unionFindings(issue, full);
+    default:
+      return [{ path, text: textOf(issue) }];
+  }
+}
+
+/** The branch that the value was meant for: the one that accepts its type. */
+function unionFindings(issue: z.core.$ZodIssueInvalidUnion, full: PropertyKey[]): Finding[] {
+  const path = full.map(String).join('.');
+  if (issue.input === undefined && issue.errors.length > 0) return [{ path, text: 'is required' }];
+  const meant = issue.errors.find((branch) =>
+    branch.every((inner) => inner.path.length > 0 || inner.code !== 'invalid_type'),
+  );
+  if (meant) return meant.flatMap((inner) => findingsOf(inner, full));
+  const kinds = issue.errors.flatMap((branch) =>
+    branch.flatMap((inner) => (inner.code === 'invalid_type' ? [kindOf(inner.expected)] : [])),
+  );
+  if (kinds.length === 0) return [{ path, text: 'must have a known form' }];
+  return [{ path, text: `must be ${[...new Set(kinds)].join(' or ')}` }];
+}
+
+function textOf(issue: Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>): string {
+  if (
+    issue.input === undefined &&
+    (issue.code === 'invalid_type' || issue.code === 'invalid_value')
+  )
+    return 'is required';
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${kindOf(issue.expected)}`;
+    case 'invalid_value':
+      return `must be one of ${choices(issue.values.map(String))}`;
+    case 'too_small':
+      return sizeText(issue.origin, 'at least', issue.minimum, issue.inclusive ?? true);
+    case 'too_big':
+      return sizeText(issue.origin, 'at most', issue.maximum, issue.inclusive ?? true);
+    case 'invalid_format':
+      return formats[issue.format] ?? `must be a valid ${issue.format}`;
+    case 'not_multiple_of':
+      return `must be a multiple of ${issue.divisor}`;
+    case 'custom':
+      // Our own refinements say what must be.
+      return issue.message;
+    case 'invalid_key':
+    case 'invalid_element':
+    case 'invalid_union':
+      return 'must have a known form';
+  }
+}
+
+const formats: Record<string, string> = {
+  url: 'must be an http or https URL',
+  guid: 'must be a uuid',
+  uuid: 'must be a uuid',
+  datetime: 'must be an ISO 8601 date-time',
+  date: 'must be a date of the form YYYY-MM-DD',
+  base64: 'must be base64 text',
+};
+
+function kindOf(expected: string): string {
+  switch (expected) {
+    case 'int':
+      return 'an integer';
+    case 'array':
+      return 'an array';
+    case 'object':
+    case 'record':
+      return 'an object';
+    default:
+      return `a ${expected}`;
+  }
+}
+
+/** A list that a person can take in; the 99 language codes are in the documentation. */
+function choices(values: string[]): string {
+  return values.length <= 20 ? values.join(', ') : `the ${values.length} documented values`;
+}
+
+function sizeText(
+  origin: string,
+  bound: string,
+  limit: number | bigint,
+  inclusive: boolean,
+): string {
+  const plural = Number(limit) === 1 ? '' : 's';
+  if (origin === 'array' || origin === 'set')
+    return `must contain ${bound} ${limit} element${plural}`;
+  if (origin === 'string') return `must have ${bound} ${limit} character${plural}`;
+  if (inclusive) return `must be ${bound} ${limit}`;
+  return `must be ${bound === 'at least' ? 'more' : 'less'} than ${limit}`;
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { defaultRoleRules, roleRuleSchema } from './roles.ts';
+
+const day = z.number().min(0).max(36_500);
+
+/** What a session request may say beyond the stream's own facts; checked fully by the speech service. */
+const sessionTemplate = z.record(z.string(), z.unknown());
+
+export const BridgeConfig = z.strictObject({
+  rejoinWaitMs: z.number().int().min(0).max(600_000).default(5_000).meta({
+    env: 'TRUNKLINE_REJOIN_WAIT_MS',
+    description:
+      'How long a call whose stream closed without a stop message waits for a new stream of the same call.',
+  }),
+  finalsWaitMs: z.number().int().min(100).max(600_000).default(10_000).meta({
+    env: 'TRUNKLINE_FINALS_WAIT_MS',
+    description:
+      'How long after the hang-up the last finals may take while the speech service answers.',
+  }),
+  finishWithinMs: z
+    .number()
+    .int()
+    .min(1_000)
+    .default(24 * 3_600_000)
+    .meta({
+      env: 'TRUNKLINE_FINISH_WITHIN_MS',
+      description:
+        'How long an ended phone call may wait for a speech service that cannot be reached.',
+    }),
+  summaryWaitMs: z.number().int().min(100).max(600_000).default(60_000).meta({
+    env: 'TRUNKLINE_SUMMARY_WAIT_MS',
+    description: 'How long making the summary of a call may take.',
+  }),
+  tokenLifeMs: z.number().int().min(1_000).max(86_400_000).default(30_000).meta({
+    env: 'TRUNKLINE_STREAM_TOKEN_LIFE_MS',
+    description: 'How long a stream token of POST /api/streams may wait for its stream.',
+  }),
+  maxLegs: z.number().int().min(1).default(2_000).meta({
+    env: 'TRUNKLINE_MAX_LEGS',
+    description: 'Legs held at once; further streams are refused with the reason.',
+  }),
+  roles: z.array(roleRuleSchema).default(defaultRoleRules).meta({
+    description:
+      'Which track is the customer and which the agent, by carrier, direction and track; the most specific rule wins.',
+  }),
+  stereoRoles: z
+    .tuple([z.enum(['customer', 'agent']), z.enum(['customer', 'agent'])])
+    .default(['customer', 'agent'])
+    .meta({
+      description: 'The roles of channel 0 and 1 of a stereo stream that is not split.',
+    }),
+  session: sessionTemplate.default({}).meta({
+    description:
+      'Fields of POST /v2/live laid over the telephony defaults: language_config, endpointing, realtime_processing and so on.',
+  }),
+  region: z.enum(['us-west', 'eu-west']).optional().meta({
+    env: 'TRUNKLINE_REGION',
+    description: 'Region asked for at the speech service.',
+  }),
+  callParameters: z
+    .array(z.enum(['language', 'vocabulary']))
+    .default(['language', 'vocabulary'])
+    .meta({
+      description: 'Carrier parameters that may change the session of their own call.',
+    }),
+  dtmfEvents: z.boolean().default(false).meta({
+    env: 'TRUNKLINE_DTMF_EVENTS',
+    description: 'Whether key presses become call.dtmf events; the digit is masked in any case.',
+  }),
+  correctCompanding: z.boolean().default(false).meta({
+    env: 'TRUNKLINE_CORRECT_COMPANDING',
+    description:
+      'Whether a stream whose samples contradict its declared G.711 law is transcribed by the law that they show.',
+  }),
+  summaryType: z.enum(['general', 'bullet_points', 'concise']).default('general').meta({
+    env: 'TRUNKLINE_SUMMARY_TYPE',
+    description: 'The form of the summary in call.summary.',
+  }),
+  redactEntities: z.array(z.string().min(1)).default([]).meta({
+    env: 'TRUNKLINE_REDACT',
+    description: 'Entity types that are redacted in everything that leaves for the CRM.',
+  }),
+  redactForm: z.enum(['MARKER', 'MASK']).default('MARKER').meta({
+    env: 'TRUNKLINE_REDACT_FORM',
+    description: 'How redacted text is shown: the type in brackets, or the characters masked.',
+  }),
+  recording: z.enum(['auto', 'on', 'off']).default('auto').meta({
+    env: 'TRUNKLINE_RECORDING',
+    description:
+      'Whether the audio of calls is kept; auto is on only while the process listens on loopback.',
+  }),
+  retentionDays: z
+    .strictObject({
+      calls: day.default(90).meta({
+        env: 'TRUNKLINE_RETENTION_DAYS_CALLS',
+        description: 'Days that an ended call is kept, with all that belongs to it.',
+      }),
+      recordings: day.default(30).meta({
+        env: 'TRUNKLINE_RETENTION_DAYS_RECORDINGS',
+        description: 'Days that the recording of an ended call is kept.',
+      }),
+      events: day.default(90).meta({
+        env: 'TRUNKLINE_RETENTION_DAYS_EVENTS',
+        description: 'Days that the events of an ended call are kept.',
+      }),
+    })
+    .prefault({}),
+  liveBufferEvents: z.number().int().min(10).max(100_000).default(2_000).meta({
+    description: 'Messages kept in memory for pages that come back with Last-Event-ID.',
+  }),
+});
+
+export type BridgeConfig = z.output<typeof BridgeConfig>;

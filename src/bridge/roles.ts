@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { Direction, Role } from './call-stream.ts';
+
+export const roleRuleSchema = z.strictObject({
+  carrier: z.string().optional(),
+  direction: z.enum(['inbound', 'outbound']).optional(),
+  track: z.string(),
+  role: z.enum(['customer', 'agent']),
+});
+export type RoleRule = z.output<typeof roleRuleSchema>;
+
+/** A carrier's `inbound` track is the far end, whichever side dialled. */
+export const defaultRoleRules: RoleRule[] = [
+  { track: 'inbound', role: 'customer' },
+  { track: 'external', role: 'customer' },
+  { track: 'mixed', role: 'customer' },
+  { track: 'outbound', role: 'agent' },
+  { track: 'internal', role: 'agent' },
+];
+
+type Track = { carrier: string; direction?: Direction | undefined; track: string };
+
+/**
+ * Who speaks on a track: by configuration, never by who came first. The rule that names most wins;
+ * the built-in rules stand behind the configured ones, and an unknown track is the customer's.
+ */
+export function roleOf(rules: readonly RoleRule[], of: Track): Role {
+  let best: RoleRule | undefined;
+  let bestWeight = -1;
+  for (const rule of [...rules, ...defaultRoleRules]) {
+    if (rule.track !== of.track) continue;
+    if (rule.carrier !== undefined && rule.carrier !== of.carrier) continue;
+    if (rule.direction !== undefined && rule.direction !== of.direction) continue;
+    const weight = (rule.carrier === undefined ? 0 : 2) + (rule.direction === undefined ? 0 : 1);
+    if (weight > bestWeight) [best, bestWeight] = [rule, weight];
+  }
+  return best?.role ?? 'customer';
+}

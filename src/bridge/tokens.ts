@@ -1,0 +1,93 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Store } from '../store/store.ts';
+import type { TokenClaim } from './call-stream.ts';
+
+export type MintRequest = {
+  carrier: string;
+  carrierCallId?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+};
+
+/** Used and expired tokens are kept this long, so that a late claim is refused by its true reason. */
+const rememberedMs = 24 * 3_600_000;
+
+/**
+ * Stream tokens: bound to one carrier and, if known, one call; one use; a short life. Only a digest is
+ * stored. All times are the database's, so that nodes with different clocks agree.
+ */
+export class StreamTokens {
+  readonly #store: Store;
+  readonly #lifeMs: number;
+
+  constructor(store: Store, lifeMs: number) {
+    this.#store = store;
+    this.#lifeMs = lifeMs;
+  }
+
+  async mint(request: MintRequest): Promise<{ token: string; expiresAt: number }> {
+    const token = randomBytes(24).toString('base64url');
+    const now = await this.#store.databaseNow();
+    const expiresAt = now + this.#lifeMs;
+    await this.#store.transaction(async (tx) => {
+      await tx
+        .deleteFrom('stream_tokens')
+        .where('expires_at', '<', now - rememberedMs)
+        .execute();
+      await tx
+        .insertInto('stream_tokens')
+        .values({
+          digest: digestOf(token),
+          carrier: request.carrier,
+          carrier_call_id: request.carrierCallId ?? null,
+          metadata: JSON.stringify(request.metadata ?? {}),
+          expires_at: expiresAt,
+          used_at: null,
+        })
+        .execute();
+    });
+    return { token, expiresAt };
+  }
+
+  /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */
+  async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
+    const digest = digestOf(token);
+    const now = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      let update = tx
+        .updateTable('stream_tokens')
+        .set({ used_at: now })
+        .where('digest', '=', digest)
+        .where('carrier', '=', carrier)
+        .where('used_at', 'is', null)
+        .where('expires_at', '>', now);
+      if (carrierCallId !== undefined)
+        update = update.where((where) =>
+          where.or([
+            where('carrier_call_id', 'is', null),
+            where('carrier_call_id', '=', carrierCallId),
+          ]),
+        );
+      const { numUpdatedRows } = await update.executeTakeFirst();
+      const row = await tx
+        .selectFrom('stream_tokens')
+        .selectAll()
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      if (row === undefined) return { outcome: 'refused', reason: 'unknown' };
+      if (numUpdatedRows === 1n)
+        return {
+          outcome: 'accepted',
+          ...(row.carrier_call_id === null ? {} : { carrierCallId: row.carrier_call_id }),
+          metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+        };
+      if (row.carrier !== carrier) return { outcome: 'refused', reason: 'other-carrier' };
+      if (row.used_at !== null) return { outcome: 'refused', reason: 'used' };
+      if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
+      return { outcome: 'refused', reason: 'other-call' };
+    });
+  }
+}
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -82,6 +82,9 @@ export type Admission =
 export type Recogniser = AsyncDisposable & {
   status(): RecogniserStatus;
   /** Would `open` admit that many streams now? Asked at POST, before a session exists. */
-  admits(options: Pick<RecogniserStreamOptions, 'languages'>, streams: number): Exclude<Admission, { outcome: 'admitted' }> | { outcome: 'admitted' };
+  admits(
+    options: Pick<RecogniserStreamOptions, 'languages'>,
+    streams: number,
+  ): Exclude<Admission, { outcome: 'admitted' }> | { outcome: 'admitted' };
   open(options: RecogniserStreamOptions, onEvent: (event: RecogniserEvent) => void): Admission;
 };

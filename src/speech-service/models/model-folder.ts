@@ -1,0 +1,77 @@
+import { stat, readFile } from 'node:fs/promises';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
+import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+
+const file = z
+  .string()
+  .min(1)
+  .refine(
+    (name) => !isAbsolute(name) && !name.split(/[\\/]/).includes('..'),
+    'must stay inside the folder',
+  );
+const tokens = { tokens: file };
+const transducer = z.strictObject({ ...tokens, encoder: file, decoder: file, joiner: file });
+const ctc = z.strictObject({ ...tokens, model: file });
+const seq2seq = z.strictObject({ ...tokens, encoder: file, decoder: file });
+
+const common = {
+  /** Two-letter codes. */
+  languages: z.array(z.string().min(2).max(3)).min(1),
+  sampleRate: z.literal([8000, 16000]).default(16000),
+};
+
+/** `model.json`: what lies in a model folder and which adapter reads it. */
+export const ModelDescription = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('streaming-nemo-ctc'), files: ctc, ...common }),
+  z.strictObject({ kind: z.literal('streaming-zipformer-ctc'), files: ctc, ...common }),
+  z.strictObject({ kind: z.literal('streaming-transducer'), files: transducer, ...common }),
+  z.strictObject({ kind: z.literal('moonshine'), files: seq2seq, ...common }),
+  z.strictObject({ kind: z.literal('whisper'), files: seq2seq, ...common }),
+  z.strictObject({ kind: z.literal('sense-voice'), files: ctc, ...common }),
+  z.strictObject({ kind: z.literal('nemo-ctc'), files: ctc, ...common }),
+  z.strictObject({ kind: z.literal('zipformer-ctc'), files: ctc, ...common }),
+  z.strictObject({ kind: z.literal('nemo-transducer'), files: transducer, ...common }),
+  z.strictObject({ kind: z.literal('transducer'), files: transducer, ...common }),
+]);
+export type ModelDescription = z.infer<typeof ModelDescription>;
+
+/** A model whose files are there; paths are absolute, ready for the engine. */
+export type Model = {
+  name: string;
+  folder: string;
+  description: ModelDescription;
+};
+
+/** True for the kinds that give no word times of their own. */
+export function estimatesTimes(kind: ModelDescription['kind']): boolean {
+  return kind === 'moonshine' || kind === 'whisper';
+}
+
+/** Reads `model.json` and looks at every file it names: the engine must never meet a missing one. */
+export async function readModelFolder(folder: string, name: string): Promise<Model> {
+  const description = await readDescription(folder);
+  for (const path of Object.values(description.files)) {
+    const size = await stat(join(folder, path)).then(
+      (found) => (found.isFile() ? found.size : 0),
+      () => 0,
+    );
+    if (size === 0)
+      throw new TrunklineError('MODEL_INVALID', `${join(folder, path)} is missing or empty`);
+  }
+  return { name, folder, description };
+}
+
+async function readDescription(folder: string): Promise<ModelDescription> {
+  const path = join(folder, 'model.json');
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new TrunklineError('MODEL_INVALID', `${path} cannot be read: ${reasonOf(error)}`);
+  }
+  const parsed = ModelDescription.safeParse(content);
+  if (!parsed.success)
+    throw new TrunklineError('MODEL_INVALID', `${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

@@ -1,0 +1,127 @@
+import { createRequire } from 'node:module';
+
+/**
+ * The engine ships without types, and its comments lag behind the binary. This is the part we call.
+ * Many mistakes in a configuration end the whole process without an exception, so only child
+ * processes load it (child.ts), and every path is checked before it gets here.
+ */
+export type Sherpa = {
+  OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;
+  OfflineRecognizer: new (config: OfflineConfig) => OfflineRecognizer;
+  Vad: new (config: VadConfig, bufferS: number) => Vad;
+  LinearResampler: new (fromHz: number, toHz: number) => LinearResampler;
+  SpokenLanguageIdentification: new (config: LanguageConfig) => SpokenLanguageIdentification;
+  version: string;
+};
+
+export type Waveform = { samples: Float32Array; sampleRate: number };
+type Features = { sampleRate: number; featureDim: number };
+type Common = { tokens: string; numThreads: number; provider: 'cpu'; debug: 0 };
+
+export type OnlineModelFiles =
+  | { nemoCtc: { model: string } }
+  | { zipformer2Ctc: { model: string } }
+  | { transducer: { encoder: string; decoder: string; joiner: string } };
+
+export type OnlineConfig = {
+  featConfig: Features;
+  modelConfig: OnlineModelFiles & Common;
+  decodingMethod: 'greedy_search';
+  enableEndpoint: false;
+};
+
+export type OnlineStream = { acceptWaveform(wave: Waveform): void; inputFinished(): void };
+
+export type OnlineResult = {
+  text: string;
+  tokens: string[];
+  /** Seconds since the last reset, except for `start_time`. */
+  timestamps: number[];
+  /** Log-probabilities, transducers only. */
+  ys_probs: number[];
+  start_time: number;
+  num_trailing_blanks: number;
+};
+
+export type OnlineRecognizer = {
+  createStream(): OnlineStream;
+  isReady(stream: OnlineStream): boolean;
+  decode(stream: OnlineStream): void;
+  reset(stream: OnlineStream): void;
+  getResult(stream: OnlineStream): OnlineResult;
+};
+
+export type OfflineModelFiles =
+  | { moonshine: { encoder: string; mergedDecoder: string } }
+  | { whisper: { encoder: string; decoder: string; language: string; task: 'transcribe' } }
+  | { nemoCtc: { model: string } }
+  | { zipformerCtc: { model: string } }
+  | { senseVoice: { model: string; language: string; useInverseTextNormalization: 1 } }
+  | {
+      transducer: { encoder: string; decoder: string; joiner: string };
+      modelType?: 'nemo_transducer' | 'transducer';
+    };
+
+export type OfflineConfig = {
+  featConfig: Features;
+  modelConfig: OfflineModelFiles & Common;
+};
+
+export type OfflineStream = { acceptWaveform(wave: Waveform): void };
+
+export type OfflineResult = {
+  text: string;
+  lang: string;
+  tokens: string[];
+  timestamps: number[];
+  durations: number[];
+  ys_log_probs: number[];
+};
+
+export type OfflineRecognizer = {
+  createStream(): OfflineStream;
+  setConfig(config: OfflineConfig): void;
+  decode(stream: OfflineStream): void;
+  getResult(stream: OfflineStream): OfflineResult;
+};
+
+export type VadConfig = {
+  sileroVad: {
+    model: string;
+    threshold: number;
+    minSilenceDuration: number;
+    minSpeechDuration: number;
+    maxSpeechDuration: number;
+    windowSize: 512;
+  };
+  sampleRate: 16000;
+  numThreads: 1;
+  debug: 0;
+};
+
+export type Vad = {
+  acceptWaveform(samples: Float32Array): void;
+  isEmpty(): boolean;
+  isDetected(): boolean;
+  pop(): void;
+  reset(): void;
+};
+
+export type LinearResampler = {
+  resample(samples: Float32Array): Float32Array;
+  flush(samples: Float32Array): Float32Array;
+};
+
+export type LanguageConfig = {
+  whisper: { encoder: string; decoder: string };
+  numThreads: 1;
+  debug: 0;
+};
+export type SpokenLanguageIdentification = {
+  createStream(): OfflineStream;
+  compute(stream: OfflineStream): string;
+};
+
+export function loadSherpa(): Sherpa {
+  return createRequire(import.meta.url)('sherpa-onnx-node') as Sherpa;
+}

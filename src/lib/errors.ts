@@ -6,12 +6,16 @@ export const errorCodes = {
   CONFIG_INVALID: 'A setting is missing, unknown, of the wrong type or out of bounds.',
   DATA_LOCKED: 'Another process owns the data folder.',
   STORE_FAILED: 'The database refused or lost a statement.',
+  STORE_CORRUPT: 'The SQLite file is damaged; it is never replaced by an empty one in silence.',
   STORE_NEWER: 'The database was written by a newer version of Trunkline.',
   STORE_TOO_OLD: 'The SQLite library is older than the first version without the WAL-reset bug.',
   DISK_LOW: 'Free disk space is under the low-water mark; new calls are refused.',
   UNREACHABLE: 'The running process could not be reached at the given address.',
   BAD_INPUT: 'A command or request was given something it cannot use.',
   NOT_BUILT: 'The route is part of the interface but not built yet.',
+  MODEL_INVALID: 'A recognition model folder is incomplete, damaged or not what its model.json says.',
+  MODEL_UNAVAILABLE: 'A recognition model could not be fetched from any of its sources.',
+  MODEL_UNKNOWN: 'No recognition model of this name is in the catalogue.',
 } as const satisfies Record<string, string>;
 
 export type ErrorCode = keyof typeof errorCodes;

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { closingLine } from './closing-line.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
@@ -7,7 +8,7 @@ export default defineConfig({
   root,
   test: {
     passWithNoTests: false,
-    reporters: process.env['CI'] ? ['default'] : ['default'],
+    reporters: ['default', closingLine],
     coverage: {
       provider: 'v8',
       include: ['src/**'],

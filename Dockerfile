@@ -1,0 +1,41 @@
+# The speech model is fetched and verified in a stage of its own, so that neither pip nor the wheel is in the image.
+FROM python:3.12-slim AS model
+WORKDIR /fetch
+RUN pip download --no-deps --only-binary=:all: --platform manylinux_2_34_x86_64 --dest /fetch moonshine-voice==0.0.73 \
+ && python -m zipfile -e /fetch/moonshine_voice-*.whl /fetch/wheel \
+ && mkdir -p /models/moonshine-tiny-en \
+ && cp /fetch/wheel/moonshine_voice/assets/tiny-en/encoder_model.ort \
+       /fetch/wheel/moonshine_voice/assets/tiny-en/decoder_model_merged.ort \
+       /fetch/wheel/moonshine_voice/assets/tiny-en/tokenizer.bin /models/moonshine-tiny-en/ \
+ && cd /models/moonshine-tiny-en \
+ && printf '%s  %s\n' \
+      94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221 encoder_model.ort \
+      cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0 decoder_model_merged.ort \
+      6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d tokenizer.bin \
+    | sha256sum --check --strict
+
+FROM node:24-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+
+FROM node:24-slim
+LABEL org.opencontainers.image.title="Trunkline" \
+      org.opencontainers.image.description="Carrier media streams in, live transcripts out, nothing lost in silence." \
+      org.opencontainers.image.licenses="Apache-2.0"
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 TRUNKLINE_DATA=/data TRUNKLINE_MODELS=/models
+WORKDIR /app
+COPY --from=packages /app/node_modules ./node_modules
+COPY package.json LICENSE ./
+COPY config ./config
+COPY src ./src
+COPY --from=model /models /models
+# Everything that is written goes to /data: the root file system can be read-only.
+RUN install -d -o node -g node -m 0700 /data && chown -R node:node /models
+USER node
+VOLUME /data
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "--disable-warning=ExperimentalWarning", "src/main.ts"]

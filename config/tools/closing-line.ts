@@ -1,0 +1,29 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/**
+ * The last line of a run, plain: `812 passed, 0 failed`. In CI a skipped test is a failure: what the
+ * tests need is installed there, so a skip means that something was not tried.
+ */
+export const closingLine: Reporter = {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]) {
+    const count = { passed: 0, failed: errors.length, skipped: 0, pending: 0 };
+    const skipped: string[] = [];
+    for (const module of modules) {
+      // A file that failed before its first test has no test to count.
+      if (module.state() === 'failed' && [...module.children.allTests()].length === 0) count.failed++;
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        count[state]++;
+        if (state === 'skipped') skipped.push(test.fullName);
+      }
+    }
+    if (process.env['CI'] && skipped.length > 0) {
+      process.exitCode = 1;
+      for (const name of skipped) console.log(`skipped, which CI does not allow: ${name}`);
+    }
+    const rest = count.skipped > 0 ? `, ${count.skipped} skipped` : '';
+    process.once('exit', () => {
+      console.log(`${count.passed} passed, ${count.failed} failed${rest}`);
+    });
+  },
+};

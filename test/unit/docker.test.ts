@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '../..');
+
+type Instruction = { name: string; rest: string };
+
+/** Dockerfile lines with continuations joined and comments gone. */
+function instructions(text: string): Instruction[] {
+  return text
+    .replace(/\\\n/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((line) => /^(\w+)\s+(.*)$/.exec(line.trim()))
+    .map((match) => ({ name: match?.[1] ?? '', rest: (match?.[2] ?? '').replace(/\s+/g, ' ') }));
+}
+
+const all = instructions(readFileSync(join(root, 'Dockerfile'), 'utf8'));
+const lastStage = all.slice(all.findLastIndex(({ name }) => name === 'FROM'));
+const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n');
+
+test('every path that the image copies exists and is let through by .dockerignore', () => {
+  const copied = all
+    .filter(({ name, rest }) => name === 'COPY' && !rest.startsWith('--from'))
+    .flatMap(({ rest }) => rest.split(' ').slice(0, -1));
+  expect(copied.length).toBeGreaterThan(3);
+  for (const path of copied) {
+    expect([path, existsSync(join(root, path))]).toEqual([path, true]);
+    expect(ignored).toContain(`!${path.replace('./', '')}`);
+  }
+});
+
+test('the image runs as a stranger to root, stops by SIGTERM, keeps data in a volume and says whether it is well', () => {
+  const value = (name: string): string | undefined => lastStage.find((line) => line.name === name)?.rest;
+  expect(value('FROM')).toBe('node:24-slim');
+  expect(value('USER')).toBe('node');
+  expect(value('STOPSIGNAL')).toBe('SIGTERM');
+  expect(value('VOLUME')).toBe('/data');
+  expect(value('HEALTHCHECK')).toContain('/health/live');
+  expect(value('LABEL')).toContain('org.opencontainers.image.licenses="Apache-2.0"');
+  expect(all.find(({ rest }) => rest.startsWith('npm ci'))?.rest).toContain('--omit=dev');
+});
+
+test('the image starts what npm start starts', () => {
+  const command = JSON.parse(lastStage.find(({ name }) => name === 'CMD')?.rest ?? '[]') as string[];
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+  expect(command.join(' ')).toBe(scripts['start']);
+  expect(existsSync(join(root, command.at(-1) ?? ''))).toBe(true);
+});

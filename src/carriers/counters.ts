@@ -1,0 +1,31 @@
+import { Counter, Gauge } from 'prom-client';
+import { metrics } from '../lib/metrics.ts';
+
+const registers = [metrics];
+
+export const upgradesTotal = new Counter({
+  name: 'trunkline_carrier_upgrades_total',
+  help: 'Carrier upgrades by outcome.',
+  labelNames: ['carrier', 'outcome'] as const,
+  registers,
+});
+
+export const framesTotal = new Counter({
+  name: 'trunkline_carrier_odd_frames_total',
+  help: 'Frames that were malformed, unknown, late, repeated or out of order.',
+  labelNames: ['carrier', 'what'] as const,
+  registers,
+});
+
+export const streamsTotal = new Counter({
+  name: 'trunkline_carrier_streams_total',
+  help: 'Carrier streams by how they ended.',
+  labelNames: ['carrier', 'end'] as const,
+  registers,
+});
+
+export const socketsOpen = new Gauge({
+  name: 'trunkline_carrier_sockets',
+  help: 'Carrier sockets that are open now.',
+  registers,
+});

@@ -1,0 +1,45 @@
+import type { StreamEncoding } from '../bridge/call-stream.ts';
+
+const names: Record<string, StreamEncoding> = {
+  mulaw: 'mulaw',
+  ulaw: 'mulaw',
+  'mu-law': 'mulaw',
+  pcmu: 'mulaw',
+  g711u: 'mulaw',
+  alaw: 'alaw',
+  'a-law': 'alaw',
+  pcma: 'alaw',
+  g711a: 'alaw',
+  l16: 'pcm16',
+  pcm: 'pcm16',
+  raw: 'pcm16',
+  slin: 'pcm16',
+  linear16: 'pcm16',
+};
+
+/** `audio/x-mulaw`, `PCMU`, `audio/x-l16;rate=16000`: one form for all spellings. Undefined: we cannot forward it. */
+export function encodingOf(spelt: string): StreamEncoding | undefined {
+  const name =
+    spelt
+      .toLowerCase()
+      .split(';')[0]
+      ?.trim()
+      .replace(/^audio\//, '')
+      .replace(/^x-/, '') ?? '';
+  return Object.hasOwn(names, name) ? names[name] : undefined;
+}
+
+/** What the speech interface takes. */
+const ratesHz = new Set([8000, 16_000, 32_000, 44_100, 48_000]);
+
+export function isForwardableRate(rateHz: number): boolean {
+  return ratesHz.has(rateHz);
+}
+
+export function bytesPerSample(encoding: StreamEncoding): number {
+  return encoding === 'pcm16' ? 2 : 1;
+}
+
+export function durationMsOf(bytes: number, encoding: StreamEncoding, rateHz: number): number {
+  return (bytes / bytesPerSample(encoding) / rateHz) * 1000;
+}

@@ -1,0 +1,54 @@
+import { isLoopback } from '../lib/addresses.ts';
+
+/** One spelling of our own address: what a carrier may have been told, and so may have signed. */
+export type Origin = { scheme: string; authority: string; prefix: string };
+
+const defaultPorts: Record<string, string> = { https: ':443', wss: ':443', http: ':80', ws: ':80' };
+
+/**
+ * The spellings of our configured base address. Each names our own endpoint, so trying several weakens
+ * nothing; a request's Host and forwarded headers never add one (T2).
+ */
+export function originsOf(publicUrl: string, kind: 'socket' | 'webhook'): Origin[] {
+  const url = new URL(publicUrl);
+  const prefix = url.pathname.replace(/\/+$/, '');
+  return schemesOf(url.protocol, kind).flatMap((scheme) =>
+    hostsOf(publicUrl, url).flatMap((host) =>
+      portsOf(url.port, scheme).flatMap((port) =>
+        // A proxy may take the prefix away before the request reaches us, or may not.
+        [...new Set(['', prefix])].map((part) => ({
+          scheme,
+          authority: `${host}${port}`,
+          prefix: part,
+        })),
+      ),
+    ),
+  );
+}
+
+function schemesOf(protocol: string, kind: 'socket' | 'webhook'): string[] {
+  const secure = kind === 'socket' ? ['wss', 'https'] : ['https'];
+  if (protocol === 'https:') return secure;
+  // Plain http is a test on this machine, or a proxy in front that speaks TLS.
+  return kind === 'socket' ? ['ws', 'http', ...secure] : ['http', ...secure];
+}
+
+function hostsOf(publicUrl: string, url: URL): string[] {
+  if (isLoopback(url.hostname)) return ['127.0.0.1', 'localhost', '[::1]'];
+  // A carrier signs the address in the letters that it was given.
+  const written =
+    /^[a-z]+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^/:?#]*)/i.exec(publicUrl)?.[1] ?? url.hostname;
+  return [...new Set([url.hostname, written])];
+}
+
+function portsOf(port: string, scheme: string): string[] {
+  return port === '' ? ['', defaultPorts[scheme] ?? ''] : [`:${port}`, ''];
+}
+
+/** Host names with a port that is not the default: what a Host header to us says. */
+export function authoritiesOf(publicUrl: string): string[] {
+  const url = new URL(publicUrl);
+  const port = url.port === '' ? '' : `:${url.port}`;
+  const hosts = isLoopback(url.hostname) ? ['127.0.0.1', 'localhost', '[::1]'] : [url.hostname];
+  return hosts.map((host) => `${host}${port}`);
+}

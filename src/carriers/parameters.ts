@@ -1,0 +1,49 @@
+import type { Direction, Role } from '../bridge/call-stream.ts';
+
+export type LiftedParameters = {
+  token?: string;
+  from?: string;
+  to?: string;
+  direction?: Direction;
+  role?: Role;
+  /** What is left: the operator's own parameters. */
+  rest: Record<string, string>;
+};
+
+const lifted = new Set(['token', 'from', 'to', 'direction', 'role', 'leg']);
+
+/** Parameters with a meaning to us leave the list; the token must never travel on with it. */
+export function liftParameters(all: Record<string, string>): LiftedParameters {
+  const rest = Object.fromEntries(Object.entries(all).filter(([name]) => !lifted.has(name)));
+  const direction = directionOf(all['direction']);
+  const role = roleOf(all['role'] ?? all['leg']);
+  return {
+    ...(all['token'] ? { token: all['token'] } : {}),
+    ...(all['from'] ? { from: all['from'] } : {}),
+    ...(all['to'] ? { to: all['to'] } : {}),
+    ...(direction ? { direction } : {}),
+    ...(role ? { role } : {}),
+    rest,
+  };
+}
+
+/** `outbound-api` and `outbound-dial` are outbound as well. */
+export function directionOf(text: string | undefined): Direction | undefined {
+  if (text?.startsWith('inbound')) return 'inbound';
+  return text?.startsWith('outbound') ? 'outbound' : undefined;
+}
+
+function roleOf(text: string | undefined): Role | undefined {
+  return text === 'customer' || text === 'agent' ? text : undefined;
+}
+
+/** A `role` parameter says who is heard first: the inbound track, or the only one; the other is the other. */
+export function tracksWithRoles(
+  names: readonly string[],
+  role: Role | undefined,
+): { name: string; role?: Role }[] {
+  if (role === undefined) return names.map((name) => ({ name }));
+  const first = names.includes('inbound') ? 'inbound' : names[0];
+  const other: Role = role === 'customer' ? 'agent' : 'customer';
+  return names.map((name) => ({ name, role: name === first ? role : other }));
+}

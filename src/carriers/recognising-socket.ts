@@ -1,0 +1,62 @@
+import type { RawData, WebSocket } from 'ws';
+import type { CarrierName } from './carrier.ts';
+import { recogniseTexts } from './detect.ts';
+import { socketLimits } from './socket.ts';
+
+export type HeldMessage = { data: RawData; isBinary: boolean };
+
+/** Queue `carrier-recognising`: audio can come ahead of the first text; past this bound the peer is refused. */
+const heldBytesAtMost = 65_536;
+
+/** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
+export class RecognisingSocket {
+  readonly #socket: WebSocket;
+  readonly #onRecognised: (name: CarrierName, held: HeldMessage[]) => void;
+  readonly #openedMs: number;
+  readonly #held: HeldMessage[] = [];
+  readonly #texts: string[] = [];
+  #heldBytes = 0;
+
+  constructor(
+    socket: WebSocket,
+    nowMs: number,
+    onRecognised: (name: CarrierName, held: HeldMessage[]) => void,
+  ) {
+    this.#socket = socket;
+    this.#openedMs = nowMs;
+    this.#onRecognised = onRecognised;
+    socket.on('message', this.#onMessage);
+  }
+
+  tick(nowMs: number): void {
+    if (nowMs - this.#openedMs >= socketLimits.firstMessageMs) this.#refuse();
+  }
+
+  readonly #onMessage = (data: RawData, isBinary: boolean): void => {
+    this.#held.push({ data, isBinary });
+    this.#heldBytes += Buffer.isBuffer(data)
+      ? data.length
+      : data instanceof ArrayBuffer
+        ? data.byteLength
+        : 0;
+    if (this.#heldBytes > heldBytesAtMost || this.#held.length > socketLimits.messagesBeforeStart)
+      return this.#refuse();
+    if (isBinary) return;
+    this.#texts.push(asText(data));
+    const verdict = recogniseTexts(this.#texts);
+    if (verdict === 'more') return;
+    this.#socket.off('message', this.#onMessage);
+    if (verdict === 'unknown') this.#refuse();
+    else this.#onRecognised(verdict, this.#held);
+  };
+
+  #refuse(): void {
+    this.#socket.off('message', this.#onMessage);
+    this.#socket.close(1008, 'not recognised: use the path of the carrier');
+  }
+}
+
+function asText(data: RawData): string {
+  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
+  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
+}

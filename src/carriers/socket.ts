@@ -1,0 +1,463 @@
+import type { Duplex } from 'node:stream';
+import type { RawData, WebSocket } from 'ws';
+import type {
+  Bridge,
+  CallStream,
+  StreamControl,
+  StreamEnd,
+  StreamStart,
+} from '../bridge/call-stream.ts';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type {
+  Carrier,
+  CarrierCommand,
+  CarrierEvent,
+  CarrierStart,
+  Codec,
+  UpgradeRequest,
+} from './carrier.ts';
+import type { CarriersConfig } from './config.ts';
+import { framesTotal, streamsTotal } from './counters.ts';
+import { durationMsOf } from './encodings.ts';
+import { EventQueue } from './event-queue.ts';
+
+export const socketLimits = {
+  firstMessageMs: 5_000,
+  startMs: 8_000,
+  pingEveryMs: 10_000,
+  deadAfterMs: 15_000,
+  /** A carrier that said stop closes by itself; this is only the guard. */
+  closeAfterEndMs: 10_000,
+  messagesBeforeStart: 64,
+  /** Replies to a peer that does not read them. */
+  unreadBytes: 262_144,
+  /** So many undecodable frames, and more of them than good ones: no audio can be made of this (F9). */
+  malformedAtMost: 100,
+} as const;
+
+/** How a stream has shown, or will have to show, that it may stream. */
+export type Proof =
+  | { state: 'proven'; metadata: Record<string, unknown>; boundCallId?: string }
+  /** Only a stream token among the parameters of its first message can still prove it. */
+  | { state: 'at-start' };
+
+export type SocketContext = {
+  config: CarriersConfig;
+  bridge: Bridge;
+  log: Logger;
+  clock: Clock;
+};
+
+type State =
+  | { at: 'waiting' }
+  | {
+      at: 'opening';
+      start: CarrierStart;
+      queue: EventQueue;
+      ended?: { reason: StreamEnd; detail?: string };
+    }
+  | { at: 'live'; start: CarrierStart; stream: CallStream }
+  /** Nothing is wanted of this stream any more, but closing it could end the phone call (F90). */
+  | { at: 'discarding'; why: string }
+  | { at: 'ended'; stream?: CallStream; sinceMs: number };
+
+/** One carrier's WebSocket from its upgrade to its end: all input and output, and no knowledge of the protocol. */
+export class StreamSocket {
+  readonly #context: SocketContext;
+  readonly #socket: WebSocket;
+  readonly #raw: Duplex & { bytesRead?: number };
+  readonly #carrier: Carrier;
+  readonly #codec: Codec;
+  readonly #log: Logger;
+  #proof: Proof;
+  #state: State = { at: 'waiting' };
+  #messages = 0;
+  #malformed = 0;
+  readonly #openedMs: number;
+  #lastTick: {
+    messages: number;
+    messageMs: number;
+    bytes: number;
+    bytesMs: number;
+    pingMs: number;
+  };
+
+  constructor(
+    context: SocketContext,
+    parts: {
+      socket: WebSocket;
+      raw: Duplex;
+      carrier: Carrier;
+      request: UpgradeRequest;
+      proof: Proof;
+    },
+  ) {
+    this.#context = context;
+    this.#socket = parts.socket;
+    this.#raw = parts.raw;
+    this.#carrier = parts.carrier;
+    this.#proof = parts.proof;
+    this.#codec = parts.carrier.newCodec(context.config, parts.request);
+    this.#log = context.log.child({ carrier: parts.carrier.name });
+    const now = context.clock.monotonicMs();
+    this.#openedMs = now;
+    this.#lastTick = {
+      messages: 0,
+      messageMs: now,
+      bytes: this.#raw.bytesRead ?? 0,
+      bytesMs: now,
+      pingMs: now,
+    };
+    this.#socket.on('message', (data, isBinary) => this.message(data, isBinary));
+    this.#socket.on('close', (code) => this.#end('close', `code ${code}`));
+    this.#socket.on('error', (error) => {
+      this.#count({ type: 'count', what: 'malformed' });
+      this.#end('error', reasonOf(error));
+    });
+  }
+
+  get isUnproven(): boolean {
+    return this.#proof.state === 'at-start';
+  }
+
+  get isLive(): boolean {
+    return this.#state.at === 'live' || this.#state.at === 'opening';
+  }
+
+  message(data: RawData, isBinary: boolean): void {
+    this.#messages++;
+    // An unproven or silent peer gets few messages; AudioHook and Twilio start with their first or second.
+    if (this.#state.at === 'waiting' && this.#messages > socketLimits.messagesBeforeStart)
+      return this.#refuse('no start among the first messages');
+    try {
+      for (const event of this.#codec.decode(asBuffer(data), isBinary)) this.#apply(event);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  /** Once a second: deadlines, pings, idle. One timer serves all sockets. */
+  tick(nowMs: number): void {
+    const last = this.#lastTick;
+    const bytes = this.#raw.bytesRead ?? 0;
+    if (bytes !== last.bytes) [last.bytes, last.bytesMs] = [bytes, nowMs];
+    if (this.#messages !== last.messages) [last.messages, last.messageMs] = [this.#messages, nowMs];
+    switch (this.#state.at) {
+      case 'waiting':
+        if (this.#messages === 0 && nowMs - this.#openedMs >= socketLimits.firstMessageMs)
+          this.#refuse('no first message');
+        else if (nowMs - this.#openedMs >= socketLimits.startMs) this.#refuse('no start message');
+        return;
+      case 'opening':
+      case 'live':
+      case 'discarding':
+        return this.#checkLife(nowMs);
+      case 'ended':
+        if (nowMs - this.#state.sinceMs >= socketLimits.closeAfterEndMs) this.#socket.close(1000);
+        if (nowMs - this.#state.sinceMs >= 2 * socketLimits.closeAfterEndMs)
+          this.#socket.terminate();
+    }
+  }
+
+  /** The process stops: the call's record is told, then the carrier. */
+  drain(): void {
+    this.#end('drain');
+    this.#say({ type: 'disconnect', reason: 'completed', info: 'restarting' });
+    this.#socket.close(1001, 'restarting');
+  }
+
+  #checkLife(nowMs: number): void {
+    const last = this.#lastTick;
+    if (this.#carrier.pings(this.#context.config)) {
+      if (nowMs - last.bytesMs >= socketLimits.deadAfterMs) {
+        this.#end('error', 'no answer to pings');
+        this.#socket.terminate();
+        return;
+      }
+      if (nowMs - last.pingMs >= socketLimits.pingEveryMs) {
+        last.pingMs = nowMs;
+        this.#socket.ping();
+      }
+    }
+    if (nowMs - last.messageMs >= this.#context.config.idleTimeoutMs) this.#idle();
+  }
+
+  /** Quiet for so long that the stream counts as over; whether the socket may close is the carrier's matter. */
+  #idle(): void {
+    const { at } = this.#state;
+    const closingEndsCall =
+      (at === 'live' || at === 'opening') && this.#state.start.closingEndsCall;
+    if (at === 'discarding' || closingEndsCall) {
+      this.#end('idle');
+      this.#state = { at: 'discarding', why: 'idle' };
+      this.#lastTick.messageMs = Infinity;
+      return;
+    }
+    this.#end('idle');
+    this.#leave('completed', 'idle');
+  }
+
+  #apply(event: CarrierEvent): void {
+    switch (event.type) {
+      case 'reply':
+        return this.#send(event.text);
+      case 'start':
+        void this.#open(event.start);
+        return;
+      case 'probe':
+        if (this.#state.at === 'waiting') this.#state = { at: 'discarding', why: 'probe' };
+        return;
+      case 'refused':
+        return this.#refuseStream(event.reason, event.closingEndsCall);
+      case 'broken':
+        this.#log.warn({ reason: event.reason }, 'carrier broke its protocol');
+        return this.#end('error', event.reason);
+      case 'stop':
+        return this.#state.at === 'opening'
+          ? this.#state.queue.push(event)
+          : this.#end('stop', event.detail);
+      case 'count':
+        this.#count(event);
+        break;
+      case 'audio':
+      case 'lost':
+      case 'dtmf':
+      case 'paused':
+      case 'resumed':
+      case 'language':
+    }
+    if (this.#state.at === 'live') deliver(this.#state.stream, event);
+    else if (this.#state.at === 'opening') this.#state.queue.push(event);
+    else if (this.#state.at === 'ended' && event.type === 'count')
+      this.#state.stream?.count(event.what, event.track);
+  }
+
+  /** Whoever has not proven himself causes nothing beyond this method (T1). */
+  async #open(start: CarrierStart): Promise<void> {
+    if (this.#state.at !== 'waiting') return;
+    const opening: State = { at: 'opening', start, queue: new EventQueue() };
+    this.#state = opening;
+    try {
+      const refusal = await this.#prove(start);
+      if (refusal !== undefined) return this.#refuse(refusal);
+      const opened = await this.#context.bridge.openStream(
+        this.#streamStart(start),
+        this.#control(),
+      );
+      switch (opened.outcome) {
+        case 'opened':
+          return this.#opened(opening, opened.stream, opened.startPaused);
+        case 'duplicate':
+          this.#log.info({ callId: opened.callId }, 'duplicate stream, its audio is ignored');
+          this.#state = { at: 'discarding', why: 'duplicate' };
+          return;
+        case 'refused':
+          return this.#refuseStream(opened.reason, start.closingEndsCall);
+      }
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #opened(
+    opening: Extract<State, { at: 'opening' }>,
+    stream: CallStream,
+    startPaused: boolean,
+  ): void {
+    const { start, queue, ended } = opening;
+    this.#state = { at: 'live', start, stream };
+    this.#log.info(
+      { callId: stream.callId, encoding: start.encoding, rateHz: start.sampleRate },
+      'stream opened',
+    );
+    if (startPaused) this.#say({ type: 'pause' });
+    for (const event of queue.take((bytes) =>
+      durationMsOf(bytes, start.encoding, start.sampleRate),
+    ))
+      if (event.type === 'stop') this.#end('stop', event.detail);
+      else deliver(stream, event);
+    if (ended) this.#end(ended.reason, ended.detail);
+  }
+
+  /** Undefined when the stream may go on, else why not. */
+  async #prove(start: CarrierStart): Promise<string | undefined> {
+    if (start.token !== undefined) {
+      const claim = await this.#context.bridge.claimToken(
+        start.token,
+        this.#carrier.name,
+        start.carrierCallId,
+      );
+      if (claim.outcome === 'accepted') {
+        const bound = claim.carrierCallId;
+        this.#proof = {
+          state: 'proven',
+          metadata: claim.metadata,
+          ...(bound === undefined ? {} : { boundCallId: bound }),
+        };
+      } else if (this.#proof.state === 'at-start' || claim.reason !== 'unknown') {
+        return `stream token ${claim.reason}`;
+      }
+      // Proven otherwise, a token that is not ours is the operator's own parameter of that name.
+    }
+    if (this.#proof.state === 'at-start') return 'no stream token';
+    const bound = this.#proof.boundCallId;
+    return bound !== undefined && bound !== start.carrierCallId
+      ? 'stream token other-call'
+      : undefined;
+  }
+
+  #streamStart(start: CarrierStart): StreamStart {
+    const metadata = this.#proof.state === 'proven' ? this.#proof.metadata : {};
+    const { token: _token, tracks, ...rest } = start;
+    return {
+      ...rest,
+      carrier: this.#carrier.name,
+      tracks: tracks.map((track) => ({ ...track, channels: 1 })),
+      parameters: { ...metadata, ...start.parameters },
+      pings: this.#carrier.pings(this.#context.config),
+    };
+  }
+
+  #control(): StreamControl {
+    return {
+      pause: () => this.#say({ type: 'pause' }),
+      resume: () => this.#say({ type: 'resume' }),
+      disconnect: (reason) => this.#disconnect(reason),
+      ...(this.#context.config.audiohookResults
+        ? { result: (final) => this.#say({ type: 'result', final }) }
+        : {}),
+    };
+  }
+
+  #disconnect(reason: string): void {
+    if (this.#state.at !== 'live') return;
+    const { closingEndsCall } = this.#state.start;
+    this.#end('drain', reason);
+    if (closingEndsCall) this.#state = { at: 'discarding', why: reason };
+    else this.#leave('completed', reason);
+  }
+
+  /** An internal failure of ours: the phone call must not notice it. */
+  #fail(error: unknown): void {
+    this.#log.error({ err: error }, 'carrier stream failed');
+    this.#end('error', 'internal');
+    this.#state = { at: 'discarding', why: 'internal' };
+  }
+
+  /** Not allowed in, or not speaking the protocol: there is no call of ours to protect. */
+  #refuse(reason: string): void {
+    this.#log.warn({ reason }, 'carrier stream refused');
+    streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
+    this.#say({ type: 'disconnect', reason: 'unauthorized', info: reason });
+    this.#state = { at: 'ended', sinceMs: this.#now() };
+    this.#socket.close(1008, reason);
+  }
+
+  /** A stream that was allowed in, but whose audio we cannot take. */
+  #refuseStream(reason: string, closingEndsCall: boolean): void {
+    this.#log.warn({ reason }, 'carrier stream cannot be taken');
+    streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
+    this.#state = { at: 'discarding', why: reason };
+    if (!closingEndsCall) this.#leave('error', reason);
+  }
+
+  #leave(reason: 'completed' | 'error', info: string): void {
+    this.#state = { at: 'ended', sinceMs: this.#now() };
+    this.#say({ type: 'disconnect', reason, info });
+    if (!this.#carrier.closesItself)
+      this.#socket.close(reason === 'error' ? 1003 : 1000, short(info));
+  }
+
+  #end(reason: StreamEnd, detail?: string): void {
+    const state = this.#state;
+    switch (state.at) {
+      case 'opening':
+        // The answer of the bridge is still due: what was said until now is delivered first.
+        state.ended ??= { reason, ...(detail === undefined ? {} : { detail }) };
+        return;
+      case 'live':
+        for (const event of this.#codec.flush?.() ?? []) deliver(state.stream, event);
+        this.#state = { at: 'ended', stream: state.stream, sinceMs: this.#now() };
+        streamsTotal.inc({ carrier: this.#carrier.name, end: reason });
+        state.stream.end(reason, detail);
+        if (reason === 'stop') this.#say({ type: 'closed' });
+        return;
+      case 'waiting':
+      case 'discarding':
+        if (reason === 'stop') this.#say({ type: 'closed' });
+        this.#state = { at: 'ended', sinceMs: this.#now() };
+        return;
+      case 'ended':
+    }
+  }
+
+  #count(event: Extract<CarrierEvent, { type: 'count' }>): void {
+    framesTotal.inc({ carrier: this.#carrier.name, what: event.what });
+    if (event.what !== 'malformed') return;
+    this.#malformed++;
+    if (
+      this.#malformed > socketLimits.malformedAtMost &&
+      this.#malformed * 2 > this.#messages &&
+      this.#state.at === 'live'
+    ) {
+      const { closingEndsCall } = this.#state.start;
+      this.#end('error', 'most frames are undecodable');
+      if (closingEndsCall) this.#state = { at: 'discarding', why: 'malformed' };
+      else this.#leave('error', 'most frames are undecodable');
+    }
+  }
+
+  #say(command: CarrierCommand): void {
+    for (const text of this.#codec.encode?.(command) ?? []) this.#send(text);
+  }
+
+  #send(text: string): void {
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#socket.bufferedAmount > socketLimits.unreadBytes) return this.#socket.terminate();
+    this.#socket.send(text);
+  }
+
+  #now(): number {
+    return this.#context.clock.monotonicMs();
+  }
+}
+
+function deliver(stream: CallStream, event: CarrierEvent): void {
+  switch (event.type) {
+    case 'audio':
+      return stream.audio(event.track, event.payload);
+    case 'lost':
+      return stream.lost(event.track, event.durationMs, event.cause);
+    case 'count':
+      return stream.count(event.what, event.track);
+    case 'dtmf':
+      return stream.dtmf(event.digit, event.track);
+    case 'paused':
+      return stream.paused();
+    case 'resumed':
+      return stream.resumed(event.discardedMs);
+    case 'language':
+      return stream.language(event.code);
+    case 'start':
+    case 'probe':
+    case 'reply':
+    case 'refused':
+    case 'broken':
+    case 'stop':
+  }
+}
+
+/** The text of a close frame holds at most 123 bytes. */
+function short(text: string): string {
+  return Buffer.from(text)
+    .subarray(0, 123)
+    .toString('utf8')
+    .replace(/\uFFFD$/, '');
+}
+
+function asBuffer(data: RawData): Buffer {
+  if (Buffer.isBuffer(data)) return data;
+  return Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
+}

@@ -1,0 +1,297 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
+import { reasonOf } from '../lib/errors.ts';
+import { admit } from './admission.ts';
+import { carrierNamed } from './all.ts';
+import type { AuthContext, Carrier, NonceMemory, UpgradeRequest } from './carrier.ts';
+import { socketsOpen, upgradesTotal } from './counters.ts';
+import { recogniseUpgrade } from './detect.ts';
+import { RecognisingSocket } from './recognising-socket.ts';
+import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
+
+export const upgradeLimits = {
+  decisionMs: 3_000,
+  inProgress: 256,
+  /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
+  unproven: 256,
+  messageBytes: 65_536,
+  fragments: 16,
+  bufferedChunks: 1_024,
+} as const;
+
+// The types of the package do not know `closeTimeout` yet.
+const serverOptions: ServerOptions & { closeTimeout: number } = {
+  noServer: true,
+  maxPayload: upgradeLimits.messageBytes,
+  maxFragments: upgradeLimits.fragments,
+  maxBufferedChunks: upgradeLimits.bufferedChunks,
+  perMessageDeflate: false,
+  closeTimeout: 5_000,
+  clientTracking: false,
+};
+
+export type UpgradeContext = SocketContext & {
+  publicUrl: () => string;
+  insecure: boolean;
+  nonces: NonceMemory;
+};
+
+type Refusal = { status: 401 | 403 | 404 | 503; reason: string };
+
+/** Decides who may stream, and keeps the sockets of those who do. */
+export class Upgrades {
+  readonly #context: UpgradeContext;
+  readonly #server = new WebSocketServer(serverOptions);
+  readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
+  readonly #refusals: RefusalLog;
+  #inProgress = 0;
+  /** Counted anew each second; in between it only grows. */
+  #unproven = 0;
+  #draining = false;
+
+  constructor(context: UpgradeContext) {
+    this.#context = context;
+    this.#refusals = new RefusalLog(context);
+  }
+
+  owns(pathname: string): boolean {
+    return pathname === '/carriers' || pathname.startsWith('/carriers/');
+  }
+
+  get liveStreams(): number {
+    return [...this.#sockets.values()].filter((one) => one instanceof StreamSocket && one.isLive)
+      .length;
+  }
+
+  stopAccepting(): void {
+    this.#draining = true;
+  }
+
+  closeAll(): void {
+    for (const [socket, stream] of this.#sockets)
+      if (stream instanceof StreamSocket) stream.drain();
+      else socket.close(1001, 'restarting');
+  }
+
+  terminateAll(): void {
+    for (const socket of this.#sockets.keys()) socket.terminate();
+  }
+
+  tick(): void {
+    const now = this.#context.clock.monotonicMs();
+    this.#unproven = 0;
+    for (const one of this.#sockets.values()) {
+      one.tick(now);
+      if (!(one instanceof StreamSocket) || one.isUnproven) this.#unproven++;
+    }
+    this.#refusals.tick();
+  }
+
+  handle(incoming: IncomingMessage, raw: Duplex, head: Buffer): void {
+    const request = upgradeRequest(incoming);
+    if (this.#inProgress >= upgradeLimits.inProgress)
+      return this.#refuse(raw, 'unknown', { status: 503, reason: 'too many upgrades at once' });
+    this.#inProgress++;
+    let decided = false;
+    const decide = (refusal: Refusal | undefined, name = 'unknown'): boolean => {
+      if (decided) return false;
+      decided = true;
+      this.#inProgress--;
+      cancel();
+      if (refusal) this.#refuse(raw, name, refusal);
+      return true;
+    };
+    const cancel = this.#context.clock.after(upgradeLimits.decisionMs, () => {
+      decide({ status: 503, reason: 'no decision in time' });
+    });
+    this.#decide(request, incoming, raw, head, decide).catch((error: unknown) => {
+      this.#context.log.error({ reason: reasonOf(error) }, 'carrier upgrade failed');
+      decide({ status: 503, reason: 'internal' });
+    });
+  }
+
+  async #decide(
+    request: UpgradeRequest,
+    incoming: IncomingMessage,
+    raw: Duplex,
+    head: Buffer,
+    decide: (refusal: Refusal | undefined, name?: string) => boolean,
+  ): Promise<void> {
+    const [name, pathToken, ...more] = request.path.split('/').slice(2);
+    const token = pathToken ?? new URLSearchParams(request.query).get('token') ?? undefined;
+    const isDetecting = name === undefined || name === '';
+    const carrier = isDetecting
+      ? carrierNamed(recogniseUpgrade(request) ?? '')
+      : carrierNamed(name);
+    if (more.length > 0 || (!carrier && !isDetecting))
+      return void decide({ status: 404, reason: 'no such carrier' });
+    const full = this.#isFull();
+    if (full) return void decide(full, carrier?.name);
+    const accept = (then: (socket: WebSocket) => void): void => {
+      if (!decide(undefined) || raw.destroyed) return;
+      this.#server.handleUpgrade(incoming, raw, head, then);
+    };
+    if (!carrier) {
+      if (this.#unproven++ >= upgradeLimits.unproven)
+        return void decide({ status: 503, reason: 'too many unproven streams' });
+      return accept((socket) => this.#recognise(socket, raw, request, token));
+    }
+    const admission = await this.#admit(carrier, request, token);
+    if (admission.outcome === 'refused') return void decide(admission, carrier.name);
+    if (admission.proof.state === 'at-start' && this.#unproven++ >= upgradeLimits.unproven)
+      return void decide({ status: 503, reason: 'too many unproven streams' }, carrier.name);
+    upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
+    accept((socket) => this.#keep(socket, raw, carrier, request, admission.proof));
+  }
+
+  #admit(
+    carrier: Carrier,
+    request: UpgradeRequest,
+    token: string | undefined,
+  ): ReturnType<typeof admit> {
+    const { bridge, config, insecure, nonces, clock, publicUrl } = this.#context;
+    const auth: AuthContext = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces };
+    return admit(carrier, request, token, { bridge, auth, insecure });
+  }
+
+  #isFull(): Refusal | undefined {
+    if (this.#draining) return { status: 503, reason: 'shutting down' };
+    if (this.#sockets.size >= this.#context.config.maxStreams)
+      return { status: 503, reason: 'too many streams' };
+    return undefined;
+  }
+
+  #recognise(
+    socket: WebSocket,
+    raw: Duplex,
+    request: UpgradeRequest,
+    token: string | undefined,
+  ): void {
+    const recognising = new RecognisingSocket(
+      socket,
+      this.#context.clock.monotonicMs(),
+      (name, held) => {
+        const carrier = carrierNamed(name);
+        if (!carrier) return socket.close(1008, 'no such carrier');
+        socket.pause();
+        void this.#admit(carrier, request, token)
+          .catch(() => ({ outcome: 'refused' as const, status: 403 as const, reason: 'internal' }))
+          .then((admission) => {
+            socket.resume();
+            upgradesTotal.inc({
+              carrier: name,
+              outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
+            });
+            if (admission.outcome === 'refused') return socket.close(1008, admission.reason);
+            if (socket.readyState !== socket.OPEN) return;
+            const stream = this.#keep(socket, raw, carrier, request, admission.proof);
+            for (const { data, isBinary } of held) stream.message(data, isBinary);
+          });
+      },
+    );
+    this.#watch(socket, recognising);
+  }
+
+  #keep(
+    socket: WebSocket,
+    raw: Duplex,
+    carrier: Carrier,
+    request: UpgradeRequest,
+    proof: Proof,
+  ): StreamSocket {
+    const stream = new StreamSocket(this.#context, { socket, raw, carrier, request, proof });
+    this.#watch(socket, stream);
+    return stream;
+  }
+
+  #watch(socket: WebSocket, one: StreamSocket | RecognisingSocket): void {
+    if (!this.#sockets.has(socket)) {
+      // Without a listener of its own an error of the socket would end the process.
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        this.#sockets.delete(socket);
+        socketsOpen.set(this.#sockets.size);
+      });
+    }
+    this.#sockets.set(socket, one);
+    socketsOpen.set(this.#sockets.size);
+  }
+
+  /** The reason goes into the answer and the log: it names what to check and holds no secret. */
+  #refuse(raw: Duplex, carrier: string, { status, reason }: Refusal): void {
+    upgradesTotal.inc({ carrier, outcome: String(status) });
+    this.#refusals.note(carrier, status, reason);
+    if (raw.destroyed) return;
+    const body = `${reason}\n`;
+    raw.end(
+      `HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+        (status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '') +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      () => raw.destroy(),
+    );
+  }
+}
+
+const statusTexts = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  503: 'Service Unavailable',
+} as const;
+
+/** A flood of refusals is one line a reason every ten seconds. */
+class RefusalLog {
+  readonly #context: SocketContext;
+  readonly #counts = new Map<
+    string,
+    { carrier: string; status: number; reason: string; count: number; sinceMs: number }
+  >();
+
+  constructor(context: SocketContext) {
+    this.#context = context;
+  }
+
+  note(carrier: string, status: number, reason: string): void {
+    const key = `${carrier} ${reason}`;
+    const known = this.#counts.get(key);
+    if (known) {
+      known.count++;
+      return;
+    }
+    this.#counts.set(key, {
+      carrier,
+      status,
+      reason,
+      count: 0,
+      sinceMs: this.#context.clock.monotonicMs(),
+    });
+    this.#context.log.warn({ carrier, status, reason }, 'carrier upgrade refused');
+  }
+
+  tick(): void {
+    const now = this.#context.clock.monotonicMs();
+    for (const [key, { sinceMs, ...seen }] of this.#counts) {
+      if (now - sinceMs < 10_000) continue;
+      this.#counts.delete(key);
+      if (seen.count > 0) this.#context.log.warn(seen, 'carrier upgrades refused');
+    }
+  }
+}
+
+function upgradeRequest(incoming: IncomingMessage): UpgradeRequest {
+  const target = incoming.url ?? '/';
+  const at = target.indexOf('?');
+  const headers: Record<string, string | undefined> = Object.create(null) as Record<
+    string,
+    undefined
+  >;
+  for (const [name, values] of Object.entries(incoming.headersDistinct))
+    headers[name] = values?.join(', ');
+  return {
+    target,
+    path: at < 0 ? target : target.slice(0, at),
+    query: at < 0 ? '' : target.slice(at + 1),
+    headers,
+  };
+}

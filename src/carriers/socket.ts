@@ -241,20 +241,27 @@ export class StreamSocket {
     this.#state = opening;
     try {
       const refusal = await this.#prove(start);
-      if (refusal !== undefined) return this.#refuse(refusal);
+      if (refusal !== undefined) {
+        this.#refuse(refusal);
+        return;
+      }
       const opened = await this.#context.bridge.openStream(
         this.#streamStart(start),
         this.#control(),
       );
       switch (opened.outcome) {
-        case 'opened':
-          return this.#opened(opening, opened.stream, opened.startPaused);
+        case 'opened': {
+          this.#opened(opening, opened.stream, opened.startPaused);
+          return;
+        }
         case 'duplicate':
           this.#log.info({ callId: opened.callId }, 'duplicate stream, its audio is ignored');
           this.#state = { at: 'discarding', why: 'duplicate' };
           return;
-        case 'refused':
-          return this.#refuseStream(opened.reason, start.closingEndsCall);
+        case 'refused': {
+          this.#refuseStream(opened.reason, start.closingEndsCall);
+          return;
+        }
       }
     } catch (error) {
       this.#fail(error);

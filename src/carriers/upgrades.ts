@@ -135,7 +135,8 @@ export class Upgrades {
     if (!carrier) {
       if (this.#unproven++ >= upgradeLimits.unproven)
         return void decide({ status: 503, reason: 'too many unproven streams' });
-      return accept((socket) => this.#recognise(socket, raw, request, token));
+      accept((socket) => this.#recognise(socket, raw, request, token));
+      return;
     }
     const admission = await this.#admit(carrier, request, token);
     if (admission.outcome === 'refused') return void decide(admission, carrier.name);

@@ -186,3 +186,34 @@ export const TestCall = z
     id: 'TestCall',
     description: 'The built-in conversation, on its way through the carrier socket.',
   });
+
+const HealthState = z.object({
+  state: z.enum(['ok', 'degraded', 'down']),
+  detail: z.string().optional(),
+});
+
+/** GET /api/installation: what the operator's page says about the process. Never a secret. */
+export const Installation = z
+  .object({
+    version: z.string(),
+    node: z.string(),
+    started_at: DateTime,
+    public_url: z.string(),
+    roles: z.array(z.string()),
+    insecure: z.boolean().describe('Strangers may stream or call: said loudly.'),
+    health: z.record(z.string(), HealthState),
+    recogniser: z
+      .object({
+        state: z.enum(['ready', 'starting', 'no-model', 'failed']),
+        detail: z.string(),
+        model: z.string().nullable(),
+        languages: z.array(z.string()),
+        streams: z.int(),
+        capacity: z.int(),
+      })
+      .nullable()
+      .describe('Null where this process runs no speech service.'),
+    memory_bytes: z.int(),
+  })
+  .meta({ id: 'Installation' });
+export type Installation = z.infer<typeof Installation>;

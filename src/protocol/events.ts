@@ -77,16 +77,21 @@ export const CallTranscriptData = z.object({
   words: z.array(Word),
 });
 
+/** Set when the add-on failed for this utterance; `results` is empty then. */
+const addonFailure = z.object({ message: z.string() }).optional();
+
 export const CallSentimentData = z.object({
   utterance_id: z.string(),
   utterance: Utterance,
   results: z.array(SentimentItem),
+  error: addonFailure,
 });
 
 export const CallEntitiesData = z.object({
   utterance_id: z.string(),
   utterance: Utterance,
   results: z.array(NamedEntity),
+  error: addonFailure,
 });
 
 export const CallTranslationData = z.object({
@@ -98,11 +103,18 @@ export const CallTranslationData = z.object({
 });
 
 /**
- * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it. `session`: the speech
- * service lost it and it could not be sent again. `deadline`: no words came in time for audio that we still
- * hold or that was acknowledged. `stop`: our process ended and the audio was not kept.
+ * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it while the service was away.
+ * `damaged`: the journal of an earlier run could not be read here. `service`: the service took it, then said it
+ * never had it. `deadline`: the time for finals ran out. `sessions`: the bound of sessions of one leg was passed.
  */
-export const GapCause = z.enum(['carrier', 'journal', 'session', 'deadline', 'stop']);
+export const GapCause = z.enum([
+  'carrier',
+  'journal',
+  'damaged',
+  'service',
+  'deadline',
+  'sessions',
+]);
 export type GapCause = z.infer<typeof GapCause>;
 
 export const CallGapData = z.object({

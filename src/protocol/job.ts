@@ -123,7 +123,9 @@ export const PreRecordedJobRecord = z
     result: PreRecordedResult.nullable().default(null),
   })
   .meta({ id: 'PreRecordedJobRecord' });
-export const JobRecord = z.discriminatedUnion('kind', [LiveJobRecord, PreRecordedJobRecord]);
+export const JobRecord = z
+  .discriminatedUnion('kind', [LiveJobRecord, PreRecordedJobRecord])
+  .meta({ id: 'JobRecord' });
 
 export type LiveJobRecord = z.infer<typeof LiveJobRecord>;
 export type PreRecordedJobRecord = z.infer<typeof PreRecordedJobRecord>;

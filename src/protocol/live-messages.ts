@@ -147,25 +147,27 @@ export const ErrorMessage = message('error')
   })
   .meta({ id: 'ErrorMessage' });
 
-export const ServerMessage = z.discriminatedUnion('type', [
-  AudioChunkAck,
-  StopRecordingAck,
-  SpeechStartMessage,
-  SpeechEndMessage,
-  TranscriptMessage,
-  TranslationMessage,
-  NamedEntityRecognitionMessage,
-  SentimentAnalysisMessage,
-  StartSessionMessage,
-  StartRecordingMessage,
-  EndRecordingMessage,
-  EndSessionMessage,
-  PostTranscriptMessage,
-  PostFinalTranscriptMessage,
-  PostSummarizationMessage,
-  PostChapterizationMessage,
-  ErrorMessage,
-]);
+export const ServerMessage = z
+  .discriminatedUnion('type', [
+    AudioChunkAck,
+    StopRecordingAck,
+    SpeechStartMessage,
+    SpeechEndMessage,
+    TranscriptMessage,
+    TranslationMessage,
+    NamedEntityRecognitionMessage,
+    SentimentAnalysisMessage,
+    StartSessionMessage,
+    StartRecordingMessage,
+    EndRecordingMessage,
+    EndSessionMessage,
+    PostTranscriptMessage,
+    PostFinalTranscriptMessage,
+    PostSummarizationMessage,
+    PostChapterizationMessage,
+    ErrorMessage,
+  ])
+  .meta({ id: 'ServerMessage' });
 export type ServerMessage = z.infer<typeof ServerMessage>;
 export type ServerMessageType = ServerMessage['type'];
 export type MessageOf<Type extends ServerMessageType> = Extract<ServerMessage, { type: Type }>;

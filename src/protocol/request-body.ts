@@ -44,7 +44,7 @@ export function fieldsOf(body: unknown): { fields: Fields } | { errors: string[]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepestLevel) return { errors: ['body must not be nested that deep'] };
     level = level.flatMap((value) =>
-      typeof value === 'object' && value !== null ? Object.values(value) : [],
+      typeof value === 'object' && value !== null ? (Object.values(value) as unknown[]) : [],
     );
   }
   const fields = withoutNulls(body);

@@ -1,0 +1,256 @@
+import type { CallEvent, CallEventType, EventCall, EventLeg } from './events.ts';
+
+/**
+ * One event of each type, as a CRM receives it: in the OpenAPI document, on /docs and for trying a webhook
+ * mapping. One invented call, so that the examples tell a story in order.
+ */
+const call: EventCall = {
+  id: 'call_01JK5S2M7Q8R9T0V1W2X3Y4Z5A',
+  carrier: 'twilio',
+  carrier_call_id: 'CA5b0f7d1c2e3a4b5c6d7e8f9a0b1c2d3e',
+  direction: 'inbound',
+  from: '+15550100123',
+  to: '+15550100200',
+  started_at: '2026-02-03T09:15:00.000Z',
+};
+
+const customer: EventLeg = {
+  id: 'leg_01JK5S2M7S3N4P5Q6R7S8T9V0W',
+  role: 'customer',
+  track: 'inbound',
+  session_id: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11',
+};
+
+const agentLegId = 'leg_01JK5S2M7S9A8B7C6D5E4F3G2H';
+
+const metadata = {
+  call_id: call.id,
+  carrier: call.carrier,
+  carrier_call_id: call.carrier_call_id,
+  direction: 'inbound',
+  from: call.from,
+  to: call.to,
+  started_at: call.started_at,
+  crmCase: 'C-20417',
+};
+
+const ofCustomer = { ...metadata, leg_id: customer.id, role: 'customer', track: 'inbound' };
+
+const utterance = {
+  start: 4.21,
+  end: 6.8,
+  confidence: 0.93,
+  channel: 0,
+  language: 'en',
+  text: 'I never got the refund.',
+  words: [
+    { word: 'I', start: 4.21, end: 4.32, confidence: 0.97 },
+    { word: 'never', start: 4.4, end: 4.85, confidence: 0.95 },
+    { word: 'got', start: 4.9, end: 5.1, confidence: 0.94 },
+    { word: 'the', start: 5.15, end: 5.3, confidence: 0.92 },
+    { word: 'refund.', start: 5.4, end: 6.8, confidence: 0.9 },
+  ],
+};
+
+const utteranceId = '00_00000003';
+
+/** `sequence` and `id` tell the order; `second` is the time of day within the call's minute. */
+function head(sequence: number, second: number) {
+  return {
+    id: `evt_01JK5S2M${String(sequence).padStart(2, '0')}4F5G6H7J8K9M0N1P2Q`,
+    sequence,
+    occurred_at: `2026-02-03T09:15:${String(second).padStart(2, '0')}.120Z`,
+    call,
+  };
+}
+
+export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type: Type }> } = {
+  'call.started': {
+    ...head(1, 0),
+    type: 'call.started',
+    custom_metadata: metadata,
+    data: {
+      legs: [leg(customer.id, 'customer', 'inbound'), leg(agentLegId, 'agent', 'outbound')],
+      continues: null,
+    },
+  },
+  'call.transcript': {
+    ...head(7, 7),
+    type: 'call.transcript',
+    leg: customer,
+    custom_metadata: ofCustomer,
+    data: { utterance_id: utteranceId, ...utterance },
+  },
+  'call.sentiment': {
+    ...head(8, 7),
+    type: 'call.sentiment',
+    leg: customer,
+    custom_metadata: ofCustomer,
+    data: {
+      utterance_id: utteranceId,
+      utterance,
+      results: [
+        {
+          sentiment: 'negative',
+          emotion: 'disappointment',
+          text: 'I never got the refund.',
+          start: 4.21,
+          end: 6.8,
+          channel: 0,
+        },
+      ],
+    },
+  },
+  'call.entities': {
+    ...head(11, 14),
+    type: 'call.entities',
+    leg: customer,
+    custom_metadata: ofCustomer,
+    data: {
+      utterance_id: '00_00000004',
+      utterance: {
+        start: 11.2,
+        end: 13.1,
+        confidence: 0.91,
+        channel: 0,
+        language: 'en',
+        text: 'My name is Oriane Vasquez.',
+        words: [],
+      },
+      results: [{ entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1 }],
+    },
+  },
+  'call.translation': {
+    ...head(9, 7),
+    type: 'call.translation',
+    leg: customer,
+    custom_metadata: ofCustomer,
+    data: {
+      utterance_id: utteranceId,
+      utterance,
+      original_language: 'en',
+      target_language: 'fr',
+      translated_utterance: {
+        ...utterance,
+        language: 'fr',
+        text: "Je n'ai jamais reçu le remboursement.",
+        words: [],
+      },
+    },
+  },
+  'call.gap': {
+    ...head(12, 22),
+    type: 'call.gap',
+    leg: customer,
+    custom_metadata: ofCustomer,
+    data: {
+      cause: 'carrier',
+      start: 19.4,
+      end: 20.2,
+      duration: 0.8,
+      bytes: 6400,
+      detail: 'the carrier left 40 frames out of its numbering',
+    },
+  },
+  'call.paused': {
+    ...head(13, 31),
+    type: 'call.paused',
+    custom_metadata: metadata,
+    data: { at: 30.9, by: 'operator' },
+  },
+  'call.resumed': {
+    ...head(15, 44),
+    type: 'call.resumed',
+    custom_metadata: metadata,
+    data: { at: 43.6, by: 'operator', duration: 12.7 },
+  },
+  'call.dtmf': {
+    ...head(14, 35),
+    type: 'call.dtmf',
+    custom_metadata: metadata,
+    data: { at: 34.8, digit: '*' },
+  },
+  'call.ended': {
+    ...head(21, 58),
+    type: 'call.ended',
+    custom_metadata: metadata,
+    data: {
+      reason: 'stop',
+      ended_at: '2026-02-03T09:15:57.300Z',
+      duration: 57.3,
+      deadline: null,
+      legs: [
+        endedLeg(customer.id, 'customer', 'inbound'),
+        endedLeg(agentLegId, 'agent', 'outbound'),
+      ],
+      talk: { customer: 21.4, agent: 18.9 },
+      talk_ratio: { customer: 0.531, agent: 0.469 },
+      interruptions: { customer: 1, agent: 0 },
+      longest_monologue: { customer: 8.2, agent: 6.4 },
+      dead_air: { total: 3.9, longest: 3.9, count: 1 },
+      gaps: 1,
+      reconnects: 0,
+    },
+  },
+  'call.summary': {
+    ...head(22, 59),
+    type: 'call.summary',
+    custom_metadata: metadata,
+    data: {
+      summary: {
+        type: 'general',
+        text: 'A customer asks for a refund that never came. The agent finds the order and sends it again.',
+      },
+      chapters: [
+        {
+          headline: 'Refund that never came',
+          gist: 'missing refund',
+          keywords: ['refund', 'order'],
+          start: 4.21,
+          end: 52.7,
+          sentences: [{ sentence: utterance.text, start: 4.21, end: 6.8, words: [] }],
+          text: utterance.text,
+          summary: 'The customer reports a missing refund.',
+        },
+      ],
+      entities: [
+        { entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1, role: 'customer' },
+      ],
+      sentiment: {
+        customer: [{ start: 4.21, end: 6.8, sentiment: 'negative', emotion: 'disappointment' }],
+        agent: [{ start: 0.6, end: 3.2, sentiment: 'neutral', emotion: 'neutral' }],
+      },
+      transcript: [
+        { role: 'agent', text: 'Thank you for calling, how can I help?', start: 0.6, end: 3.2 },
+        { role: 'customer', text: utterance.text, start: 4.21, end: 6.8 },
+      ],
+    },
+  },
+  'call.skipped': {
+    ...head(16, 45),
+    type: 'call.skipped',
+    custom_metadata: metadata,
+    data: {
+      event_id: 'evt_01JK5S2M164F5G6H7J8K9M0N1P2Q',
+      type: 'call.transcript',
+      attempts: 13,
+      status: 422,
+      reason: 'the endpoint refused it for 72 hours',
+    },
+  },
+};
+
+function leg(id: string, role: 'customer' | 'agent', track: string) {
+  return { id, role, track, encoding: 'wav/ulaw', sample_rate: 8000, channels: 1 };
+}
+
+function endedLeg(id: string, role: 'customer' | 'agent', track: string) {
+  const ledger = {
+    received: 458_400,
+    acknowledged: 356_800,
+    gaps: 0,
+    paused: 101_600,
+    filler: 6400,
+  };
+  return { id, role, track, duration: 57.3, ledger };
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+
+type Json = Record<string, unknown>;
+
+/**
+ * JSON Schemas of everything that has a name. A request's schema says what may be sent (defaults are
+ * optional), an answer's what will come (defaults are there).
+ */
+export class Components {
+  readonly #input = generate('input');
+  readonly #output = generate('output');
+  readonly #used = new Map<string, 'input' | 'output'>();
+
+  /** A reference to a named schema, or the schema itself where it has no name. */
+  reference(schema: z.ZodType, io: 'input' | 'output'): Json {
+    const name = z.globalRegistry.get(schema)?.id;
+    if (name !== undefined) {
+      this.#use(name, io);
+      return { $ref: refOf(name) };
+    }
+    const inline = z.toJSONSchema(schema, { io, override: tidy }) as Json;
+    const { $schema: _, $defs: __, ...rest } = inline;
+    const withRefs = rewriteRefs(rest) as Json;
+    for (const inner of namesIn(withRefs)) this.#use(inner, io);
+    return withRefs;
+  }
+
+  schemas(): Json {
+    const names = [...this.#used.keys()].sort();
+    return Object.fromEntries(names.map((name) => [name, this.#schemaOf(name)]));
+  }
+
+  #schemaOf(name: string): Json {
+    const io = this.#used.get(name) ?? 'output';
+    const schema = (io === 'input' ? this.#input : this.#output)[name];
+    if (!schema) throw new Error(`no schema is named ${name}`);
+    return schema;
+  }
+
+  #use(name: string, io: 'input' | 'output'): void {
+    const known = this.#used.get(name);
+    if (known === io) return;
+    if (known !== undefined) {
+      // Used both ways under one name: fine only while both ways look the same.
+      if (JSON.stringify(this.#input[name]) !== JSON.stringify(this.#output[name]))
+        throw new Error(`schema ${name} differs between requests and answers: name them apart`);
+      return;
+    }
+    this.#used.set(name, io);
+    for (const inner of namesIn(this.#schemaOf(name))) this.#use(inner, io);
+  }
+}
+
+function generate(io: 'input' | 'output'): Record<string, Json> {
+  const { schemas } = z.toJSONSchema(z.globalRegistry, {
+    io,
+    uri: refOf,
+    override: tidy,
+    unrepresentable: 'any',
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => {
+      const { $schema: _, $id: __, id: ___, ...rest } = schema as Json;
+      return [name, rest];
+    }),
+  );
+}
+
+function refOf(name: string): string {
+  return `#/components/schemas/${name}`;
+}
+
+/** What a reader gains nothing from: engine bounds of integers, patterns beside a format that says it. */
+function tidy({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Json }): void {
+  if (jsonSchema['format'] !== undefined) delete jsonSchema['pattern'];
+  if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
+  if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];
+  delete jsonSchema['id'];
+  const def = zodSchema._zod.def;
+  // Plain objects may grow: readers are to ignore what they do not know.
+  if (def.type === 'object' && def.catchall === undefined)
+    delete jsonSchema['additionalProperties'];
+}
+
+function rewriteRefs(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rewriteRefs);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      key === '$ref' && typeof inner === 'string'
+        ? inner.replace(/^#\/\$defs\//, '#/components/schemas/')
+        : rewriteRefs(inner),
+    ]),
+  );
+}
+
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' && typeof inner === 'string'
+      ? [inner.replace('#/components/schemas/', '')]
+      : namesIn(inner),
+  );
+}

@@ -1,0 +1,190 @@
+import { keyHeaders } from '../names.ts';
+import { carrierRoutes } from './carrier-routes.ts';
+import { Components } from './components.ts';
+import { operatorRoutes } from './operator-routes.ts';
+import { processRoutes } from './process-routes.ts';
+import { errorAnswer, type Answer, type Body, type Parameter, type Route } from './route.ts';
+import { speechRoutes } from './speech-routes.ts';
+import { socketSchemas, webhooks, type Webhook } from './webhooks.ts';
+
+type Json = Record<string, unknown>;
+
+export const routes: readonly Route[] = [
+  ...speechRoutes,
+  ...operatorRoutes,
+  ...carrierRoutes,
+  ...processRoutes,
+];
+
+const tags = {
+  'Live transcription':
+    'A session is created by HTTP, then fed over a WebSocket. The address in the answer carries the session’s own ' +
+    'token, so the key stays behind. Send audio as binary frames, or as `audio_chunk` messages; end with ' +
+    '`stop_recording` and read on until close code 1000. Schemas: ClientMessage and ServerMessage.',
+  'Pre-recorded transcription':
+    'A job is created from an address or an uploaded file, then read by id.',
+  Calls: 'What the bridge carries: live, finishing and ended calls, newest first.',
+  Deliveries: 'Events on their way to the CRM: pending, parked, delivered.',
+  Console: 'What the page uses beside the above.',
+  Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',
+  Process: 'Health, metrics and this document.',
+};
+
+/** OpenAPI 3.1 of the whole process, made from the schemas that the routes themselves use. */
+export function openApiDocument(options: { version: string; serverUrl?: string }): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = (paths[route.path] ??= {});
+    path[route.method] = operation(route, components);
+  }
+  const hooks = Object.fromEntries(
+    webhooks.map((webhook) => [webhook.name, { post: hookOperation(webhook, components) }]),
+  );
+  for (const schema of socketSchemas) components.reference(schema, 'output');
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Trunkline',
+      version: options.version,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      description:
+        'Carrier media streams in, live transcripts out, nothing lost in silence. Every failure answers with ErrorBody.',
+    },
+    ...(options.serverUrl === undefined ? {} : { servers: [{ url: options.serverUrl }] }),
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    paths,
+    webhooks: hooks,
+    components: {
+      schemas: components.schemas(),
+      securitySchemes: {
+        key: {
+          type: 'apiKey',
+          in: 'header',
+          name: keyHeaders[0],
+          description: `One of TRUNKLINE_API_KEYS. Clients that send \`${keyHeaders[1]}\` are understood too. Without configured keys, requests from this machine need none.`,
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'trunkline_session',
+          description: 'Set by POST /api/session; for /api only.',
+        },
+      },
+    },
+  };
+}
+
+function operation(route: Route, components: Components): Json {
+  const answers = Object.entries(route.answers).map(([status, answer]) => [
+    status,
+    answerObject(answer, components),
+  ]);
+  const errors = [...(route.access === 'key' ? [401] : []), ...(route.errors ?? [])];
+  const failures = errors.map((status) => [
+    String(status),
+    answerObject(errorAnswer(status), components),
+  ]);
+  const parameters = [
+    ...pathParameters(route.path),
+    ...(route.query ?? []).map((parameter) => parameterObject(parameter, 'query', components)),
+    ...(route.headers ?? []).map((parameter) => parameterObject(parameter, 'header', components)),
+  ];
+  return {
+    operationId: operationId(route),
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(route.deprecated ? { deprecated: true } : {}),
+    security: securityOf(route),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body
+      ? { requestBody: { required: true, ...bodyObject(route.body, 'input', components) } }
+      : {}),
+    responses: Object.fromEntries([...answers, ...failures]) as Json,
+  };
+}
+
+function securityOf(route: Route): Json[] {
+  if (route.access !== 'key') return [];
+  return route.path.startsWith('/api') ? [{ key: [] }, { session: [] }] : [{ key: [] }];
+}
+
+function operationId(route: Route): string {
+  const words = route.path.split(/[/{}._-]+/).filter(Boolean);
+  return route.method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}
+
+function pathParameters(path: string): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function parameterObject(
+  { name, description, schema, example }: Parameter,
+  place: 'query' | 'header',
+  components: Components,
+): Json {
+  return {
+    name,
+    in: place,
+    description,
+    schema: components.reference(schema, 'input'),
+    ...(example === undefined ? {} : { example }),
+  };
+}
+
+function bodyObject(body: Partial<Body>, io: 'input' | 'output', components: Components): Json {
+  const content = Object.entries(body.content ?? {}).map(([type, schema]) => [
+    type,
+    {
+      schema: schema === 'binary' ? {} : components.reference(schema, io),
+      ...(body.example === undefined ? {} : { example: body.example }),
+    },
+  ]);
+  return {
+    ...(body.description === undefined ? {} : { description: body.description }),
+    ...(content.length > 0 ? { content: Object.fromEntries(content) as Json } : {}),
+  };
+}
+
+function answerObject(answer: Answer, components: Components): Json {
+  const headers = Object.entries(answer.headers ?? {}).map(([name, description]) => [
+    name,
+    { description, schema: { type: 'string' } },
+  ]);
+  return {
+    ...bodyObject(answer, 'output', components),
+    description: answer.description,
+    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) as Json } : {}),
+  };
+}
+
+function hookOperation(webhook: Webhook, components: Components): Json {
+  const headers = Object.entries(webhook.headers).map(([name, description]) => ({
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  }));
+  return {
+    tags: [webhook.tag],
+    summary: webhook.summary,
+    ...(headers.length > 0 ? { parameters: headers } : {}),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: components.reference(webhook.schema, 'output'),
+          ...(webhook.example === undefined ? {} : { example: webhook.example }),
+        },
+      },
+    },
+    responses: { '2XX': { description: 'Taken; anything else is tried again.' } },
+  };
+}

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import {
+  Call,
+  CallEventPage,
+  CallPage,
+  CallState,
+  ChangedDeliveries,
+  Delivery,
+  DeliveryPage,
+  DeliveryState,
+  Installation,
+  LiveFeedMessage,
+  NewStream,
+  NewStreamRequest,
+  RetryCallRequest,
+  SessionRequest,
+  TestCall,
+} from '../api.ts';
+import { answer, json, type Answer, type Parameter, type Route } from './route.ts';
+
+const calls = 'Calls';
+const deliveries = 'Deliveries';
+const page = 'Console';
+
+const paging: Parameter[] = [
+  { name: 'cursor', description: 'From `next_cursor` of the page before.', schema: z.string() },
+  { name: 'limit', description: 'Items on a page.', schema: z.int().min(1) },
+];
+
+const resumePoint: Parameter = {
+  name: 'last-event-id',
+  description: 'The id of the last message read: what came since follows first.',
+  schema: z.string(),
+};
+
+const feed: Answer = {
+  description:
+    'Server-sent events. Every message is JSON with a `type`; the CRM’s events are their envelopes, with an id to resume from.',
+  content: { 'text/event-stream': LiveFeedMessage },
+};
+
+const recording: Answer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
+
+export const operatorRoutes: readonly Route[] = [
+  {
+    method: 'post',
+    path: '/api/streams',
+    tag: calls,
+    access: 'key',
+    summary: 'Mint an address for one media stream',
+    description:
+      'One use, bound to its carrier and call; hand it to the carrier instead of a secret.',
+    body: json(NewStreamRequest, { carrier: 'twilio', metadata: { crmCase: 'C-20417' } }),
+    answers: { 201: answer('Where the carrier is to stream to.', NewStream) },
+    errors: [400],
+  },
+  {
+    method: 'get',
+    path: '/api/calls',
+    tag: calls,
+    access: 'key',
+    summary: 'List calls, newest first',
+    query: [
+      { name: 'state', description: 'Only calls in this state.', schema: CallState },
+      ...paging,
+    ],
+    answers: { 200: answer('A page of calls.', CallPage) },
+    errors: [400],
+  },
+  { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', Call) } },
+  {
+    method: 'delete',
+    path: '/api/calls/{id}',
+    tag: calls,
+    access: 'key',
+    summary: 'Erase a call: rows, audio, journal, events and sessions',
+    answers: { 204: answer('Erased.') },
+    errors: [404, 409],
+  },
+  {
+    ...one('/api/calls/{id}/events', 'The call’s events as they go to the CRM, in order'),
+    query: paging,
+    answers: { 200: answer('A page of events.', CallEventPage) },
+  },
+  {
+    ...one('/api/calls/{id}/live', 'Follow one call'),
+    headers: [resumePoint],
+    answers: { 200: feed },
+  },
+  {
+    ...one('/api/calls/{id}/recording', 'The recording: customer left, agent right'),
+    headers: [{ name: 'range', description: 'A part of the file.', schema: z.string() }],
+    answers: { 200: recording, 206: { ...recording, description: 'The part asked for.' } },
+    errors: [404, 416],
+  },
+  { ...act('/api/calls/{id}/pause', 'Pause: audio is neither kept nor sent'), tag: calls },
+  { ...act('/api/calls/{id}/resume', 'Go on after a pause'), tag: calls },
+  {
+    method: 'get',
+    path: '/api/live',
+    tag: calls,
+    access: 'key',
+    summary: 'Follow every call',
+    headers: [resumePoint],
+    answers: { 200: feed },
+  },
+
+  {
+    method: 'get',
+    path: '/api/deliveries',
+    tag: deliveries,
+    access: 'key',
+    summary: 'List deliveries, newest first',
+    query: [
+      { name: 'state', description: 'Only those in this state.', schema: DeliveryState },
+      { name: 'call_id', description: 'Only those of this call.', schema: z.string() },
+      { name: 'endpoint', description: 'Only those to this endpoint.', schema: z.string() },
+      ...paging,
+    ],
+    answers: { 200: answer('A page of deliveries.', DeliveryPage) },
+    errors: [400],
+  },
+  {
+    ...one('/api/deliveries/{id}', 'Inspect a delivery'),
+    tag: deliveries,
+    answers: { 200: answer('The delivery.', Delivery) },
+  },
+  {
+    ...act('/api/deliveries/{id}/retry', 'Try a parked or pending delivery now'),
+    tag: deliveries,
+    answers: { 202: answer('On its way.', ChangedDeliveries) },
+  },
+  {
+    ...act('/api/calls/{id}/deliveries/retry', 'Send a call’s events again from event n on'),
+    tag: deliveries,
+    body: json(RetryCallRequest, { from: 7 }),
+    answers: { 202: answer('On their way.', ChangedDeliveries) },
+  },
+  {
+    ...act('/api/calls/{id}/deliveries/release', 'Let what waits behind a parked event go'),
+    tag: deliveries,
+    answers: { 202: answer('On their way.', ChangedDeliveries) },
+  },
+
+  {
+    method: 'post',
+    path: '/api/session',
+    tag: page,
+    access: 'public',
+    summary: 'Turn a key into a session cookie for the page',
+    body: json(SessionRequest),
+    answers: {
+      204: { description: 'Signed in.', headers: { 'set-cookie': 'HttpOnly, SameSite=Strict.' } },
+    },
+    errors: [400, 401, 429],
+  },
+  {
+    method: 'delete',
+    path: '/api/session',
+    tag: page,
+    access: 'public',
+    summary: 'Sign out',
+    answers: { 204: answer('Signed out.') },
+  },
+  {
+    method: 'post',
+    path: '/api/test-call',
+    tag: page,
+    access: 'key',
+    summary: 'Place the built-in test call through the real carrier socket',
+    answers: { 202: answer('It is on its way.', TestCall) },
+    errors: [409, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/installation',
+    tag: page,
+    access: 'key',
+    summary: 'What runs here: parts, health, model, capacity',
+    answers: { 200: answer('The installation.', Installation) },
+  },
+];
+
+function one(path: string, summary: string): Route {
+  return { method: 'get', path, tag: calls, access: 'key', summary, answers: {}, errors: [404] };
+}
+
+function act(path: string, summary: string): Route {
+  const answers = { 204: answer('Done.') };
+  return { method: 'post', path, tag: calls, access: 'key', summary, answers, errors: [404, 409] };
+}

@@ -1,0 +1,64 @@
+import type { z } from 'zod';
+import { ErrorBody } from '../error-body.ts';
+
+/** One operation of our HTTP, as data: the document, the page at /docs and the tests are made from it. */
+export type Route = {
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  /** With `{name}` for what varies. */
+  path: string;
+  tag: string;
+  summary: string;
+  description?: string;
+  /** Who may call: anyone, who has a key, or who the carrier's own authentication lets in. */
+  access: 'public' | 'key' | 'carrier';
+  deprecated?: true;
+  query?: Parameter[];
+  headers?: Parameter[];
+  body?: Body;
+  answers: Record<number, Answer>;
+  /** Statuses of the error body beyond 401 and those that any request can meet. */
+  errors?: number[];
+};
+
+export type Parameter = {
+  name: string;
+  description: string;
+  schema: z.ZodType;
+  example?: unknown;
+};
+
+export type Body = {
+  description?: string;
+  /** Content type → schema; `binary` for bytes. */
+  content: Record<string, z.ZodType | 'binary'>;
+  example?: unknown;
+};
+
+export type Answer = Partial<Body> & { description: string; headers?: Record<string, string> };
+
+export function json(schema: z.ZodType, example?: unknown): Body {
+  return { content: { 'application/json': schema }, ...(example === undefined ? {} : { example }) };
+}
+
+export function answer(description: string, schema?: z.ZodType, example?: unknown): Answer {
+  return { description, ...(schema ? json(schema, example) : {}) };
+}
+
+export const errorTexts: Record<number, string> = {
+  400: 'The request is malformed; `validation_errors` names each field.',
+  401: 'The key is missing or wrong.',
+  403: 'Not allowed in this state or from this place.',
+  404: 'There is no such thing.',
+  409: 'It is not in a state that allows this.',
+  413: 'The body is larger than this route takes.',
+  415: 'The content type is not one that this route takes.',
+  416: 'The range lies outside the file.',
+  422: 'Well-formed, but the values cannot be used.',
+  429: 'At capacity; `Retry-After` says when to ask again.',
+  501: 'Part of the interface, not built yet.',
+  503: 'Not ready: the reason is in the message.',
+};
+
+export function errorAnswer(status: number): Answer {
+  return answer(errorTexts[status] ?? 'The request failed.', ErrorBody);
+}

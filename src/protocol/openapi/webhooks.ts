@@ -1,0 +1,114 @@
+import type { z } from 'zod';
+import {
+  LiveCallback,
+  LiveWebhook,
+  PreRecordedCallback,
+  PreRecordedWebhook,
+} from '../callbacks.ts';
+import { LiveFeedMessage } from '../api.ts';
+import { eventExamples } from '../event-examples.ts';
+import { CallEvent, callEventTypes, type CallEventType } from '../events.ts';
+import { LiveResult } from '../job.ts';
+import { ClientMessage, ServerMessage } from '../live-messages.ts';
+
+/** What we send to others by HTTP. */
+export type Webhook = {
+  name: string;
+  tag: string;
+  summary: string;
+  schema: z.ZodType;
+  headers: Record<string, string>;
+  example?: unknown;
+};
+
+/** What travels on sockets and streams, where OpenAPI has no place of its own. */
+export const socketSchemas: readonly z.ZodType[] = [
+  ClientMessage,
+  ServerMessage,
+  LiveResult,
+  LiveFeedMessage,
+];
+
+const signed = {
+  'webhook-id': 'The event’s id: equal over all attempts.',
+  'webhook-timestamp': 'Unix seconds of this attempt.',
+  'webhook-signature':
+    '`v1,` and base64 of HMAC-SHA256 over `id.timestamp.body`; several during a key change.',
+};
+
+const summaries: Record<CallEventType, string> = {
+  'call.started': 'A call began.',
+  'call.transcript': 'A final transcript of one utterance.',
+  'call.sentiment': 'The sentiment of one utterance, sentence by sentence.',
+  'call.entities': 'Names, numbers, dates and the like in one utterance.',
+  'call.translation': 'One utterance in another language.',
+  'call.gap': 'A stretch of audio has no text, and why.',
+  'call.paused': 'Transcription was paused: nothing is kept or sent.',
+  'call.resumed': 'Transcription goes on.',
+  'call.dtmf': 'A key was pressed; off by default, digits masked.',
+  'call.ended': 'The call is over and every final before it has been sent.',
+  'call.summary': 'Summary, chapters, entities, sentiment and the whole transcript.',
+  'call.skipped': 'Sent in place of an event that this endpoint kept refusing, if it chose so.',
+};
+
+const callEvents: Webhook[] = callEventTypes.map((type) => ({
+  name: type,
+  tag: 'Deliveries',
+  summary: summaries[type],
+  schema: schemaOf(type),
+  headers: signed,
+  example: eventExamples[type],
+}));
+
+const speechEvents: Webhook[] = [
+  {
+    name: 'live callback',
+    tag: 'Live transcription',
+    summary: 'One message of a session, to its callback_config.url.',
+    schema: LiveCallback,
+    headers: {},
+  },
+  {
+    name: 'live webhook',
+    tag: 'Live transcription',
+    summary: 'The life of every session, to the account’s endpoint.',
+    schema: LiveWebhook,
+    headers: {},
+    example: {
+      event: 'live.end_session',
+      payload: { id: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11' },
+    },
+  },
+  {
+    name: 'pre-recorded callback',
+    tag: 'Pre-recorded transcription',
+    summary: 'The outcome of one job, by POST or PUT to its callback_config.url.',
+    schema: PreRecordedCallback,
+    headers: {},
+    example: {
+      id: '5b1f0f0a-94c4-4d8a-8f0d-1f6f1d1f9a10',
+      event: 'transcription.error',
+      error: { code: 422, message: 'the audio could not be decoded' },
+      custom_metadata: { call_id: 'c-1881' },
+    },
+  },
+  {
+    name: 'pre-recorded webhook',
+    tag: 'Pre-recorded transcription',
+    summary: 'The life of every job, to the account’s endpoint.',
+    schema: PreRecordedWebhook,
+    headers: {},
+    example: {
+      event: 'transcription.success',
+      payload: { id: '5b1f0f0a-94c4-4d8a-8f0d-1f6f1d1f9a10' },
+    },
+  },
+];
+
+export const webhooks: readonly Webhook[] = [...callEvents, ...speechEvents];
+
+function schemaOf(type: CallEventType): z.ZodType {
+  const schema = CallEvent.options.find((option) => option.shape.type.value === type);
+  if (!schema) throw new Error(`event ${type} has no schema`);
+  return schema;
+}

@@ -10,9 +10,13 @@ export type CallsTable = {
   from_number: string | null;
   to_number: string | null;
   started_at: number;
+  /** The zero of the call's clock: the first byte of its first leg. Null before there is one. */
+  zero_at: number | null;
   /** When the last stream of the call ended; null while one is open or awaited. */
   hung_up_at: number | null;
   ended_at: number | null;
+  /** The wait that ran out before every final was there. */
+  deadline: string | null;
   end_reason: string | null;
   /** The ended call of the same carrier call id that this record goes on from. */
   continues: string | null;

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+/** Where the store lives. `TRUNKLINE_DATA` also holds journals and recordings. */
+export const StoreConfig = z.strictObject({
+  dataDir: z.string().min(1).default('./data').meta({
+    env: 'TRUNKLINE_DATA',
+    description: 'Folder of the store, journals and recordings; owned by one process.',
+  }),
+  databaseUrl: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// address')
+    .optional()
+    .meta({
+      env: 'DATABASE_URL',
+      description: 'Postgres instead of SQLite, shared by several nodes.',
+      secret: true,
+    }),
+  lowWaterBytes: z.number().int().min(0).default(268_435_456).meta({
+    env: 'TRUNKLINE_DISK_LOW_WATER_BYTES',
+    description:
+      'Free space on the data disk under which new calls are refused and readiness is off.',
+  }),
+  ballastBytes: z.number().int().min(0).default(16_777_216).meta({
+    env: 'TRUNKLINE_DISK_BALLAST_BYTES',
+    description:
+      'Reserve file that is given back when the disk is full, so that running calls can finish.',
+  }),
+  setAsideCorrupt: z.boolean().default(false).meta({
+    env: 'TRUNKLINE_STORE_SET_ASIDE',
+    description:
+      'Start with an empty store when the SQLite file is corrupt; the file is kept under another name.',
+  }),
+});
+
+export type StoreConfig = z.infer<typeof StoreConfig>;

@@ -1,0 +1,126 @@
+import { open, rm, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '../lib/log.ts';
+import type { Health } from '../lib/part.ts';
+
+/*
+ * A full disk refuses deletes as well as inserts, so it must never get that far:
+ *
+ *   plenty ── low-water mark: no new calls, not ready ── full: the ballast file is given back,
+ *   and what was begun can be finished in its room. With space again the ballast is made anew.
+ */
+export type DiskOptions = {
+  dataDir: string;
+  lowWaterBytes: number;
+  ballastBytes: number;
+  log: Logger;
+  freeBytes?: () => Promise<number>;
+};
+
+const checkEveryMs = 5_000;
+
+export class DiskWatch {
+  readonly #options: DiskOptions;
+  readonly #ballastPath: string;
+  #freeBytes = Number.POSITIVE_INFINITY;
+  #hasBallast = false;
+  #timer: NodeJS.Timeout | undefined;
+  #checking: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: DiskOptions) {
+    this.#options = options;
+    this.#ballastPath = join(options.dataDir, 'ballast');
+  }
+
+  async start(): Promise<void> {
+    this.#hasBallast = await exists(this.#ballastPath);
+    await this.check();
+    this.#timer = setInterval(() => void this.check(), checkEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Measures now; also called when the database says that the disk is full. */
+  check(): Promise<void> {
+    this.#checking ??= this.#measure().finally(() => {
+      this.#checking = undefined;
+    });
+    return this.#checking;
+  }
+
+  get isLow(): boolean {
+    return this.#freeBytes < this.#options.lowWaterBytes;
+  }
+
+  health(): Health {
+    if (!this.isLow) return { state: 'ok' };
+    const free = Math.max(0, Math.round(this.#freeBytes / 1048576));
+    const mark = Math.round(this.#options.lowWaterBytes / 1048576);
+    return {
+      state: 'down',
+      detail: `${free} MiB free on the data disk, under the mark of ${mark} MiB`,
+    };
+  }
+
+  /** The database met a full disk: give the reserve back so that running calls can finish. */
+  async releaseBallast(): Promise<void> {
+    this.#freeBytes = 0;
+    if (!this.#hasBallast) return;
+    this.#hasBallast = false;
+    await rm(this.#ballastPath, { force: true });
+    this.#options.log.error('the data disk is full: the ballast file was given back');
+    await this.check();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await this.#checking?.catch(() => undefined);
+  }
+
+  async #measure(): Promise<void> {
+    const wasLow = this.isLow;
+    this.#freeBytes = await this.#free();
+    if (this.isLow !== wasLow) {
+      const fields = { freeBytes: this.#freeBytes, lowWaterBytes: this.#options.lowWaterBytes };
+      if (this.isLow)
+        this.#options.log.error(fields, 'disk under the low-water mark: no new calls');
+      else this.#options.log.info(fields, 'disk has room again');
+    }
+    // The reserve must not itself push the disk under the mark.
+    const room = this.#options.lowWaterBytes + 2 * this.#options.ballastBytes;
+    if (!this.#hasBallast && !this.#closed && this.#freeBytes > room) await this.#makeBallast();
+  }
+
+  async #free(): Promise<number> {
+    if (this.#options.freeBytes) return this.#options.freeBytes();
+    const { bavail, bsize } = await statfs(this.#options.dataDir);
+    return bavail * bsize;
+  }
+
+  /** Written, not only sized: a sparse file reserves nothing. */
+  async #makeBallast(): Promise<void> {
+    if (this.#options.ballastBytes === 0) return;
+    try {
+      const file = await open(this.#ballastPath, 'w', 0o600);
+      const block = Buffer.alloc(1 << 20, 0x54);
+      try {
+        for (let left = this.#options.ballastBytes; left > 0; left -= block.length)
+          await file.write(block, 0, Math.min(left, block.length));
+      } finally {
+        await file.close();
+      }
+      this.#hasBallast = true;
+    } catch (error) {
+      await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is none
+      this.#options.log.warn({ err: error }, 'no ballast file could be made');
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,56 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { TrunklineError } from '../lib/errors.ts';
+
+/**
+ * One process owns a data folder. The lock is SQLite's own file lock on a small file: the kernel
+ * drops it when the process dies, however it dies, so nothing stale is left to clear by hand.
+ */
+export class FolderLock {
+  readonly #database: DatabaseSync;
+
+  private constructor(database: DatabaseSync) {
+    this.#database = database;
+  }
+
+  static take(dataDir: string): FolderLock {
+    // Transcripts and audio live here: nobody else on the machine may look.
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    chmodSync(dataDir, 0o700);
+    const path = join(dataDir, 'owner.lock');
+    createPrivate(path);
+    const database = new DatabaseSync(path, { timeout: 0 });
+    try {
+      database.exec('PRAGMA locking_mode = EXCLUSIVE');
+      database.exec('BEGIN EXCLUSIVE; COMMIT'); // in this locking mode the lock outlives the commit
+    } catch (error) {
+      database.close();
+      throw new TrunklineError(
+        'DATA_LOCKED',
+        `Another process uses the data folder ${dataDir}. Stop it, or give this one a folder of its own (TRUNKLINE_DATA).`,
+        { cause: error },
+      );
+    }
+    return new FolderLock(database);
+  }
+
+  /** Whether a database was ever made here: an empty file in its place is then a loss, not a start. */
+  get databaseWasMade(): boolean {
+    return this.#database.prepare('PRAGMA user_version').get()?.['user_version'] === 1;
+  }
+
+  noteDatabaseMade(): void {
+    if (!this.databaseWasMade) this.#database.exec('PRAGMA user_version = 1');
+  }
+
+  release(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+}
+
+/** SQLite gives the files it puts beside a database the database's own mode. */
+export function createPrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+}

@@ -1,0 +1,64 @@
+import { sql, type Kysely, type Transaction } from 'kysely';
+import { TrunklineError } from '../lib/errors.ts';
+import type { Database } from './schema.ts';
+import * as calls from './migrations/001-calls.ts';
+import * as events from './migrations/002-events.ts';
+import * as speech from './migrations/003-speech.ts';
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
+export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
+
+/** In order, forward only. A released one is never edited: the next one mends it. */
+export const migrations: Migration[] = [
+  { name: '001-calls', ...calls },
+  { name: '002-events', ...events },
+  { name: '003-speech', ...speech },
+];
+
+/** Any number, the same in every process: Postgres holds one migrating process at a time by it. */
+const migrationLock = 7_260_515;
+
+/** Brings the database to this program's schema in one transaction, or leaves it as it was. */
+export async function migrate(
+  db: Kysely<Database>,
+  kind: 'sqlite' | 'postgres',
+  nowMs: number,
+  list: Migration[] = migrations,
+): Promise<void> {
+  await db.transaction().execute(async (tx) => {
+    if (kind === 'postgres') {
+      await sql`set local lock_timeout = '60s'`.execute(tx);
+      await sql`set local statement_timeout = '120s'`.execute(tx);
+      await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(tx);
+    }
+    const applied = await appliedVersion(tx);
+    if (applied > list.length)
+      throw new TrunklineError(
+        'STORE_NEWER',
+        `The database has schema ${applied}, this program knows ${list.length}: start the newer program, or restore a copy made before it.`,
+      );
+    for (const [index, migration] of list.entries()) {
+      if (index < applied) continue;
+      await migration.up(tx);
+      await tx
+        .insertInto('schema_version')
+        .values({ version: index + 1, name: migration.name, applied_at: nowMs })
+        .execute();
+    }
+  });
+}
+
+async function appliedVersion(tx: Transaction<Database>): Promise<number> {
+  await tx.schema
+    .createTable('schema_version')
+    .ifNotExists()
+    .addColumn('version', 'integer', (column) => column.primaryKey())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('applied_at', 'bigint', (column) => column.notNull())
+    .execute();
+  const row = await tx
+    .selectFrom('schema_version')
+    .select((eb) => eb.fn.max('version').as('version'))
+    .executeTakeFirst();
+  return row?.version ?? 0;
+}

@@ -1,0 +1,37 @@
+/** Classes of Postgres failures, by code only. https://www.postgresql.org/docs/15/errcodes-appendix.html */
+
+const connectionCodes = new Set([
+  'ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND',
+  '57P01', // the administrator ended the session
+  '57P02', // the server crashed
+  '57P03', // it is starting
+  '25P03', // idle in a transaction for too long
+  '53300', // too many connections
+]); // prettier-ignore
+
+/** Deadlock, serialization failure, lock not to be had in time, read-only for the moment of a failover. */
+const tryAgainCodes = new Set(['40001', '40P01', '55P03', '25006']);
+
+/** The connection cannot be trusted any more, and what it was doing has an unknown end. */
+export function isConnectionTrouble(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) return connectionCodes.has(code) || code.startsWith('08');
+  const message = error instanceof Error ? error.message : '';
+  return (
+    message.includes('Query read timeout') ||
+    message.includes('Connection terminated') ||
+    message.includes('Client has encountered a connection error') ||
+    message.includes('timeout exceeded when trying to connect')
+  );
+}
+
+/** Whatever was begun is undone for certain, or was looked up and found undone. */
+export function isWorthAnotherTry(error: unknown): boolean {
+  const code = codeOf(error);
+  return (code !== undefined && tryAgainCodes.has(code)) || isConnectionTrouble(error);
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

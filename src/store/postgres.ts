@@ -1,0 +1,235 @@
+import {
+  CompiledQuery,
+  Kysely,
+  PostgresDialect,
+  PostgresDriver,
+  sql,
+  type DatabaseConnection,
+  type Driver,
+  type PostgresDialectConfig,
+  type TransactionSettings,
+} from 'kysely';
+import pg from 'pg';
+import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import type { Health } from '../lib/part.ts';
+import { migrate } from './migrations.ts';
+import { isConnectionTrouble, isWorthAnotherTry } from './postgres-errors.ts';
+import type { Database } from './schema.ts';
+import type { Backend, BackendOptions } from './store.ts';
+
+/*
+ * Postgres for several nodes. Each statement has a deadline on the server and one more on this side,
+ * so that a half-open connection is noticed; a commit whose answer was lost is looked up by its
+ * transaction id, not guessed.
+ */
+const poolMax = 10;
+const sessionSettings =
+  '-c synchronous_commit=on -c statement_timeout=5000 -c lock_timeout=2000 ' +
+  '-c idle_in_transaction_session_timeout=10000 -c tcp_user_timeout=10000 ' +
+  '-c default_transaction_isolation=read\\ committed';
+const answerMaxMs = 10_000;
+const connectMaxMs = 5_000;
+const transactionTries = 5;
+const commitLookupMs = 30_000;
+
+export async function openPostgres(options: BackendOptions): Promise<Backend> {
+  const { log } = options;
+  const pool = new pg.Pool({
+    connectionString: options.config.databaseUrl,
+    max: poolMax,
+    options: sessionSettings,
+    connectionTimeoutMillis: connectMaxMs,
+    query_timeout: answerMaxMs,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    application_name: 'trunkline',
+    types: { getTypeParser: parserOf },
+  });
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool) });
+  const state: { health: Health } = { health: { state: 'ok' } };
+  try {
+    await refuseReplica(db);
+    await migrate(db, 'postgres', options.clock.now());
+  } catch (error) {
+    await db.destroy();
+    if (error instanceof TrunklineError) throw error;
+    throw new TrunklineError('STORE_FAILED', `Postgres cannot be used: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+  const probe = setInterval(() => {
+    sql`select 1`.execute(db).then(
+      () => (state.health = { state: 'ok' }),
+      (error: unknown) => {
+        state.health = { state: 'down', detail: 'Postgres does not answer' };
+        log.error({ err: error }, 'Postgres does not answer');
+      },
+    );
+  }, 5_000);
+  probe.unref();
+  return {
+    db,
+    transaction: (work) => withTries(() => db.transaction().execute(work)),
+    databaseNow: () => databaseNow(db),
+    health: () => state.health,
+    forgetDeleted: () => Promise.resolve(), // the server's own vacuum and log recycling do this
+    close: async () => {
+      clearInterval(probe);
+      await db.destroy();
+    },
+  };
+}
+
+/** A deadlock or a connection lost before the commit undid everything: the same work may run again. */
+async function withTries<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (tries >= transactionTries || !isWorthAnotherTry(error)) throw error;
+      const waitMs = 20 * 2 ** tries * (0.5 + Math.random());
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  }
+}
+
+async function databaseNow(db: Kysely<Database>): Promise<number> {
+  const { rows } = await sql<{
+    now: number;
+  }>`select (extract(epoch from clock_timestamp()) * 1000)::bigint as now`.execute(db);
+  const now = rows[0]?.now;
+  if (now === undefined) throw new TrunklineError('STORE_FAILED', 'Postgres told no time');
+  return now;
+}
+
+/** A replica's view may lack commits that were acknowledged: claims and reads are the primary's. */
+async function refuseReplica(db: Kysely<Database>): Promise<void> {
+  const { rows } = await sql<{ replica: boolean }>`select pg_is_in_recovery() as replica`.execute(
+    db,
+  );
+  if (rows[0]?.replica)
+    throw new TrunklineError(
+      'STORE_FAILED',
+      'DATABASE_URL leads to a replica; the primary is needed.',
+    );
+}
+
+/** Times and counts are below 2^53, so both databases give plain numbers. */
+function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === int8Oid || oid === numericOid) return Number;
+  return pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown;
+}
+const int8Oid = 20;
+const numericOid = 1700;
+
+class CheckedPostgresDialect extends PostgresDialect {
+  readonly #pool: pg.Pool;
+
+  constructor(pool: pg.Pool) {
+    super({ pool });
+    this.#pool = pool;
+  }
+
+  override createDriver(): Driver {
+    return new CheckedPostgresDriver(this.#pool, { pool: discardingPool(this.#pool) });
+  }
+}
+
+type KyselyPool = Exclude<PostgresDialectConfig['pool'], (...args: never[]) => unknown>;
+
+/** A connection that once timed out or broke is ended, never given to the next caller. */
+function discardingPool(pool: pg.Pool): KyselyPool {
+  return {
+    options: pool.options,
+    end: () => pool.end(),
+    connect: async () => {
+      const client = await pool.connect();
+      const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
+      const release = client.release.bind(client);
+      let broken = false;
+      // Kysely awaits promises only; the callback form of `query` is not used here.
+      const checked = async (...args: unknown[]): Promise<unknown> => {
+        try {
+          return await query(...args);
+        } catch (error) {
+          if (isConnectionTrouble(error)) broken = true;
+          throw error;
+        }
+      };
+      return Object.assign(client, {
+        query: checked,
+        release: (end?: boolean | Error) => {
+          // The pool hands the same client out again: it goes back without this wrapping.
+          Reflect.deleteProperty(client, 'query');
+          client.release = release;
+          release(broken || end);
+        },
+      });
+    },
+  };
+}
+
+type OwnConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
+
+class CheckedPostgresDriver extends PostgresDriver {
+  readonly #pool: pg.Pool;
+  readonly #transactionIds = new WeakMap<DatabaseConnection, string>();
+
+  constructor(pool: pg.Pool, config: PostgresDialectConfig) {
+    super(config);
+    this.#pool = pool;
+  }
+
+  override async beginTransaction(
+    connection: DatabaseConnection,
+    settings: TransactionSettings,
+  ): Promise<void> {
+    await super.beginTransaction(connection, settings);
+    const { rows } = await connection.executeQuery<{ id: string }>(
+      CompiledQuery.raw('select pg_current_xact_id()::text as id'),
+    );
+    if (rows[0]) this.#transactionIds.set(connection, rows[0].id);
+  }
+
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await super.commitTransaction(connection);
+    } catch (error) {
+      const id = this.#transactionIds.get(connection);
+      if (id === undefined || !isConnectionTrouble(error)) throw error;
+      if (!(await this.#wasCommitted(id))) throw error;
+    }
+  }
+
+  override async rollbackTransaction(connection: OwnConnection): Promise<void> {
+    // On a lost connection the server has rolled back or will; the first error is the one to tell.
+    await super.rollbackTransaction(connection).catch(() => undefined);
+  }
+
+  /** The answer to COMMIT was lost: the server remembers how the transaction ended. */
+  async #wasCommitted(id: string): Promise<boolean> {
+    const endMs = performance.now() + commitLookupMs;
+    let last: unknown;
+    while (performance.now() < endMs) {
+      try {
+        const { rows } = await this.#pool.query<{ status: string | null }>(
+          'select pg_xact_status($1::xid8) as status',
+          [id],
+        );
+        if (rows[0]?.status === 'committed') return true;
+        if (rows[0]?.status === 'aborted') return false;
+      } catch (error) {
+        last = error;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new TrunklineError(
+      'STORE_FAILED',
+      'A commit was not confirmed and Postgres cannot be asked',
+      {
+        cause: last,
+      },
+    );
+  }
+}

@@ -1,0 +1,116 @@
+import { Worker } from 'node:worker_threads';
+import { TrunklineError } from '../lib/errors.ts';
+import type {
+  SqliteReady,
+  SqliteRefused,
+  SqliteReply,
+  SqliteThreadOptions,
+  Step,
+} from './sqlite-messages.ts';
+
+export type StepsResult = {
+  rows: unknown[];
+  changes: number;
+  lastId: number;
+  inTransaction: boolean;
+};
+
+/** A statement failed; `code` is SQLite's extended result code. */
+export class SqliteError extends Error {
+  readonly code: number;
+  readonly inTransaction: boolean;
+
+  constructor(message: string, code: number, inTransaction: boolean) {
+    super(message);
+    this.name = 'SqliteError';
+    this.code = code;
+    this.inTransaction = inTransaction;
+  }
+
+  get isFull(): boolean {
+    return (this.code & 0xff) === 13;
+  }
+
+  /** A read, write or sync that the disk refused: what was acknowledged stands, nothing new may be. */
+  get isDisk(): boolean {
+    return (this.code & 0xff) === 10;
+  }
+
+  get isCorrupt(): boolean {
+    const primary = this.code & 0xff;
+    return primary === 11 || primary === 26;
+  }
+}
+
+type Pending = { resolve: (result: StepsResult) => void; reject: (error: Error) => void };
+
+/** One SQLite thread seen from the process: steps in, rows out, in order. */
+export class SqliteClient {
+  readonly version: string;
+  readonly #worker: Worker;
+  readonly #pending = new Map<number, Pending>();
+  #nextId = 1;
+  #gone: Error | undefined;
+
+  private constructor(worker: Worker, version: string) {
+    this.#worker = worker;
+    this.version = version;
+    worker.on('message', (reply: SqliteReply) => this.#settle(reply));
+    worker.on('error', (error) =>
+      this.#end(error instanceof Error ? error : new Error(String(error))),
+    );
+    worker.on('exit', () => this.#end(new Error('the database thread ended')));
+  }
+
+  static async open(options: SqliteThreadOptions): Promise<SqliteClient> {
+    const worker = new Worker(new URL('./sqlite-thread.ts', import.meta.url), {
+      workerData: options,
+      name: `store ${options.role}`,
+    });
+    const first = await new Promise<SqliteReady | SqliteRefused>((resolve, reject) => {
+      worker.once('message', resolve);
+      worker.once('error', reject);
+    });
+    worker.removeAllListeners('error');
+    if ('ready' in first) return new SqliteClient(worker, first.version);
+    await worker.terminate();
+    throw new SqliteError(first.refused.message, first.refused.code, false);
+  }
+
+  run(steps: Step[]): Promise<StepsResult> {
+    if (this.#gone) return Promise.reject(storeGone(this.#gone));
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++;
+      this.#pending.set(id, { resolve, reject });
+      this.#worker.postMessage({ id, steps });
+    });
+  }
+
+  async close(): Promise<void> {
+    if (this.#gone) return;
+    this.#gone = new Error('the store is closed');
+    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
+    // Queued statements run first; the thread ends by itself once its connection is closed.
+    this.#worker.postMessage('close');
+    await ended;
+  }
+
+  #settle(reply: SqliteReply): void {
+    const pending = this.#pending.get(reply.id);
+    if (!pending) return;
+    this.#pending.delete(reply.id);
+    if ('error' in reply)
+      pending.reject(new SqliteError(reply.error.message, reply.error.code, reply.inTransaction));
+    else pending.resolve(reply);
+  }
+
+  #end(error: Error): void {
+    this.#gone ??= error;
+    for (const pending of this.#pending.values()) pending.reject(storeGone(this.#gone));
+    this.#pending.clear();
+  }
+}
+
+function storeGone(cause: Error): TrunklineError {
+  return new TrunklineError('STORE_FAILED', `The database is gone: ${cause.message}`, { cause });
+}

@@ -1,0 +1,106 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { parentPort, workerData } from 'node:worker_threads';
+import type {
+  SqliteReady,
+  SqliteRefused,
+  SqliteReply,
+  SqliteRequest,
+  SqliteThreadOptions,
+  Step,
+} from './sqlite-messages.ts';
+
+/*
+ * One SQLite connection in a thread of its own, so that a disk whose sync takes 50 ms delays
+ * no audio frame. There are two of them: the only writer, and a reader that never waits for a sync.
+ */
+
+const { path, role, busyTimeoutMs } = workerData as SqliteThreadOptions;
+const statementsKept = 300;
+
+function open(): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: role === 'reader' });
+  if (role === 'reader') return database;
+  database.exec('PRAGMA journal_mode = WAL');
+  // After WAL, never before: WAL resets what was set, and the weaker level forgets commits at a power cut.
+  database.exec('PRAGMA synchronous = FULL');
+  // Erased calls must not stay readable in free pages.
+  database.exec('PRAGMA secure_delete = ON');
+  database.exec('PRAGMA wal_autocheckpoint = 1000');
+  database.exec('PRAGMA journal_size_limit = 16777216');
+  database.exec('PRAGMA temp_store = MEMORY');
+  return database;
+}
+
+type Prepared = { statement: StatementSync; returnsRows: boolean };
+
+function serve(database: DatabaseSync): void {
+  const prepared = new Map<string, Prepared>();
+
+  const prepare = (sql: string): Prepared => {
+    const known = prepared.get(sql);
+    if (known) {
+      prepared.delete(sql);
+      prepared.set(sql, known);
+      return known;
+    }
+    const statement = database.prepare(sql);
+    const made = { statement, returnsRows: statement.columns().length > 0 };
+    prepared.set(sql, made);
+    if (prepared.size > statementsKept)
+      for (const oldest of prepared.keys()) {
+        prepared.delete(oldest);
+        break;
+      }
+    return made;
+  };
+
+  const run = (step: Step): { rows: unknown[]; changes: number; lastId: number } => {
+    const { statement, returnsRows } = prepare(step.sql);
+    const values = step.parameters.map(bindable);
+    if (returnsRows) {
+      const rows = statement.all(...values);
+      return { rows, changes: rows.length, lastId: 0 };
+    }
+    const { changes, lastInsertRowid } = statement.run(...values);
+    return { rows: [], changes: Number(changes), lastId: Number(lastInsertRowid) };
+  };
+
+  parentPort?.on('message', (request: SqliteRequest | 'close') => {
+    if (request === 'close') {
+      database.close();
+      parentPort?.close();
+      return;
+    }
+    let reply: SqliteReply;
+    try {
+      let answer = { rows: [] as unknown[], changes: 0, lastId: 0 };
+      for (const step of request.steps) answer = run(step);
+      reply = { id: request.id, inTransaction: database.isTransaction, ...answer };
+    } catch (error) {
+      reply = { id: request.id, inTransaction: database.isTransaction, error: plain(error) };
+    }
+    parentPort?.postMessage(reply);
+  });
+}
+
+/** SQLite has no booleans, and an absent value is null. */
+function bindable(value: unknown): SQLInputValue {
+  if (value === undefined) return null;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return value as SQLInputValue;
+}
+
+function plain(error: unknown): { message: string; code: number } {
+  const code =
+    typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0;
+  return { message: error instanceof Error ? error.message : String(error), code };
+}
+
+try {
+  const database = open();
+  const row = database.prepare('SELECT sqlite_version() AS version').get();
+  serve(database);
+  parentPort?.postMessage({ ready: true, version: String(row?.['version']) } satisfies SqliteReady);
+} catch (error) {
+  parentPort?.postMessage({ refused: plain(error) } satisfies SqliteRefused);
+}

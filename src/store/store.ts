@@ -1,0 +1,102 @@
+import type { Kysely, Transaction } from 'kysely';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import { createLog, type Logger } from '../lib/log.ts';
+import type { Health } from '../lib/part.ts';
+import { DiskWatch } from './disk.ts';
+import { FolderLock } from './folder-lock.ts';
+import { openPostgres } from './postgres.ts';
+import type { Database } from './schema.ts';
+import { openSqlite } from './sqlite.ts';
+import { StoreConfig } from './config.ts';
+
+export type { Database } from './schema.ts';
+
+export type Store = AsyncDisposable & {
+  readonly kind: 'sqlite' | 'postgres';
+  /** Selects run on a reader; a lone write is a synced transaction of its own. */
+  readonly db: Kysely<Database>;
+  /**
+   * Durable when it resolves. `work` does database work only: it holds the writer while it runs,
+   * and on Postgres it is run again after a deadlock or serialization failure.
+   */
+  transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
+  /** Milliseconds on the database's clock: the only one that decides leases and schedules. */
+  databaseNow(): Promise<number>;
+  health(): Record<string, Health>;
+  /** Whether the disk has room for a call's journal and rows. */
+  readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
+  /** After an erasure: nothing that was deleted stays readable in the log beside the database. */
+  forgetDeleted(): Promise<void>;
+};
+
+/** What a database behind the store provides. */
+export type Backend = {
+  db: Kysely<Database>;
+  transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
+  databaseNow(): Promise<number>;
+  health(): Health;
+  forgetDeleted(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type StoreOptions = Partial<StoreConfig> & {
+  log?: Logger;
+  clock?: Clock;
+  freeBytes?: () => Promise<number>;
+  /** Called once when the disk failed under a write: what is acknowledged stands, nothing new is taken. */
+  onFailure?: (error: Error) => void;
+};
+
+/** Opens, locks and migrates; ready when it resolves. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { log: givenLog, clock = systemClock, freeBytes, onFailure, ...rest } = options;
+  const config = StoreConfig.parse(rest);
+  const log = (givenLog ?? createLog({ level: 'silent' })).child({ part: 'store' });
+  const lock = FolderLock.take(config.dataDir);
+  const disk = new DiskWatch({ ...config, log, ...(freeBytes ? { freeBytes } : {}) });
+  try {
+    await disk.start();
+    const shared = { config, log, clock, disk, lock, onFailure };
+    const backend = config.databaseUrl ? await openPostgres(shared) : await openSqlite(shared);
+    return assemble(config.databaseUrl ? 'postgres' : 'sqlite', backend, disk, lock);
+  } catch (error) {
+    await disk.close();
+    lock.release();
+    throw error;
+  }
+}
+
+export type BackendOptions = {
+  config: StoreConfig;
+  log: Logger;
+  clock: Clock;
+  disk: DiskWatch;
+  lock: FolderLock;
+  onFailure: ((error: Error) => void) | undefined;
+};
+
+function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: FolderLock): Store {
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await disk.close();
+    await backend.close();
+    lock.release();
+  };
+  return {
+    kind,
+    db: backend.db,
+    transaction: (work) => backend.transaction(work),
+    databaseNow: () => backend.databaseNow(),
+    health: () => ({ store: backend.health(), disk: disk.health() }),
+    acceptsNewCalls: () => {
+      const store = backend.health();
+      if (store.state === 'down') return { ok: false, reason: store.detail ?? 'the store is down' };
+      const room = disk.health();
+      return room.state === 'down'
+        ? { ok: false, reason: room.detail ?? 'the disk is full' }
+        : { ok: true };
+    },
+    forgetDeleted: () => backend.forgetDeleted(),
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  };
+}

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { callEventTypes } from '../protocol/events.ts';
+
+/** Standard Webhooks form; 24 to 64 bytes, as that standard asks. */
+const Secret = z
+  .string()
+  .regex(/^whsec_[A-Za-z0-9+/]+={0,2}$/, 'must be whsec_ followed by base64')
+  .refine((secret) => {
+    const { length } = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    return length >= 24 && length <= 64;
+  }, 'must hold 24 to 64 bytes')
+  .meta({ secret: true });
+
+const Address = z.url({ protocol: /^https?$/ });
+
+/** `call.skipped` is not chosen here: it goes to endpoints whose ordering rule is `skip`. */
+const EventType = z.enum(callEventTypes).exclude(['call.skipped']);
+
+/** One request of a mapping: an expression that makes it, or nothing when this event needs none. */
+export const MappingStep = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,31}$/)
+    .describe('Later steps find the answer under `answers.<name>`.'),
+  request: z
+    .string()
+    .min(1)
+    .max(16_384)
+    .describe(
+      'JSONata over {event, answers}: {"method", "path", "headers", "body"}, or nothing to leave the step out.',
+    ),
+  accept: z
+    .array(z.int().min(200).max(599))
+    .optional()
+    .describe('Further statuses that count as an answer, such as 404 of a lookup.'),
+});
+export type MappingStep = z.infer<typeof MappingStep>;
+
+const Shape = z.union([
+  z.literal('envelope'),
+  z.strictObject({ steps: z.array(MappingStep).min(1).max(16) }),
+]);
+
+/** One webhook. */
+export const Endpoint = z.strictObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+  url: Address,
+  events: z.array(EventType).min(1).optional().describe('Event types; all when left out.'),
+  secrets: z
+    .array(Secret)
+    .min(1, 'a webhook address needs a secret')
+    .max(2)
+    .describe('The first signs; during a rotation both do.'),
+  headers: z
+    .record(z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/))
+    .default({})
+    .meta({ secret: true })
+    .describe("Sent with every request: a CRM's bearer token."),
+  timeoutMs: z.int().min(100).max(60_000).default(15_000),
+  ordering: z
+    .enum(['block', 'skip'])
+    .default('block')
+    .describe(
+      'What an event that is refused for good does: hold its call, or give way to a marker.',
+    ),
+  concurrency: z.int().min(1).max(1_000).default(50).describe('Calls delivered at once.'),
+  shape: Shape.default('envelope'),
+});
+export type Endpoint = z.infer<typeof Endpoint>;
+
+const day = 86_400_000;
+
+export const OutboxConfig = z
+  .strictObject({
+    webhookUrl: Address.optional().meta({
+      env: 'TRUNKLINE_WEBHOOK_URL',
+      description: 'The simplest CRM endpoint: all event types, envelope shape.',
+    }),
+    webhookSecret: Secret.optional().meta({
+      env: 'TRUNKLINE_WEBHOOK_SECRET',
+      description: 'Signs that endpoint: whsec_ and base64 of 24 to 64 bytes.',
+      secret: true,
+    }),
+    webhookSecretOld: Secret.optional().meta({
+      env: 'TRUNKLINE_WEBHOOK_SECRET_OLD',
+      description: 'The secret before, while receivers change over: both sign.',
+      secret: true,
+    }),
+    endpoints: z.array(Endpoint).max(64).default([]).meta({
+      description: 'Further webhooks: each with name, url, secrets and its own rules.',
+      secret: true,
+    }),
+    retainDeliveredMs: z
+      .int()
+      .min(0)
+      .default(30 * day)
+      .meta({
+        env: 'TRUNKLINE_EVENTS_RETAIN_MS',
+        description:
+          'How long delivered events are kept, for replay and for GET /api/calls/{id}/events.',
+      }),
+    retainUndeliveredMs: z
+      .int()
+      .min(0)
+      .default(90 * day)
+      .meta({
+        env: 'TRUNKLINE_EVENTS_RETAIN_UNDELIVERED_MS',
+        description:
+          'How long events that never arrived are kept; a notice is logged a day before they go.',
+      }),
+    retryBudgetMs: z
+      .int()
+      .min(1_000)
+      .default(3 * day)
+      .meta({
+        env: 'TRUNKLINE_WEBHOOK_RETRY_BUDGET_MS',
+        description: 'How long an event is tried before its call is parked.',
+      }),
+    refusedTries: z.int().min(1).max(100).default(5).meta({
+      env: 'TRUNKLINE_WEBHOOK_REFUSED_TRIES',
+      description:
+        'Attempts for an event whose content the endpoint refuses (400, 413, 422 and the like).',
+    }),
+    leaseMs: z.int().min(1_000).default(30_000).meta({
+      env: 'TRUNKLINE_WEBHOOK_LEASE_MS',
+      description: 'How long a claimed call belongs to this process without a renewal.',
+    }),
+    pollMs: z.int().min(50).default(1_000).meta({
+      env: 'TRUNKLINE_WEBHOOK_POLL_MS',
+      description: 'How often waiting calls are looked for when nothing else wakes the outbox.',
+    }),
+  })
+  .superRefine((config, context) => {
+    if (config.webhookUrl !== undefined && config.webhookSecret === undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['webhookSecret'],
+        message:
+          'a webhook address needs a secret: set TRUNKLINE_WEBHOOK_SECRET (trunkline webhooks secret makes one)',
+      });
+    const names = config.endpoints.map((endpoint) => endpoint.name);
+    if (config.webhookUrl !== undefined) names.push('webhook');
+    for (const [index, name] of names.entries())
+      if (names.indexOf(name) !== index)
+        context.addIssue({
+          code: 'custom',
+          path: ['endpoints'],
+          message: `two endpoints are named ${name}`,
+        });
+  });
+export type OutboxConfig = z.infer<typeof OutboxConfig>;
+
+/** The endpoint of the two environment variables is one like any other, named `webhook`. */
+export function endpointsOf(config: OutboxConfig): Endpoint[] {
+  if (config.webhookUrl === undefined || config.webhookSecret === undefined)
+    return config.endpoints;
+  const secrets = [
+    config.webhookSecret,
+    ...(config.webhookSecretOld ? [config.webhookSecretOld] : []),
+  ];
+  return [
+    Endpoint.parse({ name: 'webhook', url: config.webhookUrl, secrets }),
+    ...config.endpoints,
+  ];
+}

@@ -82,6 +82,11 @@ export type FinishDeadlines = {
   finalsMs: number;
   /** How long unacknowledged audio may wait for a service that cannot be reached. */
   withinMs: number;
+  /**
+   * Awaited after the last message and gap, before the journal forgets that the leg was unfinished:
+   * what was handed over is durable then. A process killed before that finds the leg again (F46).
+   */
+  settled?: () => Promise<unknown>;
 };
 
 export type LegOutcome = {

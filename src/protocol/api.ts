@@ -67,10 +67,28 @@ const callFields = {
   paused: z.boolean().optional(),
   recording: z.boolean().optional().describe('Whether there is a recording to fetch.'),
   continues: z.string().nullable().optional(),
+  end_reason: z.string().nullable().optional(),
+  deadline: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('The wait that ran out before every final came.'),
+  warnings: z.unknown().optional().describe('What the operator should know about this call.'),
+  counts: z.unknown().optional().describe('Frames lost, repeated or late, gaps and reconnects.'),
+  statistics: z
+    .unknown()
+    .optional()
+    .describe('Talk, interruptions and dead air, as in call.ended.'),
+  summary: z.unknown().optional().describe('As in call.summary, once it is made.'),
 };
 
 export const Call = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
 export type Call = z.infer<typeof Call>;
+
+/** What the carrier's own status callbacks said about a call. */
+export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.unknown() })).meta({
+  id: 'CallStatusPage',
+});
 
 export const CallPage = page(Call).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });

@@ -4,6 +4,7 @@ import {
   CallEventPage,
   CallPage,
   CallState,
+  CallStatusPage,
   ChangedDeliveries,
   Delivery,
   DeliveryPage,
@@ -52,7 +53,7 @@ export const operatorRoutes: readonly Route[] = [
       'One use, bound to its carrier and call; hand it to the carrier instead of a secret.',
     body: json(NewStreamRequest, { carrier: 'twilio', metadata: { crmCase: 'C-20417' } }),
     answers: { 201: answer('Where the carrier is to stream to.', NewStream) },
-    errors: [400],
+    errors: [400, 422],
   },
   {
     method: 'get',
@@ -79,7 +80,10 @@ export const operatorRoutes: readonly Route[] = [
   },
   {
     ...one('/api/calls/{id}/events', 'The call’s events as they go to the CRM, in order'),
-    query: paging,
+    query: [
+      { name: 'type', description: 'Only events of this type.', schema: z.string() },
+      ...paging,
+    ],
     answers: { 200: answer('A page of events.', CallEventPage) },
   },
   {
@@ -93,8 +97,18 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: recording, 206: { ...recording, description: 'The part asked for.' } },
     errors: [404, 416],
   },
-  { ...act('/api/calls/{id}/pause', 'Pause: audio is neither kept nor sent'), tag: calls },
-  { ...act('/api/calls/{id}/resume', 'Go on after a pause'), tag: calls },
+  {
+    ...one('/api/calls/{id}/statuses', 'What the carrier’s status callbacks said about the call'),
+    answers: { 200: answer('Every status, oldest first.', CallStatusPage) },
+  },
+  {
+    ...act('/api/calls/{id}/pause', 'Pause: audio is neither kept nor sent'),
+    answers: { 200: answer('The call, paused.', Call) },
+  },
+  {
+    ...act('/api/calls/{id}/resume', 'Go on after a pause'),
+    answers: { 200: answer('The call, going on.', Call) },
+  },
   {
     method: 'get',
     path: '/api/live',

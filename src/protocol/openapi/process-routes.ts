@@ -50,6 +50,14 @@ export const processRoutes: readonly Route[] = [
     },
   },
   page('/docs', 'This document as a page'),
+  {
+    method: 'get',
+    path: '/docs/style.css',
+    tag,
+    access: 'public',
+    summary: 'How that page looks',
+    answers: { 200: { description: 'A style sheet.', content: { 'text/css': z.string() } } },
+  },
   page('/', 'The console'),
 ];
 

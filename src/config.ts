@@ -17,23 +17,16 @@ export type Role = z.infer<typeof Role>;
 
 /** Every setting of the process, part by part. The only reader of the environment is this file. */
 export const Config = z.strictObject({
-  roles: z
-    .array(Role)
-    .min(1)
-    .optional()
-    .meta({
-      env: 'TRUNKLINE_ROLES',
-      description:
-        'Which parts this process runs; by default all, without `speech` when a speech address is set.',
-    }),
-  insecure: z
-    .boolean()
-    .default(false)
-    .meta({
-      env: 'TRUNKLINE_INSECURE',
-      description:
-        '1: carriers may stream unauthenticated, and a listener beyond loopback needs no key.',
-    }),
+  roles: z.array(Role).min(1).optional().meta({
+    env: 'TRUNKLINE_ROLES',
+    description:
+      'Which parts this process runs; by default all, without `speech` when a speech address is set.',
+  }),
+  insecure: z.boolean().default(false).meta({
+    env: 'TRUNKLINE_INSECURE',
+    description:
+      '1: carriers may stream unauthenticated, and a listener beyond loopback needs no key.',
+  }),
   logLevel: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

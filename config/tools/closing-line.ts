@@ -10,7 +10,8 @@ export const closingLine: Reporter = {
     const skipped: string[] = [];
     for (const module of modules) {
       // A file that failed before its first test has no test to count.
-      if (module.state() === 'failed' && [...module.children.allTests()].length === 0) count.failed++;
+      if (module.state() === 'failed' && [...module.children.allTests()].length === 0)
+        count.failed++;
       for (const test of module.children.allTests()) {
         const { state } = test.result();
         count[state]++;

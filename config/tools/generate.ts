@@ -31,11 +31,15 @@ export function configTable(): string {
     (field) =>
       `| ${field.env === undefined ? '' : `\`${field.env}\``} | \`${field.path.join('.')}\` | ${defaultOf(field)} | ${cell(field.description)} |`,
   );
-  return ['| environment | in the file | default | what |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| environment | in the file | default | what |', '|---|---|---|---|', ...rows].join(
+    '\n',
+  );
 }
 
 export function errorTable(): string {
-  const rows = Object.entries(errorCodes).map(([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`);
+  const rows = Object.entries(errorCodes).map(
+    ([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`,
+  );
   return ['| code | meaning |', '|---|---|', ...rows].join('\n');
 }
 

@@ -32,7 +32,8 @@ test('every path that the image copies exists and is let through by .dockerignor
 });
 
 test('the image runs as a stranger to root, stops by SIGTERM, keeps data in a volume and says whether it is well', () => {
-  const value = (name: string): string | undefined => lastStage.find((line) => line.name === name)?.rest;
+  const value = (name: string): string | undefined =>
+    lastStage.find((line) => line.name === name)?.rest;
   expect(value('FROM')).toBe('node:24-slim');
   expect(value('USER')).toBe('node');
   expect(value('STOPSIGNAL')).toBe('SIGTERM');
@@ -43,8 +44,12 @@ test('the image runs as a stranger to root, stops by SIGTERM, keeps data in a vo
 });
 
 test('the image starts what npm start starts', () => {
-  const command = JSON.parse(lastStage.find(({ name }) => name === 'CMD')?.rest ?? '[]') as string[];
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
+  const command = JSON.parse(
+    lastStage.find(({ name }) => name === 'CMD')?.rest ?? '[]',
+  ) as string[];
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
   expect(command.join(' ')).toBe(scripts['start']);
   expect(existsSync(join(root, command.at(-1) ?? ''))).toBe(true);
 });

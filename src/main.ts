@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startBridge } from './bridge/bridge.ts';
+import { startCarriers } from './carriers/carriers.ts';
+import { loadConfig, type Config } from './config.ts';
+import { startConsole } from './console/console.ts';
+import { openDocs } from './docs.ts';
+import { listen, type HttpServer } from './http.ts';
+import { startLanguageRunner } from './language/runner.ts';
+import { isLoopback } from './lib/addresses.ts';
+import { reasonOf, TrunklineError } from './lib/errors.ts';
+import { createLog, type Logger } from './lib/log.ts';
+import type { Part } from './lib/part.ts';
+import { version } from './lib/version.ts';
+import { startOutbox } from './outbox/outbox.ts';
+import { startRecogniser } from './speech-service/recogniser/pool.ts';
+import { startSpeechService } from './speech-service/service.ts';
+import { openStore, type Store } from './store/store.ts';
+
+/** Calls get time for their last words; what is left goes on after the restart. Idle, nothing takes that long. */
+const drainMs = 25_000;
+
+type Opened = {
+  config: Config;
+  log: Logger;
+  store: Store;
+  http: HttpServer;
+  parts: Part[];
+  /** Mounts a part on the one port and closes it, in reverse order, when the process ends. */
+  mount<T extends Part & AsyncDisposable>(part: T): T;
+  own<T extends AsyncDisposable>(resource: T): T;
+};
+
+/** Opens the parts in order, says `ready`, waits for a stop signal, closes them in reverse. */
+export async function main(env: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const { config } = loadConfig(env);
+  const log = createLog({ level: config.logLevel });
+  process.umask(0o077);
+  const stop = stopSignal(log);
+  await using stack = new AsyncDisposableStack();
+  const store = stack.use(
+    await openStore({
+      ...config.store,
+      log,
+      onFailure: (error) => endNow(log, 'the store failed', error),
+    }),
+  );
+  const internalKey = randomBytes(32).toString('base64url');
+  const http = stack.use(
+    await listen({ config: config.http, insecure: config.insecure, internalKey, log }),
+  );
+  const parts: Part[] = [];
+  const opened: Opened = {
+    config,
+    log,
+    store,
+    http,
+    parts,
+    own: (resource) => stack.use(resource),
+    mount(part) {
+      parts.push(part);
+      http.mount(part);
+      return stack.use(part);
+    },
+  };
+  http.mount({ name: 'store', health: () => store.health() });
+  await openParts(opened, internalKey);
+  sayReady(opened);
+  const signal = await stop;
+  log.info({ signal }, 'stopping; unfinished calls stay in the store and go on at the next start');
+  http.stopAccepting();
+  // In the order of the audio: carriers first, so that the bridge sees their last bytes.
+  for (const part of parts.toReversed()) await withinDrain(part, log);
+}
+
+async function openParts(opened: Opened, internalKey: string): Promise<void> {
+  const { config, log, store, http, mount, own } = opened;
+  const roles = new Set(config.roles);
+  mount(openDocs({ version, publicUrl: () => http.publicUrl() }));
+  const language = own(startLanguageRunner({ config: config.language, log }));
+  if (roles.has('speech')) {
+    const recogniser = own(await startRecogniser({ config: config.speechService.recogniser, log }));
+    mount(
+      await startSpeechService({
+        config: config.speechService,
+        dataDir: config.store.dataDir,
+        store,
+        log,
+        recogniser,
+        language,
+        publicUrl: http.publicUrl,
+      }),
+    );
+  }
+  if (!roles.has('bridge')) return;
+  const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
+  const bridge = mount(
+    await startBridge({
+      config: config.bridge,
+      dataDir: config.store.dataDir,
+      store,
+      log,
+      language,
+      outbox,
+      speech: speechTarget(config, http, internalKey),
+      publicUrl: http.publicUrl,
+      loopback: isLoopback(config.http.host),
+    }),
+  );
+  mount(
+    await startCarriers({
+      config: config.carriers,
+      bridge,
+      log,
+      publicUrl: () => http.publicUrl(),
+      insecure: config.insecure,
+    }),
+  );
+  if (roles.has('console'))
+    mount(await startConsole({ store, bridge, outbox, http, log, insecure: config.insecure }));
+}
+
+/** A hosted service as configured, or our own by its real address and the key made at this start. */
+function speechTarget(
+  config: Config,
+  http: HttpServer,
+  internalKey: string,
+): Config['speech'] & { url: string } {
+  const { url } = config.speech;
+  if (url !== undefined) return { ...config.speech, url };
+  return { ...config.speech, url: http.ownUrl, key: internalKey, keyHeader: 'x-service-key' };
+}
+
+/** A few calm lines; a machine reads them as one record. */
+function sayReady({ config, log, http, parts }: Opened): void {
+  const base = http.publicUrl();
+  const notes = parts.flatMap((part) => part.notes?.() ?? []);
+  if (config.insecure)
+    notes.unshift('INSECURE: TRUNKLINE_INSECURE=1 lets anyone stream calls and use the API');
+  const addresses: Record<string, string> = {
+    ...(config.roles.includes('console') ? { console: `${base}/` } : {}),
+    ...(config.roles.includes('bridge')
+      ? { carriers: `${base.replace(/^http/, 'ws')}/carriers` }
+      : {}),
+    ...(config.roles.includes('speech') ? { speech: `${base}/v2/live` } : {}),
+    docs: `${base}/docs`,
+  };
+  const data =
+    config.store.databaseUrl === undefined
+      ? config.store.dataDir
+      : `Postgres, journals in ${config.store.dataDir}`;
+  if (!process.stdout.isTTY) {
+    log.info({ roles: config.roles, addresses, data, notes }, `ready at ${http.ownUrl}`);
+    return;
+  }
+  const lines = Object.entries(addresses).map(
+    ([name, address]) => `  ${name.padEnd(9)} ${address}`,
+  );
+  const told = notes.map((note) => `  ! ${note}`);
+  console.log(
+    [
+      '',
+      `Trunkline is ready at ${http.ownUrl}`,
+      ...lines,
+      `  ${'data'.padEnd(9)} ${data}`,
+      ...told,
+      '',
+    ].join('\n'),
+  );
+}
+
+async function withinDrain(part: Part, log: Logger): Promise<void> {
+  if (!part.drain) return;
+  const stopWaiting = new AbortController();
+  const late = sleep(drainMs + 1_000, 'late', { signal: stopWaiting.signal, ref: false }).catch(
+    () => 'stopped',
+  );
+  const outcome = await Promise.race([part.drain(drainMs).then(() => 'drained'), late]);
+  stopWaiting.abort();
+  if (outcome === 'late') log.warn({ part: part.name }, 'part did not drain in time');
+}
+
+/** The first signal drains, a second one ends at once. */
+function stopSignal(log: Logger): Promise<NodeJS.Signals> {
+  process.on('uncaughtException', (error) => endNow(log, 'unexpected error', error));
+  process.on('unhandledRejection', (error) => endNow(log, 'unhandled rejection', error));
+  return new Promise((resolve) => {
+    let first = true;
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => {
+        if (!first) process.exit(1);
+        first = false;
+        resolve(signal);
+      });
+  });
+}
+
+/** State is unknown from here on: a clean restart is the safe way out, and loses nothing that was accepted. */
+function endNow(log: Logger, what: string, error: unknown): void {
+  log.fatal(
+    { err: error },
+    `${what}; the process ends and goes on from its store when it is started again`,
+  );
+  process.exitCode = 70;
+  setTimeout(() => process.exit(70), 100);
+}
+
+if (import.meta.main) {
+  try {
+    await main(process.env);
+    process.exit(0);
+  } catch (error) {
+    const expected = error instanceof TrunklineError;
+    console.error(expected ? `${error.code}: ${reasonOf(error)}` : error);
+    process.exit(expected && error.code === 'CONFIG_INVALID' ? 78 : 1);
+  }
+}

@@ -1,0 +1,166 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { configJsonSchema, withTables } from '../../config/tools/generate.ts';
+import { configFields, loadConfig } from '../../src/config.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const none = (): string => '';
+
+function refusal(env: Record<string, string>, yaml = ''): string {
+  try {
+    loadConfig(env, () => yaml);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  return '(accepted)';
+}
+
+describe('F81 settings that cannot be used stop the start and say where they were set', () => {
+  const cases: [what: string, env: Record<string, string>, yaml: string, says: RegExp][] = [
+    [
+      'a wrong type in the environment',
+      { PORT: 'eighty' },
+      '',
+      /http\.port: .*number.*\(set by environment PORT\)/,
+    ],
+    ['a number out of bounds', { PORT: '70000' }, '', /http\.port: .*65535.*environment PORT/],
+    [
+      'a typo in a variable',
+      { TRUNKLINE_WEBHOK_URL: 'x' },
+      '',
+      /TRUNKLINE_WEBHOK_URL: no such setting, did you mean TRUNKLINE_WEBHOOK_URL\?/,
+    ],
+    [
+      'a typo in the file',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'http:\n  prot: 1\n',
+      /http\.prot: no such setting, did you mean port\? \(set by file a\.yaml\)/,
+    ],
+    [
+      'a typo at the top of the file',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'htp: {}\n',
+      /htp: no such setting/,
+    ],
+    [
+      'a wrong type in the file',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'http:\n  port: [1]\n',
+      /http\.port: .*\(set by file a\.yaml\)/,
+    ],
+    [
+      'a file that is not YAML',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'http: {port: 1\n',
+      /a\.yaml line \d+: not valid YAML/,
+    ],
+    ['a file that is not a map', { TRUNKLINE_CONFIG: 'a.yaml' }, '- 1\n', /expected a map/],
+    ['an unknown role', { TRUNKLINE_ROLES: 'bridge,speach' }, '', /roles\.1/],
+    [
+      'a bridge without a speech service',
+      { TRUNKLINE_ROLES: 'bridge,console' },
+      '',
+      /`speech` to TRUNKLINE_ROLES, or set TRUNKLINE_SPEECH_URL/,
+    ],
+    ['an address that is none', { TRUNKLINE_PUBLIC_URL: 'ftp://x' }, '', /http\.publicUrl/],
+  ];
+  for (const [what, env, yaml, says] of cases)
+    test(what, () => expect(refusal(env, yaml)).toMatch(says));
+
+  test('several mistakes are told at once', () => {
+    const text = refusal({ PORT: 'x', TRUNKLINE_PUBLIC_URL: 'y', TRUNKLINE_NONSENSE: 'z' });
+    for (const part of ['http.port', 'http.publicUrl', 'TRUNKLINE_NONSENSE'])
+      expect(text).toContain(part);
+  });
+
+  test('T33 a secret is never repeated in the refusal', () => {
+    const canary = 'can\u0001ry';
+    const secrets = configFields.filter((field) => field.secret && field.env !== undefined);
+    expect(secrets.length).toBeGreaterThan(5);
+    for (const field of secrets)
+      expect(refusal({ [field.env ?? '']: canary })).not.toContain(canary);
+    expect(refusal({ TRUNKLINE_CONFIG: 'a' }, 'http:\n  apiKeys: "canary-4711\n')).not.toContain(
+      'canary-4711',
+    );
+  });
+});
+
+describe('settings', () => {
+  test('the environment wins over the file, the file over defaults, and each says where it came from', () => {
+    const { config, sourceOf } = loadConfig(
+      { TRUNKLINE_CONFIG: 'a.yaml', PORT: '9001' },
+      () => 'http:\n  port: 9000\n  host: localhost # ours\n',
+    );
+    expect([config.http.port, config.http.host, config.http.maxConnections]).toEqual([
+      9001,
+      'localhost',
+      8_192,
+    ]);
+    expect(['port', 'host', 'maxConnections'].map((name) => sourceOf(['http', name]))).toEqual([
+      'environment PORT',
+      'file a.yaml',
+      'default',
+    ]);
+  });
+
+  test('an empty variable is one that is not set', () => {
+    expect(loadConfig({ PORT: '', TRUNKLINE_API_KEYS: '' }, none).config.http).toMatchObject({
+      port: 8080,
+      apiKeys: [],
+    });
+  });
+
+  test('lists are split at commas, and yes is yes', () => {
+    const { config } = loadConfig(
+      { TRUNKLINE_API_KEYS: 'key-one-1, key-two-2', TRUNKLINE_INSECURE: '1' },
+      none,
+    );
+    expect([config.http.apiKeys, config.insecure]).toEqual([['key-one-1', 'key-two-2'], true]);
+  });
+
+  test('the speech service is ours unless the address of another is given', () => {
+    expect(loadConfig({}, none).config.roles).toEqual(['bridge', 'speech', 'console']);
+    expect(
+      loadConfig({ TRUNKLINE_SPEECH_URL: 'http://speech.example' }, none).config.roles,
+    ).toEqual(['bridge', 'console']);
+  });
+
+  test('nothing can be changed afterwards', () => {
+    const { config } = loadConfig({}, none);
+    expect(() => (config.http as { port: number }).port++).toThrow();
+  });
+
+  test('every setting has a description and every variable is used once', () => {
+    const variables = configFields.flatMap((field) => field.env ?? []);
+    expect(new Set(variables).size).toBe(variables.length);
+    expect(
+      configFields.filter((field) => field.description === '').map((field) => field.path.join('.')),
+    ).toEqual([]);
+  });
+});
+
+describe('what is written down elsewhere is fresh (npm run docs)', () => {
+  test('the README tables', () => {
+    const readme = readFileSync(resolve(root, 'README.md'), 'utf8');
+    expect(readme).toBe(withTables(readme));
+  });
+
+  test('the JSON Schema for editors', () => {
+    expect(readFileSync(resolve(root, 'config/trunkline.schema.json'), 'utf8')).toBe(
+      configJsonSchema(),
+    );
+  });
+
+  test('every file in config/ that is an example can be used', () => {
+    const examples = readdirSync(resolve(root, 'config')).filter((name) => name.endsWith('.yaml'));
+    expect(examples.sort()).toEqual(['example.yaml', 'production.yaml']);
+    for (const name of examples) {
+      const path = resolve(root, 'config', name);
+      expect(existsSync(path)).toBe(true);
+      expect(() =>
+        loadConfig({ TRUNKLINE_CONFIG: path, TRUNKLINE_SPEECH_KEY: 'from-the-environment' }),
+      ).not.toThrow();
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import type { LanguageRunner } from '../../language/runner.ts';
+import type { LanguageTasks } from '../../language/tasks.ts';
+import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
+import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { PostBlocks, RecordEntry } from '../live/result.ts';
+
+/** What the service needs of the language part. */
+export type AddonRunner = Pick<LanguageRunner, 'run'>;
+
+export type AddonsOptions = {
+  runner: AddonRunner;
+  clock: Clock;
+  realtimeMs: number;
+  postMs: number;
+};
+
+type Task = keyof LanguageTasks;
+type Failure = { status: number; exception: string; message: string };
+
+/**
+ * The add-ons of a session. The runner promises an answer within its deadline; this does not rely on the
+ * promise: an add-on that throws, hangs or is slow costs its own block an error and delays nothing else.
+ */
+export class Addons {
+  readonly #options: AddonsOptions;
+
+  constructor(options: AddonsOptions) {
+    this.#options = options;
+  }
+
+  /** Vocabulary and spelling; without an answer the words stay as they were recognised. */
+  async rewrite(utterance: Utterance, realtime: RealtimeProcessing): Promise<Utterance> {
+    if (!realtime.custom_vocabulary && !realtime.custom_spelling) return utterance;
+    const answer = await this.#answer('rewrite', { utterance, realtime }, this.#options.realtimeMs);
+    return 'failure' in answer ? utterance : (answer.output as Utterance);
+  }
+
+  needsRewriting(realtime: RealtimeProcessing): boolean {
+    return realtime.custom_vocabulary || realtime.custom_spelling;
+  }
+
+  /** All that was asked for of one final, each handed on as it comes; resolves when all have answered. */
+  async ofUtterance(
+    utterance: Utterance,
+    realtime: RealtimeProcessing,
+    onEntry: (entry: RecordEntry, target?: string) => void,
+  ): Promise<void> {
+    const wanted: Promise<void>[] = [];
+    if (realtime.named_entity_recognition)
+      wanted.push(
+        this.#block('entities', { utterance }).then((block) => onEntry({ add: 'entities', block })),
+      );
+    if (realtime.sentiment_analysis)
+      wanted.push(
+        this.#block('sentiment', { utterance }).then((block) =>
+          onEntry({ add: 'sentiment', block: block as AddonBlock<never[]> }),
+        ),
+      );
+    const config = realtime.translation ? realtime.translation_config : undefined;
+    if (config)
+      for (const target of config.target_languages)
+        wanted.push(
+          this.#translation(utterance, { ...config, target_languages: [target] }).then((block) =>
+            onEntry({ add: 'translation', outcome: { targetLanguage: target, block } }),
+          ),
+        );
+    await Promise.all(wanted);
+  }
+
+  async summarization(
+    utterances: Utterance[],
+    post: PostProcessing,
+  ): Promise<NonNullable<PostBlocks['summarization']> | undefined> {
+    if (!post.summarization) return undefined;
+    const type = post.summarization_config?.type ?? 'general';
+    return this.#block('summarization', { utterances, type }, this.#options.postMs);
+  }
+
+  async chapterization(
+    utterances: Utterance[],
+    post: PostProcessing,
+  ): Promise<NonNullable<PostBlocks['chapterization']> | undefined> {
+    if (!post.chapterization) return undefined;
+    return this.#block('chapterization', { utterances }, this.#options.postMs);
+  }
+
+  async #translation(
+    utterance: Utterance,
+    config: LanguageTasks['translation']['input']['config'],
+  ): Promise<AddonBlock<Utterance>> {
+    const startedMs = this.#options.clock.monotonicMs();
+    const answer = await this.#answer(
+      'translation',
+      { utterance, config },
+      this.#options.realtimeMs,
+    );
+    const block = 'output' in answer ? answer.output[0] : undefined;
+    if (!block) return this.#failed(startedMs, 'failure' in answer ? answer.failure : noAnswer);
+    return { ...block, results: block.results?.translated_utterance ?? null };
+  }
+
+  async #block<K extends Task>(
+    task: K,
+    input: LanguageTasks[K]['input'],
+    deadlineMs = this.#options.realtimeMs,
+  ): Promise<LanguageTasks[K]['output']> {
+    const startedMs = this.#options.clock.monotonicMs();
+    const answer = await this.#answer(task, input, deadlineMs);
+    if ('output' in answer) return answer.output;
+    return this.#failed(startedMs, answer.failure) as LanguageTasks[K]['output'];
+  }
+
+  async #answer<K extends Task>(
+    task: K,
+    input: LanguageTasks[K]['input'],
+    deadlineMs: number,
+  ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: Failure }> {
+    let cancel = (): void => undefined;
+    const late = new Promise<{ failure: Failure }>((resolve) => {
+      // A little later than the runner's own deadline, whose answer is the better one.
+      cancel = this.#options.clock.after(deadlineMs + 250, () =>
+        resolve({ failure: tooSlow(task) }),
+      );
+    });
+    const work = async (): Promise<
+      { output: LanguageTasks[K]['output'] } | { failure: Failure }
+    > => {
+      try {
+        return { output: await this.#options.runner.run(task, input, { deadlineMs }) };
+      } catch {
+        // What it threw may quote the caller's words.
+        return { failure: { status: 500, exception: 'AddonFailed', message: `${task} failed` } };
+      }
+    };
+    const answer = await Promise.race([work(), late]);
+    cancel();
+    return answer;
+  }
+
+  #failed(startedMs: number, { status, exception, message }: Failure): AddonBlock<never> {
+    const execMs = this.#options.clock.monotonicMs() - startedMs;
+    return {
+      success: false,
+      is_empty: true,
+      exec_time: Math.round(execMs) / 1e3,
+      error: { status_code: status, exception, message },
+      results: null,
+    };
+  }
+}
+
+const noAnswer: Failure = { status: 500, exception: 'AddonFailed', message: 'no answer' };
+
+function tooSlow(task: string): Failure {
+  return { status: 504, exception: 'AddonDeadline', message: `${task} did not answer in time` };
+}

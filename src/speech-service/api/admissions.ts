@@ -1,0 +1,64 @@
+import { Problem } from '../../lib/problem.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Store } from '../../store/store.ts';
+import type { SpeechServiceConfig } from '../config.ts';
+import type { Sessions } from '../live/sessions.ts';
+import type { Recogniser } from '../recogniser/recogniser.ts';
+
+export type AdmissionsOptions = {
+  config: SpeechServiceConfig;
+  store: Store;
+  sessions: Sessions;
+  recogniser: Recogniser;
+};
+
+/** Whether another session may begin; what speaks against it is said before anything is created. */
+export class Admissions {
+  readonly #options: AdmissionsOptions;
+  #draining = false;
+
+  constructor(options: AdmissionsOptions) {
+    this.#options = options;
+  }
+
+  drain(): void {
+    this.#draining = true;
+  }
+
+  check(request: LiveRequest): void {
+    const { config, store, sessions } = this.#options;
+    if (this.#draining) throw refusal(503, 'the service is stopping, try again in a moment', 2);
+    const room = store.acceptsNewCalls();
+    if (!room.ok) throw refusal(503, room.reason, 30);
+    if (sessions.open >= config.maximumSessions)
+      throw refusal(
+        429,
+        `Maximum number of concurrent live sessions reached: ${config.maximumSessions} on this installation`,
+        5,
+      );
+    this.#recogniser(request);
+  }
+
+  /** Sessions that have not sent audio yet hold no stream; they were promised one all the same. */
+  #recogniser(request: LiveRequest): void {
+    const { recogniser, sessions } = this.#options;
+    const promised = Math.max(0, sessions.channelsOpen - recogniser.status().streams);
+    const languages = request.language_config.languages;
+    const admission = recogniser.admits({ languages }, promised + request.channels);
+    switch (admission.outcome) {
+      case 'admitted':
+        return;
+      case 'no-model':
+        throw refusal(503, admission.detail, admission.retryAfterS);
+      case 'at-capacity':
+        throw refusal(429, admission.detail, admission.retryAfterS);
+      case 'language':
+        throw new Problem(422, `Invalid parameter: ${admission.detail}`);
+    }
+  }
+}
+
+function refusal(status: number, message: string, retryAfterS: number): Problem {
+  const retryAfter = String(Math.max(1, Math.ceil(retryAfterS)));
+  return new Problem(status, message, { headers: { 'retry-after': retryAfter } });
+}

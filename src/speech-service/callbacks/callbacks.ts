@@ -1,0 +1,69 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { SpeechServiceConfig } from '../config.ts';
+import { CallbackQueue, type Delivery } from './queue.ts';
+
+export type CallbackTarget = {
+  url: string;
+  secret: string | undefined;
+  /** The operator wrote the address: it may be a private one. */
+  trusted: boolean;
+};
+
+/** One attempt, with its deadline, through the guarded client. */
+export type Send = (target: CallbackTarget, id: string, body: string) => Promise<Delivery>;
+
+/** Who is told about sessions: the session's own URL and the account's webhooks. */
+export class Callbacks {
+  readonly #config: SpeechServiceConfig;
+  readonly #send: Send;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+
+  constructor(options: { config: SpeechServiceConfig; send: Send; clock: Clock; log: Logger }) {
+    this.#config = options.config;
+    this.#send = options.send;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  forSession(
+    sessionId: string,
+    url: string,
+    settledBefore: number,
+    onSettled: (count: number) => void,
+  ): CallbackQueue {
+    const target = { url, secret: this.#config.callbackSecret, trusted: false };
+    return this.#queue(sessionId, target, 'callback', { settledBefore, onSettled });
+  }
+
+  forAccount(sessionId: string): CallbackQueue[] {
+    return this.#config.webhooks.map((webhook) =>
+      this.#queue(
+        sessionId,
+        { url: webhook.url, secret: webhook.secret, trusted: true },
+        'webhook',
+        { settledBefore: 0, onSettled: () => undefined },
+      ),
+    );
+  }
+
+  #queue(
+    sessionId: string,
+    target: CallbackTarget,
+    kind: 'callback' | 'webhook',
+    settling: { settledBefore: number; onSettled(count: number): void },
+  ): CallbackQueue {
+    return new CallbackQueue({
+      ...settling,
+      clock: this.#clock,
+      deliver: (id, body) => this.#send(target, id, body),
+      idPrefix: `msg_${sessionId.replaceAll('-', '')}_`,
+      onGivenUp: (reason) =>
+        this.#log.warn(
+          { sessionId, kind, reason },
+          'a callback was given up after its last attempt',
+        ),
+    });
+  }
+}

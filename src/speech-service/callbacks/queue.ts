@@ -1,0 +1,115 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { MessageKind } from '../live/flags.ts';
+
+export type Delivery = { outcome: 'delivered' } | { outcome: 'failed'; reason: string };
+/** The id stays the same over all attempts: receivers know a repetition by it. */
+export type Deliver = (id: string, body: string) => Promise<Delivery>;
+
+/** Notes 4.5: at once, then these waits, then given up and logged. */
+export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
+
+const mostWaiting = 2_000;
+
+export type CallbackQueueOptions = {
+  deliver: Deliver;
+  /** Unique to the session; the ordinal of the callback follows. */
+  idPrefix: string;
+  clock: Clock;
+  retryDelaysMs?: readonly number[];
+  /** Settled by an earlier run of the process. */
+  settledBefore?: number;
+  /** How many of those handed over are settled, delivered or given up: the first `count` of them. */
+  onSettled(count: number): void;
+  onGivenUp(reason: string): void;
+};
+
+type Item = { body: string; kind: MessageKind; ordinal: number };
+
+/**
+ * The callbacks of one session: one at a time, in order, each until it is delivered or given up. It never
+ * blocks whoever adds to it; when it overflows, acks and partials go first, being replaced by later ones.
+ */
+export class CallbackQueue {
+  readonly #options: CallbackQueueOptions;
+  readonly #delays: readonly number[];
+  #waiting: Item[] = [];
+  #added: number;
+  #working = false;
+  #closed = false;
+  #idle: (() => void)[] = [];
+  dropped = 0;
+
+  constructor(options: CallbackQueueOptions) {
+    this.#options = options;
+    this.#added = options.settledBefore ?? 0;
+    this.#delays = options.retryDelaysMs ?? retryDelaysMs;
+  }
+
+  get isIdle(): boolean {
+    return !this.#working && this.#waiting.length === 0;
+  }
+
+  add(body: string, kind: MessageKind): void {
+    if (this.#closed) return;
+    this.#waiting.push({ body, kind, ordinal: ++this.#added });
+    if (this.#waiting.length > mostWaiting) this.#dropOne();
+    if (!this.#working) void this.#work();
+  }
+
+  /** Resolves when everything added so far is settled. */
+  idle(): Promise<void> {
+    if (this.isIdle) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Nothing more is sent; what waits stays in the session's log. */
+  close(): void {
+    this.#closed = true;
+    this.#waiting = [];
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    for (let item = this.#waiting.shift(); item && !this.#closed; item = this.#waiting.shift()) {
+      await this.#settle(item);
+      if (!this.#closed) this.#options.onSettled(item.ordinal);
+    }
+    this.#working = false;
+    for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #settle(item: Item): Promise<void> {
+    for (let attempt = 0; !this.#closed; attempt++) {
+      const delivery = await this.#try(item);
+      if (delivery.outcome === 'delivered') return;
+      const delayMs = this.#delays[attempt];
+      if (delayMs === undefined) {
+        this.#options.onGivenUp(delivery.reason);
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        this.#options.clock.after(delayMs, resolve);
+      });
+    }
+  }
+
+  async #try({ body, ordinal }: Item): Promise<Delivery> {
+    try {
+      return await this.#options.deliver(`${this.#options.idPrefix}${ordinal}`, body);
+    } catch (error) {
+      return { outcome: 'failed', reason: error instanceof Error ? error.message : 'unknown' };
+    }
+  }
+
+  /** The head is under way and out of the list already. */
+  #dropOne(): void {
+    this.dropped++;
+    for (const kind of ['ack', 'partial', 'message'] as const) {
+      const index = this.#waiting.findIndex((item) => item.kind === kind);
+      if (index !== -1) {
+        this.#waiting.splice(index, 1);
+        return;
+      }
+    }
+  }
+}

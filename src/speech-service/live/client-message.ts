@@ -1,0 +1,59 @@
+export type ClientCommand =
+  | { type: 'audio'; bytes: Buffer; messageId: string | undefined }
+  | { type: 'bad-audio'; reason: string; messageId: string | undefined }
+  | { type: 'stop'; messageId: string | undefined }
+  | { type: 'unknown'; reason: string };
+
+/** A command is short; only an audio chunk may be long, and it says so near one of its ends. */
+const longestCommand = 65_536;
+const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
+
+/** Reads a text frame. Whatever is in it, the session goes on (notes 1.2). */
+export function readCommand(frame: Buffer): ClientCommand {
+  if (frame.length > longestCommand) {
+    const ends = frame.toString('latin1', 0, 256) + frame.toString('latin1', frame.length - 256);
+    if (!ends.includes('"audio_chunk"'))
+      return { type: 'unknown', reason: 'too long for a command' };
+  }
+  const message = parse(frame);
+  if (message === undefined) return { type: 'unknown', reason: 'not a JSON object' };
+  const id = message['message_id'];
+  const messageId = typeof id === 'string' && id.length <= 256 ? id : undefined;
+  switch (message['type']) {
+    case 'stop_recording':
+      return { type: 'stop', messageId };
+    case 'audio_chunk':
+      return chunkOf(message['data'], messageId);
+    default:
+      return { type: 'unknown', reason: 'unknown message type' };
+  }
+}
+
+function parse(frame: Buffer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(frame.toString('utf8'));
+    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // said by the answer
+  }
+  return undefined;
+}
+
+function chunkOf(data: unknown, messageId: string | undefined): ClientCommand {
+  const chunk: unknown =
+    typeof data === 'object' && data !== null ? (data as { chunk?: unknown }).chunk : undefined;
+  if (typeof chunk !== 'string')
+    return { type: 'bad-audio', reason: 'data.chunk is required', messageId };
+  // The decoder skips what is no base64 in silence: audio with holes in it.
+  if (!isBase64(chunk))
+    return { type: 'bad-audio', reason: 'data.chunk must be base64 text', messageId };
+  return { type: 'audio', bytes: Buffer.from(chunk, 'base64'), messageId };
+}
+
+/** Padding may be left out; a single left-over character holds no byte. */
+function isBase64(text: string): boolean {
+  if (!base64.test(text)) return false;
+  const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
+  return (text.length - padding) % 4 !== 1 && (padding === 0 || text.length % 4 === 0);
+}

@@ -1,0 +1,130 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { PostFinalResult } from '../../protocol/job.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Addons } from '../addons/addons.ts';
+import type { AudioFormat } from './format.ts';
+import type { Intake } from './intake.ts';
+import { message } from './messages.ts';
+import type { Outlets } from './outlets.ts';
+import {
+  resultOf,
+  round3,
+  transcriptionOf,
+  utterancesOf,
+  type PostBlocks,
+  type SessionRecord,
+} from './result.ts';
+import type { SessionEnd } from './session.ts';
+
+export type EndingOptions = {
+  id: string;
+  request: LiveRequest;
+  format: AudioFormat;
+  clock: Clock;
+  intake: Intake;
+  record: SessionRecord;
+  addons: Addons;
+  outlets: Outlets;
+  transcriptionS: number;
+  messages(): Promise<string[]>;
+  onEnd(end: SessionEnd): Promise<void>;
+};
+
+/** Released clients read at most 1 MiB a message (notes 1.1); the whole result is always at GET. */
+const longestMessageBytes = 1_000_000;
+
+/**
+ * What follows the last final (notes 1.6): end_recording, post_transcript, the add-ons over the whole,
+ * post_final_transcript, and, once the result is stored, end_session.
+ */
+export async function runEnding(options: EndingOptions): Promise<void> {
+  const { id, request, clock, intake, record, addons, outlets } = options;
+  const audioS = round3(intake.durationS);
+  const emit: Emit = (type, body) => outlets.emit(message(id, clock.now(), type, body));
+  const utterances = utterancesOf(record);
+
+  emit('end_recording', { data: { recording_duration: audioS } });
+  emit('post_transcript', { data: fitting(transcriptionOf(utterances)) });
+  const post = await postProcess(options, utterances, addons, emit);
+  const result = resultOf(request, record, post, {
+    audioS,
+    channels: options.format.channels,
+    transcriptionS: options.transcriptionS,
+  });
+  emit('post_final_transcript', { data: fittingResult(result) });
+
+  // Whoever asks at once after end_session finds the job done.
+  const last = message(id, clock.now(), 'end_session', {});
+  const lastText = JSON.stringify(last);
+  const messages = await options.messages();
+  if (outlets.isForSocket(last)) messages.push(lastText);
+  await options.onEnd({ outcome: 'done', result: JSON.stringify({ ...result, messages }), audioS });
+  outlets.emitText(last, lastText);
+}
+
+type Emit = <
+  Type extends
+    | 'end_recording'
+    | 'post_transcript'
+    | 'post_final_transcript'
+    | 'post_summarization'
+    | 'post_chapterization',
+>(
+  type: Type,
+  body: Parameters<typeof message<Type>>[3],
+) => void;
+
+async function postProcess(
+  options: EndingOptions,
+  utterances: ReturnType<typeof utterancesOf>,
+  addons: Addons,
+  emit: Emit,
+): Promise<PostBlocks> {
+  const post = options.request.post_processing;
+  const [summarization, chapterization] = await Promise.all([
+    addons.summarization(utterances, post).then((block) => {
+      if (!block) return undefined;
+      const data = block.results === null ? null : { results: block.results };
+      emit('post_summarization', { error: block.error, data });
+      return block;
+    }),
+    addons.chapterization(utterances, post).then((block) => {
+      if (!block) return undefined;
+      const chapters = Array.isArray(block.results) ? block.results : block.results?.chapters;
+      emit('post_chapterization', {
+        error: block.error,
+        data: chapters ? { results: chapters } : null,
+      });
+      return block;
+    }),
+  ]);
+  return {
+    ...(summarization ? { summarization } : {}),
+    ...(chapterization ? { chapterization } : {}),
+  };
+}
+
+type Transcript = ReturnType<typeof transcriptionOf>;
+
+function fitting(transcription: Transcript): Transcript {
+  if (Buffer.byteLength(JSON.stringify(transcription)) <= longestMessageBytes) return transcription;
+  const utterances = transcription.utterances.map((utterance) => ({ ...utterance, words: [] }));
+  return { ...transcription, utterances };
+}
+
+function fittingResult(result: PostFinalResult): PostFinalResult {
+  if (Buffer.byteLength(JSON.stringify(result)) <= longestMessageBytes) return result;
+  const { transcription, translation } = result;
+  return {
+    ...result,
+    ...(transcription ? { transcription: wordless(transcription) } : {}),
+    ...(translation?.results
+      ? { translation: { ...translation, results: translation.results.map(wordless) } }
+      : {}),
+  };
+}
+
+function wordless<T extends Transcript>(transcription: T): T {
+  const utterances = transcription.utterances.map((utterance) => ({ ...utterance, words: [] }));
+  return { ...transcription, utterances };
+}

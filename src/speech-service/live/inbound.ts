@@ -1,0 +1,225 @@
+import type { Clock } from '../../lib/clock.ts';
+import { readCommand } from './client-message.ts';
+import type { Intake } from './intake.ts';
+import { candidates, positionOf, remember, type AckTrail } from './overlap.ts';
+import type { Tape } from './tape.ts';
+
+export type InboundOptions = {
+  intake: Intake;
+  tape: Tape;
+  clock: Clock;
+  /** Asked for each audio message: does the session still take audio? */
+  mayTake(): boolean;
+  /** Whole frames that were counted by the intake, in order. */
+  onFrames(frames: Buffer): void;
+  onAck(ack: Ack, messageId: string | undefined): void;
+  onStop(messageId: string | undefined): void;
+  onUnknown(reason: string): void;
+  /** A WAV header that says something else than the session does. */
+  onContradiction(reason: string): void;
+  onDiskFailure(error: unknown): void;
+};
+
+export type Ack =
+  | { accepted: true; byteRange: [number, number]; timeRange: [number, number] }
+  | { accepted: false; reason: string };
+
+type Item =
+  | { type: 'audio'; bytes: Buffer; messageId: string | undefined }
+  | { type: 'bad-audio'; reason: string; messageId: string | undefined }
+  | { type: 'stop'; messageId: string | undefined };
+
+/** A client sends what it holds at once after it reconnects; this long the server waits for all of it. */
+const gatherMs = 250;
+
+export const notAccepted = 'audio is no longer accepted, the session was stopped';
+
+/**
+ * From a session's sockets to its tape. The first audio on a new socket is gathered and compared with the
+ * end of the tape (overlap.ts); after that each message goes straight through. An ack leaves when its
+ * bytes are in the file, so that a client forgets nothing that this process could still lose.
+ */
+export class Inbound {
+  readonly #options: InboundOptions;
+  readonly #trail: AckTrail = [];
+  #socketEndedMs: number | undefined;
+  #gathered: Item[] | undefined;
+  #places: number[] = [];
+  #cancelGathering: () => void = () => undefined;
+  #matching: Promise<void> | undefined;
+  /** Items of a socket that was replaced during the matching of its first ones. */
+  #earlier: number | undefined;
+  /** Bytes that the client repeats, and the end of the ack before. */
+  #repeated = 0;
+  #ackedTo: number;
+  unknownMessages = 0;
+
+  constructor(options: InboundOptions, resumed?: { places: number[] }) {
+    this.#options = options;
+    this.#ackedTo = options.intake.bytes;
+    if (resumed) this.#places = resumed.places;
+  }
+
+  /** Bytes held back while the place of a resumed client is looked for. */
+  get heldBytes(): number {
+    return (this.#gathered ?? []).reduce(
+      (sum, item) => sum + (item.type === 'audio' ? item.bytes.length : 0),
+      0,
+    );
+  }
+
+  socketOpened(): void {
+    this.#flushGathered();
+    // What a lost socket left half repeated says nothing about the next one.
+    this.#repeated = 0;
+    if (this.#matching) this.#earlier = this.#gathered?.length ?? 0;
+    else this.#gather();
+  }
+
+  #gather(): void {
+    const { intake } = this.#options;
+    if (this.#socketEndedMs !== undefined)
+      this.#places = candidates(this.#trail, this.#socketEndedMs, intake.bytes);
+    this.#ackedTo = intake.bytes;
+    if (this.#places.length > 0) this.#gathered ??= [];
+  }
+
+  socketClosed(): void {
+    this.#socketEndedMs = this.#options.clock.monotonicMs();
+    this.#flushGathered();
+  }
+
+  message(frame: Buffer, isBinary: boolean): void {
+    const command = isBinary
+      ? ({ type: 'audio', bytes: frame, messageId: undefined } as const)
+      : readCommand(frame);
+    if (command.type === 'unknown') {
+      this.unknownMessages++;
+      this.#options.onUnknown(command.reason);
+      return;
+    }
+    this.#take(command);
+  }
+
+  /** Everything that came so far has been acknowledged or refused. */
+  async settled(): Promise<void> {
+    this.#flushGathered();
+    while (this.#matching) await this.#matching;
+    await this.#options.tape.flushed();
+  }
+
+  #take(item: Item): void {
+    if (!this.#gathered) {
+      this.#handle(item);
+      return;
+    }
+    this.#gathered.push(item);
+    if (!this.#matching) this.#gatherOn(item);
+  }
+
+  #gatherOn(newest: Item): void {
+    if (this.#gathered?.length === 1)
+      this.#cancelGathering = this.#options.clock.after(gatherMs, () => this.#flushGathered());
+    const furthest = this.#options.intake.bytes - (this.#places[0] ?? 0);
+    if (newest.type === 'stop' || this.heldBytes >= furthest) this.#flushGathered();
+  }
+
+  #flushGathered(): void {
+    if (!this.#gathered || this.#matching) return;
+    this.#cancelGathering();
+    if (this.#gathered.length === 0) {
+      this.#gathered = undefined;
+      return;
+    }
+    const items = this.#gathered;
+    this.#gathered = [];
+    this.#matching = this.#match(items).finally(() => {
+      this.#matching = undefined;
+      this.#afterMatching();
+    });
+  }
+
+  /** What came meanwhile follows; a socket that was opened meanwhile is matched by itself. */
+  #afterMatching(): void {
+    const waiting = this.#gathered ?? [];
+    this.#gathered = undefined;
+    const own = this.#earlier === undefined ? waiting : waiting.slice(0, this.#earlier);
+    for (const item of own) this.#handle(item);
+    if (this.#earlier === undefined) return;
+    this.#earlier = undefined;
+    this.#repeated = 0;
+    this.#gather();
+    for (const item of waiting.slice(own.length)) this.#take(item);
+  }
+
+  async #match(items: Item[]): Promise<void> {
+    const { tape, intake } = this.#options;
+    const total = intake.bytes;
+    const places = this.#places;
+    this.#places = [];
+    try {
+      await tape.flushed();
+      const stored = await tape.read(places[0] ?? total, total);
+      const burst = Buffer.concat(
+        items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
+      );
+      const place = positionOf(places, stored, total - stored.length, burst);
+      this.#repeated = total - place;
+      this.#ackedTo = place;
+    } catch (error) {
+      this.#options.onDiskFailure(error);
+    }
+    for (const item of items) this.#handle(item);
+  }
+
+  #handle(item: Item): void {
+    switch (item.type) {
+      case 'audio':
+        this.#audio(item.bytes, item.messageId);
+        return;
+      case 'bad-audio':
+        this.#inOrder(() =>
+          this.#options.onAck({ accepted: false, reason: item.reason }, item.messageId),
+        );
+        return;
+      case 'stop':
+        this.#inOrder(() => this.#options.onStop(item.messageId));
+    }
+  }
+
+  /** After the acks of what came before. */
+  #inOrder(act: () => void): void {
+    this.#options.tape.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
+  }
+
+  #audio(bytes: Buffer, messageId: string | undefined): void {
+    const { intake, tape, onAck, onDiskFailure } = this.#options;
+    const repeated = Math.min(this.#repeated, bytes.length);
+    this.#repeated -= repeated;
+    const fresh = bytes.subarray(repeated);
+    if ((fresh.length > 0 || repeated === 0) && !this.#options.mayTake()) {
+      this.#inOrder(() => onAck({ accepted: false, reason: notAccepted }, messageId));
+      return;
+    }
+    const from = this.#ackedTo;
+    if (fresh.length > 0) {
+      const taken = intake.take(fresh);
+      if (taken.outcome === 'contradiction') {
+        this.#options.onContradiction(taken.reason);
+        return;
+      }
+      this.#options.onFrames(taken.frames);
+    }
+    const to = Math.max(intake.bytes, from);
+    this.#ackedTo = to;
+    const ack: Ack = {
+      accepted: true,
+      byteRange: [from, to],
+      timeRange: [intake.secondsAt(from), intake.secondsAt(to)],
+    };
+    tape.append(fresh).then(() => {
+      remember(this.#trail, to, this.#options.clock.monotonicMs());
+      onAck(ack, messageId);
+    }, onDiskFailure);
+  }
+}

@@ -1,0 +1,216 @@
+import type { Selectable } from 'kysely';
+import { jobRequestId, type LiveJobRecord, type LiveResult } from '../../protocol/job.ts';
+import { containsMetadata, type ListQuery } from '../../protocol/list-query.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Store } from '../../store/store.ts';
+import type { SpeechJobsTable } from '../../store/tables/speech.ts';
+
+export type JobRow = Selectable<SpeechJobsTable>;
+
+export type NewJob = {
+  id: string;
+  node: string;
+  tokenDigest: string;
+  createdAt: number;
+  request: LiveRequest;
+  zeroRetention: boolean;
+};
+
+export type StoredEnd =
+  | { outcome: 'done'; result: string | null; audioS: number }
+  | { outcome: 'error'; errorCode: number; audioS: number };
+
+/** How many rows are looked at in one go when metadata, which no index knows, is filtered. */
+const scanRows = 200;
+
+/** The rows of live sessions. */
+export class Jobs {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async insert(job: NewJob): Promise<void> {
+    const { custom_metadata: metadata } = job.request;
+    await this.#store.db
+      .insertInto('speech_jobs')
+      .values({
+        id: job.id,
+        kind: 'live',
+        node: job.node,
+        token_digest: job.tokenDigest,
+        status: 'queued',
+        created_at: job.createdAt,
+        completed_at: null,
+        error_code: null,
+        custom_metadata: metadata && !job.zeroRetention ? JSON.stringify(metadata) : null,
+        post_session_metadata: '{}',
+        request_params: job.zeroRetention ? null : JSON.stringify(job.request),
+        audio_duration: null,
+        channels: job.request.channels,
+        result: null,
+        zero_retention: job.zeroRetention ? 1 : 0,
+        callbacks_due: 0,
+      })
+      .execute();
+  }
+
+  async recording(id: string): Promise<void> {
+    await this.#store.db
+      .updateTable('speech_jobs')
+      .set({ status: 'processing' })
+      .where('id', '=', id)
+      .where('status', '=', 'queued')
+      .execute();
+  }
+
+  /** Once: a job that ended stays as it ended. Without retention the words are left out. */
+  async end(id: string, end: StoredEnd, completedAt: number, callbacksDue: boolean): Promise<void> {
+    await this.#store.db
+      .updateTable('speech_jobs')
+      .set({
+        status: end.outcome,
+        completed_at: completedAt,
+        audio_duration: end.audioS,
+        error_code: end.outcome === 'error' ? end.errorCode : null,
+        result: end.outcome === 'done' ? end.result : null,
+        callbacks_due: callbacksDue ? 1 : 0,
+      })
+      .where('id', '=', id)
+      .where('status', 'in', ['queued', 'processing'])
+      .execute();
+  }
+
+  async callbacksSettled(id: string): Promise<void> {
+    await this.#store.db
+      .updateTable('speech_jobs')
+      .set({ callbacks_due: 0 })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  async get(id: string): Promise<JobRow | undefined> {
+    return this.#store.db
+      .selectFrom('speech_jobs')
+      .selectAll()
+      .where('id', '=', id)
+      .where('kind', '=', 'live')
+      .executeTakeFirst();
+  }
+
+  async byToken(digest: string): Promise<JobRow | undefined> {
+    return this.#store.db
+      .selectFrom('speech_jobs')
+      .selectAll()
+      .where('token_digest', '=', digest)
+      .executeTakeFirst();
+  }
+
+  async setPostSessionMetadata(id: string, metadata: Record<string, unknown>): Promise<boolean> {
+    const [changed] = await this.#store.db
+      .updateTable('speech_jobs')
+      .set({ post_session_metadata: JSON.stringify(metadata) })
+      .where('id', '=', id)
+      .where('kind', '=', 'live')
+      .execute();
+    return (changed?.numUpdatedRows ?? 0n) > 0n;
+  }
+
+  async delete(id: string): Promise<void> {
+    await this.#store.db.deleteFrom('speech_jobs').where('id', '=', id).execute();
+  }
+
+  /** What this node's disk still has work with. */
+  async unfinished(node: string): Promise<JobRow[]> {
+    return this.#store.db
+      .selectFrom('speech_jobs')
+      .selectAll()
+      .where('node', '=', node)
+      .where('kind', '=', 'live')
+      .where((each) =>
+        each.or([each('status', 'in', ['queued', 'processing']), each('callbacks_due', '=', 1)]),
+      )
+      .execute();
+  }
+
+  async completedBefore(node: string, time: number, limit: number): Promise<string[]> {
+    const rows = await this.#store.db
+      .selectFrom('speech_jobs')
+      .select('id')
+      .where('node', '=', node)
+      .where('kind', '=', 'live')
+      .where('completed_at', '<', time)
+      .where('callbacks_due', '=', 0)
+      .limit(limit)
+      .execute();
+    return rows.map((row) => row.id);
+  }
+
+  /** Newest first. One row more than the page says whether there is a next one. */
+  async list(query: ListQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+    const wanted = query.limit + 1;
+    if (!query.customMetadata) {
+      const rows = await this.#page(query, query.offset, wanted);
+      return { rows: rows.slice(0, query.limit), hasMore: rows.length === wanted };
+    }
+    const matching: JobRow[] = [];
+    let skipped = 0;
+    for (let offset = 0; matching.length < wanted; offset += scanRows) {
+      const rows = await this.#page(query, offset, scanRows);
+      for (const row of rows) {
+        const metadata: unknown =
+          row.custom_metadata === null ? {} : JSON.parse(row.custom_metadata);
+        if (!containsMetadata(metadata, query.customMetadata)) continue;
+        if (skipped < query.offset) skipped++;
+        else if (matching.length < wanted) matching.push(row);
+      }
+      if (rows.length < scanRows) break;
+    }
+    return { rows: matching.slice(0, query.limit), hasMore: matching.length === wanted };
+  }
+
+  async #page(query: ListQuery, offset: number, limit: number): Promise<JobRow[]> {
+    let select = this.#store.db.selectFrom('speech_jobs').selectAll().where('kind', '=', 'live');
+    if (query.statuses.length > 0) select = select.where('status', 'in', query.statuses);
+    if (query.createdFrom !== undefined)
+      select = select.where('created_at', '>=', query.createdFrom);
+    if (query.createdBefore !== undefined)
+      select = select.where('created_at', '<', query.createdBefore);
+    return select
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .offset(offset)
+      .execute();
+  }
+}
+
+/** A row as the interface shows it: every key always there (notes 3.2). */
+export function recordOf(row: JobRow): LiveJobRecord {
+  return {
+    id: row.id,
+    request_id: jobRequestId(row.id),
+    version: 2,
+    status: row.status,
+    created_at: new Date(row.created_at).toISOString(),
+    completed_at: row.completed_at === null ? null : new Date(row.completed_at).toISOString(),
+    kind: 'live',
+    custom_metadata: object(row.custom_metadata),
+    error_code: row.error_code,
+    post_session_metadata: object(row.post_session_metadata) ?? {},
+    file: {
+      id: row.id,
+      filename: `${row.id.slice(0, 8)}.wav`,
+      source: null,
+      audio_duration: row.audio_duration,
+      number_of_channels: row.channels,
+    },
+    request_params: object(row.request_params),
+    result: row.result === null ? null : (JSON.parse(row.result) as LiveResult),
+  };
+}
+
+function object(text: string | null): Record<string, unknown> | null {
+  return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
+}

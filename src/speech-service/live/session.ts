@@ -1,0 +1,432 @@
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Addons } from '../addons/addons.ts';
+import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { AudioFormat } from './format.ts';
+import { Inbound, type Ack } from './inbound.ts';
+import type { Intake } from './intake.ts';
+import { message } from './messages.ts';
+import type { Outlets } from './outlets.ts';
+import { Recognition } from './recognition.ts';
+import { add, round3, type SessionRecord } from './result.ts';
+import type { SessionLog } from './session-log.ts';
+import { Speech } from './speech.ts';
+import {
+  firstState,
+  step,
+  waitOf,
+  type Effect,
+  type SessionEvent,
+  type SessionState,
+  type Wait,
+} from './state.ts';
+import type { Tape } from './tape.ts';
+import { runEnding, type EndingOptions } from './ending.ts';
+
+export type SessionTimes = {
+  neverConnectedMs: number;
+  idleMs: number;
+  abandonedMs: number;
+  longestMs: number;
+};
+
+/** How a session came to its end, for the row and for the log. */
+export type SessionEnd =
+  | { outcome: 'done'; result: string; audioS: number }
+  | { outcome: 'error'; errorCode: number; audioS: number };
+
+export type SessionParts = {
+  id: string;
+  request: LiveRequest;
+  format: AudioFormat;
+  createdAt: number;
+  clock: Clock;
+  log: Logger;
+  recogniser: Recogniser;
+  addons: Addons;
+  intake: Intake;
+  tape: Tape;
+  journal: SessionLog;
+  record: SessionRecord;
+  outlets: Outlets;
+  times: SessionTimes;
+  backlogS: number;
+  /** The row says `processing` from the first audio on. */
+  onRecording(): void;
+  /** Stores the end; resolves once it is committed. */
+  onEnd(end: SessionEnd): Promise<void>;
+  /** Messages for `result.messages`. */
+  messages(): Promise<string[]>;
+  /** Set when an earlier run of the process began this session. */
+  resumed?: { state: SessionState; places: number[] };
+};
+
+/** Audio that a client holds comes at once after a reconnect: later audio is new (notes 2.5). */
+const resentWithinMs = 1_000;
+const lookAgainMs = 50;
+const mostUnwrittenBytes = 8_388_608;
+
+/** One live session: carries out what state.ts decides, over any number of sockets. */
+export class LiveSession {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly #parts: SessionParts;
+  readonly #inbound: Inbound;
+  readonly #recognition: Recognition;
+  readonly #speech: Speech;
+  #state: SessionState;
+  #socket: WebSocket | undefined;
+  #connectedMs = 0;
+  #lastAudioMs = 0;
+  #recordingSinceMs: number | undefined;
+  #cancelWait: () => void = () => undefined;
+  #waitingFor: Wait | undefined;
+  #cancelLongest: () => void = () => undefined;
+  #stored: Promise<void> | undefined;
+
+  constructor(parts: SessionParts) {
+    this.id = parts.id;
+    this.createdAt = parts.createdAt;
+    this.#parts = parts;
+    this.#state = parts.resumed?.state ?? firstState;
+    this.#speech = new Speech({
+      sessionId: parts.id,
+      request: parts.request,
+      addons: parts.addons,
+      now: () => parts.clock.now(),
+      emit: (each) => parts.outlets.emit(each),
+      record: (entry) => {
+        add(parts.record, entry);
+        parts.journal.write({ line: 'record', entry });
+      },
+    });
+    this.#recognition = new Recognition({
+      ...parts,
+      onHeard: (channel, event) => this.#speech.heard(channel, event),
+      onFailed: (reason) => this.#broken(4500, `recognition failed: ${reason}`, 500),
+    });
+    this.#inbound = new Inbound(
+      {
+        ...parts,
+        mayTake: () => this.#audioMayBeTaken(),
+        onFrames: (frames) => this.#recognition.push(frames),
+        onAck: (ack, messageId) => this.#sendAck(ack, messageId),
+        onStop: (messageId) => this.#step({ type: 'stop' }, messageId),
+        onUnknown: (reason) => this.#unknown(reason),
+        onContradiction: (reason) => this.#broken(4400, reason, 400),
+        onDiskFailure: (error) => {
+          parts.log.error(
+            { sessionId: parts.id, err: error },
+            'the audio of a session could not be kept',
+          );
+          this.#broken(4500, 'the audio could not be kept', 500);
+        },
+      },
+      parts.resumed,
+    );
+    if (parts.resumed) this.#recordingSinceMs = parts.clock.monotonicMs();
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  get isOpen(): boolean {
+    return this.#state.at !== 'ended';
+  }
+
+  get hasSocket(): boolean {
+    return this.#socket !== undefined;
+  }
+
+  get audioS(): number {
+    return this.#parts.intake.durationS;
+  }
+
+  /** From the POST on, or after a restart from now on. */
+  start(): void {
+    if (this.#state.at === 'finishing') void this.#finish();
+    this.#arm();
+  }
+
+  /** A socket whose token was right. */
+  connect(socket: WebSocket): void {
+    const old = this.#socket;
+    if (old) {
+      this.#parts.outlets.socket.detach();
+      this.#inbound.socketClosed();
+    }
+    this.#socket = socket;
+    this.#connectedMs = this.#lastAudioMs = this.#parts.clock.monotonicMs();
+    socket.on('message', (data: Buffer, isBinary: boolean) =>
+      this.#received(socket, data, isBinary),
+    );
+    socket.once('close', (code: number) => this.#closed(socket, code));
+    this.#inbound.socketOpened();
+    this.#step({ type: 'connected' }, undefined, old);
+  }
+
+  /** For a process that stops: the socket goes, the session can be resumed in the next one. */
+  async suspend(): Promise<void> {
+    this.#cancelWait();
+    this.#cancelLongest();
+    await this.#inbound.settled().catch(() => undefined);
+    this.#socket?.close(1012, 'restarting');
+    this.#recognition.close();
+    this.#parts.outlets.close();
+    await this.#parts.tape.close();
+    await this.#parts.journal.close();
+  }
+
+  /** Resolves when the session is stored, whichever way it ended. */
+  async ended(): Promise<void> {
+    await this.#stored;
+  }
+
+  #received(socket: WebSocket, data: Buffer, isBinary: boolean): void {
+    if (socket !== this.#socket) return;
+    this.#inbound.message(data, isBinary);
+    if (this.#isBehind()) this.#readSlowly(socket);
+  }
+
+  #isBehind(): boolean {
+    const { backlogS, tape } = this.#parts;
+    return (
+      this.#recognition.backlogS > backlogS ||
+      tape.waitingBytes + this.#inbound.heldBytes > mostUnwrittenBytes
+    );
+  }
+
+  /** Back-pressure: the peer's own buffers fill up; nothing is closed and nothing is lost. */
+  #readSlowly(socket: WebSocket): void {
+    if (socket.isPaused) return;
+    socket.pause();
+    const look = (): void => {
+      this.#lastAudioMs = this.#parts.clock.monotonicMs();
+      if (socket !== this.#socket || !this.#isBehind()) socket.resume();
+      else this.#parts.clock.after(lookAgainMs, look);
+    };
+    this.#parts.clock.after(lookAgainMs, look);
+  }
+
+  #closed(socket: WebSocket, code: number): void {
+    if (socket !== this.#socket) return;
+    this.#socket = undefined;
+    this.#parts.outlets.socket.detach();
+    this.#inbound.socketClosed();
+    // What a client sent before it closed is taken before its close counts.
+    void this.#inbound
+      .settled()
+      .catch(() => undefined)
+      .then(() => {
+        if (this.#socket === undefined) this.#step({ type: 'disconnected', code });
+      });
+  }
+
+  #audioMayBeTaken(): boolean {
+    const now = this.#parts.clock.monotonicMs();
+    const resent = now - this.#connectedMs <= resentWithinMs && !this.#recognition.isOver;
+    let taken = false;
+    this.#lastAudioMs = now;
+    this.#step({ type: 'audio', resent }, undefined, undefined, () => {
+      taken = true;
+    });
+    return taken;
+  }
+
+  #sendAck(ack: Ack, messageId: string | undefined): void {
+    const { id, clock, outlets } = this.#parts;
+    const error = ack.accepted ? null : { message: ack.reason };
+    const data = ack.accepted
+      ? { byte_range: ack.byteRange, time_range: ack.timeRange.map(round6) as [number, number] }
+      : null;
+    outlets.emit({
+      ...message(id, clock.now(), 'audio_chunk', { acknowledged: ack.accepted, error, data }),
+      ...(messageId === undefined ? {} : { message_id: messageId }),
+    } as ServerMessage);
+  }
+
+  #ackStop(acknowledged: boolean, messageId: string | undefined): void {
+    const { id, clock, outlets, intake } = this.#parts;
+    const left = Math.max(0, intake.durationS - this.#recognition.decidedS);
+    outlets.emit({
+      ...message(id, clock.now(), 'stop_recording', {
+        acknowledged,
+        error: acknowledged ? null : { message: 'the session is already stopped' },
+        data: acknowledged
+          ? {
+              recording_duration: round3(intake.durationS),
+              recording_left_to_process: round3(left),
+            }
+          : null,
+      }),
+      ...(messageId === undefined ? {} : { message_id: messageId }),
+    } as ServerMessage);
+  }
+
+  #unknown(reason: string): void {
+    const { id, clock, log, outlets } = this.#parts;
+    if (this.#inbound.unknownMessages === 1)
+      log.info({ sessionId: id, reason }, 'a message of a live client was ignored');
+    outlets.emitError(
+      message(id, clock.now(), 'error', {
+        error: { status_code: 400, exception: 'InvalidMessage', message: reason },
+        data: { code: 400, message: reason },
+      }),
+    );
+  }
+
+  #broken(closeCode: number, reason: string, errorCode: number): void {
+    this.#step({ type: 'broken', closeCode, reason, errorCode });
+  }
+
+  #step(event: SessionEvent, messageId?: string, old?: WebSocket, onTake?: () => void): void {
+    const [state, effects] = step(this.#state, event);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect, messageId, old, onTake);
+    this.#arm();
+  }
+
+  #carryOut(effect: Effect, messageId?: string, old?: WebSocket, onTake?: () => void): void {
+    switch (effect.do) {
+      case 'close-replaced':
+        old?.close(4409, 'replaced by a newer connection');
+        return;
+      case 'send-waiting':
+        if (this.#socket) this.#parts.outlets.socket.attach(this.#socket);
+        this.#parts.outlets.socket.sendWaiting();
+        return;
+      case 'start-recording':
+        this.#startRecording();
+        return;
+      case 'take-audio':
+        onTake?.();
+        return;
+      case 'refuse-audio':
+        return;
+      case 'ack-stop':
+        this.#ackStop(true, messageId);
+        return;
+      case 'refuse-stop':
+        this.#ackStop(false, messageId);
+        return;
+      case 'finish':
+        this.#parts.journal.write({ line: 'stopped' });
+        void this.#finish();
+        return;
+      case 'fail':
+        this.#fail(effect.errorCode, effect.reason);
+        return;
+      case 'close':
+        this.#close(effect.code, effect.reason);
+    }
+  }
+
+  #startRecording(): void {
+    const { id, clock, outlets } = this.#parts;
+    this.#recordingSinceMs = clock.monotonicMs();
+    this.#armLongest();
+    outlets.emit(message(id, clock.now(), 'start_recording', {}));
+    this.#parts.onRecording();
+  }
+
+  #close(code: number, reason: string): void {
+    const socket = this.#socket;
+    if (!socket) return;
+    // An answered close frame says that everything before it arrived.
+    socket.once('close', (answered: number) => {
+      if (answered === code) this.#parts.outlets.socket.delivered();
+    });
+    socket.close(code, reason.slice(0, 120));
+  }
+
+  /** Timers follow the state; the idle one looks at the last audio when it fires, not at each frame. */
+  #arm(): void {
+    const wait = waitOf(this.#state);
+    if (wait === this.#waitingFor) return;
+    this.#cancelWait();
+    this.#waitingFor = wait;
+    if (!wait) {
+      if (!this.isOpen) this.#cancelLongest();
+      return;
+    }
+    const { times, clock } = this.#parts;
+    const limitMs = {
+      'never-connected': times.neverConnectedMs,
+      idle: times.idleMs,
+      abandoned: times.abandonedMs,
+    }[wait];
+    if (wait === 'idle' && limitMs === 0) return;
+    const since = clock.monotonicMs();
+    const look = (): void => {
+      const last = wait === 'idle' ? Math.max(since, this.#lastAudioMs) : since;
+      const leftMs = last + limitMs - clock.monotonicMs();
+      if (leftMs > 1) this.#cancelWait = clock.after(leftMs, look);
+      else this.#step({ type: 'waited', for: wait });
+    };
+    this.#cancelWait = clock.after(limitMs, look);
+  }
+
+  #armLongest(): void {
+    const { times, clock } = this.#parts;
+    if (times.longestMs === 0) return;
+    this.#cancelLongest = clock.after(times.longestMs, () =>
+      this.#step({ type: 'waited', for: 'longest' }),
+    );
+  }
+
+  async #finish(): Promise<void> {
+    this.#cancelLongest();
+    try {
+      await this.#inbound.settled();
+      await this.#recognition.finish();
+      await this.#speech.settled();
+      // It broke meanwhile: the failure is stored already.
+      if (!this.isOpen) return;
+      this.#stored = runEnding(this.#endingOptions());
+      await this.#stored;
+      this.#step({ type: 'finished' });
+    } catch (error) {
+      this.#parts.log.error(
+        { sessionId: this.id, err: error },
+        'a live session could not be finished',
+      );
+      this.#broken(4500, 'internal error', 500);
+    } finally {
+      await this.#letGo();
+    }
+  }
+
+  #endingOptions(): EndingOptions {
+    const { clock } = this.#parts;
+    const since = this.#recordingSinceMs ?? clock.monotonicMs();
+    return { ...this.#parts, transcriptionS: (clock.monotonicMs() - since) / 1e3 };
+  }
+
+  #fail(errorCode: number, reason: string): void {
+    const { id, log, clock, outlets } = this.#parts;
+    log.warn({ sessionId: id, errorCode, reason }, 'a live session ended in error');
+    this.#recognition.close();
+    outlets.emitOutside(message(id, clock.now(), 'end_session', {}));
+    this.#stored = this.#parts
+      .onEnd({ outcome: 'error', errorCode, audioS: round3(this.audioS) })
+      .catch((error: unknown) =>
+        log.error(
+          { sessionId: id, reason: reasonOf(error) },
+          'the end of a session could not be stored',
+        ),
+      );
+    void this.#stored.then(() => this.#letGo());
+  }
+
+  async #letGo(): Promise<void> {
+    this.#recognition.close();
+    await this.#parts.tape.close().catch(() => undefined);
+  }
+}
+
+const round6 = (value: number): number => Math.round(value * 1e6) / 1e6;

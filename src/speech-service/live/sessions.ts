@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import { Addons, type AddonRunner } from '../addons/addons.ts';
+import type { Callbacks } from '../callbacks/callbacks.ts';
+import type { SpeechServiceConfig } from '../config.ts';
+import type { Recogniser } from '../recogniser/recogniser.ts';
+import { assemble, formatOf, type Assembled, type Assembly } from './assemble.ts';
+import { bytesPerSecond } from './format.ts';
+import type { JobRow, Jobs } from './jobs.ts';
+import { message } from './messages.ts';
+import { pathsOf } from './paths.ts';
+import type { LiveSession, SessionEnd } from './session.ts';
+import { takeUp } from './take-up.ts';
+import { digestOf, newToken } from './tokens.ts';
+
+export type SessionsOptions = {
+  config: SpeechServiceConfig;
+  jobs: Jobs;
+  /** Audio and logs of sessions. */
+  folder: string;
+  node: string;
+  clock: Clock;
+  log: Logger;
+  recogniser: Recogniser;
+  language: AddonRunner;
+  callbacks: Callbacks;
+};
+
+export type Found =
+  | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
+  /** Over, and everything was said: 4403. */
+  | { outcome: 'ended' }
+  | { outcome: 'unknown' };
+
+/** An ended session stays at hand so long, for a client that comes back for the last messages. */
+const lingerMs = 300_000;
+const mostLingering = 2_000;
+const frameFloorBytes = 1_048_576;
+const storeRetryMs = [250, 1_000, 4_000, 15_000];
+
+type Entry = Assembled & { digest: string; zeroRetention: boolean; counted: boolean };
+
+/** All live sessions of this process. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #addons: Addons;
+  readonly #byDigest = new Map<string, Entry>();
+  readonly #byId = new Map<string, Entry>();
+  readonly #lingering: Entry[] = [];
+  #open = 0;
+  #channelsOpen = 0;
+  #suspending = false;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#addons = new Addons({
+      runner: options.language,
+      clock: options.clock,
+      realtimeMs: options.config.addonDeadlineS * 1e3,
+      postMs: options.config.postDeadlineS * 1e3,
+    });
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  /** Streams that sessions have been promised, opened already or not. */
+  get channelsOpen(): number {
+    return this.#channelsOpen;
+  }
+
+  /** Resolves once the session would survive the process. */
+  async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
+    const { jobs, clock, config, node } = this.#options;
+    const id = randomUUID();
+    const token = newToken();
+    const tokenDigest = digestOf(token);
+    const createdAt = clock.now();
+    const { zeroRetention } = config;
+    // Counted before the first wait, so that a burst of requests cannot pass the limit together.
+    this.#count(request.channels, 1);
+    try {
+      await jobs.insert({ id, node, tokenDigest, createdAt, request, zeroRetention });
+    } catch (error) {
+      this.#count(request.channels, -1);
+      throw error;
+    }
+    const entry = this.#add(tokenDigest, { id, request, createdAt, zeroRetention });
+    entry.outlets.emit(message(id, createdAt, 'start_session', {}));
+    entry.session.start();
+    return { id, token, createdAt };
+  }
+
+  /** Sessions that an earlier run of this node left open: resumable again, or finished after their time. */
+  async recover(): Promise<void> {
+    const { jobs, node, folder, log, clock } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    for (const row of await jobs.unfinished(node)) {
+      try {
+        await this.#recoverOne(row);
+      } catch (error) {
+        log.error(
+          { sessionId: row.id, reason: reasonOf(error) },
+          'a live session could not be taken up again',
+        );
+        const end = { outcome: 'error', errorCode: 500, audioS: row.audio_duration ?? 0 } as const;
+        await jobs.end(row.id, end, clock.now(), false);
+        await jobs.callbacksSettled(row.id);
+      }
+    }
+  }
+
+  async #recoverOne(row: JobRow): Promise<void> {
+    const { jobs, folder, log, clock } = this.#options;
+    if (row.zero_retention === 1 || row.request_params === null) {
+      // Nothing of it was kept, which was the promise.
+      await this.erase(row.id);
+      return;
+    }
+    const request = JSON.parse(row.request_params) as LiveRequest;
+    const taken = await takeUp(pathsOf(folder, row.id), formatOf(request), (error) =>
+      log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
+    );
+    const ended = row.status === 'done' || row.status === 'error';
+    if (ended) taken.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
+    this.#count(ended ? 0 : request.channels, ended ? 0 : 1);
+    const entry = this.#add(row.token_digest ?? '', {
+      id: row.id,
+      request,
+      createdAt: row.created_at,
+      zeroRetention: false,
+      taken,
+    });
+    entry.counted = !ended;
+    if (ended) void this.#afterEnd(entry);
+    else {
+      if (taken.state.at !== 'queued') await jobs.recording(row.id);
+      log.info(
+        { sessionId: row.id, state: taken.state.at, ageMs: clock.now() - row.created_at },
+        'a live session was taken up again',
+      );
+      entry.session.start();
+    }
+  }
+
+  async find(token: string): Promise<Found> {
+    const digest = digestOf(token);
+    const entry = this.#byDigest.get(digest);
+    if (!entry)
+      return (await this.#options.jobs.byToken(digest))
+        ? { outcome: 'ended' }
+        : { outcome: 'unknown' };
+    const { session, outlets, format } = entry;
+    if (!session.isOpen && outlets.socket.undelivered === 0) return { outcome: 'ended' };
+    // What a client can hold when it comes back in the last moment, in base64, and some air.
+    const windowBytes = (bytesPerSecond(format) * (this.#options.config.abandonedS + 30) * 4) / 3;
+    const wanted = Math.max(frameFloorBytes, Math.ceil(windowBytes));
+    return {
+      outcome: 'session',
+      session,
+      frameLimitBytes: Math.min(wanted, this.#options.config.frameLimitBytes),
+    };
+  }
+
+  get(id: string): LiveSession | undefined {
+    return this.#byId.get(id)?.session;
+  }
+
+  /** Row, audio and messages. The session has ended; its token is unknown from now on. */
+  async erase(id: string): Promise<void> {
+    const entry = this.#byId.get(id);
+    if (entry) {
+      this.#forget(entry);
+      entry.outlets.close();
+      await entry.journal.close();
+    }
+    await this.#options.jobs.delete(id);
+    const paths = pathsOf(this.#options.folder, id);
+    await Promise.all([rm(paths.audio, { force: true }), rm(paths.log, { force: true })]);
+  }
+
+  /** What is being finished is finished before the deadline; the rest can be resumed after the restart. */
+  async drain(deadlineMs: number): Promise<void> {
+    const entries = [...this.#byId.values()];
+    const finishing = entries.filter(({ session }) => session.state.at === 'finishing');
+    let cancel = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(deadlineMs, resolve);
+    });
+    await Promise.race([Promise.all(finishing.map(({ session }) => session.ended())), late]);
+    cancel();
+    this.#suspending = true;
+    await Promise.all(entries.map(({ session }) => session.suspend()));
+  }
+
+  #add(digest: string, assembly: Assembly): Entry {
+    const { folder, jobs } = this.#options;
+    const { id } = assembly;
+    const assembled = assemble(
+      {
+        ...this.#options,
+        addons: this.#addons,
+        paths: pathsOf(folder, id),
+        onRecording: () => this.#inBackground(id, () => jobs.recording(id)),
+        onEnd: (end) => this.#ended(id, end),
+      },
+      assembly,
+    );
+    const entry = { ...assembled, digest, zeroRetention: assembly.zeroRetention, counted: true };
+    this.#byDigest.set(digest, entry);
+    this.#byId.set(id, entry);
+    return entry;
+  }
+
+  /** The row first, in as many tries as it takes: until then the session is not over. */
+  async #ended(id: string, end: SessionEnd): Promise<void> {
+    const { jobs, clock, log } = this.#options;
+    const entry = this.#byId.get(id);
+    const zero = entry?.zeroRetention ?? false;
+    const stored = zero && end.outcome === 'done' ? { ...end, result: null } : end;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await jobs.end(id, stored, clock.now(), !zero);
+        break;
+      } catch (error) {
+        if (this.#suspending) throw error;
+        log.error(
+          { sessionId: id, reason: reasonOf(error), attempt },
+          'the end of a session is not stored yet',
+        );
+        const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 1_000;
+        await new Promise<void>((resolve) => {
+          clock.after(delayMs, resolve);
+        });
+      }
+    }
+    log.info({ sessionId: id, outcome: end.outcome, audioS: end.audioS }, 'a live session ended');
+    if (entry) setImmediate(() => void this.#afterEnd(entry));
+  }
+
+  /** The slot is free; the session lingers for a late client and for its callbacks. */
+  async #afterEnd(entry: Entry): Promise<void> {
+    const { clock, jobs, log } = this.#options;
+    if (entry.counted) this.#count(entry.format.channels, -1);
+    entry.counted = false;
+    this.#lingering.push(entry);
+    if (this.#lingering.length > mostLingering) {
+      const oldest = this.#lingering.shift();
+      if (oldest) this.#forget(oldest);
+    }
+    clock.after(lingerMs, () => this.#forget(entry));
+    await entry.session.ended();
+    await entry.outlets.settled();
+    if (this.#suspending) return;
+    try {
+      if (entry.zeroRetention) await jobs.delete(entry.session.id);
+      else await jobs.callbacksSettled(entry.session.id);
+      await entry.journal.remove();
+    } catch (error) {
+      log.error(
+        { sessionId: entry.session.id, reason: reasonOf(error) },
+        'a session could not be tidied away',
+      );
+    }
+  }
+
+  #forget(entry: Entry): void {
+    this.#byDigest.delete(entry.digest);
+    this.#byId.delete(entry.session.id);
+    const index = this.#lingering.indexOf(entry);
+    if (index !== -1) this.#lingering.splice(index, 1);
+  }
+
+  #count(channels: number, by: 1 | -1 | 0): void {
+    this.#open += by;
+    this.#channelsOpen += by * channels;
+  }
+
+  #inBackground(id: string, work: () => Promise<void>): void {
+    work().catch((error: unknown) => {
+      this.#options.log.error(
+        { sessionId: id, reason: reasonOf(error) },
+        'the row of a session could not be changed',
+      );
+    });
+  }
+}

@@ -1,0 +1,91 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Upgrade } from '../../lib/part.ts';
+import type { Sessions } from './sessions.ts';
+
+export type SocketsOptions = {
+  sessions: Sessions;
+  log: Logger;
+  refuseTokenWith401: boolean;
+};
+
+const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
+/** Enough for one refusal; such a socket is never read. */
+const strangerFrameBytes = 1_024;
+
+/**
+ * The sockets of live sessions. The handshake is completed even for a wrong token, because only a close
+ * code tells a client for good that coming back is useless (notes 2.5).
+ */
+export function liveSockets(options: SocketsOptions): Upgrade & { close(): void } {
+  const servers = new Map<number, WebSocketServer>();
+  const serverFor = (frameLimitBytes: number): WebSocketServer => {
+    // One server for each power of two: the limit is fixed when a server is made.
+    const limit = 2 ** Math.ceil(Math.log2(frameLimitBytes));
+    const existing = servers.get(limit);
+    if (existing) return existing;
+    const server = new WebSocketServer({
+      noServer: true,
+      maxPayload: limit,
+      maxFragments: 1_024,
+      maxBufferedChunks: 4_096,
+      perMessageDeflate: false,
+      clientTracking: true,
+      ...({ closeTimeout: 5_000 } as object), // newer than the published types
+    });
+    servers.set(limit, server);
+    return server;
+  };
+
+  async function decide(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
+    const found = await options.sessions.find(token);
+    if (socket.destroyed) return;
+    if (found.outcome === 'unknown' && options.refuseTokenWith401) {
+      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      return;
+    }
+    const limit = found.outcome === 'session' ? found.frameLimitBytes : strangerFrameBytes;
+    serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
+      // `ws` reports what a peer did wrong here and closes by itself; without a listener it would throw.
+      webSocket.on('error', (error) => {
+        options.log.debug({ reason: reasonOf(error) }, 'a live socket failed');
+      });
+      switch (found.outcome) {
+        case 'session':
+          found.session.connect(webSocket);
+          return;
+        case 'ended':
+          refuse(webSocket, 4403, 'session ended');
+          return;
+        case 'unknown':
+          refuse(webSocket, 4401, 'unknown or expired token');
+      }
+    });
+  }
+
+  return {
+    owns: (pathname) => paths.has(pathname),
+    handle(request, socket, head) {
+      decide(request, socket, head).catch((error: unknown) => {
+        options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
+        socket.end(
+          'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+        );
+      });
+    },
+    close() {
+      for (const server of servers.values()) {
+        for (const client of server.clients) client.terminate();
+        server.close();
+      }
+    },
+  };
+}
+
+function refuse(socket: WebSocket, code: number, reason: string): void {
+  socket.close(code, reason);
+}

@@ -1,0 +1,148 @@
+import type { Utterance } from '../../protocol/addons.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { Addons } from '../addons/addons.ts';
+import type { ChannelEvent } from './channel.ts';
+import { message, utteranceId, utteranceOf } from './messages.ts';
+import type { RecordEntry } from './result.ts';
+
+export type SpeechOptions = {
+  sessionId: string;
+  request: LiveRequest;
+  addons: Addons;
+  now(): number;
+  emit(message: ServerMessage): void;
+  record(entry: RecordEntry): void;
+};
+
+type Spoken = Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>;
+
+/**
+ * From what a recogniser heard to what a client is told. A final goes out at once, its add-ons follow as
+ * they answer. Only rewriting (vocabulary, spelling) stands before a final; while it works, what the same
+ * channel says later waits behind it.
+ */
+export class Speech {
+  readonly #options: SpeechOptions;
+  readonly #language: string | undefined;
+  /** One line per channel of what waits behind a rewriting; undefined: nothing does. */
+  readonly #lines = new Map<number, Promise<void>>();
+  readonly #addonsAtWork = new Set<Promise<void>>();
+
+  constructor(options: SpeechOptions) {
+    this.#options = options;
+    const { languages } = options.request.language_config;
+    this.#language = languages.length === 1 ? languages[0] : undefined;
+  }
+
+  heard(channel: number, event: Spoken): void {
+    const line = this.#lines.get(channel);
+    const { realtime_processing: realtime } = this.#options.request;
+    const rewrites = event.type === 'final' && this.#options.addons.needsRewriting(realtime);
+    if (!line && !rewrites) {
+      this.#say(channel, event);
+      return;
+    }
+    const next = (line ?? Promise.resolve()).then(() => this.#sayRewritten(channel, event));
+    this.#lines.set(channel, next);
+    void next.finally(() => {
+      if (this.#lines.get(channel) === next) this.#lines.delete(channel);
+    });
+  }
+
+  /** Every final is said and every add-on has answered. */
+  async settled(): Promise<void> {
+    while (this.#lines.size > 0 || this.#addonsAtWork.size > 0)
+      await Promise.all([...this.#lines.values(), ...this.#addonsAtWork]);
+  }
+
+  async #sayRewritten(channel: number, event: Spoken): Promise<void> {
+    if (event.type !== 'final') {
+      this.#say(channel, event);
+      return;
+    }
+    const utterance = utteranceOf(event.utterance, channel, this.#language);
+    const { addons, request } = this.#options;
+    const rewritten = await addons.rewrite(utterance, request.realtime_processing);
+    this.#sayFinal(utteranceId(channel, event.utterance.index), rewritten);
+  }
+
+  #say(channel: number, event: Spoken): void {
+    switch (event.type) {
+      case 'speech-start':
+      case 'speech-end':
+        this.#emit(event.type === 'speech-start' ? 'speech_start' : 'speech_end', {
+          data: { time: Math.round(event.at * 1e3) / 1e3, channel },
+        });
+        return;
+      case 'partial':
+        this.#emit('transcript', {
+          data: {
+            id: utteranceId(channel, event.utterance.index),
+            is_final: false,
+            utterance: utteranceOf(event.utterance, channel, this.#language),
+          },
+        });
+        return;
+      case 'final':
+        this.#sayFinal(
+          utteranceId(channel, event.utterance.index),
+          utteranceOf(event.utterance, channel, this.#language),
+        );
+    }
+  }
+
+  #sayFinal(id: string, utterance: Utterance): void {
+    this.#options.record({ add: 'utterance', id, utterance });
+    this.#emit('transcript', { data: { id, is_final: true, utterance } });
+    const { addons, request } = this.#options;
+    const work = addons.ofUtterance(utterance, request.realtime_processing, (entry) => {
+      this.#options.record(entry);
+      this.#sayAddon(id, utterance, entry);
+    });
+    this.#addonsAtWork.add(work);
+    void work.finally(() => this.#addonsAtWork.delete(work));
+  }
+
+  #sayAddon(id: string, utterance: Utterance, entry: RecordEntry): void {
+    switch (entry.add) {
+      case 'utterance':
+        return;
+      case 'entities':
+      case 'sentiment': {
+        const type = entry.add === 'entities' ? 'named_entity_recognition' : 'sentiment_analysis';
+        const { error, results } = entry.block;
+        const data = results === null ? null : { utterance_id: id, utterance, results };
+        this.#emit(type, { error, data } as never);
+        return;
+      }
+      case 'translation': {
+        const { targetLanguage, block } = entry.outcome;
+        const data = block.results && {
+          utterance_id: id,
+          utterance,
+          original_language: utterance.language,
+          target_language: targetLanguage,
+          translated_utterance: block.results,
+        };
+        this.#emit('translation', { error: block.error, data });
+      }
+    }
+  }
+
+  #emit: <
+    Type extends
+      | 'speech_start'
+      | 'speech_end'
+      | 'transcript'
+      | 'translation'
+      | 'named_entity_recognition'
+      | 'sentiment_analysis',
+  >(
+    type: Type,
+    body: Parameters<typeof message<Type>>[3],
+  ) => void = (type, body) => {
+    const { sessionId, now, emit } = this.#options;
+    emit(message(sessionId, now(), type, body));
+  };
+}

@@ -1,0 +1,177 @@
+/**
+ * What a live session does next. Pure: `LiveSession` owns the clock, the socket and the disk, and carries
+ * out the effects.
+ *
+ *   queued ──audio──▶ recording ──stop, 1000, time-out──▶ finishing ──all said──▶ ended
+ *      └────────────── stop, 1000, time-out ────────────────▲   └── cannot go on ──▶ ended (error)
+ */
+export type SessionState =
+  /** The POST was answered; no audio yet. */
+  | { at: 'queued'; socket: boolean; everConnected: boolean }
+  | { at: 'recording'; socket: boolean }
+  /** No more audio; what was received is decided, said and stored. */
+  | { at: 'finishing'; socket: boolean; stopSeenHere: boolean }
+  | { at: 'ended'; outcome: 'done' | 'error' };
+
+export type Wait = 'never-connected' | 'idle' | 'abandoned' | 'longest';
+
+export type SessionEvent =
+  | { type: 'connected' }
+  /** 1000 from a client means stop; with anything else it may come back. */
+  | { type: 'disconnected'; code: number }
+  /** `resent`: within the first moments of a socket, while the recogniser can still take more. */
+  | { type: 'audio'; resent: boolean }
+  | { type: 'stop' }
+  | { type: 'waited'; for: Wait }
+  | { type: 'broken'; closeCode: number; reason: string; errorCode: number }
+  /** Every message of the ending was produced and the result is stored. */
+  | { type: 'finished' };
+
+export type Effect =
+  | { do: 'close-replaced' }
+  | { do: 'send-waiting' }
+  | { do: 'start-recording' }
+  | { do: 'take-audio' }
+  | { do: 'refuse-audio' }
+  | { do: 'ack-stop' }
+  | { do: 'refuse-stop' }
+  | { do: 'finish' }
+  | { do: 'fail'; errorCode: number; reason: string }
+  | { do: 'close'; code: number; reason: string };
+
+export const firstState: SessionState = { at: 'queued', socket: false, everConnected: false };
+
+export function step(state: SessionState, event: SessionEvent): [SessionState, Effect[]] {
+  switch (event.type) {
+    case 'connected':
+      return connected(state);
+    case 'disconnected':
+      return disconnected(state, event.code);
+    case 'audio':
+      return audio(state, event.resent);
+    case 'stop':
+      return stop(state);
+    case 'waited':
+      return waited(state, event.for);
+    case 'broken':
+      return broken(state, event);
+    case 'finished':
+      if (state.at === 'ended') return [state, []];
+      return [{ at: 'ended', outcome: 'done' }, [{ do: 'close', code: 1000, reason: '' }]];
+  }
+}
+
+/** A half-open TCP connection is the usual reason for a second socket: the newer one wins. */
+function connected(state: SessionState): [SessionState, Effect[]] {
+  const replaced: Effect[] = 'socket' in state && state.socket ? [{ do: 'close-replaced' }] : [];
+  switch (state.at) {
+    case 'queued':
+      return [
+        { ...state, socket: true, everConnected: true },
+        [...replaced, { do: 'send-waiting' }],
+      ];
+    case 'recording':
+      return [{ ...state, socket: true }, [...replaced, { do: 'send-waiting' }]];
+    case 'finishing':
+      // Released clients forget that they stopped: nothing is waited for, the ending goes on here.
+      return [
+        { at: 'finishing', socket: true, stopSeenHere: false },
+        [...replaced, { do: 'send-waiting' }],
+      ];
+    case 'ended':
+      return [
+        state,
+        [{ do: 'send-waiting' }, { do: 'close', code: 4403, reason: 'session ended' }],
+      ];
+  }
+}
+
+function disconnected(state: SessionState, code: number): [SessionState, Effect[]] {
+  if (state.at === 'ended') return [state, []];
+  if (state.at === 'finishing') return [{ ...state, socket: false }, []];
+  if (code === 1000) return [finishing(false), [{ do: 'finish' }]];
+  return [{ ...state, socket: false }, []];
+}
+
+function audio(state: SessionState, resent: boolean): [SessionState, Effect[]] {
+  switch (state.at) {
+    case 'queued':
+      return [
+        { at: 'recording', socket: state.socket },
+        [{ do: 'start-recording' }, { do: 'take-audio' }],
+      ];
+    case 'recording':
+      return [state, [{ do: 'take-audio' }]];
+    case 'finishing':
+      // What a client held when its socket was lost, although the session was stopped or given up then.
+      return [
+        state,
+        [resent && !state.stopSeenHere ? { do: 'take-audio' } : { do: 'refuse-audio' }],
+      ];
+    case 'ended':
+      return [state, [{ do: 'refuse-audio' }]];
+  }
+}
+
+function stop(state: SessionState): [SessionState, Effect[]] {
+  switch (state.at) {
+    case 'queued':
+    case 'recording':
+      return [
+        { at: 'finishing', socket: state.socket, stopSeenHere: true },
+        [{ do: 'ack-stop' }, { do: 'finish' }],
+      ];
+    case 'finishing':
+      // The first stop on a new socket is a client that remembers: it is told yes.
+      if (state.stopSeenHere) return [state, [{ do: 'refuse-stop' }]];
+      return [{ ...state, stopSeenHere: true }, [{ do: 'ack-stop' }]];
+    case 'ended':
+      return [state, [{ do: 'refuse-stop' }]];
+  }
+}
+
+function waited(state: SessionState, wait: Wait): [SessionState, Effect[]] {
+  if (state.at === 'finishing' || state.at === 'ended') return [state, []];
+  if (wait === 'longest') return [finishing(state.socket), [{ do: 'finish' }]];
+  // The timer fired while something else was decided: it speaks of a state that is over.
+  if (waitOf(state) !== wait) return [state, []];
+  switch (wait) {
+    case 'never-connected':
+      return [
+        { at: 'ended', outcome: 'error' },
+        [{ do: 'fail', errorCode: 408, reason: 'nobody connected' }],
+      ];
+    case 'idle':
+      return [
+        finishing(false),
+        [{ do: 'close', code: 4408, reason: 'no audio received' }, { do: 'finish' }],
+      ];
+    case 'abandoned':
+      return [finishing(false), [{ do: 'finish' }]];
+  }
+}
+
+function broken(
+  state: SessionState,
+  { closeCode, reason, errorCode }: { closeCode: number; reason: string; errorCode: number },
+): [SessionState, Effect[]] {
+  if (state.at === 'ended') return [state, []];
+  return [
+    { at: 'ended', outcome: 'error' },
+    [
+      { do: 'fail', errorCode, reason },
+      { do: 'close', code: closeCode, reason },
+    ],
+  ];
+}
+
+function finishing(socket: boolean): SessionState {
+  return { at: 'finishing', socket, stopSeenHere: true };
+}
+
+/** The one thing that a session in this state waits for; the longest length runs beside it. */
+export function waitOf(state: SessionState): Exclude<Wait, 'longest'> | undefined {
+  if (state.at !== 'queued' && state.at !== 'recording') return undefined;
+  if (state.socket) return 'idle';
+  return state.at === 'queued' && !state.everConnected ? 'never-connected' : 'abandoned';
+}

@@ -1,0 +1,96 @@
+import { bytesPerSecond, frameBytes, type AudioFormat } from './format.ts';
+
+/** A header with long lists of tags in it is still a header; beyond this it is not audio we were promised. */
+const longestHeaderBytes = 65_536;
+
+export type ParsedHeader =
+  | { outcome: 'incomplete' }
+  | { outcome: 'none' }
+  | { outcome: 'header'; headerBytes: number }
+  | { outcome: 'contradiction'; reason: string };
+
+/** Looks for a WAV header at the very start of a session and compares it with what the POST declared. */
+export function parseHeader(start: Buffer, declared: AudioFormat): ParsedHeader {
+  const magic = Buffer.from('RIFF');
+  const seen = start.subarray(0, 4);
+  if (!magic.subarray(0, seen.length).equals(seen)) return { outcome: 'none' };
+  if (start.length < 12) return { outcome: 'incomplete' };
+  if (start.toString('latin1', 8, 12) !== 'WAVE') return { outcome: 'none' };
+  let found = false;
+  for (let at = 12; ;) {
+    if (at > longestHeaderBytes) return contradiction('its WAV header has no end');
+    if (start.length < at + 8) return { outcome: 'incomplete' };
+    const id = start.toString('latin1', at, at + 4);
+    const size = start.readUInt32LE(at + 4);
+    if (id === 'data')
+      return found
+        ? { outcome: 'header', headerBytes: at + 8 }
+        : contradiction('its WAV header has no format');
+    if (size > longestHeaderBytes) return contradiction('its WAV header has no end');
+    if (start.length < at + 8 + size) return { outcome: 'incomplete' };
+    if (id === 'fmt ') {
+      const reason = compare(start.subarray(at + 8, at + 8 + size), declared);
+      if (reason !== undefined) return contradiction(reason);
+      found = true;
+    }
+    at += 8 + size + (size % 2);
+  }
+}
+
+function contradiction(reason: string): ParsedHeader {
+  return { outcome: 'contradiction', reason };
+}
+
+const tags = { 'wav/pcm': 1, 'wav/alaw': 6, 'wav/ulaw': 7 } as const;
+
+function compare(fmt: Buffer, declared: AudioFormat): string | undefined {
+  if (fmt.length < 16) return 'its WAV header is cut short';
+  const plain = fmt.readUInt16LE(0);
+  // The extensible form hides the real tag in the first two bytes of its GUID.
+  const tag = plain === 0xfffe && fmt.length >= 26 ? fmt.readUInt16LE(24) : plain;
+  const said = {
+    format: tag,
+    channels: fmt.readUInt16LE(2),
+    sample_rate: fmt.readUInt32LE(4),
+    bit_depth: fmt.readUInt16LE(14),
+  };
+  const meant = {
+    format: tags[declared.encoding],
+    channels: declared.channels,
+    sample_rate: declared.sampleRate,
+    bit_depth: declared.bitDepth,
+  };
+  for (const name of ['format', 'channels', 'sample_rate', 'bit_depth'] as const)
+    if (said[name] !== meant[name])
+      return `WAV header says ${name} ${said[name]}, the session ${meant[name]}`;
+  return undefined;
+}
+
+/** The header of a file with that many bytes of audio in the session's own encoding. */
+export function buildHeader(format: AudioFormat, dataBytes: number): Buffer {
+  const tag = tags[format.encoding];
+  const fmtBytes = tag === 1 ? 16 : 18;
+  const factBytes = tag === 1 ? 0 : 12;
+  const header = Buffer.alloc(12 + 8 + fmtBytes + factBytes + 8);
+  const limit = 0xffff_ffff;
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(Math.min(limit, header.length - 8 + dataBytes), 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(fmtBytes, 16);
+  header.writeUInt16LE(tag, 20);
+  header.writeUInt16LE(format.channels, 22);
+  header.writeUInt32LE(format.sampleRate, 24);
+  header.writeUInt32LE(bytesPerSecond(format), 28);
+  header.writeUInt16LE(frameBytes(format), 32);
+  header.writeUInt16LE(format.bitDepth, 34);
+  let at = 20 + fmtBytes;
+  if (factBytes > 0) {
+    header.write('fact', at, 'latin1');
+    header.writeUInt32LE(4, at + 4);
+    header.writeUInt32LE(Math.floor(dataBytes / frameBytes(format)), at + 8);
+    at += factBytes;
+  }
+  header.write('data', at, 'latin1');
+  header.writeUInt32LE(Math.min(limit, dataBytes), at + 4);
+  return header;
+}

@@ -1,0 +1,87 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PublicUrl } from '../lib/addresses.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Part } from '../lib/part.ts';
+import type { Store } from '../store/store.ts';
+import type { AddonRunner } from './addons/addons.ts';
+import { Admissions } from './api/admissions.ts';
+import { liveRoutes } from './api/live-routes.ts';
+import { notBuilt } from './api/not-built.ts';
+import { Callbacks } from './callbacks/callbacks.ts';
+import { guardedSend } from './callbacks/send.ts';
+import type { SpeechServiceConfig } from './config.ts';
+import { Jobs } from './live/jobs.ts';
+import { Sessions } from './live/sessions.ts';
+import { liveSockets } from './live/sockets.ts';
+import { startRetention } from './live/retention.ts';
+import type { Recogniser } from './recogniser/recogniser.ts';
+
+export type SpeechServiceOptions = {
+  config: SpeechServiceConfig;
+  store: Store;
+  log: Logger;
+  recogniser: Recogniser;
+  language: AddonRunner;
+  publicUrl: PublicUrl;
+  /** Audio and logs of sessions go to its folder `speech`. */
+  dataDir: string;
+  /** Which node's disk holds a session: only that one takes it up after a restart. */
+  node?: string;
+  clock?: Clock;
+};
+
+export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
+
+/** Ready when it resolves: what an earlier run left open can be resumed from then on. */
+export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
+  const { config, store, recogniser, dataDir, clock = systemClock, node = 'local' } = options;
+  const log = options.log.child({ part: 'speech-service' });
+  const folder = join(dataDir, 'speech');
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const jobs = new Jobs(store);
+  const callbacks = new Callbacks({ config, clock, log, send: guardedSend(config) });
+  const sessions = new Sessions({ ...options, jobs, folder, node, clock, log, callbacks });
+  await sessions.recover();
+  const admissions = new Admissions({ config, store, sessions, recogniser });
+  const sockets = liveSockets({ sessions, log, refuseTokenWith401: config.refuseTokenWith401 });
+  const retention = startRetention({ config, jobs, sessions, store, node, clock, log, folder });
+  let closing: Promise<void> | undefined;
+
+  const close = async (deadlineMs: number): Promise<void> => {
+    admissions.drain();
+    retention.stop();
+    await sessions.drain(deadlineMs);
+    sockets.close();
+  };
+
+  return {
+    name: 'speech-service',
+    routers: [
+      { access: 'speech', router: liveRoutes({ ...options, jobs, sessions, admissions, folder }) },
+      { access: 'speech', router: notBuilt() },
+    ],
+    upgrades: [sockets],
+    health() {
+      const { state, detail } = recogniser.status();
+      // Without a model calls are journalled and wait: the process itself is ready.
+      return { recogniser: { state: state === 'ready' ? 'ok' : 'degraded', detail } };
+    },
+    notes() {
+      const { state, detail } = recogniser.status();
+      return state === 'ready' ? [] : [`speech service: ${detail}`];
+    },
+    get openSessions() {
+      return sessions.open;
+    },
+    async drain(deadlineMs) {
+      closing ??= close(deadlineMs);
+      await closing;
+    },
+    async [Symbol.asyncDispose]() {
+      closing ??= close(0);
+      await closing;
+    },
+  };
+}

@@ -27,6 +27,11 @@ export const BridgeConfig = z.strictObject({
       description:
         'How long an ended phone call may wait for a speech service that cannot be reached.',
     }),
+  quietFillMs: z.number().int().min(0).max(60_000).default(3_000).meta({
+    env: 'TRUNKLINE_QUIET_FILL_MS',
+    description:
+      'After this long without a frame, silence keeps a leg on the clock of its call and lets the last utterance end; 0 writes none.',
+  }),
   summaryWaitMs: z.number().int().min(100).max(600_000).default(60_000).meta({
     env: 'TRUNKLINE_SUMMARY_WAIT_MS',
     description: 'How long making the summary of a call may take.',

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Transaction } from 'kysely';
+import type { LanguageRunner } from '../language/runner.ts';
+import type { PublicUrl } from '../lib/addresses.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Part } from '../lib/part.ts';
+import { SpeechClient } from '../speech-client/client.ts';
+import type { SpeechConfig } from '../speech-client/config.ts';
+import type { Database, Store } from '../store/store.ts';
+import type { Bridge } from './call-stream.ts';
+import { Calls } from './calls.ts';
+import { callsApi } from './calls-api.ts';
+import type { BridgeConfig } from './config.ts';
+import { Eraser } from './erasure.ts';
+import { openJournal } from './journal.ts';
+import { LiveApi } from './live-api.ts';
+import { LiveFeed } from './live-feed.ts';
+import { showLive } from './metrics.ts';
+import { recoverCalls } from './recovery.ts';
+import { Retention } from './retention.ts';
+import { keepStatus } from './statuses.ts';
+import { streamsApi } from './streams-api.ts';
+import { StreamTokens } from './tokens.ts';
+
+export type BridgeOptions = {
+  config: BridgeConfig;
+  dataDir: string;
+  store: Store;
+  log: Logger;
+  language: LanguageRunner;
+  outbox: {
+    wake(): void;
+    /** Removes a call's events and deliveries in the given transaction. */
+    eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
+  };
+  /** The speech service: a hosted one as configured, or our own by its real address. */
+  speech: SpeechConfig & { url: string };
+  publicUrl: PublicUrl;
+  /** True while nobody but this machine can reach us: recording is on then by default. */
+  loopback: boolean;
+  /** Names that POST /api/streams takes. */
+  carriers: readonly string[];
+  clock?: Clock;
+};
+
+export type BridgePart = Bridge &
+  Part &
+  AsyncDisposable & {
+    readonly calls: Calls;
+    readonly feed: LiveFeed;
+    readonly retention: Retention;
+  };
+
+/** Calls whoever carries them: takes streams, keeps every call's story, answers for it on the API. */
+export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
+  const { config, store, language, outbox, dataDir, clock = systemClock } = options;
+  const log = options.log.child({ part: 'bridge' });
+  await using opened = new AsyncDisposableStack();
+  const journal = opened.use(await openJournal({ dir: join(dataDir, 'journal'), log, clock }));
+  const { url, key, keyHeader } = options.speech;
+  const target = { url, keyHeader, ...(key === undefined ? {} : { key }) };
+  const speech = opened.use(
+    new SpeechClient({ config: options.speech, target: () => target, clock, log }),
+  );
+  const feed = new LiveFeed(config.liveBufferEvents);
+  const node = await nodeId(dataDir);
+  const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
+  const calls = new Calls({
+    config,
+    store,
+    journal,
+    speech,
+    language,
+    feed,
+    clock,
+    log,
+    recording,
+    node,
+    wakeOutbox: () => outbox.wake(),
+  });
+  opened.defer(() => calls.leave());
+  const tokens = new StreamTokens(store, config.tokenLifeMs);
+  const eraser = new Eraser({
+    store,
+    calls,
+    journal,
+    speech,
+    feed,
+    clock,
+    log,
+    eraseEvents: (tx, callId) => outbox.eraseCall(tx, callId),
+  });
+  opened.defer(() => eraser.stop());
+  const retention = new Retention({
+    store,
+    journal,
+    eraser,
+    clock,
+    log,
+    days: config.retentionDays,
+  });
+  opened.defer(() => retention.stop());
+  const live = opened.use(new LiveApi({ store, calls, feed, clock }));
+  const { recovered, setAside } = await recoverCalls(calls, node, log);
+  if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
+  showLive(() => ({ calls: calls.all.length, legs: calls.legCount, watchers: feed.watchers }));
+  const stack = opened.move();
+
+  return {
+    name: 'bridge',
+    calls,
+    feed,
+    retention,
+    routers: [
+      {
+        access: 'operator',
+        router: streamsApi({ tokens, publicUrl: options.publicUrl, carriers: options.carriers }),
+      },
+      { access: 'operator', router: live.router },
+      {
+        access: 'operator',
+        router: callsApi({ store, calls, journal, eraser, stereoRoles: config.stereoRoles }),
+      },
+    ],
+    openStream: (start, control) => calls.openStream(start, control),
+    claimToken: (token, carrier, carrierCallId) => tokens.claim(token, carrier, carrierCallId),
+    mintToken: (request) => tokens.mint(request),
+    carrierStatus: (carrier, carrierCallId, status) =>
+      keepStatus(store, clock, { carrier, carrierCallId, status }),
+    health: () => ({ journal: journal.health(), speech: speech.health() }),
+    notes: () => [
+      ...(recording ? [] : ['recording is off; TRUNKLINE_RECORDING=on keeps the audio of calls']),
+      ...(setAside > 0
+        ? [
+            `${setAside} calls could not be taken up after several starts; trunkline doctor names them`,
+          ]
+        : []),
+    ],
+    async drain(deadlineMs) {
+      calls.stopAccepting();
+      await untilFinished(calls, clock, deadlineMs);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** Calls whose phone call is over get time for their last words; live ones go on after the restart. */
+async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Promise<void> {
+  const until = clock.monotonicMs() + deadlineMs;
+  while (calls.all.some((call) => call.state !== 'live') && clock.monotonicMs() < until)
+    await new Promise<void>((resolve) => void clock.after(50, resolve));
+}
+
+/** Journals are on this node's disk: its calls are recovered here and nowhere else. */
+async function nodeId(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'node-id');
+  try {
+    const id = (await readFile(path, 'utf8')).trim();
+    if (id !== '') return id;
+  } catch {
+    // The first start on this disk: the file is written below.
+  }
+  await mkdir(dataDir, { recursive: true });
+  const id = randomUUID();
+  await writeFile(path, `${id}\n`, { mode: 0o600 });
+  return id;
+}

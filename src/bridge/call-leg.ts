@@ -1,0 +1,105 @@
+import type { Role } from '../protocol/events.ts';
+import type { StreamEncoding } from './call-stream.ts';
+import type { LegAudio } from './leg-audio.ts';
+import type { LastFinal } from './timeline.ts';
+
+export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
+
+export type LegRecord = LegFormat & {
+  readonly id: string;
+  readonly role: Role;
+  /** Of each channel of a stereo leg. */
+  readonly channelRoles: readonly [Role, Role];
+  readonly track: string;
+  readonly startedAt: number;
+};
+
+/** Frames of a second stream on the same track are ignored while the first was heard this recently. */
+const ownerSilenceMs = 1_000;
+
+const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8: 1, pcm16: 2 };
+
+/** One party's audio in a call: where it lies on the call's clock, and whose frames it takes. */
+export class CallLeg {
+  readonly record: LegRecord;
+  readonly audio: LegAudio;
+  /** Where the leg's first byte lies on the call's clock; known with the first byte. */
+  offsetS: number | undefined;
+  /** The last final heard in each session, for add-ons that fail without naming theirs. */
+  readonly lastFinals = new Map<string, LastFinal>();
+  /** Call time up to which words have come. */
+  heardUntilS = 0;
+  /** Of the last frame, 0 to 1, when somebody watches. */
+  level = 0;
+  /** Silence written since the last frame, because the carrier sent nothing. */
+  quietFilledS = 0;
+  reconnects = 0;
+  isDone = false;
+  #owner: string | undefined;
+  #ownerHeardMs = 0;
+  #reopened = false;
+
+  constructor(record: LegRecord, audio: LegAudio, offsetS?: number) {
+    this.record = record;
+    this.audio = audio;
+    this.offsetS = offsetS;
+  }
+
+  get bytesPerSecond(): number {
+    return bytesPerSecondOf(this.record);
+  }
+
+  /** Call time of the next byte. */
+  positionS(): number {
+    return (this.offsetS ?? 0) + this.audio.positionS();
+  }
+
+  roleOf(channel: number): Role {
+    if (this.record.channels === 1) return this.record.role;
+    return this.record.channelRoles[channel === 1 ? 1 : 0];
+  }
+
+  /** One stream at a time feeds a leg; another takes over when the first has gone quiet or away. */
+  takesFrom(streamId: string, nowMs: number): boolean {
+    if (this.#owner !== streamId) {
+      if (this.#owner !== undefined && nowMs - this.#ownerHeardMs < ownerSilenceMs) return false;
+      this.#reopened = this.offsetS !== undefined;
+      this.#owner = streamId;
+    }
+    this.#ownerHeardMs = nowMs;
+    return true;
+  }
+
+  /** True once after the leg changed streams: there is a hole to declare before its first frame. */
+  takeReopened(): boolean {
+    const reopened = this.#reopened;
+    this.#reopened = false;
+    return reopened;
+  }
+
+  release(streamId: string): void {
+    if (this.#owner === streamId) this.#owner = undefined;
+  }
+
+  get quietSinceMs(): number {
+    return this.#ownerHeardMs;
+  }
+
+  get hasOwner(): boolean {
+    return this.#owner !== undefined;
+  }
+}
+
+export function bytesPerSecondOf(leg: LegFormat): number {
+  return leg.sampleRate * leg.channels * bytesPerSample[leg.encoding];
+}
+
+/** Whole samples only: half a sample would shift every byte after it into noise. */
+export function wholeBytes(leg: LegFormat, seconds: number): number {
+  const frame = leg.channels * bytesPerSample[leg.encoding];
+  return Math.max(0, Math.round(seconds * leg.sampleRate)) * frame;
+}
+
+export function isSameFormat(a: LegFormat, b: LegFormat): boolean {
+  return a.encoding === b.encoding && a.sampleRate === b.sampleRate && a.channels === b.channels;
+}

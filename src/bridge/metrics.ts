@@ -1,0 +1,100 @@
+import { Counter, Gauge, Histogram } from 'prom-client';
+import { metrics } from '../lib/metrics.ts';
+import type { LedgerCounts } from './ledger.ts';
+
+const registers = [metrics];
+
+const legBytes = new Counter({
+  name: 'trunkline_leg_bytes_total',
+  help: 'Audio bytes of legs that are done, by what became of them.',
+  labelNames: ['what'] as const,
+  registers,
+});
+
+/** What operators watch about calls. Counts only: no label ever holds an id or a number. */
+export const bridgeMetrics = {
+  calls: new Counter({
+    name: 'trunkline_calls_total',
+    help: 'Calls begun, by carrier.',
+    labelNames: ['carrier'] as const,
+    registers,
+  }),
+  ended: new Counter({
+    name: 'trunkline_calls_ended_total',
+    help: 'Calls ended, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  }),
+  refused: new Counter({
+    name: 'trunkline_streams_refused_total',
+    help: 'Streams refused after authentication, by reason.',
+    labelNames: ['reason'] as const,
+    registers,
+  }),
+  oddities: new Counter({
+    name: 'trunkline_stream_oddities_total',
+    help: 'Frames and messages of carriers that were out of order, repeated, late, malformed or unknown.',
+    labelNames: ['what'] as const,
+    registers,
+  }),
+  warnings: new Counter({
+    name: 'trunkline_call_warnings_total',
+    help: 'Warnings kept with calls, by code.',
+    labelNames: ['code'] as const,
+    registers,
+  }),
+  gaps: new Counter({
+    name: 'trunkline_call_gaps_total',
+    help: 'Declared gaps, by cause.',
+    labelNames: ['cause'] as const,
+    registers,
+  }),
+  finals: new Counter({
+    name: 'trunkline_finals_total',
+    help: 'Final transcripts taken.',
+    registers,
+  }),
+  reconnects: new Counter({
+    name: 'trunkline_session_reconnects_total',
+    help: 'Speech sockets that were lost and resumed.',
+    registers,
+  }),
+  unbalanced: new Counter({
+    name: 'trunkline_ledger_unbalanced_total',
+    help: 'Legs whose received bytes are not acknowledged + gaps + paused. An alarm at 1.',
+    registers,
+  }),
+  setAside: new Counter({
+    name: 'trunkline_calls_set_aside_total',
+    help: 'Calls whose rows could not be taken up again after several starts.',
+    registers,
+  }),
+  hangUpToEnded: new Histogram({
+    name: 'trunkline_hangup_to_ended_seconds',
+    help: 'From the end of the phone call to call.ended.',
+    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 60, 600, 3_600],
+    registers,
+  }),
+  settle(ledger: LedgerCounts): void {
+    for (const what of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
+      legBytes.inc({ what }, Math.max(0, ledger[what]));
+  },
+};
+
+/** Gauges that are read when asked for. One bridge per process: the last one started is the one shown. */
+export function showLive(read: () => { calls: number; legs: number; watchers: number }): void {
+  const gauge = (name: string, help: string, value: () => number): void => {
+    metrics.removeSingleMetric(name);
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+  gauge('trunkline_calls_open', 'Calls that are live or finishing.', () => read().calls);
+  gauge('trunkline_legs_open', 'Legs of those calls.', () => read().legs);
+  gauge('trunkline_live_watchers', 'Open event streams.', () => read().watchers);
+}

@@ -1,16 +1,19 @@
 import type { Bridge } from '../bridge/call-stream.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
+import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
+import { carrierNames, type CarrierName } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './nonces.ts';
-import { Upgrades } from './upgrades.ts';
+import { Upgrades, type UpgradeContext } from './upgrades.ts';
+import { webhookRouter } from './webhooks.ts';
 
 export type CarriersOptions = {
   config: CarriersConfig;
   bridge: Bridge;
   log: Logger;
-  /** Base address by which carriers reach us: the configured one, or else our own. */
+  /** Base address by which carriers reach us: the configured one, or else our own; no slash at its end. */
   publicUrl: () => string;
   insecure: boolean;
   clock?: Clock;
@@ -20,24 +23,28 @@ const sweepMs = 1_000;
 
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
+  refuseHalfSecrets(options.config);
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
-  const upgrades = new Upgrades({
+  const context: UpgradeContext = {
     ...options,
     log,
     clock,
     nonces: new RecentNonces(() => clock.now()),
-  });
+  };
+  const upgrades = new Upgrades(context);
   const sweep = setInterval(() => upgrades.tick(), sweepMs);
   sweep.unref();
   return Promise.resolve({
     name: 'carriers',
+    routers: [{ access: 'public', router: webhookRouter(context) }],
     upgrades: [
       {
         owns: (path) => upgrades.owns(path),
         handle: (request, socket, head) => upgrades.handle(request, socket, head),
       },
     ],
+    notes: () => notesOf(options.config, options.insecure),
     async drain(deadlineMs) {
       upgrades.stopAccepting();
       const until = clock.monotonicMs() + deadlineMs;
@@ -51,4 +58,53 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       return Promise.resolve();
     },
   });
+}
+
+/** Half a secret would leave a door that looks closed (T5). */
+function refuseHalfSecrets(config: CarriersConfig): void {
+  const pairs = [
+    [
+      'TRUNKLINE_AUDIOHOOK_API_KEY',
+      config.audiohookApiKey,
+      'TRUNKLINE_AUDIOHOOK_CLIENT_SECRET',
+      config.audiohookClientSecret,
+    ],
+    [
+      'TRUNKLINE_ASTERISK_USERNAME',
+      config.asteriskUsername,
+      'TRUNKLINE_ASTERISK_PASSWORD',
+      config.asteriskPassword,
+    ],
+  ] as const;
+  for (const [one, oneValue, other, otherValue] of pairs)
+    if ((oneValue === undefined) !== (otherValue === undefined))
+      throw new TrunklineError(
+        'CONFIG_INVALID',
+        `${one} and ${other} belong together: set both or neither`,
+      );
+  if (config.twilioDial !== undefined && config.twilioContinueUrl !== undefined)
+    throw new TrunklineError(
+      'CONFIG_INVALID',
+      'set TRUNKLINE_TWILIO_DIAL or TRUNKLINE_TWILIO_CONTINUE_URL, not both',
+    );
+}
+
+function notesOf(config: CarriersConfig, insecure: boolean): string[] {
+  if (insecure) return ['carriers: open to anyone who reaches this port (TRUNKLINE_INSECURE=1)'];
+  const proofs: Record<CarrierName, boolean> = {
+    twilio: config.twilioAuthToken.length > 0,
+    telnyx: config.telnyxToken.length > 0,
+    audiohook: config.audiohookApiKey !== undefined,
+    asterisk: config.asteriskUsername !== undefined,
+    signalwire: config.signalwireToken.length > 0,
+    plivo: config.plivoAuthToken.length > 0,
+  };
+  const open = carrierNames.filter((name) => proofs[name]);
+  const closed = carrierNames.filter((name) => !proofs[name]);
+  return [
+    `carriers: ${open.length > 0 ? `${open.join(', ')} by their own secrets` : 'none has a secret'}; ` +
+      (closed.length > 0
+        ? `${closed.join(', ')} only with a stream token (POST /api/streams)`
+        : 'all by secrets'),
+  ];
 }

@@ -16,8 +16,11 @@ export type MediaHead = {
 
 /** How one carrier of the JSON family (text frames, audio in base64) differs from the others. */
 export type Dialect = {
-  /** The exact beginning of its media frames up to `"payload":"`; anything else is parsed in full. */
-  mediaHead(head: string): MediaHead | undefined;
+  /**
+   * Reads the exact beginning of its media frames up to `"payload":"`, and knows the exact end from the
+   * closing quote on; undefined for any other form, which is parsed in full.
+   */
+  mediaHead(head: string, tail: string): MediaHead | undefined;
   /** One numbering over the stream, or one for each track. */
   numbering: 'stream' | 'track';
   firstNumber: number;
@@ -42,7 +45,7 @@ export class JsonCodec implements Codec {
   decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
     if (isBinary) return malformed();
     const raw = this.#state.at === 'open' ? rawMedia(data) : undefined;
-    const head = raw && this.#dialect.mediaHead(raw.head);
+    const head = raw && this.#dialect.mediaHead(raw.head, raw.tail);
     return raw && head ? this.#media(head, raw.payload) : this.#message(data.toString('utf8'));
   }
 

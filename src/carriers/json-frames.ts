@@ -56,23 +56,25 @@ export function decodeBase64(text: string): Buffer | undefined {
 }
 
 const marker = Buffer.from('"payload":"');
-const tail = '"}}';
+const quote = 0x22;
 
-export type RawMedia = { head: string; payload: Buffer };
+export type RawMedia = { head: string; payload: Buffer; tail: string };
 
 /**
- * The fast path for the one message that comes fifty times a second: everything before the payload as
- * text for the codec's exact pattern, the payload decoded. Undefined whenever the message is not exactly
- * of that form; then the whole message is parsed.
+ * The fast path for the one message that comes fifty times a second: what stands before and behind the
+ * payload as text for the codec's exact patterns, the payload decoded. Undefined whenever the message is
+ * not of that form; then the whole message is parsed.
  */
 export function rawMedia(data: Buffer): RawMedia | undefined {
   const at = data.indexOf(marker);
-  const end = data.length - tail.length;
+  if (at < 0) return undefined;
   const from = at + marker.length;
-  if (at < 0 || from >= end) return undefined;
-  if (data[end] !== 0x22 || data[end + 1] !== 0x7d || data[end + 2] !== 0x7d) return undefined;
+  const end = data.indexOf(quote, from);
+  if (end < 0) return undefined;
   const payload = decodeBase64(data.toString('latin1', from, end));
-  return payload && { head: data.toString('latin1', 0, at), payload };
+  return (
+    payload && { head: data.toString('latin1', 0, at), payload, tail: data.toString('latin1', end) }
+  );
 }
 
 const parametersAtMost = 64;

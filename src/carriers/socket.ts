@@ -215,9 +215,9 @@ export class StreamSocket {
         this.#log.warn({ reason: event.reason }, 'carrier broke its protocol');
         return this.#end('error', event.reason);
       case 'stop':
-        return this.#state.at === 'opening'
-          ? this.#state.queue.push(event)
-          : this.#end('stop', event.detail);
+        if (this.#state.at === 'opening') this.#state.queue.push(event);
+        else this.#end('stop', event.detail);
+        return this.#say({ type: 'closed' });
       case 'count':
         this.#count(event);
         break;
@@ -389,11 +389,9 @@ export class StreamSocket {
         this.#state = { at: 'ended', stream: state.stream, sinceMs: this.#now() };
         streamsTotal.inc({ carrier: this.#carrier.name, end: reason });
         state.stream.end(reason, detail);
-        if (reason === 'stop') this.#say({ type: 'closed' });
         return;
       case 'waiting':
       case 'discarding':
-        if (reason === 'stop') this.#say({ type: 'closed' });
         this.#state = { at: 'ended', sinceMs: this.#now() };
         return;
       case 'ended':

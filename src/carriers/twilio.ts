@@ -40,8 +40,8 @@ function authenticate(request: UpgradeRequest, { config, publicUrl }: AuthContex
 const mediaPattern =
   /^\{"event":"media","sequenceNumber":"(\d{1,15})",(?:"streamSid":"[^"\\\x00-\x1f]{1,128}",)?"media":\{"track":"(inbound|outbound)","chunk":"\d{1,15}","timestamp":"(\d{1,15})",$/;
 
-function mediaHead(head: string): MediaHead | undefined {
-  const match = mediaPattern.exec(head);
+function mediaHead(head: string, tail: string): MediaHead | undefined {
+  const match = tail === '"}}' ? mediaPattern.exec(head) : null;
   return match
     ? { track: match[2] ?? '', number: Number(match[1]), timestampMs: Number(match[3]) }
     : undefined;

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+
+/** Section 3.2: what the client sends. Fields that we do not use are left out of the result. */
+const seconds = z
+  .string()
+  .regex(/^PT(\d{1,9}\.\d{0,9}|\.?\d{1,9})S$/)
+  .transform((text) => Number(text.slice(2, -1)));
+
+const envelope = {
+  version: z.literal('2'),
+  id: z.string().min(1).max(64),
+  seq: z.int().min(1),
+  serverseq: z.int().min(0),
+  position: seconds,
+};
+
+const id = z.string().max(128);
+
+const Media = z.object({
+  type: z.string(),
+  format: z.string(),
+  channels: z.array(z.string()).min(1).max(8),
+  rate: z.number(),
+});
+export type OfferedMedia = z.infer<typeof Media>;
+
+const Open = z.object({
+  ...envelope,
+  type: z.literal('open'),
+  parameters: z.object({
+    organizationId: id,
+    conversationId: id.min(1),
+    participant: z.object({
+      id,
+      ani: z.string().max(256),
+      aniName: z.string().max(256),
+      dnis: z.string().max(256),
+    }),
+    media: z.array(z.unknown()).max(64),
+    language: z.string().max(32).optional(),
+    supportedLanguages: z.boolean().optional(),
+    customConfig: z.unknown().optional(),
+    continuedSessions: z
+      .array(z.object({ id: z.string().max(64) }))
+      .max(16)
+      .optional(),
+  }),
+});
+
+const none = z.object({}).optional();
+
+const Message = z.discriminatedUnion('type', [
+  Open,
+  z.object({
+    ...envelope,
+    type: z.literal('ping'),
+    parameters: z.object({ rtt: seconds.optional() }),
+  }),
+  z.object({ ...envelope, type: z.literal('paused'), parameters: none }),
+  z.object({
+    ...envelope,
+    type: z.literal('resumed'),
+    parameters: z.object({ start: seconds, discarded: seconds }),
+  }),
+  z.object({
+    ...envelope,
+    type: z.literal('discarded'),
+    parameters: z.object({ start: seconds, discarded: seconds }),
+  }),
+  z.object({
+    ...envelope,
+    type: z.literal('update'),
+    parameters: z.object({ language: z.string().max(32).optional() }),
+  }),
+  z.object({
+    ...envelope,
+    type: z.literal('error'),
+    parameters: z.object({
+      code: z.number(),
+      message: z.string().max(4096).optional(),
+      retryAfter: z.string().optional(),
+    }),
+  }),
+  z.object({
+    ...envelope,
+    type: z.literal('dtmf'),
+    parameters: z.object({ digit: z.string().max(1) }),
+  }),
+  z.object({ ...envelope, type: z.literal('playback_started'), parameters: none }),
+  z.object({ ...envelope, type: z.literal('playback_completed'), parameters: none }),
+  z.object({
+    ...envelope,
+    type: z.literal('close'),
+    parameters: z.object({ reason: z.string().max(64) }),
+  }),
+]);
+export type AudiohookMessage = z.infer<typeof Message>;
+export type AudiohookOpen = z.infer<typeof Open>;
+
+export type ParsedMessage =
+  { outcome: 'message'; message: AudiohookMessage } | { outcome: 'malformed'; reason: string };
+
+/** The reason names fields, never values. */
+export function parseMessage(text: string): ParsedMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { outcome: 'malformed', reason: 'not JSON' };
+  }
+  const parsed = Message.safeParse(value);
+  if (parsed.success) return { outcome: 'message', message: parsed.data };
+  const paths = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'message');
+  return { outcome: 'malformed', reason: `wrong: ${[...new Set(paths)].join(', ')}` };
+}
+
+/** An offer that we can take: 8 kHz, one or two of the two known channels. */
+export function isTakable(media: OfferedMedia): boolean {
+  return (
+    media.type === 'audio' &&
+    (media.format === 'PCMU' || media.format === 'L16') &&
+    media.rate === 8000 &&
+    media.channels.length <= 2 &&
+    new Set(media.channels).size === media.channels.length &&
+    media.channels.every((name) => name === 'external' || name === 'internal')
+  );
+}
+
+/** Both parties apart are worth more than the first place in the list. */
+export function chooseMedia(
+  offers: readonly unknown[],
+): { chosen: OfferedMedia; asOffered: unknown } | undefined {
+  const takable = offers.flatMap((asOffered) => {
+    const parsed = Media.safeParse(asOffered);
+    return parsed.success && isTakable(parsed.data) ? [{ chosen: parsed.data, asOffered }] : [];
+  });
+  return takable.find(({ chosen }) => chosen.channels.length === 2) ?? takable[0];
+}

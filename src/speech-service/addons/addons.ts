@@ -33,7 +33,7 @@ export class Addons {
   async rewrite(utterance: Utterance, realtime: RealtimeProcessing): Promise<Utterance> {
     if (!realtime.custom_vocabulary && !realtime.custom_spelling) return utterance;
     const answer = await this.#answer('rewrite', { utterance, realtime }, this.#options.realtimeMs);
-    return 'failure' in answer ? utterance : (answer.output as Utterance);
+    return 'failure' in answer ? utterance : answer.output;
   }
 
   needsRewriting(realtime: RealtimeProcessing): boolean {
@@ -108,7 +108,7 @@ export class Addons {
     const startedMs = this.#options.clock.monotonicMs();
     const answer = await this.#answer(task, input, deadlineMs);
     if ('output' in answer) return answer.output;
-    return this.#failed(startedMs, answer.failure) as LanguageTasks[K]['output'];
+    return this.#failed(startedMs, answer.failure);
   }
 
   async #answer<K extends Task>(

@@ -12,12 +12,12 @@ export type InboundOptions = {
   mayTake(): boolean;
   /** Whole frames that were counted by the intake, in order. */
   onFrames(frames: Buffer): void;
-  onAck(ack: Ack, messageId: string | undefined): void;
+  onAck: (ack: Ack, messageId: string | undefined) => void;
   onStop(messageId: string | undefined): void;
   onUnknown(reason: string): void;
   /** A WAV header that says something else than the session does. */
   onContradiction(reason: string): void;
-  onDiskFailure(error: unknown): void;
+  onDiskFailure: (error: unknown) => void;
 };
 
 export type Ack =

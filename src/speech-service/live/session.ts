@@ -247,7 +247,7 @@ export class LiveSession {
     outlets.emit({
       ...message(id, clock.now(), 'audio_chunk', { acknowledged: ack.accepted, error, data }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
-    } as ServerMessage);
+    });
   }
 
   #ackStop(acknowledged: boolean, messageId: string | undefined): void {
@@ -265,7 +265,7 @@ export class LiveSession {
           : null,
       }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
-    } as ServerMessage);
+    });
   }
 
   #unknown(reason: string): void {

@@ -10,8 +10,8 @@ export type SpeechOptions = {
   sessionId: string;
   request: LiveRequest;
   addons: Addons;
-  now(): number;
-  emit(message: ServerMessage): void;
+  now: () => number;
+  emit: (message: ServerMessage) => void;
   record(entry: RecordEntry): void;
 };
 

@@ -204,6 +204,11 @@ export const TestCall = z
     id: 'TestCall',
     description: 'The built-in conversation, on its way through the carrier socket.',
   });
+export type TestCall = z.infer<typeof TestCall>;
+
+export const SessionState = z
+  .object({ key_needed: z.boolean(), signed_in: z.boolean() })
+  .meta({ id: 'SessionState' });
 
 const HealthState = z.object({
   state: z.enum(['ok', 'degraded', 'down']),

@@ -15,6 +15,7 @@ import {
   NewStreamRequest,
   RetryCallRequest,
   SessionRequest,
+  SessionState,
   TestCall,
 } from '../api.ts';
 import { answer, json, type Answer, type Parameter, type Route } from './route.ts';
@@ -156,6 +157,14 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 202: answer('On their way.', ChangedDeliveries) },
   },
 
+  {
+    method: 'get',
+    path: '/api/session',
+    tag: page,
+    access: 'public',
+    summary: 'Whether a key is needed and this page has shown one',
+    answers: { 200: answer('The state of the page’s session.', SessionState) },
+  },
   {
     method: 'post',
     path: '/api/session',

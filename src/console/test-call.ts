@@ -1,0 +1,109 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Bridge } from '../bridge/call-stream.ts';
+import type { Logger } from '../lib/log.ts';
+import { Problem } from '../lib/problem.ts';
+import { twilio } from '../player/carriers/twilio.ts';
+import { play, type LegAudio } from '../player/play.ts';
+import type { TestCall } from '../protocol/api.ts';
+import type { Store } from '../store/store.ts';
+
+/** A finger that slips should not fill the installation with calls. */
+const testCallsLimit = 8;
+/** How long the answer waits for the call's own id; the page finds it by the carrier's id otherwise. */
+const appearsWithinMs = 3_000;
+
+export type TestCallOptions = {
+  bridge: Pick<Bridge, 'mintToken'>;
+  store: Store;
+  log: Logger;
+  /** The built-in conversation, as its carrier would send it. */
+  audio: () => Promise<LegAudio[]>;
+  /** Where this process answers, `ws://...`. */
+  carriersUrl: () => string;
+};
+
+/** Places the built-in call through the real carrier socket: what a newcomer sees is what a carrier does. */
+export class TestCalls implements AsyncDisposable {
+  readonly #options: TestCallOptions;
+  readonly #stop = new AbortController();
+  readonly #playing = new Set<Promise<void>>();
+
+  constructor(options: TestCallOptions) {
+    this.#options = options;
+  }
+
+  async place(): Promise<TestCall> {
+    if (this.#playing.size >= testCallsLimit)
+      throw new Problem(409, `${testCallsLimit} test calls are going on already`);
+    const { bridge, audio, carriersUrl } = this.#options;
+    const legs = await audio();
+    const ids = twilio.newIds();
+    const { token } = await bridge.mintToken({ carrier: 'twilio', carrierCallId: ids.callId });
+    const playing = this.#play(ids, `${carriersUrl()}/carriers/twilio/${token}`, legs);
+    this.#playing.add(playing);
+    void playing.finally(() => this.#playing.delete(playing));
+    return {
+      carrier: 'twilio',
+      carrier_call_id: ids.callId,
+      call_id: await this.#appeared(ids.callId, playing),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#playing);
+  }
+
+  async #play(
+    ids: { callId: string; streamId: string },
+    to: string,
+    audio: LegAudio[],
+  ): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const result = await play({
+        to,
+        voice: twilio,
+        audio,
+        signal: this.#stop.signal,
+        call: {
+          ...ids,
+          legs: audio.map(({ leg }) => leg),
+          encoding: 'mulaw',
+          rateHz: 8_000,
+          // Numbers that are kept for fiction.
+          from: '+15550100123',
+          to: '+15550100200',
+          direction: 'inbound',
+          parameters: { test_call: 'built-in conversation' },
+          controlFormat: 'json',
+        },
+      });
+      if (result.outcome !== 'played')
+        log.warn(
+          { outcome: result.outcome, detail: result.detail },
+          'the test call did not end well',
+        );
+    } catch (error) {
+      log.error({ err: error }, 'the test call failed');
+    }
+  }
+
+  async #appeared(carrierCallId: string, playing: Promise<void>): Promise<string | null> {
+    const untilMs = performance.now() + appearsWithinMs;
+    let over = false;
+    void playing.then(() => (over = true));
+    for (;;) {
+      const row = await this.#options.store.db
+        .selectFrom('calls')
+        .select('id')
+        .where('carrier', '=', 'twilio')
+        .where('carrier_call_id', '=', carrierCallId)
+        .executeTakeFirst();
+      if (row) return row.id;
+      if (over) throw new Problem(503, 'the call was refused; the log says why');
+      if (performance.now() > untilMs) return null;
+      await sleep(50);
+    }
+  }
+}

@@ -3,8 +3,17 @@ import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
+import { RunningLeg } from './leg-running.ts';
 import type { Journal, RecoveredLeg } from './journal.ts';
 import type { LedgerCounts } from './ledger.ts';
+
+/**
+ * Journal, ledger and live sessions of one leg; knows nothing of calls and events. The first session is asked
+ * for at once; a leg that is `recovered` goes on with its old session.
+ */
+export function openLegAudio(options: LegAudioOptions): LegAudio {
+  return new RunningLeg(options);
+}
 
 /** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
 export type LegRequest = StreamingRequest & {
@@ -72,7 +81,9 @@ export type GapCause =
   /** `finish` ran out of time. */
   | 'deadline'
   /** The bound of sessions per leg was passed. */
-  | 'sessions';
+  | 'sessions'
+  /** The service does not take our request for a session, and the call is over. */
+  | 'refused';
 
 /** Leg time counts from the leg's first byte; silence that we added counts too. */
 export type LegGap = { startS: number; durationS: number; bytes: number; cause: GapCause };

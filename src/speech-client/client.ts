@@ -1,6 +1,191 @@
-/** One per process: creates, reads and erases live sessions at one speech service. */
-export type SpeechClient = AsyncDisposable & {
-  /** DELETE /v2/live/{id}, tried again while the service still finishes the session. */
-  erase(sessionId: string): Promise<'erased' | 'unknown' | 'failed'>;
-  health(): { state: 'ok' | 'degraded' | 'down'; detail?: string };
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import type { StreamingRequest } from '../protocol/live-request.ts';
+import { SpeechApi, type RecordResult, type SpeechTarget } from './api.ts';
+import { CatchUp } from './catch-up.ts';
+import type { SpeechConfig } from './config.ts';
+import { Gate, type GateCause } from './gate.ts';
+import { speechTotals } from './metrics.ts';
+import { LiveSession, type SessionOptions } from './session.ts';
+
+export type SpeechClientOptions = {
+  config: SpeechConfig;
+  /** Read again for every request. */
+  target: () => SpeechTarget;
+  clock: Clock;
+  log: Logger;
 };
+
+export type CreateRequest = {
+  body: StreamingRequest;
+  region?: string;
+  /** When the leg began: the oldest leg goes first where there is a queue. */
+  sinceMs: number;
+  signal: AbortSignal;
+  /** Said once for each new reason to wait. */
+  onWaiting(cause: GateCause): void;
+};
+
+export type Created =
+  | { outcome: 'created'; id: string; url: string; orphans: number }
+  | { outcome: 'refused'; reason: string; orphans: number }
+  | { outcome: 'aborted'; orphans: number };
+
+type SessionStart = Omit<SessionOptions, 'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed'>;
+
+const sweepMs = 1_000;
+const eraseAttempts = 12;
+
+/** One per process: creates, runs, reads and erases live sessions at one speech service. */
+export class SpeechClient implements AsyncDisposable {
+  readonly config: SpeechConfig;
+  private readonly api: SpeechApi;
+  private readonly clock: Clock;
+  private readonly log: Logger;
+  private readonly gate: Gate;
+  private readonly catchUp: CatchUp;
+  private readonly sessions = new Set<LiveSession>();
+  private stopSweep: (() => void) | undefined;
+  private refusal: string | undefined;
+  private closed = false;
+
+  constructor(options: SpeechClientOptions) {
+    this.config = options.config;
+    this.clock = options.clock;
+    this.log = options.log.child({ part: 'speech-client' });
+    this.api = new SpeechApi(options.target);
+    this.gate = new Gate(this.clock);
+    this.catchUp = new CatchUp(this.clock);
+  }
+
+  /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
+  async create(request: CreateRequest): Promise<Created> {
+    const { body, region, signal, sinceMs } = request;
+    let told: GateCause | undefined;
+    let orphans = 0;
+    const tell = (): void => {
+      const cause = this.gate.cause;
+      if (cause !== undefined && cause !== told) request.onWaiting(cause);
+      told = cause;
+    };
+    while (!signal.aborted) {
+      tell();
+      if (!(await this.gate.enter(sinceMs, signal))) break;
+      const result = await this.api.create(withAcks(body, this.config.model), region, signal);
+      if (signal.aborted && result.outcome !== 'created') {
+        this.gate.leave();
+        break;
+      }
+      switch (result.outcome) {
+        case 'created':
+          this.refusal = undefined;
+          this.settle('created');
+          speechTotals.created++;
+          return { outcome: 'created', id: result.id, url: result.url, orphans };
+        case 'refused':
+          speechTotals.createFailures++;
+          this.refusal = `status ${result.status}: ${result.reason}`;
+          this.settle('other');
+          return { outcome: 'refused', reason: this.refusal, orphans };
+        case 'unauthorized':
+          this.failed('unauthorized', `status ${result.status}`);
+          break;
+        case 'busy':
+          this.failed('busy', 'status 429', result.waitMs);
+          break;
+        case 'unreachable':
+          if (result.uncertain) orphans++;
+          this.failed('unreachable', result.reason, result.waitMs);
+          break;
+      }
+      tell();
+    }
+    return { outcome: 'aborted', orphans };
+  }
+
+  session(start: SessionStart): LiveSession {
+    const { coalesceMs, catchUpSpeed } = this.config;
+    const session: LiveSession = new LiveSession({
+      ...start,
+      clock: this.clock,
+      catchUp: this.catchUp,
+      coalesceBytes: Math.floor((start.bytesPerSecond * coalesceMs) / 1_000),
+      catchUpSpeed,
+      onOver: (reason) => {
+        this.sessions.delete(session);
+        start.onOver(reason);
+      },
+    });
+    this.sessions.add(session);
+    this.stopSweep ??= this.clock.after(sweepMs, () => this.sweep());
+    return session;
+  }
+
+  async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
+    return await this.api.record(sessionId, signal);
+  }
+
+  /** DELETE /v2/live/{id}, asked again for two minutes while the service still finishes the session. */
+  async erase(sessionId: string): Promise<'erased' | 'unknown' | 'failed'> {
+    for (let attempt = 0; attempt < eraseAttempts && !this.closed; attempt++) {
+      const result = await this.api.erase(sessionId);
+      if (result === 'erased' || result === 'unknown') return result;
+      await new Promise<void>((resolve) => this.clock.after(10_000, resolve));
+    }
+    return 'failed';
+  }
+
+  health(): { state: 'ok' | 'degraded' | 'down'; detail?: string } {
+    if (this.refusal !== undefined)
+      return { state: 'degraded', detail: `the service refuses our sessions: ${this.refusal}` };
+    switch (this.gate.cause) {
+      case undefined:
+        return { state: 'ok' };
+      case 'busy':
+        return { state: 'degraded', detail: `no free session; ${this.gate.waiting} legs wait` };
+      case 'unauthorized':
+        return { state: 'degraded', detail: 'the service does not accept the key' };
+      case 'unreachable':
+        return { state: 'degraded', detail: `not reachable; ${this.gate.waiting} legs wait` };
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.closed) return;
+    this.closed = true;
+    this.stopSweep?.();
+    for (const session of [...this.sessions]) session.drop();
+    await this.api.close();
+  }
+
+  private failed(cause: GateCause, reason: string, waitMs?: number): void {
+    speechTotals.createFailures++;
+    // Once per trouble, not once per attempt of a thousand legs.
+    if (this.gate.cause !== cause)
+      this.log.warn({ cause, reason }, 'no live session can be had for now; audio is journalled');
+    this.settle(cause, waitMs);
+  }
+
+  private settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {
+    const before = this.gate.cause;
+    this.gate.settle(result, waitMs);
+    if (before !== undefined && this.gate.cause === undefined)
+      this.log.info({ cause: before }, 'live sessions can be had again');
+  }
+
+  private sweep(): void {
+    this.stopSweep = undefined;
+    const nowMs = this.clock.monotonicMs();
+    for (const session of this.sessions) session.tick(nowMs);
+    if (this.sessions.size > 0) this.stopSweep = this.clock.after(sweepMs, () => this.sweep());
+  }
+}
+
+/** Resuming needs acks, whatever the template says; the model's name is the operator's. */
+function withAcks(body: StreamingRequest, model: string | undefined): StreamingRequest {
+  return {
+    ...body,
+    ...(model === undefined ? {} : { model: model as NonNullable<StreamingRequest['model']> }),
+    messages_config: { ...body.messages_config, receive_acknowledgments: true },
+  };
+}

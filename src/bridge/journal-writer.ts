@@ -1,0 +1,294 @@
+import { close, fdatasync, openSync, write as writeAsync, writeSync, unlink } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import {
+  batchHeaderBytes,
+  recordHeaderBytes,
+  sealBatch,
+  segmentHeaderBytes,
+  writeRecordHeader,
+  writeSegmentHeader,
+  type RecordKind,
+} from './journal-format.ts';
+
+const arenaBytes = 1_048_576;
+const segmentBytes = 67_108_864;
+/** Small enough in time that an erased call's bytes are gone within a minute. */
+const segmentMs = 10_000;
+/** A write to the page cache takes microseconds. One this slow means that the disk pushes back. */
+const slowMs = 5;
+const slowForMs = 30_000;
+const retryMs = 1_000;
+
+/** Told after its bytes are with the operating system: from here on a `kill -9` cannot lose them. */
+export type WrittenTo = { written(position: number, bytes: Buffer): void };
+
+export type Segment = { seq: number; path: string; openedAtMs: number };
+
+export type WriterOptions = {
+  dir: string;
+  run: number;
+  firstSeq: number;
+  clock: Clock;
+  log: Logger;
+  /** A segment is full: nothing more goes into it. */
+  onSealed(segment: Segment): void;
+  /** Writing works again after it had failed: what was not written meanwhile is missing here. */
+  onRecovered(): void;
+};
+
+/**
+ * Writes what all legs received, one batch per turn of the event loop, before any of it goes to a socket:
+ * whatever the speech service can have heard is in the journal, which is what makes resuming after a
+ * `kill -9` exact. A write costs microseconds; if the disk begins to push back, writes move to the thread
+ * pool and nobody waits for them until it has been good again for a while.
+ */
+export class JournalWriter {
+  readonly totals = { batches: 0, bytes: 0, slowestMs: 0, unwrittenBytes: 0, failures: 0 };
+  private readonly options: WriterOptions;
+  private arena = Buffer.allocUnsafeSlow(arenaBytes);
+  private spare = Buffer.allocUnsafeSlow(arenaBytes);
+  private at = batchHeaderBytes;
+  private readonly told: WrittenTo[] = [];
+  private readonly toldPositions: number[] = [];
+  private readonly toldBytes: Buffer[] = [];
+  private scheduled: NodeJS.Immediate | undefined;
+  private segment: Segment;
+  private fd: number;
+  private offset = 0;
+  private nextSeq: number;
+  private inFlight = false;
+  private slowUntilMs = 0;
+  private failing: { reason: string; retryAtMs: number } | undefined;
+  private unsynced = false;
+  private syncing = false;
+  private closed = false;
+
+  constructor(options: WriterOptions) {
+    this.options = options;
+    this.nextSeq = options.firstSeq;
+    [this.segment, this.fd] = this.openSegment();
+  }
+
+  get seq(): number {
+    return this.segment.seq;
+  }
+
+  get trouble(): string | undefined {
+    return this.failing?.reason;
+  }
+
+  get slow(): boolean {
+    return this.slowUntilMs > 0;
+  }
+
+  audio(leg: number, position: number, bytes: Buffer, to: WrittenTo): void {
+    const at = this.record(leg, 1, position, bytes);
+    this.tell(to, position, this.arena.subarray(at, at + bytes.length));
+  }
+
+  /** `silence` is what the wire carries; the journal keeps only how much of it. */
+  filler(leg: number, position: number, note: Buffer, silence: Buffer, to: WrittenTo): void {
+    this.record(leg, 2, position, note);
+    this.tell(to, position, silence);
+  }
+
+  leg(leg: number, position: number, snapshot: string): void {
+    this.record(leg, 3, position, Buffer.from(snapshot));
+  }
+
+  /** Everything appended so far goes to the operating system and then to whoever waits for it. */
+  flush(): void {
+    if (this.scheduled) clearImmediate(this.scheduled);
+    this.scheduled = undefined;
+    if (this.at > batchHeaderBytes && !this.inFlight) {
+      if (this.slow) this.writeLater();
+      else this.writeNow();
+    }
+    this.deliver();
+  }
+
+  /** About once a second. */
+  tick(): void {
+    const nowMs = this.options.clock.monotonicMs();
+    if (this.slow && nowMs > this.slowUntilMs && !this.inFlight) this.slowUntilMs = 0;
+    if (nowMs - this.segment.openedAtMs > segmentMs) this.roll();
+    this.sync();
+  }
+
+  /** Ends the segment, so that it can be freed once its legs allow it. */
+  roll(): void {
+    if (this.inFlight || this.offset <= segmentHeaderBytes || this.closed) return;
+    const sealed = this.segment;
+    const fd = this.fd;
+    try {
+      [this.segment, this.fd] = this.openSegment();
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    fdatasync(fd, () => close(fd, ignoreError));
+    this.options.onSealed(sealed);
+  }
+
+  remove(segment: Segment): void {
+    unlink(segment.path, (error) => {
+      if (error && error.code !== 'ENOENT')
+        this.options.log.warn({ err: error }, 'journal segment could not be removed');
+    });
+  }
+
+  async close(): Promise<void> {
+    this.flush();
+    this.closed = true;
+    while (this.inFlight) await new Promise((resolve) => setTimeout(resolve, 2));
+    if (this.at > batchHeaderBytes) this.writeNow();
+    await new Promise<void>((resolve) => fdatasync(this.fd, () => close(this.fd, () => resolve())));
+  }
+
+  private record(leg: number, kind: RecordKind, position: number, payload: Buffer): number {
+    const size = recordHeaderBytes + payload.length;
+    if (this.at + size > this.arena.length) this.makeRoom();
+    const at = this.at + recordHeaderBytes;
+    writeRecordHeader(this.arena, this.at, leg, kind, payload.length, position);
+    this.arena.set(payload, at);
+    this.at += size;
+    this.scheduled ??= setImmediate(() => {
+      this.scheduled = undefined;
+      this.flush();
+    });
+    return at;
+  }
+
+  private tell(to: WrittenTo, position: number, bytes: Buffer): void {
+    this.told.push(to);
+    this.toldPositions.push(position);
+    this.toldBytes.push(bytes);
+  }
+
+  private deliver(): void {
+    // By index: a leg that is told may append more, which is delivered in the same go.
+    for (let index = 0; index < this.told.length; index++) {
+      this.told[index]?.written(this.toldPositions[index] ?? 0, this.toldBytes[index] ?? empty);
+    }
+    this.told.length = 0;
+    this.toldPositions.length = 0;
+    this.toldBytes.length = 0;
+  }
+
+  private makeRoom(): void {
+    this.flush();
+    if (this.at === batchHeaderBytes) return;
+    // The disk hangs and both arenas are full. The legs still hold what is unacknowledged in memory.
+    this.totals.unwrittenBytes += this.at - batchHeaderBytes;
+    this.at = batchHeaderBytes;
+  }
+
+  private writeNow(): void {
+    const nowMs = this.options.clock.monotonicMs();
+    const { end, batch } = this.takeArena();
+    if (this.failing && nowMs < this.failing.retryAtMs) {
+      this.totals.unwrittenBytes += end;
+      return;
+    }
+    sealBatch(batch, end);
+    try {
+      for (let done = 0; done < end;)
+        done += writeSync(this.fd, batch, done, end - done, this.offset + done);
+    } catch (error) {
+      this.totals.unwrittenBytes += end;
+      this.fail(error);
+      return;
+    }
+    const tookMs = this.options.clock.monotonicMs() - nowMs;
+    if (tookMs > this.totals.slowestMs) this.totals.slowestMs = tookMs;
+    if (tookMs > slowMs) this.slowUntilMs = nowMs + slowForMs;
+    this.wrote(end);
+  }
+
+  private writeLater(): void {
+    const { end, batch } = this.takeArena();
+    sealBatch(batch, end);
+    this.inFlight = true;
+    const startedMs = this.options.clock.monotonicMs();
+    writeAsync(this.fd, batch, 0, end, this.offset, (error, bytes) => {
+      this.inFlight = false;
+      const nowMs = this.options.clock.monotonicMs();
+      if (nowMs - startedMs > slowMs) this.slowUntilMs = nowMs + slowForMs;
+      if (error || bytes < end) {
+        this.totals.unwrittenBytes += end;
+        this.fail(error ?? new Error('short write'));
+      } else {
+        this.wrote(end);
+      }
+      if (this.at > batchHeaderBytes && !this.closed) this.flush();
+    });
+  }
+
+  /**
+   * The other arena takes what comes next: the legs that are about to be told look into this one, and
+   * what they do may append.
+   */
+  private takeArena(): { batch: Buffer; end: number } {
+    const batch = this.arena;
+    const end = this.at;
+    this.arena = this.spare;
+    this.spare = batch;
+    this.at = batchHeaderBytes;
+    return { batch, end };
+  }
+
+  private wrote(bytes: number): void {
+    this.offset += bytes;
+    this.totals.batches++;
+    this.totals.bytes += bytes;
+    this.unsynced = true;
+    if (this.failing) {
+      this.failing = undefined;
+      this.options.log.info('journal can be written again');
+      setImmediate(() => this.options.onRecovered());
+    }
+    if (this.offset >= segmentBytes) this.roll();
+  }
+
+  private fail(error: unknown): void {
+    this.totals.failures++;
+    const reason = reasonOf(error);
+    if (!this.failing) this.options.log.error({ err: error }, 'journal cannot be written');
+    this.failing = { reason, retryAtMs: this.options.clock.monotonicMs() + retryMs };
+  }
+
+  /** Against a power cut; a killed process needs no sync. In the background, never waited for. */
+  private sync(): void {
+    if (!this.unsynced || this.syncing || this.closed) return;
+    this.unsynced = false;
+    this.syncing = true;
+    fdatasync(this.fd, (error) => {
+      this.syncing = false;
+      if (!error || this.closed) return;
+      // What was not synced may be gone whatever a later sync says (F50): leave this file behind.
+      this.totals.failures++;
+      this.options.log.error({ err: error }, 'journal could not be synced');
+      this.roll();
+    });
+  }
+
+  private openSegment(): [Segment, number] {
+    const seq = this.nextSeq++;
+    const path = join(this.options.dir, `${String(seq).padStart(12, '0')}.wal`);
+    const fd = openSync(path, 'wx', 0o600);
+    const header = Buffer.alloc(segmentHeaderBytes);
+    writeSegmentHeader(header, this.options.run);
+    writeSync(fd, header, 0, header.length, 0);
+    this.offset = segmentHeaderBytes;
+    return [{ seq, path, openedAtMs: this.options.clock.monotonicMs() }, fd];
+  }
+}
+
+const empty = Buffer.alloc(0);
+
+function ignoreError(): void {
+  // a file that is left behind cannot be closed twice
+}

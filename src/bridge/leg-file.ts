@@ -1,0 +1,212 @@
+import { open, rm, stat, type FileHandle } from 'node:fs/promises';
+import { crc32 } from 'node:zlib';
+
+const fileMagic = 0x544c4c32;
+const chunkMagic = 0xc41c0de5;
+const fileHeaderBytes = 8;
+const chunkHeaderBytes = 24;
+
+type Chunk = { position: number; bytes: number; offset: number; crc: number };
+
+/**
+ * Audio of one leg that outlived the shared segments: what waits for a service that is away, and the
+ * recording. Chunks in order of position, each with its own checksum.
+ *
+ *   file   "TLL2" silence:u8 0 0 0 | chunk chunk ...
+ *   chunk  magic:u32 crc(payload):u32 bytes:u32 crc(the rest of this header):u32 position:u64 | payload
+ */
+export class LegFile {
+  private readonly path: string;
+  private readonly silence: number;
+  private chunks: Chunk[] = [];
+  private size = 0;
+  private busy: Promise<unknown> = Promise.resolve();
+
+  private constructor(path: string, silence: number) {
+    this.path = path;
+    this.silence = silence;
+  }
+
+  /** For a leg that begins now: touches the disk only when there is something to keep. */
+  static fresh(path: string, silence: number): LegFile {
+    return new LegFile(path, silence);
+  }
+
+  /** What an earlier run left, up to the first damage. */
+  static async load(path: string, silence: number): Promise<LegFile> {
+    const file = new LegFile(path, silence);
+    await file.scan();
+    return file;
+  }
+
+  static async silenceOf(path: string): Promise<number | undefined> {
+    const handle = await openIfThere(path);
+    if (!handle) return undefined;
+    await using _closing = handle;
+    const header = Buffer.alloc(fileHeaderBytes);
+    const { bytesRead } = await handle.read(header, 0, header.length, 0);
+    return bytesRead === header.length && header.readUInt32LE(0) === fileMagic
+      ? header[4]
+      : undefined;
+  }
+
+  /** Leg position after the last byte in the file; 0 when it is empty. */
+  get end(): number {
+    const last = this.chunks.at(-1);
+    return last ? last.position + last.bytes : 0;
+  }
+
+  get start(): number {
+    return this.chunks[0]?.position ?? 0;
+  }
+
+  /** Appends one run of bytes; the pieces must stay as they are until this resolves. */
+  async append(position: number, pieces: readonly Buffer[]): Promise<void> {
+    await this.inTurn(async () => {
+      const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
+      if (bytes === 0) return;
+      let crc = 0;
+      for (const piece of pieces) crc = crc32(piece, crc);
+      const at = Math.max(this.size, fileHeaderBytes);
+      // Always at the end that we know to be whole: what a failed write left there is overwritten.
+      await using handle = await open(this.path, this.size === 0 ? 'w' : 'r+', 0o600);
+      if (this.size === 0) await handle.write(this.fileHeader(), 0, fileHeaderBytes, 0);
+      const header = chunkHeader(position, bytes, crc);
+      const { bytesWritten } = await handle.writev([header, ...pieces], at);
+      if (bytesWritten !== header.length + bytes) throw new Error('short write');
+      this.size = at + bytesWritten;
+      this.chunks.push({ position, bytes, offset: at + chunkHeaderBytes, crc });
+    });
+  }
+
+  /** Bytes from the position on, at most `maxBytes`, from one chunk; empty where the file has none. */
+  async read(position: number, maxBytes: number): Promise<Buffer> {
+    const chunk = this.chunkAt(position);
+    if (!chunk) return Buffer.alloc(0);
+    const bytes = Buffer.allocUnsafe(chunk.bytes);
+    await using handle = await open(this.path, 'r');
+    const { bytesRead } = await handle.read(bytes, 0, chunk.bytes, chunk.offset);
+    if (bytesRead !== chunk.bytes || crc32(bytes) !== chunk.crc) throw new DamagedChunk(chunk);
+    const from = position - chunk.position;
+    return bytes.subarray(from, Math.min(chunk.bytes, from + maxBytes));
+  }
+
+  holds(position: number): boolean {
+    return this.chunkAt(position) !== undefined;
+  }
+
+  /** Leg position after the chunk that holds this one. */
+  endOfRun(position: number): number {
+    const chunk = this.chunkAt(position);
+    return chunk ? chunk.position + chunk.bytes : position;
+  }
+
+  /** Where the file has bytes again at or after the position; Infinity where it has none. */
+  nextFrom(position: number): number {
+    for (const chunk of this.chunks)
+      if (chunk.position + chunk.bytes > position) return Math.max(position, chunk.position);
+    return Infinity;
+  }
+
+  /** Nothing before the position is read again. Without a recording an emptied file goes at once. */
+  async forgetTo(position: number, keepFile: boolean): Promise<void> {
+    let gone = 0;
+    for (const chunk of this.chunks) {
+      if (chunk.position + chunk.bytes > position) break;
+      gone++;
+    }
+    // With a recording the index of the past is dropped; its last chunk still knows where the file ends.
+    if (keepFile) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
+    else if (gone > 0 && gone === this.chunks.length) await this.remove();
+  }
+
+  async remove(): Promise<void> {
+    await this.inTurn(async () => {
+      this.chunks = [];
+      this.size = 0;
+      await rm(this.path, { force: true });
+    });
+  }
+
+  private chunkAt(position: number): Chunk | undefined {
+    return this.chunks.findLast(
+      (chunk) => position >= chunk.position && position < chunk.position + chunk.bytes,
+    );
+  }
+
+  private async inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.busy.then(work, work);
+    this.busy = turn.catch(() => undefined); // the caller hears of it; the next in turn goes on
+    await turn;
+  }
+
+  private fileHeader(): Buffer {
+    const header = Buffer.alloc(fileHeaderBytes);
+    header.writeUInt32LE(fileMagic, 0);
+    header[4] = this.silence;
+    return header;
+  }
+
+  private async scan(): Promise<void> {
+    const handle = await openIfThere(this.path);
+    if (!handle) return;
+    await using _closing = handle;
+    const { size } = await stat(this.path);
+    const header = Buffer.alloc(chunkHeaderBytes);
+    await handle.read(header, 0, fileHeaderBytes, 0);
+    if (header.readUInt32LE(0) !== fileMagic) return;
+    this.size = fileHeaderBytes;
+    while (this.size + chunkHeaderBytes <= size) {
+      await handle.read(header, 0, chunkHeaderBytes, this.size);
+      const chunk = readChunkHeader(header, this.size + chunkHeaderBytes);
+      if (!chunk || chunk.offset + chunk.bytes > size) return;
+      this.chunks.push(chunk);
+      this.size = chunk.offset + chunk.bytes;
+    }
+  }
+}
+
+export class DamagedChunk extends Error {
+  readonly start: number;
+  readonly end: number;
+
+  constructor(chunk: { position: number; bytes: number }) {
+    super('a piece of kept audio is damaged');
+    this.start = chunk.position;
+    this.end = chunk.position + chunk.bytes;
+  }
+}
+
+function chunkHeader(position: number, bytes: number, crc: number): Buffer {
+  const header = Buffer.alloc(chunkHeaderBytes);
+  header.writeUInt32LE(chunkMagic, 0);
+  header.writeUInt32LE(crc, 4);
+  header.writeUInt32LE(bytes, 8);
+  header.writeBigUInt64LE(BigInt(position), 16);
+  header.writeUInt32LE(headerCrc(header), 12);
+  return header;
+}
+
+function headerCrc(header: Buffer): number {
+  return crc32(header.subarray(16, 24), crc32(header.subarray(0, 12)));
+}
+
+function readChunkHeader(header: Buffer, offset: number): Chunk | undefined {
+  if (header.readUInt32LE(0) !== chunkMagic || header.readUInt32LE(12) !== headerCrc(header))
+    return undefined;
+  return {
+    position: Number(header.readBigUInt64LE(16)),
+    bytes: header.readUInt32LE(8),
+    offset,
+    crc: header.readUInt32LE(4),
+  };
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}

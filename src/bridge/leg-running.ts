@@ -1,0 +1,568 @@
+import type { Logger } from '../lib/log.ts';
+import type { ServerMessage } from '../protocol/live-messages.ts';
+import { bytesPerSecond } from '../protocol/live-request.ts';
+import { missingOf, Seen, sessionTimeOf } from '../speech-client/messages.ts';
+import type { LiveSession, SessionOver } from '../speech-client/session.ts';
+import type { InFlightState } from '../speech-client/in-flight.ts';
+import type { LegEntry, LegSnapshot, SessionSnapshot } from './journal.ts';
+import { Ledger, type LedgerCounts } from './ledger.ts';
+import type {
+  FinishDeadlines,
+  GapCause,
+  LegAudio,
+  LegAudioOptions,
+  LegOutcome,
+  LegSession,
+  LegState,
+} from './leg-audio.ts';
+import { legTotals } from './leg-metrics.ts';
+import type { LegStore } from './leg-store.ts';
+
+/** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
+const changeAfterS = 10_200;
+const changeAtLatestS = 10_500;
+/** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
+const refusedRetryMs = 60_000;
+/** A session that another one replaced has this long to be finished at the service. */
+const replacedMs = 180_000;
+
+/** What is left to do about a session that no longer takes audio. */
+type PastSession = {
+  record: SessionSnapshot;
+  seen: Seen;
+  originOf(message: ServerMessage): number;
+};
+
+type Finishing = {
+  deadlines: FinishDeadlines;
+  resolve(outcome: LegOutcome): void;
+  finals: LegOutcome['finals'];
+  stopWithin(): void;
+  stopFinals: (() => void) | undefined;
+};
+
+export class RunningLeg implements LegAudio {
+  readonly legId: string;
+  private readonly options: LegAudioOptions;
+  private readonly log: Logger;
+  private readonly bytesPerSecond: number;
+  private readonly silence: number;
+  private readonly books: Ledger;
+  private readonly store: LegStore;
+  private readonly entry: LegEntry;
+  private readonly history: SessionSnapshot[];
+  private readonly abort = new AbortController();
+  private readonly sinceMs: number;
+  private session: LiveSession | undefined;
+  private now: LegState = { at: 'opening' };
+  private opening = false;
+  private pausedNow: boolean;
+  /** The session takes nothing from this position on: the next one does. */
+  private cut: number | undefined;
+  private next: { id: string; url: string } | undefined;
+  /** Sessions that are being stopped or whose record is being read. */
+  private readonly past = new Set<Promise<void>>();
+  private finishing: Finishing | undefined;
+  private finished: Promise<LegOutcome> | undefined;
+  private stopRetry: (() => void) | undefined;
+  private over = false;
+
+  constructor(options: LegAudioOptions) {
+    const left = options.recovered?.snapshot;
+    this.options = options;
+    this.legId = options.legId;
+    this.log = options.log.child({ legId: options.legId });
+    this.sinceMs = options.clock.monotonicMs();
+    const { sample_rate, channels, bit_depth } = options.request;
+    this.bytesPerSecond = bytesPerSecond({ sample_rate, channels, bit_depth });
+    this.silence = left?.silence ?? silenceCode(options.request);
+    this.books = new Ledger(left?.ledger);
+    this.history = (left?.sessions ?? []).map((session) => ({ ...session }));
+    this.pausedNow = options.paused ?? left?.paused ?? false;
+    ({ store: this.store, entry: this.entry } = options.journal.openLeg({
+      legId: options.legId,
+      recording: options.recording,
+      silence: this.silence,
+      bytesPerSecond: this.bytesPerSecond,
+      ledger: this.books,
+      log: this.log,
+      snapshot: () => this.snapshot(),
+      onWritten: (position, bytes) => this.written(position, bytes),
+      onLost: (start, end, cause) => this.lost(start, end, cause),
+    }));
+    legTotals.open++;
+    for (const part of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
+      legTotals[part] += this.books.counts()[part];
+    options.journal.snapshotNow(this.entry);
+    this.begin(left, options.recovered?.gaps ?? []);
+  }
+
+  push(bytes: Buffer): void {
+    if (this.finishing || this.over || bytes.length === 0) return;
+    legTotals.received += bytes.length;
+    if (this.pausedNow) {
+      legTotals.paused += bytes.length;
+      legTotals.filler += bytes.length;
+      this.store.filler(bytes.length, true);
+    } else {
+      this.store.audio(bytes);
+    }
+    if (!this.session && !this.opening) this.ensureSession();
+  }
+
+  filler(bytes: number): void {
+    if (this.finishing || this.over || bytes <= 0) return;
+    legTotals.filler += bytes;
+    this.store.filler(bytes, false);
+    if (!this.session && !this.opening) this.ensureSession();
+  }
+
+  pause(): void {
+    this.setPaused(true);
+  }
+
+  resume(): void {
+    this.setPaused(false);
+  }
+
+  ledger(): LedgerCounts {
+    return this.books.counts();
+  }
+
+  positionS(): number {
+    return this.books.end / this.bytesPerSecond;
+  }
+
+  state(): LegState {
+    return this.now;
+  }
+
+  sessionId(): string | undefined {
+    return this.session?.id ?? this.history.at(-1)?.id;
+  }
+
+  sessions(): LegSession[] {
+    return this.history.map(({ id, base }) => ({ id, offsetS: base / this.bytesPerSecond }));
+  }
+
+  finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
+    this.finished ??= new Promise((resolve) => this.startFinishing(deadlines, resolve));
+    return this.finished;
+  }
+
+  async leave(): Promise<void> {
+    this.release();
+    this.options.journal.snapshotNow(this.entry);
+    this.options.journal.flush();
+    await Promise.resolve();
+  }
+
+  async abandon(): Promise<void> {
+    this.session?.close();
+    this.release();
+    await this.options.journal.erase(this.legId);
+  }
+
+  private begin(
+    left: LegSnapshot | undefined,
+    gaps: readonly { start: number; end: number }[],
+  ): void {
+    for (const { start, end } of gaps) this.tellGap(start, end, end - start, 'damaged');
+    for (const record of this.history)
+      if (record.unread && record.id !== left?.current?.id) this.readLater(this.pastOf(record));
+    if (left?.current) this.start(left.current.id, left.current.url, left.current.flight, true);
+    else this.ensureSession();
+  }
+
+  /** Journalled just now. The usual way of a frame: straight on to the socket. */
+  private written(position: number, bytes: Buffer): void {
+    const session = this.session;
+    if (!session || this.cut !== undefined) return;
+    session.frame(position, bytes);
+    if (position - session.inFlight.base > changeAtLatestS * this.bytesPerSecond) this.changeOver();
+  }
+
+  private ensureSession(): void {
+    if (this.session || this.opening || this.over || this.stopRetry) return;
+    const waiting = this.books.settled < this.books.end;
+    if (!waiting && (this.finishing || this.history.length > 0)) return;
+    if (this.history.length >= this.options.speech.config.maxSessionsPerLeg) {
+      this.setState({ at: 'journal-only' });
+      if (this.finishing) this.giveUp('sessions');
+      return;
+    }
+    void this.open();
+  }
+
+  private async create(): Promise<{ id: string; url: string } | undefined> {
+    const { speech, request, region } = this.options;
+    const created = await speech.create({
+      body: request,
+      ...(region === undefined ? {} : { region }),
+      sinceMs: this.sinceMs,
+      signal: this.abort.signal,
+      onWaiting: (cause) => {
+        if (!this.session) this.setState({ at: 'waiting', cause });
+      },
+    });
+    if (created.outcome === 'created') return { id: created.id, url: created.url };
+    if (created.outcome === 'refused' && !this.over) {
+      this.log.error({ reason: created.reason }, 'the speech service refuses the session request');
+      this.setState({ at: 'waiting', cause: 'refused' });
+      if (this.finishing) this.giveUp('refused');
+      else
+        this.stopRetry = this.options.clock.after(refusedRetryMs, () => {
+          this.stopRetry = undefined;
+          this.ensureSession();
+        });
+    }
+    return undefined;
+  }
+
+  private async open(): Promise<void> {
+    this.opening = true;
+    this.setState({ at: 'opening' });
+    const made = await this.create();
+    this.opening = false;
+    if (made && !this.over) this.start(made.id, made.url, this.books.settled, false);
+    this.checkFinished();
+  }
+
+  private start(id: string, url: string, from: InFlightState | number, known: boolean): void {
+    const base = typeof from === 'number' ? from : from.base;
+    if (!known) {
+      this.history.push({ id, base, unread: true });
+      legTotals.sessions++;
+    }
+    const source = {
+      cut: undefined as number | undefined,
+      end: () => source.cut ?? this.books.end,
+      ended: () => source.cut !== undefined || this.finishing !== undefined,
+      read: (position: number, maxBytes: number) => this.store.read(position, maxBytes),
+    };
+    const session: LiveSession = this.options.speech.session({
+      id,
+      url,
+      from,
+      takenOver: known,
+      source,
+      bytesPerSecond: this.bytesPerSecond,
+      log: this.log,
+      onMessage: (message) => this.message(session, message),
+      onAcknowledged: (position) => this.acknowledged(position),
+      onLink: (link) => this.linkChanged(session, link),
+      onOver: (reason) => this.sessionOver(session, reason),
+    });
+    this.session = session;
+    this.cutSession = (position) => (source.cut = position);
+    this.entry.dirty = true;
+    this.options.journal.snapshotNow(this.entry);
+    if (!known) this.options.onSession?.({ id, offsetS: base / this.bytesPerSecond });
+    if (this.finishing) session.stop();
+  }
+
+  private cutSession: (position: number) => void = () => undefined;
+
+  private message(session: LiveSession, message: ServerMessage): void {
+    if (this.over) return;
+    this.options.onMessage(message, session.id, session.originOf(message) / this.bytesPerSecond);
+    const sentS = (this.books.end - session.inFlight.base) / this.bytesPerSecond;
+    if (message.type === 'speech_end' && sentS > changeAfterS && session === this.session)
+      this.changeOver();
+  }
+
+  private acknowledged(position: number): void {
+    legTotals.acknowledged += this.books.acknowledge(position);
+    this.store.settled();
+    this.entry.dirty = true;
+    if (this.cut !== undefined && this.books.settled >= this.cut) this.change();
+    else if (this.finishing && this.books.settled === this.books.end) this.armFinals();
+  }
+
+  private linkChanged(session: LiveSession, link: 'open' | 'lost'): void {
+    if (session !== this.session) return;
+    if (this.finishing) {
+      if (link === 'open') this.armFinals();
+      else this.disarmFinals();
+    } else {
+      this.setState({ at: link === 'open' ? 'live' : 'resuming', sessionId: session.id });
+    }
+  }
+
+  private sessionOver(session: LiveSession, reason: SessionOver): void {
+    const record = this.history.find((one) => one.id === session.id);
+    const isCurrent = session === this.session;
+    if (isCurrent) this.session = undefined;
+    if (record) {
+      record.end ??= this.books.settled;
+      record.unread = session.swallowed;
+    }
+    if (this.over || reason === 'dropped') return;
+    if (reason !== 'finished')
+      this.log.warn({ sessionId: session.id, reason }, 'live session ended before its leg');
+    if (record?.unread)
+      this.readLater({
+        record,
+        seen: session.seen,
+        originOf: (message) => session.originOf(message),
+      });
+    this.entry.dirty = true;
+    if (isCurrent) this.afterSession();
+    this.checkFinished();
+  }
+
+  private afterSession(): void {
+    const next = this.next;
+    this.cut = undefined;
+    this.next = undefined;
+    if (next) this.start(next.id, next.url, this.books.settled, false);
+    else this.ensureSession();
+  }
+
+  /** Before the 3 h limit: a new session is asked for, then audio goes to it from one frame to the next. */
+  private changeOver(): void {
+    if (this.opening || this.cut !== undefined || this.finishing) return;
+    const session = this.session;
+    this.opening = true;
+    void this.create().then((made) => {
+      this.opening = false;
+      if (!made || this.over) return;
+      if (this.session !== session || !session) {
+        if (!this.session) this.start(made.id, made.url, this.books.settled, false);
+        return;
+      }
+      this.next = made;
+      this.cut = this.books.end;
+      this.cutSession(this.cut);
+      session.more();
+      if (this.books.settled >= this.cut) this.change();
+    });
+  }
+
+  private change(): void {
+    const old = this.session;
+    this.session = undefined;
+    old?.stop(); // it is read on until it closes; `sessionOver` sees to the rest
+    this.afterSession();
+  }
+
+  private startFinishing(deadlines: FinishDeadlines, resolve: (outcome: LegOutcome) => void): void {
+    this.finishing = {
+      deadlines,
+      resolve,
+      finals: 'complete',
+      stopWithin: this.options.clock.after(deadlines.withinMs, () => this.giveUp('deadline')),
+      stopFinals: undefined,
+    };
+    const id = this.session?.id;
+    this.setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
+    this.options.journal.snapshotNow(this.entry);
+    // Nothing was said and no session can be had: none is needed.
+    const settled = this.books.settled === this.books.end;
+    if (settled && !this.session && this.opening && this.history.length === 0) this.abort.abort();
+    if (this.stopRetry) {
+      this.giveUp('refused');
+      return;
+    }
+    this.session?.stop();
+    this.ensureSession();
+    if (settled) this.armFinals();
+    this.checkFinished();
+  }
+
+  /** The last finals have their time from when the service has every byte and answers. */
+  private armFinals(): void {
+    const finishing = this.finishing;
+    if (!finishing || finishing.stopFinals || !this.session?.open) return;
+    if (this.books.settled < this.books.end) return;
+    finishing.stopFinals = this.options.clock.after(finishing.deadlines.finalsMs, () => {
+      finishing.stopFinals = undefined;
+      const session = this.session;
+      if (!session?.open) return;
+      finishing.finals = 'late';
+      session.swallowed = true;
+      session.close();
+      this.session = undefined;
+      const record = this.history.find((one) => one.id === session.id);
+      if (record)
+        this.readLater({
+          record,
+          seen: session.seen,
+          originOf: (message) => session.originOf(message),
+        });
+      this.checkFinished();
+    });
+  }
+
+  private disarmFinals(): void {
+    this.finishing?.stopFinals?.();
+    if (this.finishing) this.finishing.stopFinals = undefined;
+  }
+
+  private checkFinished(): void {
+    if (!this.finishing || this.over) return;
+    if (this.session || this.past.size > 0) return;
+    if (this.books.settled < this.books.end) {
+      this.ensureSession();
+      return;
+    }
+    if (this.opening && !this.abort.signal.aborted) return;
+    this.end();
+  }
+
+  /** No time or no way left: what is not acknowledged is declared, in the ledger and to the call. */
+  private giveUp(cause: GapCause): void {
+    if (this.over) return;
+    if (this.finishing) this.finishing.finals = 'late';
+    this.lost(this.books.settled, this.books.end, cause);
+    this.session?.close();
+    this.session = undefined;
+    this.end();
+  }
+
+  private end(): void {
+    const finishing = this.finishing;
+    if (this.over || !finishing) return;
+    this.release();
+    if (!this.books.balanced() || this.books.underWay() > 0) {
+      legTotals.unbalanced++;
+      this.log.error({ ledger: this.books.counts() }, 'ledger does not come out even');
+    }
+    this.setState({ at: 'ended' });
+    void this.store
+      .finish()
+      .catch((error: unknown) =>
+        this.log.error({ err: error }, 'audio of an ended leg could not be put away'),
+      )
+      .then(() => {
+        this.options.journal.close(this.entry);
+        finishing.resolve({
+          ledger: this.books.counts(),
+          sessions: this.sessions(),
+          finals: finishing.finals,
+        });
+      });
+  }
+
+  /** Nothing happens here any more. */
+  private release(): void {
+    if (this.over) return;
+    this.over = true;
+    legTotals.open--;
+    this.disarmFinals();
+    this.finishing?.stopWithin();
+    this.stopRetry?.();
+    this.abort.abort();
+    this.session?.drop();
+    this.session = undefined;
+  }
+
+  private readLater(session: PastSession): void {
+    const reading = this.readRecord(session).finally(() => {
+      this.past.delete(reading);
+      this.checkFinished();
+    });
+    this.past.add(reading);
+  }
+
+  /** GET until the service has finished the session; adds what a lost socket swallowed, in its order. */
+  private async readRecord(session: PastSession): Promise<void> {
+    const { clock, speech } = this.options;
+    let answeredAtMs: number | undefined;
+    for (let attempt = 0; !this.over; attempt++) {
+      const result = await speech.record(session.record.id, this.abort.signal);
+      if (this.over) return;
+      if (result.outcome === 'unknown') {
+        this.log.warn({ sessionId: session.record.id }, 'the service no longer knows the session');
+        if (this.finishing) this.finishing.finals = 'late';
+        break;
+      }
+      if (result.outcome === 'found') {
+        const done = result.record.status === 'done' || result.record.status === 'error';
+        const nowMs = clock.monotonicMs();
+        answeredAtMs ??= nowMs;
+        const patienceMs = this.finishing?.deadlines.finalsMs ?? replacedMs;
+        if (done || nowMs - answeredAtMs > patienceMs) {
+          if (!done && this.finishing) this.finishing.finals = 'late';
+          for (const message of missingOf(result.record, session.record.id, session.seen))
+            this.addMissing(session, message);
+          break;
+        }
+      }
+      const delayMs = result.outcome === 'found' ? 250 : Math.min(10_000, 250 * 2 ** attempt);
+      await new Promise<void>((resolve) => clock.after(delayMs, resolve));
+    }
+    session.record.unread = false;
+    this.entry.dirty = true;
+  }
+
+  private addMissing(session: PastSession, message: ServerMessage): void {
+    const time = sessionTimeOf(message);
+    const origin = session.originOf(message);
+    const { end } = session.record;
+    // What it heard beyond its last ack was sent again to the session after it.
+    const position = origin + (time ?? 0) * this.bytesPerSecond;
+    const replaced = session.record.id !== this.history.at(-1)?.id;
+    if (replaced && end !== undefined && time !== undefined && position >= end) return;
+    this.options.onMessage(message, session.record.id, origin / this.bytesPerSecond);
+  }
+
+  private pastOf(record: SessionSnapshot): PastSession {
+    return { record, seen: new Seen(), originOf: () => record.base };
+  }
+
+  private setPaused(paused: boolean): void {
+    if (this.pausedNow === paused || this.over) return;
+    this.pausedNow = paused;
+    this.options.journal.snapshotNow(this.entry);
+  }
+
+  private lost(start: number, end: number, cause: GapCause): void {
+    const bytes = this.books.gap(start, end);
+    legTotals.gaps += bytes;
+    this.store.settled();
+    this.entry.dirty = true;
+    if (bytes > 0) this.tellGap(start, end, bytes, cause);
+  }
+
+  private tellGap(start: number, end: number, bytes: number, cause: GapCause): void {
+    const seconds = (position: number): number => position / this.bytesPerSecond;
+    this.log.warn({ bytes, cause }, 'audio of a leg will not be transcribed');
+    this.options.onGap({ startS: seconds(start), durationS: seconds(end - start), bytes, cause });
+  }
+
+  private setState(state: LegState): void {
+    if (JSON.stringify(state) === JSON.stringify(this.now)) return;
+    this.now = state;
+    this.options.onState(state);
+  }
+
+  private snapshot(): LegSnapshot {
+    const session = this.session;
+    return {
+      legId: this.legId,
+      callId: this.options.callId,
+      recording: this.options.recording,
+      paused: this.pausedNow,
+      finishing: this.finishing !== undefined,
+      silence: this.silence,
+      spilled: this.store.spilled,
+      ledger: this.books.snapshot(),
+      ...(session
+        ? { current: { id: session.id, url: session.url, flight: session.inFlight.state() } }
+        : {}),
+      sessions: this.history.map((one) => ({ ...one })),
+    };
+  }
+}
+
+function silenceCode(request: LegAudioOptions['request']): number {
+  switch (request.encoding) {
+    case 'wav/ulaw':
+      return 0xff;
+    case 'wav/alaw':
+      return 0xd5;
+    case 'wav/pcm':
+      return request.bit_depth === 8 ? 0x80 : 0;
+  }
+}

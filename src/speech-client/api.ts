@@ -1,0 +1,246 @@
+import { Agent, request, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import { reasonOf } from '../lib/errors.ts';
+import type { StreamingRequest } from '../protocol/live-request.ts';
+import { retryAfterMs } from './back-off.ts';
+
+/** Where the service is and how we show who we are. Read again for every request: keys may change. */
+export type SpeechTarget = {
+  url: string;
+  key?: string | undefined;
+  keyHeader: string;
+  /** Further hosts that a session's address may lead to. */
+  hosts?: readonly string[];
+};
+
+export type CreateResult =
+  | { outcome: 'created'; id: string; url: string }
+  | { outcome: 'unauthorized'; status: number }
+  | { outcome: 'busy'; waitMs: number | undefined }
+  /** The request itself is at fault: asking again as it is changes nothing. */
+  | { outcome: 'refused'; status: number; reason: string }
+  /** `uncertain`: a session may exist all the same, its answer was lost (F19). */
+  | { outcome: 'unreachable'; reason: string; waitMs: number | undefined; uncertain: boolean };
+
+export type RecordResult =
+  | { outcome: 'found'; record: SessionRecord }
+  | { outcome: 'unknown' }
+  | { outcome: 'unavailable'; reason: string };
+
+/** What reconciling needs of a job record; a hosted service may write the rest as it likes. */
+const SessionRecord = z.looseObject({
+  status: z.string(),
+  result: z
+    .looseObject({
+      messages: z.array(z.string()).nullish(),
+      transcription: z.looseObject({ utterances: z.array(z.unknown()).nullish() }).nullish(),
+    })
+    .nullish(),
+});
+export type SessionRecord = z.infer<typeof SessionRecord>;
+
+const attemptMs = 10_000;
+const eraseMs = 60_000;
+const answerBytes = 1_048_576;
+const recordBytes = 67_108_864;
+
+/** All that we need of the answer (issue: only `id` and `url`). */
+const Created = z.looseObject({
+  id: z.string().min(1).max(200),
+  url: z.string().min(1).max(4_096),
+});
+const Refusal = z.looseObject({
+  message: z.string().optional(),
+  validation_errors: z.array(z.string()).optional(),
+});
+
+/** The HTTP half of the interface, one attempt at a time, every attempt with a deadline. Never throws. */
+export class SpeechApi {
+  private readonly agent = new Agent({
+    connect: { timeout: 5_000 },
+    keepAliveTimeout: 4_000,
+    headersTimeout: attemptMs,
+    bodyTimeout: attemptMs,
+  });
+  private readonly target: () => SpeechTarget;
+
+  constructor(target: () => SpeechTarget) {
+    this.target = target;
+  }
+
+  async create(
+    body: StreamingRequest,
+    region: string | undefined,
+    signal: AbortSignal,
+  ): Promise<CreateResult> {
+    const target = this.target();
+    const query = region === undefined ? '' : `?region=${encodeURIComponent(region)}`;
+    let sent = false;
+    try {
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
+      const response = await this.ask('POST', `/v2/live${query}`, deadline, JSON.stringify(body));
+      sent = true;
+      const text = await readBody(response, answerBytes);
+      return createResult(target, response, text);
+    } catch (error) {
+      return {
+        outcome: 'unreachable',
+        reason: codeOf(error),
+        waitMs: undefined,
+        uncertain: sent || !neverArrived(error),
+      };
+    }
+  }
+
+  /** GET /v2/live/{id}. */
+  async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
+    try {
+      const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
+      const response = await this.ask('GET', `/v2/live/${encodeURIComponent(sessionId)}`, deadline);
+      const text = await readBody(response, recordBytes);
+      if (response.statusCode === 404) return { outcome: 'unknown' };
+      if (response.statusCode !== 200)
+        return { outcome: 'unavailable', reason: `status ${response.statusCode}` };
+      const record = SessionRecord.safeParse(JSON.parse(text));
+      return record.success
+        ? { outcome: 'found', record: record.data }
+        : { outcome: 'unavailable', reason: 'the record has another form' };
+    } catch (error) {
+      return { outcome: 'unavailable', reason: codeOf(error) };
+    }
+  }
+
+  /** DELETE /v2/live/{id}: 202 erased, 404 unknown, 403 not finished yet. */
+  async erase(sessionId: string): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
+    try {
+      const response = await this.ask(
+        'DELETE',
+        `/v2/live/${encodeURIComponent(sessionId)}`,
+        AbortSignal.timeout(eraseMs),
+      );
+      await readBody(response, answerBytes);
+      if (response.statusCode >= 200 && response.statusCode < 300) return 'erased';
+      if (response.statusCode === 404) return 'unknown';
+      return response.statusCode === 403 ? 'unfinished' : 'failed';
+    } catch {
+      return 'failed'; // asked again by the caller, with its own bound
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.agent.destroy();
+  }
+
+  private async ask(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    signal: AbortSignal,
+    body?: string,
+  ): Promise<Dispatcher.ResponseData> {
+    const target = this.target();
+    // Redirects are not followed: the key must not travel to another place.
+    return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
+      method,
+      dispatcher: this.agent,
+      signal,
+      body: body ?? null,
+      headers: {
+        accept: 'application/json',
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
+      },
+    });
+  }
+}
+
+function createResult(
+  target: SpeechTarget,
+  response: Dispatcher.ResponseData,
+  text: string,
+): CreateResult {
+  const status = response.statusCode;
+  const header = response.headers['retry-after'];
+  const waitMs = retryAfterMs(Array.isArray(header) ? header[0] : header, Date.now());
+  if (status === 200 || status === 201) {
+    const created = Created.safeParse(parseJson(text));
+    if (!created.success)
+      return {
+        outcome: 'unreachable',
+        reason: 'answer without id and url',
+        waitMs,
+        uncertain: true,
+      };
+    const url = sessionUrl(target, created.data.url);
+    return url === undefined
+      ? { outcome: 'refused', status, reason: 'the session leads to a host that is not allowed' }
+      : { outcome: 'created', id: created.data.id, url };
+  }
+  if (status === 401 || status === 403) return { outcome: 'unauthorized', status };
+  if (status === 429) return { outcome: 'busy', waitMs };
+  if (status === 408 || status >= 500 || (status >= 300 && status < 400))
+    return { outcome: 'unreachable', reason: `status ${status}`, waitMs, uncertain: false };
+  const refusal = Refusal.safeParse(parseJson(text)).data;
+  const reason = (refusal?.validation_errors ?? [refusal?.message ?? '']).join('; ').slice(0, 500);
+  return { outcome: 'refused', status, reason };
+}
+
+/**
+ * The address may be relative (vendor clients resolve it against the base). It must lead to the service's
+ * own host or one that the operator allowed, and never from an encrypted service to a plain socket (T37).
+ */
+export function sessionUrl(target: SpeechTarget, given: string): string | undefined {
+  const base = new URL(target.url);
+  if (!URL.canParse(given, base.href)) return undefined;
+  const url = new URL(given, base.href);
+  if (url.protocol === 'https:') url.protocol = 'wss:';
+  if (url.protocol === 'http:') url.protocol = 'ws:';
+  if (url.username !== '' || url.password !== '') return undefined;
+  const secure = base.protocol === 'https:';
+  if (url.protocol !== 'wss:' && (url.protocol !== 'ws:' || secure)) return undefined;
+  const allowed =
+    url.host === base.host || (target.hosts ?? []).some((pattern) => hostMatches(pattern, url));
+  return allowed ? url.href : undefined;
+}
+
+function hostMatches(pattern: string, url: URL): boolean {
+  const wanted = pattern.toLowerCase();
+  if (wanted.startsWith('*.')) return url.hostname.endsWith(wanted.slice(1));
+  return url.host === wanted || url.hostname === wanted;
+}
+
+async function readBody(response: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response.body as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes > maxBytes) throw new Error('answer too large');
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A name for the log: an error's own text may hold addresses. */
+function codeOf(error: unknown): string {
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string')
+    return error.code;
+  return error instanceof Error ? error.name : reasonOf(error);
+}
+
+function neverArrived(error: unknown): boolean {
+  return [
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+  ].includes(codeOf(error));
+}

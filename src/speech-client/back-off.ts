@@ -1,0 +1,17 @@
+/** Doubling delay with jitter: 80 to 120 % of it, so that a thousand legs do not come back as one. */
+export function backOffMs(
+  attempt: number,
+  bounds: { firstMs: number; maxMs: number },
+  random: () => number = Math.random,
+): number {
+  const delay = Math.min(bounds.maxMs, bounds.firstMs * 2 ** Math.min(attempt, 30));
+  return Math.round(delay * (0.8 + 0.4 * random()));
+}
+
+/** `Retry-After` in seconds or as a date, held between 1 s and a minute; rubbish is undefined. */
+export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  const wait = /^\d+(\.\d+)?$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - nowMs;
+  return Number.isNaN(wait) ? undefined : Math.min(60_000, Math.max(1_000, wait));
+}

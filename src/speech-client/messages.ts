@@ -1,0 +1,114 @@
+import { Utterance } from '../protocol/addons.ts';
+import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
+import type { SessionRecord } from './api.ts';
+
+/**
+ * What makes two messages of one session the same message. Partials have none: they replace each other
+ * and may come as often as the service likes.
+ */
+export function messageIdentity(message: ServerMessage): string | undefined {
+  switch (message.type) {
+    case 'audio_chunk':
+    case 'stop_recording':
+    case 'error':
+      return undefined;
+    case 'transcript':
+      return message.data.is_final ? `transcript ${message.data.id}` : undefined;
+    case 'translation':
+      return message.data
+        ? `translation ${message.data.utterance_id} ${message.data.target_language}`
+        : failed(message);
+    case 'named_entity_recognition':
+    case 'sentiment_analysis':
+      return message.data ? `${message.type} ${message.data.utterance_id}` : failed(message);
+    case 'speech_start':
+    case 'speech_end':
+      return `${message.type} ${message.data.channel} ${message.data.time}`;
+    case 'start_session':
+    case 'start_recording':
+    case 'end_recording':
+    case 'end_session':
+    case 'post_transcript':
+    case 'post_final_transcript':
+    case 'post_summarization':
+    case 'post_chapterization':
+      return message.type;
+  }
+}
+
+/** An add-on that failed names no utterance; its time of creation tells it from the next failure. */
+function failed(message: ServerMessage): string {
+  return `${message.type} failed ${message.created_at}`;
+}
+
+/** Where in the session the message belongs, seconds; undefined for messages about the whole of it. */
+export function sessionTimeOf(message: ServerMessage): number | undefined {
+  switch (message.type) {
+    case 'transcript':
+      return message.data.utterance.start;
+    case 'translation':
+    case 'named_entity_recognition':
+    case 'sentiment_analysis':
+      return message.data?.utterance.start;
+    case 'speech_start':
+    case 'speech_end':
+      return message.data.time;
+    default:
+      return undefined;
+  }
+}
+
+/** Lets each identity through once. A resumed socket repeats messages, and so does GET at the end (F25). */
+export class Seen {
+  private readonly identities = new Set<string>();
+
+  isNew(message: ServerMessage): boolean {
+    const identity = messageIdentity(message);
+    if (identity === undefined) return true;
+    if (this.identities.has(identity)) return false;
+    this.identities.add(identity);
+    if (message.type === 'transcript') this.identities.add(spanOf(message.data.utterance));
+    return true;
+  }
+
+  /** For records without messages: their utterances have no ids, only times. */
+  hasSpan(utterance: Utterance): boolean {
+    return this.identities.has(spanOf(utterance));
+  }
+}
+
+function spanOf(utterance: Utterance): string {
+  return `span ${utterance.channel} ${utterance.start} ${utterance.end}`;
+}
+
+/**
+ * What the service's record holds of a session and was not seen on its sockets, in the record's order.
+ * Where the record lists no messages, its utterances become finals with ids of our own.
+ */
+export function missingOf(record: SessionRecord, sessionId: string, seen: Seen): ServerMessage[] {
+  const listed = record.result?.messages ?? [];
+  if (listed.length > 0) {
+    return listed
+      .map((text) => readServerMessage(text))
+      .flatMap((read) => (read.outcome === 'message' ? [read.message] : []))
+      .filter((message) => message.session_id === sessionId && belongsInTranscript(message))
+      .filter((message) => seen.isNew(message));
+  }
+  const utterances = record.result?.transcription?.utterances ?? [];
+  return utterances.flatMap((value, index): ServerMessage[] => {
+    const utterance = Utterance.safeParse(value);
+    if (!utterance.success || seen.hasSpan(utterance.data)) return [];
+    const message: ServerMessage = {
+      type: 'transcript',
+      session_id: sessionId,
+      created_at: new Date().toISOString(),
+      data: { id: `record_${index}`, is_final: true, utterance: utterance.data },
+    };
+    return seen.isNew(message) ? [message] : [];
+  });
+}
+
+/** Partials and acks that a record may list are of no use afterwards. */
+function belongsInTranscript(message: ServerMessage): boolean {
+  return messageIdentity(message) !== undefined;
+}

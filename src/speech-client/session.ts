@@ -1,0 +1,430 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
+import { scanAck, type AckRange } from './ack.ts';
+import { backOffMs } from './back-off.ts';
+import type { Behind, CatchUp } from './catch-up.ts';
+import { closeAction } from './close-codes.ts';
+import { Connection, type ConnectionEnd } from './connection.ts';
+import { InFlight, type InFlightState } from './in-flight.ts';
+import { Seen, sessionTimeOf } from './messages.ts';
+import { speechTotals as totals } from './metrics.ts';
+
+/** Under the interface's resend piece of 512 KiB, and whole frames of every telephony format. */
+const maxPieceBytes = 512_000;
+/** Audio was sent and no ack moved for this long: the socket is of no use (F23). */
+const progressMs = 10_000;
+/** A service drops a quiet session after about 30 s; an empty chunk counts as life (notes 1.2). */
+const keepAliveMs = 15_000;
+/** A session without a socket lives about this long; later a new one is the better way (notes 2.5). */
+const resumeWindowMs = 60_000;
+/** A socket that stayed open this long was a good one: the back-off begins anew. */
+const stableMs = 5_000;
+const reconnect = { firstMs: 300, maxMs: 5_000 };
+
+/** Where a session's audio comes from: bytes by leg position, from memory or from the journal. */
+export type AudioSource = {
+  /** Leg position after the last byte that this session may send. */
+  end(): number;
+  /** True when nothing will be added: the stop may follow the last byte. */
+  ended(): boolean;
+  read(position: number, maxBytes: number): Buffer | Promise<Buffer>;
+};
+
+export type SessionOver =
+  /** Closed with 1000 after our stop: every message has been read. */
+  | 'finished'
+  /** The session is gone (44xx, refused handshake, closed by the service's own limit). */
+  | 'gone'
+  /** As `gone`, because the service has too many sessions. */
+  | 'crowded'
+  /** It could not be reached again in time. */
+  | 'lost'
+  /** We gave it up. */
+  | 'dropped';
+
+export type SessionOptions = {
+  id: string;
+  url: string;
+  /** Leg position of its first byte, or what a killed process knew of it. */
+  from: InFlightState | number;
+  /** Begun by a process that was killed: what it read may never have been stored. */
+  takenOver: boolean;
+  source: AudioSource;
+  bytesPerSecond: number;
+  coalesceBytes: number;
+  catchUpSpeed: number;
+  clock: Clock;
+  catchUp: CatchUp;
+  log: Logger;
+  onMessage(message: ServerMessage): void;
+  /** Leg position up to which the service has everything. */
+  onAcknowledged(position: number): void;
+  onLink(link: 'open' | 'lost'): void;
+  onOver(reason: SessionOver): void;
+};
+
+type Link =
+  { at: 'connecting' | 'open'; connection: Connection } | { at: 'waiting' } | { at: 'over' };
+
+/**
+ * One live session through all of its sockets: sends in order, resends exactly what is not acknowledged,
+ * repeats the stop, reads on until the service closes.
+ */
+export class LiveSession implements Behind {
+  readonly id: string;
+  readonly url: string;
+  readonly inFlight: InFlight;
+  readonly seen = new Seen();
+  /** A socket was lost at some time, so messages may be missing: GET fills them in. */
+  swallowed = false;
+  private readonly options: SessionOptions;
+  private readonly ack: AckRange = { start: 0, end: 0 };
+  private link: Link = { at: 'waiting' };
+  private attempts = 0;
+  private resumed = 0;
+  private refusals = 0;
+  private badAcks = 0;
+  private pieceBytes = maxPieceBytes;
+  private lostAtMs: number | undefined;
+  private openedAtMs = 0;
+  private progressAtMs = 0;
+  private progressed = false;
+  private quietTicks = 0;
+  private sentSinceTick = false;
+  private reading = false;
+  private stopWanted = false;
+  private stopSent = false;
+  private stopRetry: (() => void) | undefined;
+  private endReason: SessionOver | undefined;
+
+  constructor(options: SessionOptions) {
+    this.options = options;
+    this.id = options.id;
+    this.url = options.url;
+    this.inFlight = new InFlight(options.from);
+    this.connect();
+  }
+
+  get catchUpBytesPerSecond(): number {
+    return this.options.bytesPerSecond * this.options.catchUpSpeed;
+  }
+
+  get over(): SessionOver | undefined {
+    return this.endReason;
+  }
+
+  get open(): boolean {
+    return this.link.at === 'open';
+  }
+
+  /** One carrier frame, just journalled: goes out at once and alone if nothing is waiting before it. */
+  frame(position: number, bytes: Buffer): void {
+    const link = this.link;
+    if (link.at !== 'open') return; // sent from the source once the socket is back
+    const flight = this.inFlight;
+    if (
+      flight.sent !== position ||
+      this.options.coalesceBytes > 0 ||
+      !this.mayFly(link.connection)
+    ) {
+      this.behind();
+      return;
+    }
+    link.connection.send(bytes);
+    flight.sentUpTo(position + bytes.length);
+    this.sentSinceTick = true;
+  }
+
+  /** After the last byte of the source the service is told, on this socket and on every later one. */
+  stop(): void {
+    if (this.stopWanted) return;
+    this.stopWanted = true;
+    this.pump(this.pieceBytes);
+  }
+
+  /** The source has more, or its end is known now. */
+  more(): void {
+    if (this.open) this.pump(this.pieceBytes);
+  }
+
+  /** Gives up without a word: the service keeps the session for its grace time. */
+  drop(): void {
+    this.finish('dropped');
+  }
+
+  /** Ends it for good without reading on: the job is finalised, nobody listens (notes 1.2). */
+  close(): void {
+    if (this.link.at === 'open') this.link.connection.close(1000);
+    this.finish('dropped');
+  }
+
+  /** Leg position, in bytes, of this session's time 0 as it holds for a message. */
+  originOf(message: ServerMessage): number {
+    const time = sessionTimeOf(message);
+    return this.inFlight.originAt(
+      time === undefined ? Infinity : time * this.options.bytesPerSecond,
+    );
+  }
+
+  /** About once a second, from the client's one timer. */
+  tick(nowMs: number): void {
+    const link = this.link;
+    if (link.at !== 'open') return;
+    link.connection.tick(nowMs);
+    // Whole seconds are fine enough for a deadline of ten: no clock is read per frame or ack.
+    if (this.progressed || this.inFlight.unacknowledged === 0) this.progressAtMs = nowMs;
+    this.progressed = false;
+    if (nowMs - this.progressAtMs > progressMs) {
+      totals.stalled++;
+      link.connection.drop();
+      return;
+    }
+    this.quietTicks = this.sentSinceTick ? 0 : this.quietTicks + 1;
+    this.sentSinceTick = false;
+    if (this.options.coalesceBytes > 0) this.pump(this.pieceBytes);
+    if (this.quietTicks * 1_000 >= keepAliveMs && !this.stopSent) {
+      this.quietTicks = 0;
+      link.connection.sendText('{"type":"audio_chunk","data":{"chunk":""}}');
+    }
+  }
+
+  catchUp(maxBytes: number): { sent: number; caughtUp: boolean } {
+    if (!this.open) return { sent: 0, caughtUp: true };
+    const sent = this.pump(maxBytes);
+    return { sent, caughtUp: this.inFlight.sent >= this.options.source.end() };
+  }
+
+  private connect(): void {
+    totals.connects++;
+    const connection: Connection = new Connection(this.url, this.options.clock, {
+      onOpen: () => this.opened(connection),
+      onMessage: (message) => this.message(message),
+      onEnd: (end) => this.ended(end),
+    });
+    this.link = { at: 'connecting', connection };
+  }
+
+  private opened(connection: Connection): void {
+    if (this.link.at === 'over') return;
+    const nowMs = this.options.clock.monotonicMs();
+    this.link = { at: 'open', connection };
+    this.openedAtMs = nowMs;
+    this.progressAtMs = nowMs;
+    this.quietTicks = 0;
+    this.stopSent = false;
+    this.inFlight.reconnected();
+    // The first message must hold all that the service may already have, so that it can tell (notes 2.3).
+    this.pump(this.pieceBytes);
+    this.options.onLink('open');
+  }
+
+  private ended(end: ConnectionEnd): void {
+    if (this.link.at === 'over') return;
+    this.swallowed = true;
+    const nowMs = this.options.clock.monotonicMs();
+    const stable = end.opened && nowMs - this.openedAtMs >= stableMs;
+    if (stable) {
+      this.attempts = 0;
+      this.lostAtMs = undefined;
+    }
+    this.lostAtMs ??= nowMs;
+    totals.closed(end.code);
+    if (end.httpStatus !== undefined && [400, 401, 403, 404, 410].includes(end.httpStatus)) {
+      // Twice, in case one node of the service did not know the session yet.
+      if (++this.refusals >= 2) return this.finish('gone');
+    }
+    switch (closeAction(end.code)) {
+      case 'finished':
+        if (this.stopSent) this.swallowed = this.resumed > 0 || this.options.takenOver;
+        return this.finish(this.stopSent ? 'finished' : 'gone');
+      case 'renew':
+        return this.finish(end.code === 4403 && this.stopWanted ? 'finished' : 'gone');
+      case 'renew-later':
+        return this.finish('crowded');
+      case 'resume':
+        break;
+    }
+    // The service found a message too big: smaller ones from now on, or it would never end.
+    if (end.code === 1009)
+      this.pieceBytes = Math.max(16_000, Math.floor(this.pieceBytes / 2 / 800) * 800);
+    if (nowMs - this.lostAtMs > resumeWindowMs) return this.finish('lost');
+    this.link = { at: 'waiting' };
+    this.options.catchUp.remove(this);
+    this.resumed++;
+    // The first attempt after a drop is immediate, as the vendor's own clients do it.
+    const delayMs = this.attempts === 0 ? 0 : backOffMs(this.attempts - 1, reconnect);
+    this.attempts++;
+    this.stopRetry = this.options.clock.after(delayMs, () => this.connect());
+    this.options.onLink('lost');
+  }
+
+  private message(bytes: Buffer): void {
+    const ack = this.ack;
+    if (scanAck(bytes, ack)) {
+      this.acknowledged(ack.start, ack.end);
+      return;
+    }
+    const read = readServerMessage(bytes.toString('utf8'));
+    if (read.outcome !== 'message') {
+      totals.strange++;
+      return;
+    }
+    const message = read.message;
+    if (message.session_id !== this.id) {
+      totals.strange++; // another session's message proves nothing about ours (T36)
+      return;
+    }
+    if (message.type === 'audio_chunk') {
+      if (message.acknowledged && message.data) this.acknowledged(...message.data.byte_range);
+      else this.refused();
+      return;
+    }
+    if (message.type === 'stop_recording') {
+      this.stopAcknowledged(message.acknowledged ? message.data?.recording_duration : undefined);
+      return;
+    }
+    if (this.seen.isNew(message)) this.options.onMessage(message);
+    else totals.repeated++;
+  }
+
+  private acknowledged(start: number, end: number): void {
+    if (this.link.at !== 'open') return;
+    const flight = this.inFlight;
+    const result = flight.acknowledge(start, end);
+    if (result.outcome === 'bad') {
+      // Ignored, counted, and a fresh start: nothing is ever freed on the word of such an ack (F24).
+      totals.badAcks++;
+      this.options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
+      if (++this.badAcks >= 5) this.finish('gone');
+      else this.link.connection.drop();
+      return;
+    }
+    if (result.rebased !== 0) {
+      totals.rebases++;
+      this.options.log.warn(
+        { sessionId: this.id, bytes: result.rebased },
+        'the service counts audio that was resent twice, or lost some: its times are corrected from here',
+      );
+    }
+    if (result.outcome === 'unmoved') return;
+    this.progressed = true;
+    this.options.onAcknowledged(flight.acknowledged);
+    if (flight.sent < this.options.source.end() && this.options.coalesceBytes === 0) this.behind();
+  }
+
+  /** Audio that the service will not take: after a stop it is too late, before one the session is of no use. */
+  private refused(): void {
+    totals.refusedAcks++;
+    if (!this.stopSent) this.finish('gone');
+  }
+
+  /** The stop's own ack says how much audio the session holds: as good as an ack of the last byte. */
+  private stopAcknowledged(durationS: number | undefined): void {
+    const flight = this.inFlight;
+    if (durationS === undefined || flight.unacknowledged === 0) return;
+    const end = flight.counterAt(flight.sent);
+    if (Math.abs(durationS * this.options.bytesPerSecond - end) < 1)
+      this.acknowledged(flight.counterAt(flight.acknowledged), end);
+  }
+
+  private mayFly(connection: Connection): boolean {
+    return connection.writable && this.inFlight.unacknowledged < this.pieceBytes && !this.stopSent;
+  }
+
+  private behind(): void {
+    const waiting = this.options.source.end() - this.inFlight.sent;
+    if (this.options.coalesceBytes > 0) {
+      if (waiting < this.options.coalesceBytes) return; // the sweep sends a rest that grows no more
+      if (waiting < 2 * this.options.coalesceBytes) {
+        this.pump(this.options.coalesceBytes);
+        return;
+      }
+    }
+    this.options.catchUp.add(this);
+  }
+
+  /** Sends waiting audio in order, as far as window, socket and allowance go; then the stop, if it is time. */
+  private pump(allowance: number): number {
+    const { source } = this.options;
+    const flight = this.inFlight;
+    let sent = 0;
+    while (this.link.at === 'open' && !this.reading && !this.stopSent) {
+      const { connection } = this.link;
+      const waiting = source.end() - flight.sent;
+      if (waiting <= 0) {
+        this.stopIfDue(connection);
+        break;
+      }
+      const room = Math.min(allowance - sent, this.pieceBytes - flight.unacknowledged);
+      const size = Math.min(waiting, room);
+      if (size <= 0 || !connection.writable) {
+        this.options.catchUp.add(this);
+        break;
+      }
+      const bytes = source.read(flight.sent, wholeFrames(size, waiting));
+      if (bytes instanceof Promise) {
+        this.readBack(bytes, connection, flight.sent);
+        break;
+      }
+      this.sendPiece(connection, bytes);
+      sent += bytes.length;
+    }
+    return sent;
+  }
+
+  private sendPiece(connection: Connection, bytes: Buffer): void {
+    if (this.inFlight.unacknowledged === 0) this.progressed = true;
+    connection.send(bytes);
+    this.inFlight.sentUpTo(this.inFlight.sent + bytes.length);
+    this.sentSinceTick = true;
+  }
+
+  private readBack(pending: Promise<Buffer>, connection: Connection, position: number): void {
+    this.reading = true;
+    void pending.then(
+      (bytes) => {
+        this.reading = false;
+        if (this.link.at !== 'open') return;
+        if (
+          this.link.connection === connection &&
+          this.inFlight.sent === position &&
+          bytes.length > 0
+        )
+          this.sendPiece(connection, bytes);
+        this.options.catchUp.add(this);
+      },
+      (error: unknown) => {
+        this.reading = false;
+        this.options.log.error(
+          { err: error, sessionId: this.id },
+          'journal could not be read back',
+        );
+        this.options.catchUp.add(this);
+      },
+    );
+  }
+
+  private stopIfDue(connection: Connection): void {
+    if (!this.stopWanted || this.stopSent || !this.options.source.ended()) return;
+    this.stopSent = true;
+    connection.sendText('{"type":"stop_recording"}');
+  }
+
+  private finish(reason: SessionOver): void {
+    if (this.link.at === 'over') return;
+    const link = this.link;
+    this.link = { at: 'over' };
+    this.endReason = reason;
+    this.stopRetry?.();
+    this.options.catchUp.remove(this);
+    if (link.at !== 'waiting') link.connection.drop();
+    this.options.onOver(reason);
+  }
+}
+
+/** Pieces end on whole frames of every telephony format, unless the audio itself ends. */
+function wholeFrames(size: number, waiting: number): number {
+  if (size === waiting || size < 640) return size;
+  return size - (size % 640);
+}

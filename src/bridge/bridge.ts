@@ -106,7 +106,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const { recovered, setAside } = await recoverCalls(calls, node, log);
   if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
-  showLive(() => ({ calls: calls.all.length, legs: calls.legCount, watchers: feed.watchers }));
+  showLive(() => ({ calls: calls.all.length, watchers: feed.watchers }));
   const stack = opened.move();
 
   return {

@@ -666,9 +666,7 @@ export class Call {
 
   #checkBooks(leg: CallLeg): void {
     const ledger = leg.audio.ledger();
-    bridgeMetrics.settle(ledger);
     if (isBalanced(ledger)) return;
-    bridgeMetrics.unbalanced.inc();
     this.#log.error({ legId: leg.record.id, ledger }, 'audio of a leg is unaccounted for');
     this.warn(
       'LEDGER_UNBALANCED',
@@ -849,6 +847,7 @@ const gapDetails: Record<LegGap['cause'], string> = {
   service: 'the speech service lost audio that it had acknowledged',
   deadline: 'the speech service could not be reached in time',
   sessions: 'the leg used up its sessions',
+  refused: 'the speech service does not take sessions of this kind',
 };
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

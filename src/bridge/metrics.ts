@@ -1,15 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { metrics } from '../lib/metrics.ts';
-import type { LedgerCounts } from './ledger.ts';
 
 const registers = [metrics];
-
-const legBytes = new Counter({
-  name: 'trunkline_leg_bytes_total',
-  help: 'Audio bytes of legs that are done, by what became of them.',
-  labelNames: ['what'] as const,
-  registers,
-});
 
 /** What operators watch about calls. Counts only: no label ever holds an id or a number. */
 export const bridgeMetrics = {
@@ -59,11 +51,6 @@ export const bridgeMetrics = {
     help: 'Speech sockets that were lost and resumed.',
     registers,
   }),
-  unbalanced: new Counter({
-    name: 'trunkline_ledger_unbalanced_total',
-    help: 'Legs whose received bytes are not acknowledged + gaps + paused. An alarm at 1.',
-    registers,
-  }),
   setAside: new Counter({
     name: 'trunkline_calls_set_aside_total',
     help: 'Calls whose rows could not be taken up again after several starts.',
@@ -75,14 +62,10 @@ export const bridgeMetrics = {
     buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 60, 600, 3_600],
     registers,
   }),
-  settle(ledger: LedgerCounts): void {
-    for (const what of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
-      legBytes.inc({ what }, Math.max(0, ledger[what]));
-  },
 };
 
 /** Gauges that are read when asked for. One bridge per process: the last one started is the one shown. */
-export function showLive(read: () => { calls: number; legs: number; watchers: number }): void {
+export function showLive(read: () => { calls: number; watchers: number }): void {
   const gauge = (name: string, help: string, value: () => number): void => {
     metrics.removeSingleMetric(name);
     new Gauge({
@@ -95,6 +78,5 @@ export function showLive(read: () => { calls: number; legs: number; watchers: nu
     });
   };
   gauge('trunkline_calls_open', 'Calls that are live or finishing.', () => read().calls);
-  gauge('trunkline_legs_open', 'Legs of those calls.', () => read().legs);
   gauge('trunkline_live_watchers', 'Open event streams.', () => read().watchers);
 }

@@ -1,0 +1,13 @@
+/** Waits for the thing, with a deadline that only a broken program meets. */
+export async function until<T>(
+  look: () => T | undefined | false | null | Promise<T | undefined | false | null>,
+  deadlineMs = 30_000,
+): Promise<T> {
+  const end = performance.now() + deadlineMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false && found !== null) return found;
+    if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${look.toString().slice(0, 200)}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -10,7 +10,7 @@ import { Admissions } from './api/admissions.ts';
 import { liveRoutes } from './api/live-routes.ts';
 import { notBuilt } from './api/not-built.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
-import { guardedSend } from './callbacks/send.ts';
+import { callbackSender } from './callbacks/send.ts';
 import type { SpeechServiceConfig } from './config.ts';
 import { Jobs } from './live/jobs.ts';
 import { Sessions } from './live/sessions.ts';
@@ -41,7 +41,8 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const folder = join(dataDir, 'speech');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const jobs = new Jobs(store);
-  const callbacks = new Callbacks({ config, clock, log, send: guardedSend(config) });
+  const sender = callbackSender({ allow: config.callbackHosts });
+  const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const sessions = new Sessions({ ...options, jobs, folder, node, clock, log, callbacks });
   await sessions.recover();
   const admissions = new Admissions({ config, store, sessions, recogniser });
@@ -54,6 +55,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     retention.stop();
     await sessions.drain(deadlineMs);
     sockets.close();
+    await sender[Symbol.asyncDispose]();
   };
 
   return {

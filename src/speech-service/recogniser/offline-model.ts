@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import type { Model, ModelDescription } from '../models/model-folder.ts';
+import type { OfflineModelFiles, OfflineRecognizer, OfflineResult, Sherpa } from './sherpa.ts';
+
+export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
+
+/** A model that reads a whole piece of audio at once. */
+export class OfflineModel {
+  readonly longestS: number;
+  readonly languages: readonly string[];
+  /** Several readings under small changes differ enough to be worth their price. */
+  readonly #recognizer: OfflineRecognizer;
+
+  constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
+    this.longestS = longestOf(description.kind);
+    this.languages = description.languages;
+    this.#recognizer = new sherpa.OfflineRecognizer({
+      featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
+      modelConfig: {
+        ...modelFiles(model.folder, description),
+        tokens: join(model.folder, description.files.tokens),
+        numThreads: 1,
+        provider: 'cpu',
+        debug: 0,
+      },
+    });
+  }
+
+  read(samples: Float32Array): OfflineResult {
+    const stream = this.#recognizer.createStream();
+    stream.acceptWaveform({ samples, sampleRate: 16000 });
+    this.#recognizer.decode(stream);
+    return this.#recognizer.getResult(stream);
+  }
+}
+
+/** Longer audio is cut: Moonshine answers nothing above 9.2 s, Whisper has a window of 30 s. */
+function longestOf(kind: OfflineDescription['kind']): number {
+  switch (kind) {
+    case 'moonshine':
+      return 8.8;
+    case 'whisper':
+      return 28;
+    case 'sense-voice':
+    case 'nemo-ctc':
+    case 'zipformer-ctc':
+    case 'nemo-transducer':
+    case 'transducer':
+      return 20;
+  }
+}
+
+function modelFiles(folder: string, description: OfflineDescription): OfflineModelFiles {
+  const path = (name: string) => join(folder, name);
+  switch (description.kind) {
+    case 'moonshine':
+      return {
+        moonshine: {
+          encoder: path(description.files.encoder),
+          mergedDecoder: path(description.files.decoder),
+        },
+      };
+    case 'whisper': {
+      const { encoder, decoder } = description.files;
+      // Empty: it detects the language of each piece.
+      const language = description.languages.length === 1 ? (description.languages[0] ?? '') : '';
+      return {
+        whisper: { encoder: path(encoder), decoder: path(decoder), language, task: 'transcribe' },
+      };
+    }
+    case 'sense-voice':
+      return {
+        senseVoice: {
+          model: path(description.files.model),
+          language: '',
+          useInverseTextNormalization: 1,
+        },
+      };
+    case 'nemo-ctc':
+      return { nemoCtc: { model: path(description.files.model) } };
+    case 'zipformer-ctc':
+      return { zipformerCtc: { model: path(description.files.model) } };
+    case 'nemo-transducer':
+    case 'transducer': {
+      const { encoder, decoder, joiner } = description.files;
+      return {
+        transducer: { encoder: path(encoder), decoder: path(decoder), joiner: path(joiner) },
+        modelType: description.kind === 'transducer' ? 'transducer' : 'nemo_transducer',
+      };
+    }
+  }
+}

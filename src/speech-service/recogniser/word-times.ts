@@ -1,0 +1,123 @@
+/** Word times for models that give none: from the audio's energy. Estimates, and named so. */
+
+const frameS = 0.02;
+/** How much further than expected a word may stretch or shrink. */
+const reach = 3;
+/** What a boundary in loud audio costs against a length that is not the expected one. */
+const loudness = 1.2;
+
+export type WordSpan = { start: number; end: number };
+
+/**
+ * Places the words in the audio so that their lengths are near what their spelling lets expect and
+ * the boundaries between them lie where it is quiet: the cheapest of all ways to cut, found from the
+ * left (every word, every frame where it may end).
+ *
+ * `seenBy` holds the second of audio by which a word had been read, when that is known: it ended before.
+ */
+export function estimateWordTimes(
+  words: readonly string[],
+  samples: Float32Array,
+  rateHz: number,
+  seenBy: readonly (number | undefined)[] = [],
+): WordSpan[] {
+  const energy = loudnessOf(samples, Math.round(frameS * rateHz));
+  const frames = energy.length;
+  if (words.length === 0) return [];
+  if (frames < words.length) return evenly(words.length, samples.length / rateHz);
+  const loud = energy.filter((value) => value > 0.25).length;
+  const weights = words.map(weightOf);
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  const expected = weights.map((weight) =>
+    Math.max(1, (weight / total) * Math.max(loud, words.length)),
+  );
+  const ends = cheapestCuts(expected, energy, seenBy);
+  return ends.map((end, index) => trimmed(energy, index === 0 ? 0 : (ends[index - 1] ?? 0), end));
+}
+
+/** 0 quiet to 1 loud for each frame, on a scale of decibels between the audio's own floor and peak. */
+function loudnessOf(samples: Float32Array, frame: number): number[] {
+  const levels: number[] = [];
+  for (let at = 0; at + frame <= samples.length; at += frame) {
+    let sum = 0;
+    for (let i = at; i < at + frame; i++) sum += (samples[i] ?? 0) ** 2;
+    levels.push(10 * Math.log10(sum / frame + 1e-9));
+  }
+  const sorted = levels.toSorted((a, b) => a - b);
+  const peak = sorted[Math.floor(sorted.length * 0.95)] ?? 0;
+  const floor = Math.max(sorted[Math.floor(sorted.length * 0.05)] ?? 0, peak - 40);
+  const range = Math.max(6, peak - floor);
+  return levels.map((level) => Math.min(1, Math.max(0, (level - floor) / range)));
+}
+
+/** Roughly how long a word takes to say: its vowels carry most of it. */
+function weightOf(word: string): number {
+  const spoken = word
+    .toLowerCase()
+    .replace(/\d/g, 'three')
+    .replace(/[^\p{L}]/gu, '');
+  const vowels = spoken.match(/[aeiouy]+/g)?.length ?? 0;
+  const silentE = vowels > 1 && /[^aeiouy]e$/.test(spoken) ? 1 : 0;
+  // A pause tends to follow a mark, and the word before it is drawn out.
+  const mark = /[.,;:?!]$/.test(word) ? 0.6 : 0;
+  return 0.7 + 1.1 * (vowels - silentE) + 0.3 * Math.max(0, spoken.length - vowels) + mark;
+}
+
+function cheapestCuts(
+  expected: readonly number[],
+  energy: readonly number[],
+  seenBy: readonly (number | undefined)[],
+): number[] {
+  const frames = energy.length;
+  const loudBefore = [0];
+  for (const value of energy) loudBefore.push((loudBefore.at(-1) ?? 0) + (value > 0.25 ? 1 : 0.15));
+  const voiced = (from: number, to: number) => (loudBefore[to] ?? 0) - (loudBefore[from] ?? 0);
+  let costs = new Float64Array(frames + 1).fill(Infinity);
+  costs[0] = 0;
+  const cameFrom: Int32Array[] = [];
+  for (const [index, length] of expected.entries()) {
+    const next = new Float64Array(frames + 1).fill(Infinity);
+    const from = new Int32Array(frames + 1).fill(-1);
+    const last = index === expected.length - 1;
+    const seen = seenBy[index];
+    for (let start = 0; start < frames; start++) {
+      const before = costs[start] ?? Infinity;
+      if (before === Infinity) continue;
+      for (let end = last ? frames : start + 1; end <= frames; end++) {
+        const stretch = voiced(start, end) / length;
+        if (stretch > reach && !last) break;
+        const edge = end < frames ? ((energy[end - 1] ?? 0) + (energy[end] ?? 0)) / 2 : 0;
+        const late = seen === undefined ? 0 : Math.max(0, end * frameS - seen) * 10;
+        const cost = before + Math.log(Math.max(0.05, stretch)) ** 2 + loudness * edge + late;
+        if (cost >= (next[end] ?? Infinity)) continue;
+        next[end] = cost;
+        from[end] = start;
+      }
+    }
+    costs = next;
+    cameFrom.push(from);
+  }
+  const ends: number[] = [];
+  let end = frames;
+  for (const from of cameFrom.toReversed()) {
+    ends.unshift(end);
+    end = Math.max(0, from[end] ?? 0);
+  }
+  return ends;
+}
+
+/** A word without the quiet around it, but never shorter than a frame. */
+function trimmed(energy: readonly number[], from: number, to: number): WordSpan {
+  let start = from;
+  let end = to;
+  while (start < end - 2 && (energy[start] ?? 0) < 0.2) start++;
+  while (end > start + 2 && (energy[end - 1] ?? 0) < 0.15) end--;
+  return { start: start * frameS, end: end * frameS };
+}
+
+function evenly(count: number, lengthS: number): WordSpan[] {
+  return Array.from({ length: count }, (_, index) => ({
+    start: (index * lengthS) / count,
+    end: ((index + 1) * lengthS) / count,
+  }));
+}

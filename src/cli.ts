@@ -1,6 +1,7 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
 import { registerConfig } from './commands/config.ts';
+import { registerModels } from './commands/models.ts';
 import { registerStart } from './commands/start.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 
@@ -10,6 +11,7 @@ const program = new Command('trunkline')
 
 registerStart(program);
 registerConfig(program);
+registerModels(program);
 
 try {
   await program.parseAsync();

@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto';
+import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
+import { audiohookSignature, newNonce } from '../signing.ts';
+
+const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
+const channelOf = { customer: 'external', agent: 'internal' } as const;
+
+export const audiohook: CarrierVoice = {
+  name: 'audiohook',
+  frameMs: 200,
+  encodings: ['mulaw', 'slin'],
+  newIds: () => ({ callId: randomUUID(), streamId: randomUUID() }),
+  headers(url, call, { audiohookApiKey, audiohookClientSecret }) {
+    const { pathname, search, host } = new URL(url);
+    const headers: Record<string, string> = {
+      'audiohook-organization-id': organizationId,
+      'audiohook-session-id': call.streamId,
+      'audiohook-correlation-id': randomUUID(),
+      ...(audiohookApiKey === undefined ? {} : { 'x-api-key': audiohookApiKey }),
+    };
+    if (audiohookApiKey === undefined || audiohookClientSecret === undefined) return headers;
+    const signed = {
+      target: `${pathname}${search}`,
+      authority: host.toLowerCase(),
+      headers,
+      apiKey: audiohookApiKey,
+      clientSecret: audiohookClientSecret,
+      nonce: newNonce(),
+      createdS: Math.floor(Date.now() / 1000),
+    };
+    return { ...headers, ...audiohookSignature(signed) };
+  },
+  newDialogue: (call) => new AudiohookDialogue(call),
+};
+
+type Media = { type: string; format: string; channels: string[]; rate: number };
+
+/** The client's half of protocol version 2, with its own sequence numbers. */
+class AudiohookDialogue implements Dialogue {
+  readonly readyAtOnce = false;
+  readonly waitsForOver = true;
+  readonly #call: PlayedCall;
+  #seq = 0;
+  #serverSeq = 0;
+  #media: Media | undefined;
+  #pings = 0;
+  #nextPingMs = 1_000;
+  #disconnected = false;
+
+  constructor(call: PlayedCall) {
+    this.#call = call;
+  }
+
+  opening(): Frame[] {
+    const { callId, from, to, legs, parameters } = this.#call;
+    const channels = legs.map((leg) => channelOf[leg]);
+    const format = this.#call.encoding === 'slin' ? 'L16' : 'PCMU';
+    const offers = channels.length === 2 ? [channels, ['external'], ['internal']] : [channels];
+    return [
+      this.#message('open', 0, {
+        organizationId,
+        conversationId: callId,
+        participant: { id: randomUUID(), ani: from, aniName: '', dnis: to },
+        media: offers.map((names) => ({ type: 'audio', format, channels: names, rate: 8000 })),
+        language: 'en-US',
+        customConfig: parameters,
+      }),
+    ];
+  }
+
+  media(frames: { leg: 'customer' | 'agent'; bytes: Buffer }[], atMs: number): Frame[] {
+    const media = this.#media;
+    if (!media || this.#disconnected) return [];
+    const parts = media.channels.map(
+      (name) => frames.find(({ leg }) => channelOf[leg] === name)?.bytes ?? Buffer.alloc(0),
+    );
+    const width = media.format === 'L16' ? 2 : 1;
+    return [interleave(parts, width, media.format === 'L16' ? 0 : 0xff), ...this.#ping(atMs)];
+  }
+
+  received(
+    text: string,
+    atMs: number,
+  ): { send: Frame[]; ready?: boolean; paused?: boolean; over?: boolean } {
+    const message = JSON.parse(text) as {
+      type: string;
+      seq: number;
+      parameters: Record<string, unknown>;
+    };
+    this.#serverSeq = message.seq;
+    switch (message.type) {
+      case 'opened':
+        this.#media = (message.parameters['media'] as Media[])[0];
+        return { send: [], ready: true, paused: message.parameters['startPaused'] === true };
+      case 'pong':
+        // The second ping follows the first pong at once, for the round trip's sake.
+        return { send: this.#pings === 1 ? this.#pingNow(atMs, 'PT0.01S') : [] };
+      case 'pause':
+        return { send: [this.#message('paused', atMs, {})], paused: true };
+      case 'resume':
+        return {
+          send: [this.#message('resumed', atMs, { start: at(atMs), discarded: 'PT0S' })],
+          paused: false,
+        };
+      case 'disconnect':
+        this.#disconnected = true;
+        return { send: [this.#message('close', atMs, { reason: 'disconnect' })], paused: true };
+      case 'closed':
+        return { send: [], over: true };
+      default:
+        return { send: [] };
+    }
+  }
+
+  closing(atMs: number): Frame[] {
+    return this.#disconnected ? [] : [this.#message('close', atMs, { reason: 'end' })];
+  }
+
+  #ping(atMs: number): Frame[] {
+    if (atMs < this.#nextPingMs) return [];
+    return this.#pingNow(atMs, this.#pings === 0 ? undefined : 'PT0.01S');
+  }
+
+  #pingNow(atMs: number, rtt: string | undefined): Frame[] {
+    this.#pings++;
+    this.#nextPingMs = atMs + 5_000;
+    return [this.#message('ping', atMs, rtt === undefined ? {} : { rtt })];
+  }
+
+  #message(type: string, atMs: number, parameters: Record<string, unknown>): string {
+    const { streamId: id } = this.#call;
+    return JSON.stringify({
+      version: '2',
+      type,
+      id,
+      seq: ++this.#seq,
+      serverseq: this.#serverSeq,
+      position: at(atMs),
+      parameters,
+    });
+  }
+}
+
+function at(ms: number): string {
+  return `PT${ms / 1000}S`;
+}
+
+/** A party that has fallen silent is silence, so that the channels stay side by side. */
+export function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
+  const length = Math.max(...parts.map((part) => part.length));
+  const mixed = Buffer.alloc(length * parts.length, silence);
+  for (const [channel, part] of parts.entries())
+    for (let from = 0; from + width <= part.length; from += width)
+      part.copy(mixed, from * parts.length + channel * width, from, from + width);
+  return mixed;
+}

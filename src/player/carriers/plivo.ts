@@ -1,0 +1,90 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
+import { newNonce, plivoSignature } from '../signing.ts';
+import { trackOf } from '../tracks.ts';
+
+export const plivo: CarrierVoice = {
+  name: 'plivo',
+  frameMs: 20,
+  encodings: ['mulaw', 'slin'],
+  newIds: () => ({ callId: randomUUID(), streamId: randomUUID() }),
+  headers: (url, _call, { plivoAuthToken }) => {
+    if (plivoAuthToken === undefined) return {};
+    const nonce = newNonce();
+    return {
+      'x-plivo-signature-v3': plivoSignature(url, nonce, plivoAuthToken),
+      'x-plivo-signature-v3-nonce': nonce,
+    };
+  },
+  newDialogue: (call) => new PlivoDialogue(call),
+};
+
+class PlivoDialogue implements Dialogue {
+  readonly readyAtOnce = true;
+  /** There is no stop message: the close of the socket is the end (section 4.3). */
+  readonly waitsForOver = false;
+  readonly #call: PlayedCall;
+  readonly #extraHeaders: string;
+  readonly #startedMs = Date.now();
+  #sequence = 0;
+  readonly #chunks = new Map<string, number>();
+
+  constructor(call: PlayedCall) {
+    this.#call = call;
+    const { from, to, direction, parameters } = call;
+    this.#extraHeaders = Object.entries({ from, to, direction, ...parameters })
+      .map(([name, value]) => `${name}=${value}`)
+      .join(';');
+  }
+
+  opening(): Frame[] {
+    const { callId, streamId, legs, encoding, rateHz } = this.#call;
+    return [
+      JSON.stringify({
+        event: 'start',
+        sequenceNumber: ++this.#sequence,
+        start: {
+          callId,
+          streamId,
+          accountId: `MA${randomBytes(9).toString('hex').toUpperCase()}`,
+          tracks: legs.map(trackOf),
+          mediaFormat: {
+            encoding: encoding === 'slin' ? 'audio/x-l16' : 'audio/x-mulaw',
+            sampleRate: rateHz,
+          },
+        },
+        extra_headers: this.#extraHeaders,
+      }),
+    ];
+  }
+
+  media(frames: { leg: 'customer' | 'agent'; bytes: Buffer }[], atMs: number): Frame[] {
+    return frames.map(({ leg, bytes }) => {
+      const track = trackOf(leg);
+      const chunk = (this.#chunks.get(track) ?? 0) + 1;
+      this.#chunks.set(track, chunk);
+      const timestamp = String(this.#startedMs + Math.round(atMs));
+      return this.#message('media', {
+        media: { track, timestamp, chunk, payload: bytes.toString('base64') },
+      });
+    });
+  }
+
+  received(): { send: Frame[] } {
+    return { send: [] };
+  }
+
+  dtmf(digit: string, atMs: number): Frame[] {
+    const timestamp = String(this.#startedMs + Math.round(atMs));
+    return [this.#message('dtmf', { dtmf: { track: 'inbound', digit, timestamp } })];
+  }
+
+  closing(): Frame[] {
+    return [];
+  }
+
+  #message(event: string, body: Record<string, unknown>): string {
+    const head = { event, sequenceNumber: ++this.#sequence, streamId: this.#call.streamId };
+    return JSON.stringify({ ...head, ...body, extra_headers: this.#extraHeaders });
+  }
+}

@@ -1,0 +1,81 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/*
+ * Standard Webhooks 1.0.0, symmetric scheme: HMAC-SHA256 over `id.timestamp.body`, secrets as
+ * `whsec_` + base64 of 24 to 64 bytes. The id stays the same over attempts, the timestamp is the attempt's.
+ */
+const prefix = 'whsec_';
+const toleranceS = 300;
+
+export type WebhookHeaders = {
+  'webhook-id': string;
+  'webhook-timestamp': string;
+  'webhook-signature': string;
+};
+
+export type Verdict = { ok: true } | { ok: false; reason: string };
+
+export function newWebhookSecret(): string {
+  return prefix + randomBytes(32).toString('base64');
+}
+
+/** During a rotation two secrets sign, so that a receiver with either accepts. Signs bytes, not text. */
+export function signWebhook(
+  secrets: readonly string[],
+  id: string,
+  timestampS: number,
+  body: Uint8Array,
+): WebhookHeaders {
+  const signatures = secrets.map(
+    (secret) => `v1,${digest(secret, id, String(timestampS), body).toString('base64')}`,
+  );
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+type ReceivedHeaders = Record<string, string | string[] | undefined>;
+
+/** The receiving side; header names in lower case, as Node gives them. */
+export function verifyWebhook(
+  secrets: readonly string[],
+  headers: ReceivedHeaders,
+  body: Uint8Array,
+  nowS: number = Date.now() / 1000,
+): Verdict {
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  const signature = headers['webhook-signature'];
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || typeof signature !== 'string')
+    return { ok: false, reason: 'a webhook header is missing' };
+  if (!/^\d{1,12}$/.test(timestamp)) return { ok: false, reason: 'the timestamp is not a number' };
+  if (Math.abs(nowS - Number(timestamp)) > toleranceS)
+    return { ok: false, reason: 'the timestamp is more than five minutes away from the clock' };
+  for (const candidate of signature.split(' ')) {
+    const given = decode(candidate);
+    if (
+      given &&
+      secrets.some((secret) => timingSafeEqual(given, digest(secret, id, timestamp, body)))
+    )
+      return { ok: true };
+  }
+  return { ok: false, reason: 'no signature matches' };
+}
+
+/** Exactly 32 bytes in canonical base64, or nothing: a short signature must never match a prefix. */
+function decode(candidate: string): Buffer | undefined {
+  if (!candidate.startsWith('v1,')) return undefined;
+  const text = candidate.slice(3);
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === 32 && bytes.toString('base64') === text ? bytes : undefined;
+}
+
+function digest(secret: string, id: string, timestamp: string, body: Uint8Array): Buffer {
+  const key = Buffer.from(
+    secret.startsWith(prefix) ? secret.slice(prefix.length) : secret,
+    'base64',
+  );
+  return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
+}

@@ -1,4 +1,4 @@
-import type { Kysely, Selectable, Transaction } from 'kysely';
+import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { Role, type Turn } from '../protocol/events.ts';
 import type { Database } from '../store/store.ts';
 import type { CallsTable, LegsTable } from '../store/tables/calls.ts';
@@ -85,6 +85,10 @@ export async function insertStream(
       end_reason: null,
     })
     .execute();
+}
+
+export async function updateCall(tx: Tx, id: string, changes: Updateable<CallsTable>): Promise<void> {
+  await tx.updateTable('calls').set(changes).where('id', '=', id).execute();
 }
 
 /** The counters that live in memory while the leg does. */

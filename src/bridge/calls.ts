@@ -172,9 +172,9 @@ export class Calls {
     this.#env.wakeOutbox();
     this.#env.feed.publish({ kind: 'event', event });
     if (dropped > 0)
-      call.warn('METADATA_DROPPED', `${dropped} parameters did not fit into custom_metadata`);
+      call.story.warn('METADATA_DROPPED', `${dropped} parameters did not fit into custom_metadata`);
     for (const name of ignored)
-      call.warn('PARAMETER_IGNORED', `the parameter ${name} holds nothing that a session can use`);
+      call.story.warn('PARAMETER_IGNORED', `the parameter ${name} holds nothing that a session can use`);
     return call.opened(stream);
   }
 

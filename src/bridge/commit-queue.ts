@@ -7,13 +7,14 @@ import type { Database, Store } from '../store/store.ts';
 import { eventCallOf, type CallRecord } from './call-record.ts';
 import { legMetadata } from './custom-metadata.ts';
 
-type Said = {
+/** An event's type and data, of one kind. */
+export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
 
 /** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
 export type Draft = {
-  event?: Said & { occurredAt: number; leg?: EventLeg };
+  event?: { said: Said; occurredAt: number; leg?: EventLeg };
   /** When a row of this identity is there already, the draft is a repetition and nothing happens. */
   identity?: ResultIdentity;
   rows?: (tx: Transaction<Database>) => Promise<void>;
@@ -114,6 +115,7 @@ export class CommitQueue {
   }
 
   async #isNew(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
+    if (isAnonymous(identity) && (await this.#isKnownBySpan(tx, identity))) return false;
     const { numInsertedOrUpdatedRows } = await tx
       .insertInto('leg_results')
       .values({
@@ -132,22 +134,35 @@ export class CommitQueue {
     return numInsertedOrUpdatedRows !== 0n;
   }
 
-  #eventOf(said: NonNullable<Draft['event']>): NewCallEvent {
+  /** A job record without ids lists an utterance that an earlier run may have had with its id. */
+  async #isKnownBySpan(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
+    const row = await tx
+      .selectFrom('leg_results')
+      .select('key')
+      .where('leg_id', '=', identity.legId)
+      .where('session_id', '=', identity.sessionId)
+      .where('kind', '=', identity.kind)
+      .where('start_s', '=', identity.start)
+      .where('end_s', '=', identity.end)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  #eventOf({ said, occurredAt, leg }: NonNullable<Draft['event']>): NewCallEvent {
     const { record } = this.#options;
-    const { leg, ...rest } = said;
-    return {
-      ...rest,
-      callId: record.id,
-      call: eventCallOf(record),
-      ...(leg === undefined ? {} : { leg }),
-      customMetadata:
-        leg === undefined
-          ? record.metadata
-          : legMetadata(record.metadata, { legId: leg.id, role: leg.role, track: leg.track }),
-    } as NewCallEvent;
+    const call = eventCallOf(record);
+    const common = { ...said, occurredAt, callId: record.id, call };
+    if (leg === undefined) return { ...common, customMetadata: record.metadata } as NewCallEvent;
+    const own = { legId: leg.id, role: leg.role, track: leg.track };
+    return { ...common, leg, customMetadata: legMetadata(record.metadata, own) } as NewCallEvent;
   }
 
   #pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => void this.#options.clock.after(delayMs, resolve));
   }
+}
+
+/** The speech client's own ids for utterances of a record that has none. */
+function isAnonymous(identity: ResultIdentity): boolean {
+  return identity.kind === 'call.transcript' && identity.key.startsWith('record_');
 }

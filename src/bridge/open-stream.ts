@@ -31,7 +31,7 @@ export class OpenStream implements CallStream {
 
   audio(track: string, payload: Buffer): void {
     const leg = this.tracks.get(track);
-    if (leg === undefined) this.#call?.count('unknown-track');
+    if (leg === undefined) this.#call?.story.count('unknown-track');
     else this.#call?.audio(this, leg.id, payload);
   }
 
@@ -41,7 +41,7 @@ export class OpenStream implements CallStream {
   }
 
   count(what: 'reordered' | 'duplicate' | 'malformed' | 'late' | 'unknown'): void {
-    this.#call?.count(what);
+    this.#call?.story.count(what);
   }
 
   dtmf(digit: string, track: string | undefined): void {

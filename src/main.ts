@@ -1,19 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startBridge } from './bridge/bridge.ts';
+import { carriers } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
 import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './docs.ts';
-import { listen, type HttpServer } from './http.ts';
+import { healthOf, listen, type HttpServer } from './http.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './lib/addresses.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './lib/part.ts';
 import { version } from './lib/version.ts';
-import { startOutbox } from './outbox/outbox.ts';
 import { startRecogniser } from './speech-service/recogniser/pool.ts';
+import type { Recogniser } from './speech-service/recogniser/recogniser.ts';
 import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
@@ -75,36 +76,39 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
 
 async function openParts(opened: Opened, internalKey: string): Promise<void> {
   const { config, log, store, http, mount, own } = opened;
+  const { dataDir } = config.store;
+  const { publicUrl } = http;
   const roles = new Set(config.roles);
-  mount(openDocs({ version, publicUrl: () => http.publicUrl() }));
-  const language = own(startLanguageRunner({ config: config.language, log }));
+  mount(openDocs({ version, publicUrl: () => publicUrl() }));
+  const language = own(startLanguageRunner());
+  let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
-    const recogniser = own(await startRecogniser({ config: config.speechService.recogniser, log }));
-    mount(
-      await startSpeechService({
-        config: config.speechService,
-        dataDir: config.store.dataDir,
-        store,
-        log,
-        recogniser,
-        language,
-        publicUrl: http.publicUrl,
-      }),
-    );
+    recogniser = own(await startRecogniser({ config: config.speechService.recogniser, log }));
+    const part = {
+      config: config.speechService,
+      dataDir,
+      store,
+      log,
+      recogniser,
+      language,
+      publicUrl,
+    };
+    mount(await startSpeechService(part));
   }
   if (!roles.has('bridge')) return;
-  const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
+  const outbox = { wake: () => undefined, eraseCall: () => Promise.resolve() };
   const bridge = mount(
     await startBridge({
       config: config.bridge,
-      dataDir: config.store.dataDir,
+      dataDir,
       store,
       log,
       language,
       outbox,
+      publicUrl,
       speech: speechTarget(config, http, internalKey),
-      publicUrl: http.publicUrl,
       loopback: isLoopback(config.http.host),
+      carriers: Object.keys(carriers),
     }),
   );
   mount(
@@ -112,12 +116,26 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
       config: config.carriers,
       bridge,
       log,
-      publicUrl: () => http.publicUrl(),
+      publicUrl: () => publicUrl(),
       insecure: config.insecure,
     }),
   );
-  if (roles.has('console'))
-    mount(await startConsole({ store, bridge, outbox, http, log, insecure: config.insecure }));
+  if (!roles.has('console')) return;
+  mount(
+    await startConsole({
+      store,
+      bridge,
+      http,
+      log,
+      apiKeys: config.http.apiKeys,
+      installation: {
+        roles: config.roles,
+        insecure: config.insecure,
+        health: () => healthOf(opened.parts),
+        recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
+      },
+    }),
+  );
 }
 
 /** A hosted service as configured, or our own by its real address and the key made at this start. */

@@ -1,23 +1,38 @@
 import type { EntitySpan } from '../types.ts';
+import { findAddresses } from './addresses.ts';
+import { findRequested, requestedTypes } from './by-request.ts';
+import { findCodes } from './codes.ts';
+import { findDates, findNumericDates } from './dates.ts';
+import { Doc } from './doc.ts';
+import { findFirms } from './firms.ts';
+import { findMoney, findPrices } from './money.ts';
+import { findDoctors, findPeople } from './people.ts';
+import { findPlaces, findUnknownNames } from './places.ts';
+import { findTimes } from './times.ts';
+import { findWeb } from './web.ts';
 
-const patterns: [type: string, pattern: RegExp][] = [
-  ['EMAIL_ADDRESS', /[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}/g],
-  ['MONEY', /[$£€]\d[\d,]{0,12}(?:\.\d{1,2})?/g],
-  ['PHONE_NUMBER', /\b\d{3}[-. ]\d{3}[-. ]\d{4}\b/g],
-];
-
-/** The entities of a text, in order, none over another. `types` adds those found only where asked for by name. */
+/**
+ * The entities of a text, in order, none over another (language-labels.md). The order of the finders is the order
+ * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
+ * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name.
+ */
 export function findEntities(text: string, types?: readonly string[]): EntitySpan[] {
-  const wanted = types && new Set(types);
-  return patterns
-    .flatMap(([type, pattern]) =>
-      [...text.matchAll(pattern)].map((match) => ({
-        type,
-        text: match[0],
-        start: match.index,
-        end: match.index + match[0].length,
-      })),
-    )
-    .filter((span) => !wanted || wanted.has(span.type))
-    .sort((a, b) => a.start - b.start);
+  const doc = new Doc(text);
+  findWeb(doc);
+  findMoney(doc);
+  findNumericDates(doc);
+  findDates(doc);
+  findAddresses(doc);
+  findCodes(doc);
+  findTimes(doc);
+  findPrices(doc);
+  findDoctors(doc);
+  findFirms(doc);
+  findPeople(doc);
+  findPlaces(doc);
+  findUnknownNames(doc);
+  if (!types) return doc.spans();
+  const wanted = new Set(types);
+  if (requestedTypes.some((type) => wanted.has(type))) findRequested(doc, wanted);
+  return doc.spans().filter((span) => wanted.has(span.type));
 }

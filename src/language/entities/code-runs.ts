@@ -1,0 +1,162 @@
+import { cardinalAt, isFiller, smallAt, units } from '../text/numbers.ts';
+import type { Doc } from './doc.ts';
+
+/**
+ * Runs of digits and letters as one code, however they are written or spoken:
+ * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven".
+ */
+export type Piece = { chars: string; from: number; to: number; isDigits: boolean };
+
+export type Run = { from: number; to: number; chars: string; digits: number; letters: number; pieces: Piece[] };
+
+const nato = new Set(
+  (
+    'alpha alfa bravo charlie delta echo foxtrot golf hotel india juliet juliett kilo lima mike november oscar ' +
+    'papa quebec romeo sierra tango uniform victor whiskey whisky xray yankee zulu'
+  ).split(' '),
+);
+
+/** Words in capitals that are no part of a code. */
+const plainCapitals = new Set(
+  'am pm id ok tv pin ssn cvv cvc usa us uk eu iban sim usb hd dvd pdf faq ceo hr it atm gps app sms vat irs dmv po no my the is and for to of a i'.split(
+    ' ',
+  ),
+);
+
+const softMarks = new Set([',', '-', '–', '/', '#', '(', ')', '+', '.', '…', '_', ':']);
+const softWords = new Set('dash hyphen slash then space stroke underscore'.split(' '));
+
+const longestRun = 48;
+
+export function runAt(doc: Doc, start: number, withLetters: boolean): Run | undefined {
+  const pieces: Piece[] = [];
+  let at = start;
+  while (pieces.length < longestRun) {
+    const piece = pieceAt(doc, at, withLetters, pieces.at(-1));
+    if (!piece) break;
+    pieces.push(piece);
+    at = afterSoft(doc, piece, withLetters);
+  }
+  return runOf(pieces);
+}
+
+export function runOf(pieces: Piece[]): Run | undefined {
+  const first = pieces[0];
+  const last = pieces.at(-1);
+  if (!first || !last) return undefined;
+  const chars = pieces.map((piece) => piece.chars).join('');
+  const digits = chars.replace(/\D/g, '').length;
+  return { from: first.from, to: last.to, chars, digits, letters: chars.length - digits, pieces };
+}
+
+function afterSoft(doc: Doc, piece: Piece, withLetters: boolean): number {
+  let at = piece.to;
+  for (let skipped = 0; skipped < 5; skipped++) {
+    const token = doc.tokens[at];
+    if (!token || doc.isTaken(at)) break;
+    if (token.kind === 'mark' && softMarks.has(token.text)) {
+      // A stop and a space end a sentence, but recognisers also write one between single digits.
+      const ends = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
+      if (ends && !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)) break;
+    } else if (!isFiller(token) && !softWords.has(token.lower)) break;
+    at += 1;
+  }
+  return at;
+}
+
+function pieceAt(doc: Doc, i: number, withLetters: boolean, before: Piece | undefined): Piece | undefined {
+  const token = doc.tokens[i];
+  if (!token || doc.isTaken(i) || token.kind === 'mark') return undefined;
+  if (token.kind === 'number') return isBareNumber(doc, i) ? piece(token.text, i, i + 1) : undefined;
+  const word = token.lower;
+  if (word === 'double' || word === 'triple') {
+    const inner = pieceAt(doc, i + 1, withLetters, before);
+    if (inner?.chars.length !== 1) return undefined;
+    return { ...inner, chars: inner.chars.repeat(word === 'double' ? 2 : 3), from: i };
+  }
+  const number = numberPiece(doc, i, before);
+  if (number) return number;
+  return withLetters ? letterPiece(doc, i, before) : undefined;
+}
+
+function piece(chars: string, from: number, to: number): Piece {
+  return { chars, from, to, isDigits: /^\d+$/.test(chars) };
+}
+
+/** No price, share, ordinal, time or measure. */
+function isBareNumber(doc: Doc, i: number): boolean {
+  const previous = doc.tokens[i - 1];
+  const next = doc.tokens[i + 1];
+  if (previous && /[$£€¥%]/.test(previous.text) && !doc.tokens[i]?.spaced) return false;
+  if (next?.text === '%') return false;
+  if (next && !next.spaced && next.kind === 'word' && next.text === next.lower)
+    if (/^(?:am|pm|th|st|nd|rd|gb|mb|tb|kg|km|ml|mm|cm|mph|kwh|x|k|p|h|g|m|s|ft|hz|ghz|mbps)$/.test(next.lower)) return false;
+  // A decimal, not the dots of a phone number.
+  if (next?.text === '.' && !next.spaced) {
+    const fraction = doc.tokens[i + 2];
+    if (fraction?.kind === 'number' && !fraction.spaced && doc.tokens[i + 3]?.text !== '.')
+      if ((doc.tokens[i]?.text.length ?? 0) + fraction.text.length <= 4) return false;
+  }
+  return !(next?.text === ':' && !next.spaced && doc.tokens[i + 2]?.kind === 'number' && !doc.tokens[i + 2]?.spaced);
+}
+
+function numberPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
+  const word = doc.word(i);
+  if (word === 'oh' || word === 'o' || word === 'owe') {
+    const digitNear = (before?.isDigits ?? false) || isDigitWord(doc, i + 1);
+    return digitNear ? piece('0', i, i + 1) : undefined;
+  }
+  const small = smallAt(doc.tokens, i);
+  if (!small) return undefined;
+  const next = doc.word(small.next);
+  if (next === 'thousand' || next === 'million') {
+    const whole = cardinalAt(doc.tokens, i);
+    return whole && piece(String(whole.value), i, whole.next);
+  }
+  if (next === 'hundred' && small.value < 100) {
+    // "eight hundred five five five" is a prefix; "two hundred (and) thirty" is one number.
+    const follow = doc.word(small.next + 1);
+    const rest = smallAt(doc.tokens, follow === 'and' ? small.next + 2 : small.next + 1);
+    const joins = rest && rest.value < 100 && (follow === 'and' || rest.value >= 10);
+    return joins
+      ? piece(String(small.value * 100 + rest.value), i, rest.next)
+      : piece(String(small.value * 100), i, small.next + 1);
+  }
+  return piece(String(small.value), i, small.next);
+}
+
+function isDigitWord(doc: Doc, i: number): boolean {
+  const word = doc.word(i);
+  return units.has(word) || doc.tokens[i]?.kind === 'number' || /^(?:oh|o|double|triple|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|ten|eleven|twelve|\w+teen)$/.test(word);
+}
+
+function letterPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
+  const token = doc.tokens[i];
+  if (!token) return undefined;
+  const next = doc.tokens[i + 1];
+  if (/^[a-z]$/.test(token.lower)) {
+    const isWordToo = token.lower === 'a' || token.lower === 'i';
+    const spelled = /^(?:as|for|like)$/.test(next?.lower ?? '') ? spelledEnd(doc, i) : 0;
+    if (spelled > 0) return { chars: token.text.toUpperCase(), from: i, to: spelled, isDigits: false };
+    if (isWordToo && !before && !/^[a-z]$/.test(next?.lower ?? '') && next?.spaced !== false) return undefined;
+    if (isWordToo && before && !isDigitWord(doc, i + 1) && !/^[a-z]$/.test(next?.lower ?? '') && !(token.capital && token.lower === 'a')) return undefined;
+    return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
+  }
+  if (nato.has(token.lower) && (before || isDigitWord(doc, i + 1) || nato.has(next?.lower ?? '')))
+    return { chars: token.lower.slice(0, 1).toUpperCase(), from: i, to: i + 1, isDigits: false };
+  const isCapitals = token.text.length >= 2 && token.text.length <= 12 && token.text === token.text.toUpperCase();
+  const glued = before !== undefined && !token.spaced;
+  if (isCapitals && doc.hasCase && (glued || !plainCapitals.has(token.lower)))
+    return { chars: token.text, from: i, to: i + 1, isDigits: false };
+  if (glued && token.text.length <= 4 && before.to === i && /^[a-z]+$/.test(token.lower))
+    return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
+  return undefined;
+}
+
+/** "b as in bravo", "k for kilo": where the spelling word ends, or 0. */
+function spelledEnd(doc: Doc, i: number): number {
+  const at = doc.word(i + 1) === 'as' ? (doc.word(i + 2) === 'in' ? i + 3 : 0) : i + 2;
+  const word = doc.tokens[at];
+  if (at === 0 || word?.kind !== 'word') return 0;
+  return word.lower.startsWith(doc.word(i)) ? at + 1 : 0;
+}

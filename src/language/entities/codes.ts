@@ -1,0 +1,200 @@
+import { runAt, runOf, type Piece, type Run } from './code-runs.ts';
+import { cueOf, type Cue } from './code-cues.ts';
+import type { Doc } from './doc.ts';
+
+/** Cards, bank accounts, phones, post codes and every number that a word beside it makes an id. */
+export function findCodes(doc: Doc): void {
+  for (let i = 0; i < doc.tokens.length; i++) {
+    if (doc.isTaken(i)) continue;
+    const run = runAt(doc, i, true);
+    if (!run) continue;
+    const end = classify(doc, run);
+    // Never back: each token is looked at by one run and a half at most.
+    i = Math.max(i, end - 1);
+  }
+}
+
+/** Claims what the run is and answers where to go on. */
+function classify(doc: Doc, run: Run): number {
+  if (run.chars.length < 3) return run.to;
+  const cue = cueOf(doc, run.from, run.to);
+  const special = cardOrBank(doc, run, cue);
+  if (special > 0) return special;
+  if (cue?.kind === 'none' && cue.adjacent) return run.to;
+  const typed = cue ? byCue(doc, run, cue) : undefined;
+  const type = typed ?? byShape(doc, run, cue);
+  if (type === 'skip' || type === undefined) return run.to;
+  let from = run.from;
+  const before = doc.tokens[from - 1];
+  // The plus, the opening bracket and the sharp sign of a written number belong to it.
+  if (before && /[+(#]/.test(before.text) && !(doc.tokens[from]?.spaced ?? true) && !doc.isTaken(from - 1)) from -= 1;
+  if (type === 'PHONE_NUMBER') {
+    if (doc.tokens[from - 1]?.text === '+' ) from -= 1;
+    if (doc.word(from - 1) === 'plus') from -= 1;
+  }
+  doc.claim(type, from, run.to);
+  return run.to;
+}
+
+function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
+  if (/^[A-Z]{2}\d{2}[A-Z0-9]{10,30}$/.test(run.chars) && isIban(run.chars)) {
+    doc.claim('BANK_ACCOUNT', run.from, run.to);
+    return run.to;
+  }
+  if (run.digits < 13 || cue?.kind === 'id' && cue.adjacent && run.letters > 0) return 0;
+  // A card may be followed at once by its date or code: the shortest head that is a card number is the card.
+  let chars = '';
+  for (const [index, part] of run.pieces.entries()) {
+    if (!part.isDigits) break;
+    chars += part.chars;
+    if (chars.length > 19) break;
+    const isWhole = chars.length >= 13 && isLuhn(chars) && /^[3-6]/.test(chars);
+    const isSaid = cue?.kind === 'card' && (chars.length === 16 || chars.length === 15) && index === run.pieces.length - 1;
+    if (!isWhole && !isSaid) continue;
+    if (isWhole && chars.length < 15 && cue?.kind !== 'card') continue;
+    // 15 digits that pass by chance are the head of 16 that pass too.
+    const longer = runOf(run.pieces.slice(0, index + 2))?.chars ?? '';
+    if (longer.length === 16 && isLuhn(longer) && longer.length > chars.length) continue;
+    const head = runOf(run.pieces.slice(0, index + 1));
+    if (!head) continue;
+    doc.claim('CREDIT_CARD', head.from, head.to);
+    return head.to;
+  }
+  return 0;
+}
+
+function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
+  const { digits, letters, chars } = run;
+  const onlyDigits = letters === 0;
+  const isCodeLike = digits >= 3 || (digits >= 1 && letters >= 1 && cue.adjacent && chars.length >= 3) || (letters >= 5 && run.pieces.length >= 5) || (letters >= 5 && cue.adjacent && /[^a-z]/.test(doc.tokens[run.from]?.text ?? ''));
+  const far = !cue.adjacent;
+  switch (cue.kind) {
+    case 'card':
+      return undefined;
+    case 'cvv':
+      return onlyDigits && (digits === 3 || digits === 4) ? 'CVV' : undefined;
+    case 'expiry':
+      return onlyDigits && isExpiry(doc, run) ? 'CREDIT_CARD_EXPIRATION' : undefined;
+    case 'ssn':
+      return onlyDigits && (digits === 9 || (digits === 4 && cue.adjacent)) ? 'SSN' : undefined;
+    case 'routing':
+      return onlyDigits && (digits === 9 || digits === 6) ? 'ROUTING_NUMBER' : undefined;
+    case 'bank':
+      return digits >= 6 ? 'BANK_ACCOUNT' : undefined;
+    case 'zip':
+      return isPostcode(chars) ? 'LOCATION_ZIP' : undefined;
+    case 'phone':
+      return onlyDigits && digits >= 7 && digits <= 15 ? 'PHONE_NUMBER' : undefined;
+    case 'account':
+      if (!isCodeLike || (far && digits < 5) || isQuantity(doc, run)) return undefined;
+      return isBankTalk(doc, run) ? 'BANK_ACCOUNT' : 'ACCOUNT_NUMBER';
+    case 'health':
+      return isCodeLike && !(far && digits < 5) ? 'HEALTHCARE_NUMBER' : undefined;
+    case 'vehicle':
+      return chars.length >= 4 && chars.length <= 17 && isCodeLike ? 'VEHICLE_ID' : undefined;
+    case 'passport':
+      return digits >= 6 ? 'PASSPORT_NUMBER' : undefined;
+    case 'license':
+      return digits >= 4 ? 'DRIVER_LICENSE' : undefined;
+    case 'id':
+      if (!isCodeLike || isQuantity(doc, run)) return undefined;
+      if (far && (digits < 5 || isPhoneShape(doc, run))) return undefined;
+      return 'NUMERICAL_PII';
+    case 'number':
+    case 'none':
+      return undefined;
+  }
+}
+
+function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
+  const { digits, letters, chars } = run;
+  if (letters > 0) {
+    if (isBritishPostcode(chars) && doc.hasCase && run.pieces.length <= 4 && isWritten(doc, run)) return 'LOCATION_ZIP';
+    if (cue?.kind === 'number' && cue.adjacent && digits >= 3) return 'NUMERICAL_PII';
+    // Written in one piece like a reference: letters and many digits.
+    const isReference = digits >= 5 && letters >= 2 && /^[A-Z]{1,4}\d{5,}$/.test(chars);
+    return isReference && isWritten(doc, run) ? 'NUMERICAL_PII' : undefined;
+  }
+  const socialGroups = run.pieces.map((piece) => piece.chars.length).join('-');
+  if (digits === 9 && socialGroups === '3-2-4' && doc.tokens[run.from + 1]?.text === '-') return 'SSN';
+  if (isPhoneShape(doc, run)) return 'PHONE_NUMBER';
+  if (isQuantity(doc, run)) return undefined;
+  if (cue?.kind === 'number' && digits >= 7 && digits <= 11) return 'PHONE_NUMBER';
+  if (cue?.kind === 'none') return undefined;
+  if (cue?.kind === 'number' && cue.adjacent && digits >= 4) return 'NUMERICAL_PII';
+  if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
+  // Spelled out digit by digit, it is somebody's number whatever it is the number of.
+  return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run)) ? 'NUMERICAL_PII' : undefined;
+}
+
+function isPhoneShape(doc: Doc, run: Run): boolean {
+  const { chars, letters, digits } = run;
+  if (letters > 0) return false;
+  const groups = run.pieces.map((piece) => piece.chars.length).join('-');
+  const plus = doc.tokens[run.from - 1]?.text === '+' || doc.word(run.from - 1) === 'plus';
+  if (plus) return digits >= 8 && digits <= 15;
+  if (digits === 10) return /^[2-9]\d{2}[2-9]/.test(chars) || /^0[1-9]/.test(chars) || /^3-3-4/.test(groups) || /^[2-9]\d{2}[01]/.test(chars) && groups !== '10';
+  if (digits === 11) return /^(?:1[2-9]|0[1-9])/.test(chars);
+  if (digits === 7) return (groups === '3-4' || run.pieces.length >= 5) && /^[2-9]/.test(chars);
+  return digits === 12 && /^44/.test(chars);
+}
+
+/** "300 units", "two hundred people": a number and what it counts. */
+function isQuantity(doc: Doc, run: Run): boolean {
+  if (run.pieces.length > 2 || run.letters > 0) return false;
+  const next = doc.tokens[run.to];
+  if (!next || next.kind !== 'word') return false;
+  return /^(?:minutes?|hours?|days?|weeks?|months?|years?|times|percent|people|dollars?|pounds?|euros?|cents|pence|bucks|quid|gigs?|gigabytes?|megabits?|megabytes?|miles?|units?|pages?|items?|boxes|points?|degrees?|or|kilometers?|square|feet|of|calls?|users?|seats?|employees|customers|grams?|kilos?|watts?|volts?|channels?)$/.test(
+    next.lower,
+  );
+}
+
+function isWritten(doc: Doc, run: Run): boolean {
+  return run.pieces.some((piece) => doc.tokens[piece.from]?.kind === 'number' && piece.chars.length >= 2) || /[A-Z]{2}/.test(doc.tokens[run.from]?.text ?? '');
+}
+
+function isBankTalk(doc: Doc, run: Run): boolean {
+  for (let i = Math.max(0, run.from - 20); i < run.from; i++)
+    if (/^(?:routing|sort|iban|bank|checking|savings|swift|aba)$/.test(doc.word(i))) return true;
+  return false;
+}
+
+function isExpiry(doc: Doc, run: Run): boolean {
+  const chars = run.chars.length === 3 ? `0${run.chars}` : run.chars;
+  const month = Number(chars.slice(0, 2));
+  if (month < 1 || month > 12) return false;
+  // "a product expires 2027" has no month: only dates of a card are meant.
+  return chars.length === 4 ? !/^(?:19|20)/.test(run.pieces[0]?.chars ?? '') || run.pieces.length > 1 : chars.length === 6 && doc.tokens.length > 0;
+}
+
+const britishPostcode = /^(?:[A-Z]\d{1,2}|[A-Z]{2}\d{1,2}|[A-Z]\d[A-Z]|[A-Z]{2}\d[A-Z])\d[A-Z]{2}$/;
+
+function isBritishPostcode(chars: string): boolean {
+  return britishPostcode.test(chars) && chars.length <= 7;
+}
+
+function isPostcode(chars: string): boolean {
+  return /^\d{4,6}$|^\d{9}$/.test(chars) || isBritishPostcode(chars) || /^[A-Z]\d[A-Z]\d[A-Z]\d$/.test(chars) || britishPostcode.test(chars.replace(/O/g, '0')) || /^\d{4}[A-Z]{2}$/.test(chars);
+}
+
+/** The check that every card number passes (ISO/IEC 7812-1). */
+export function isLuhn(digits: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < digits.length; i++) {
+    let digit = Number(digits[digits.length - 1 - i]);
+    if (i % 2 === 1 && (digit *= 2) > 9) digit -= 9;
+    sum += digit;
+  }
+  return sum % 10 === 0 && !/^(\d)\1+$/.test(digits);
+}
+
+/** The check of ISO 13616: letters are numbers, the first four characters go last, the rest by 97 is 1. */
+export function isIban(chars: string): boolean {
+  if (chars.length < 14 || chars.length > 34) return false;
+  let rest = 0;
+  for (const char of chars.slice(4) + chars.slice(0, 4))
+    for (const digit of String(Number.parseInt(char, 36))) rest = (rest * 10 + Number(digit)) % 97;
+  return rest === 1;
+}
+
+export type { Piece, Run };

@@ -1,0 +1,106 @@
+import { tokenize, type Token } from '../text/tokens.ts';
+import type { EntitySpan } from '../types.ts';
+
+/**
+ * One text on its way through the finders. What a finder has claimed is closed to the later ones, so nothing is
+ * found twice and the order of the finders is the order of trust.
+ */
+export class Doc {
+  readonly text: string;
+  readonly tokens: Token[];
+  /** The text begins sentences with capitals and has small letters: a capital inside a sentence means a name. */
+  readonly hasCase: boolean;
+  readonly #taken: Uint8Array;
+  readonly #starts: Uint8Array;
+  readonly #spans: EntitySpan[] = [];
+
+  constructor(text: string) {
+    this.text = text;
+    this.tokens = tokenize(text);
+    this.#taken = new Uint8Array(this.tokens.length);
+    this.#starts = new Uint8Array(this.tokens.length);
+    let capitals = 0;
+    let words = 0;
+    let startsNext = true;
+    for (const [i, token] of this.tokens.entries()) {
+      if (token.kind === 'word') {
+        words += 1;
+        if (token.capital) capitals += 1;
+      }
+      if (startsNext && token.kind !== 'mark') {
+        this.#starts[i] = 1;
+        startsNext = false;
+      }
+      if (token.kind === 'mark' && /[.!?…]/.test(token.text) && this.tokens[i + 1]?.spaced)
+        startsNext = !isAbbreviation(this.tokens[i - 1], token);
+    }
+    this.hasCase = capitals > 0 && capitals < words * 0.7 + 3;
+  }
+
+  word(i: number): string {
+    return this.tokens[i]?.lower ?? '';
+  }
+
+  startsSentence(i: number): boolean {
+    return this.#starts[i] === 1;
+  }
+
+  isTaken(i: number): boolean {
+    return this.#taken[i] === 1;
+  }
+
+  /** All of the tokens are there and free. */
+  isFree(from: number, to: number): boolean {
+    if (from < 0 || to > this.tokens.length || from >= to) return false;
+    for (let i = from; i < to; i++) if (this.#taken[i] === 1) return false;
+    return true;
+  }
+
+  /** A capital that says something: inside a sentence, in a text that uses capitals. */
+  isNameCased(i: number): boolean {
+    const token = this.tokens[i];
+    return this.hasCase && token !== undefined && token.capital && token.lower !== 'i' && !/^i'/.test(token.lower);
+  }
+
+  /** Gives the tokens to the type; false where another finder was there before. */
+  claim(type: string, from: number, to: number): boolean {
+    if (!this.isFree(from, to)) return false;
+    const first = this.tokens[from];
+    const last = this.tokens[to - 1];
+    if (!first || !last) return false;
+    this.#taken.fill(1, from, to);
+    this.#spans.push({
+      type,
+      text: this.text.slice(first.start, last.end),
+      start: first.start,
+      end: last.end,
+    });
+    return true;
+  }
+
+  /** As claim, without a possessive ending. */
+  claimName(type: string, from: number, to: number): boolean {
+    if (!this.claim(type, from, to)) return false;
+    const span = this.#spans.at(-1);
+    if (span && /['’]s$/i.test(span.text) && !/(?:lowe|mcdonald|wendy|macy|kohl|nando|papa john|domino|sainsbury)['’]s$/i.test(span.text)) {
+      span.text = span.text.slice(0, -2);
+      span.end -= 2;
+    }
+    return true;
+  }
+
+  spans(): EntitySpan[] {
+    return this.#spans.sort((a, b) => a.start - b.start);
+  }
+
+  /** The claimed span that ends at the token, for finders that join on to one. */
+  spanEndingAt(i: number): EntitySpan | undefined {
+    const end = this.tokens[i]?.end;
+    return end === undefined ? undefined : this.#spans.find((span) => span.end === end);
+  }
+}
+
+function isAbbreviation(before: Token | undefined, mark: Token): boolean {
+  if (mark.text !== '.' || !before || mark.spaced) return false;
+  return /^(?:mr|mrs|ms|dr|prof|st|ave|rd|blvd|apt|no|vs|etc|inc|ltd|co|corp|jr|sr|ext|mt|ft|[a-z])$/.test(before.lower) && before.lower !== 'i';
+}

@@ -1,0 +1,64 @@
+import { tokenize, type Token } from './tokens.ts';
+
+type Node = { next: Map<string, Node>; ends: boolean };
+
+/**
+ * Many phrases searched at once, word by word. A hyphen, a dot after a short word ("St. Louis") or an ampersand
+ * in the text may stand between the words of a phrase, so one entry fits every spelling of it.
+ */
+export class Phrases {
+  readonly #root: Node = { next: new Map(), ends: false };
+
+  constructor(list: string) {
+    for (const entry of list.split(/\s+/)) {
+      if (entry === '') continue;
+      let node = this.#root;
+      for (const token of tokenize(entry.replaceAll('_', ' '))) {
+        if (token.kind === 'mark') continue;
+        let next = node.next.get(token.lower);
+        if (!next) node.next.set(token.lower, (next = { next: new Map(), ends: false }));
+        node = next;
+      }
+      node.ends = true;
+    }
+  }
+
+  has(word: string): boolean {
+    return this.#root.next.get(word)?.ends ?? false;
+  }
+
+  /** Where the longest phrase that begins at the token ends, or 0. */
+  match(tokens: readonly Token[], i: number): number {
+    let node: Node | undefined = this.#root;
+    let end = 0;
+    let at = i;
+    while (node) {
+      const token = tokens[at];
+      if (!token) break;
+      if (token.kind === 'mark') {
+        if (at === i || !joins(tokens, at)) break;
+        at += 1;
+        continue;
+      }
+      let next: Node | undefined = node.next.get(token.lower);
+      if (!next && token.lower.endsWith("'s")) {
+        next = node.next.get(token.lower.slice(0, -2));
+        if (next?.ends) return at + 1;
+        break;
+      }
+      node = next;
+      at += 1;
+      if (node?.ends) end = at;
+    }
+    return end;
+  }
+}
+
+function joins(tokens: readonly Token[], at: number): boolean {
+  const mark = tokens[at]?.text;
+  if (mark === '-' || mark === '&' || mark === '.') {
+    if (mark === '.') return (tokens[at - 1]?.text.length ?? 9) <= 3;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,95 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startApp, startProcess } from '../support/app.ts';
+
+describe.concurrent('the process', () => {
+  test('says ready once, with its address, and answers there', async () => {
+    await using app = await startApp();
+    expect(app.lines.filter((line) => line.includes('ready at'))).toHaveLength(1);
+    expect((await app.get('/health/ready')).status).toBe(200);
+    const metrics = await (await app.get('/metrics')).text();
+    expect(metrics).toContain('# HELP trunkline_');
+  });
+
+  test('F66 SIGTERM idle drains and exits 0, and the folder can be opened again', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-start-'));
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      await using app = await startApp({ dataDir });
+      expect(await app.end(signal)).toEqual({ code: 0, signal: null });
+    }
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('T43 the data folder is for its owner alone', async () => {
+    await using app = await startApp();
+    expect((await stat(app.dataDir)).mode & 0o777).toBe(0o700);
+    expect((await stat(join(app.dataDir, 'trunkline.sqlite'))).mode & 0o077).toBe(0);
+  });
+
+  test('F55 a second process on the same folder refuses with a clear error, and the first is unharmed', async () => {
+    await using app = await startApp();
+    const second = await startProcess({
+      PORT: '0',
+      TRUNKLINE_DATA: app.dataDir,
+      TRUNKLINE_PULL_MODELS: '0',
+    });
+    expect((await second.exited()).code).toBe(1);
+    expect(second.lines.join('\n')).toMatch(/DATA_LOCKED: .*another process/i);
+    expect((await app.get('/health/ready')).status).toBe(200);
+  });
+
+  test('F81 T44 a mistake in the settings ends it with code 78 and the place of the mistake', async () => {
+    const typo = await startProcess({ PORT: '0', TRUNKLINE_WEBHOK_URL: 'http://127.0.0.1:9' });
+    expect((await typo.exited()).code).toBe(78);
+    expect(typo.lines.join('\n')).toMatch(
+      /CONFIG_INVALID[^]*TRUNKLINE_WEBHOK_URL[^]*TRUNKLINE_WEBHOOK_URL/,
+    );
+    const open = await startProcess({
+      PORT: '0',
+      HOST: '0.0.0.0',
+      TRUNKLINE_DATA: join(tmpdir(), 'trunkline-never'),
+    });
+    expect((await open.exited()).code).toBe(78);
+    expect(open.lines.join('\n')).toContain('TRUNKLINE_API_KEYS');
+  });
+
+  test('a port that is taken is named', async () => {
+    await using app = await startApp();
+    const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-start-'));
+    const second = await startProcess({
+      PORT: new URL(app.url).port,
+      TRUNKLINE_DATA: dataDir,
+      TRUNKLINE_PULL_MODELS: '0',
+    });
+    expect((await second.exited()).code).toBe(78);
+    expect(second.lines.join('\n')).toContain(`127.0.0.1:${new URL(app.url).port}`);
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('only the roles that were asked for run', async () => {
+    await using app = await startApp({
+      env: { TRUNKLINE_ROLES: 'bridge,console', TRUNKLINE_SPEECH_URL: 'http://127.0.0.1:9' },
+    });
+    expect((await app.get('/api/calls')).status).toBe(200);
+    expect((await app.get('/v2/live')).status).toBe(404);
+    await using speech = await startApp({ env: { TRUNKLINE_ROLES: 'speech' } });
+    expect((await speech.get('/v2/live')).status).toBe(200);
+    expect((await speech.get('/api/calls')).status).toBe(404);
+  });
+
+  test('what is not built yet says so in the interface error body', async () => {
+    await using app = await startApp();
+    const body = (await (await app.get('/v2/pre-recorded')).json()) as Record<string, unknown>;
+    expect(body).toMatchObject({ statusCode: 501, path: '/v2/pre-recorded' });
+  });
+
+  test('with keys set the bridge still reaches our own service, and strangers reach nothing', async () => {
+    await using app = await startApp({ env: { TRUNKLINE_API_KEYS: 'operator-key-1' } });
+    for (const path of ['/v2/live', '/api/calls', '/metrics', '/api/live'])
+      expect([path, (await app.get(path)).status]).toEqual([path, 401]);
+    const opened = await app.get('/api/calls', { headers: { 'x-service-key': 'operator-key-1' } });
+    expect(opened.status).toBe(200);
+  });
+});

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
+import { registerCall } from './commands/call.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerModels } from './commands/models.ts';
 import { registerStart } from './commands/start.ts';
@@ -11,6 +12,7 @@ const program = new Command('trunkline')
 
 registerStart(program);
 registerConfig(program);
+registerCall(program);
 registerModels(program);
 
 try {

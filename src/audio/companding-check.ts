@@ -36,7 +36,7 @@ export class CompandingCheck {
   }
 
   push(payload: Uint8Array): CompandingVerdict {
-    for (let from = 0; from < payload.length && this.#verdict === 'undecided'; ) {
+    for (let from = 0; from < payload.length && this.#verdict === 'undecided';) {
       const part = payload.subarray(from, from + frameBytes - this.#restBytes);
       this.#rest.set(part, this.#restBytes);
       this.#restBytes += part.length;

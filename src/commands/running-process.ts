@@ -1,0 +1,11 @@
+import { loadConfig, type Config } from '../config.ts';
+import type { Api } from '../player/api-client.ts';
+
+/** The process that a command talks to: as told, or the one on this machine with the same settings. */
+export function runningProcess(url: string | undefined): { api: Api; config: Config } {
+  const { config } = loadConfig(process.env);
+  const [key] = config.http.apiKeys;
+  const own = `http://127.0.0.1:${config.http.port}`;
+  const address = (url ?? process.env['TRUNKLINE_URL'] ?? own).replace(/\/+$/, '');
+  return { api: { url: address, ...(key === undefined ? {} : { key }) }, config };
+}

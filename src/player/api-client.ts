@@ -1,0 +1,90 @@
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { Call, CallPage, NewStream, type LiveFeedMessage } from '../protocol/api.ts';
+import type { z } from 'zod';
+
+/** The operator API of the bridge, as far as placing and watching a call needs it. */
+export type Api = { url: string; key?: string };
+
+const answerWithinMs = 10_000;
+
+export async function mintStream(
+  api: Api,
+  request: { carrier: string; call_id?: string; metadata?: Record<string, unknown> },
+): Promise<NewStream> {
+  return ask(api, '/api/streams', NewStream, request);
+}
+
+/** Undefined while the bridge does not know the call. */
+export async function findCall(api: Api, carrierCallId: string): Promise<Call | undefined> {
+  const { items } = await ask(api, '/api/calls', CallPage);
+  return items.find((call) => call.carrier_call_id === carrierCallId);
+}
+
+export async function getCall(api: Api, id: string): Promise<Call> {
+  return ask(api, `/api/calls/${encodeURIComponent(id)}`, Call);
+}
+
+/** The call's server-sent events until they end or the signal says so. */
+export async function* watchCall(
+  api: Api,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<LiveFeedMessage> {
+  const response = await request(api, `/api/calls/${encodeURIComponent(id)}/live`, { signal });
+  if (!response.body) return;
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body) {
+    text += decoder.decode(chunk, { stream: true });
+    const messages = text.split('\n\n');
+    text = messages.pop() ?? '';
+    for (const message of messages) {
+      const data = message
+        .split('\n')
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice(5).trim())
+        .join('\n');
+      if (data !== '') yield JSON.parse(data) as LiveFeedMessage;
+    }
+  }
+}
+
+async function ask<T extends z.ZodType>(
+  api: Api,
+  path: string,
+  schema: T,
+  body?: unknown,
+): Promise<z.infer<T>> {
+  const response = await request(api, path, {
+    signal: AbortSignal.timeout(answerWithinMs),
+    ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+  });
+  return schema.parse(await response.json());
+}
+
+async function request(api: Api, path: string, init: RequestInit): Promise<Response> {
+  const url = `${api.url.replace(/^ws/, 'http').replace(/\/+$/, '')}${path}`;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      ...init,
+      headers: {
+        'content-type': 'application/json',
+        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
+      },
+    });
+  } catch (cause) {
+    throw new TrunklineError(
+      'UNREACHABLE',
+      `${new URL(url).origin} does not answer: ${reasonOf(cause)}`,
+      { cause },
+    );
+  }
+  if (response.ok) return response;
+  const hint = response.status === 401 ? ': set TRUNKLINE_API_KEYS to one of its keys' : '';
+  await response.body?.cancel();
+  throw new TrunklineError(
+    'UNREACHABLE',
+    `${new URL(url).origin}${path.split('?')[0]} answered ${response.status}${hint}`,
+  );
+}

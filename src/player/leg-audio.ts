@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import {
+  alawSilence,
+  linearToAlaw,
+  linearToMulaw,
+  mulawSilence,
+  mulawToLinear,
+  alawToLinear,
+} from '../audio/g711.ts';
+import { convertRate, readWav } from '../audio/wav.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import type { Encoding } from './dialogue.ts';
+import type { LegAudio } from './play.ts';
+
+/** A party's audio before it takes the form of a carrier. */
+export type LegSamples = { leg: 'customer' | 'agent'; samples: Int16Array; rateHz: number };
+
+/** One stereo file (customer left, agent right), one mono file, or two files, the customer's first. */
+export async function legsOfFiles(paths: readonly string[]): Promise<LegSamples[]> {
+  const files = await Promise.all(paths.map(readAudio));
+  const channels = files.flatMap(({ channels, sampleRate }) =>
+    channels.map((samples) => ({ samples, rateHz: sampleRate })),
+  );
+  if (channels.length === 0 || channels.length > 2)
+    throw new TrunklineError(
+      'BAD_INPUT',
+      `a call has one or two parties, the audio given has ${channels.length} channels`,
+    );
+  return channels.map(({ samples, rateHz }, at) => ({
+    leg: at === 0 ? 'customer' : 'agent',
+    samples,
+    rateHz,
+  }));
+}
+
+async function readAudio(path: string): Promise<{ sampleRate: number; channels: Int16Array[] }> {
+  try {
+    const bytes = await readFile(path);
+    const kind = extname(path).toLowerCase();
+    if (kind === '.wav') return readWav(bytes);
+    if (['.ulaw', '.mulaw', '.ul', '.mu'].includes(kind))
+      return {
+        sampleRate: 8000,
+        channels: [Int16Array.from(bytes, (code) => mulawToLinear[code] ?? 0)],
+      };
+    if (['.alaw', '.al'].includes(kind))
+      return {
+        sampleRate: 8000,
+        channels: [Int16Array.from(bytes, (code) => alawToLinear[code] ?? 0)],
+      };
+  } catch (cause) {
+    throw new TrunklineError('BAD_INPUT', `${path} cannot be read as audio: ${reasonOf(cause)}`, {
+      cause,
+    });
+  }
+  throw new TrunklineError('BAD_INPUT', `${path}: give a .wav, .ulaw or .alaw file`);
+}
+
+export function samplesOf({ leg, bytes }: LegAudio): LegSamples {
+  return { leg, samples: Int16Array.from(bytes, (code) => mulawToLinear[code] ?? 0), rateHz: 8000 };
+}
+
+/** All legs in the carrier's form and of one length, the shorter ones silent at the end. */
+export function encodeLegs(
+  legs: readonly LegSamples[],
+  encoding: Encoding,
+  rateHz: number,
+): LegAudio[] {
+  const encoded = legs.map(({ leg, samples, rateHz: fromHz }) => ({
+    leg,
+    bytes: encode(convertRate(samples, fromHz, rateHz), encoding),
+  }));
+  const length = Math.max(0, ...encoded.map(({ bytes }) => bytes.length));
+  return encoded.map(({ leg, bytes }) => ({
+    leg,
+    bytes: Buffer.concat([bytes, Buffer.alloc(length - bytes.length, silenceOf(encoding))]),
+  }));
+}
+
+function encode(samples: Int16Array, encoding: Encoding): Buffer {
+  if (encoding === 'mulaw') return Buffer.from(Uint8Array.from(samples, linearToMulaw));
+  if (encoding === 'alaw') return Buffer.from(Uint8Array.from(samples, linearToAlaw));
+  return Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength);
+}
+
+function silenceOf(encoding: Encoding): number {
+  if (encoding === 'slin') return 0;
+  return encoding === 'mulaw' ? mulawSilence : alawSilence;
+}

@@ -1,0 +1,211 @@
+import { TrunklineError } from '../lib/errors.ts';
+import { mintStream, type Api } from './api-client.ts';
+import { voices } from './carriers/all.ts';
+import { builtInConversation } from './conversation.ts';
+import type {
+  CarrierVoice,
+  Encoding,
+  PlayedCall,
+  PlayedCarrier,
+  PlayerSecrets,
+} from './dialogue.ts';
+import type { Faults } from './faults.ts';
+import { encodeLegs, samplesOf, type LegSamples } from './leg-audio.ts';
+import { play, type LegAudio, type PlayResult } from './play.ts';
+
+export type CallPlan = {
+  carrier: PlayedCarrier;
+  /** `ws://host:port`, or with a path of its own for a bridge that is not ours. */
+  to: string;
+  /** The operator API of the bridge: a stream token is asked for when the carrier has no secret. */
+  api?: Api;
+  secrets?: PlayerSecrets;
+  /** The base address that a carrier signs, when `to` is another road to the same bridge. */
+  publicUrl?: string;
+  legs?: LegSamples[];
+  encoding?: Encoding;
+  rateHz?: number;
+  speed?: number;
+  faults?: Faults;
+  fromNumber?: string;
+  toNumber?: string;
+  direction?: 'inbound' | 'outbound';
+  parameters?: Record<string, string>;
+  controlFormat?: 'plain-text' | 'json';
+  dtmf?: { digit: string; atMs: number }[];
+  callId?: string;
+  signal?: AbortSignal;
+  onStarted?: (ids: { callId: string; streamId: string }) => void;
+};
+
+/** Numbers that are kept for fiction. */
+const fiction = { from: '+15550100123', to: '+15550100200' };
+
+/** The built-in conversation through a carrier's socket, as the page's test call places it. */
+export async function playBuiltInCall(options: {
+  to: string;
+  api?: Api;
+  carrier?: PlayedCarrier;
+  signal?: AbortSignal;
+  onStarted?: CallPlan['onStarted'];
+}): Promise<PlayResult[]> {
+  const { carrier = 'twilio', ...rest } = options;
+  return playCall({ ...withoutUndefined(rest), carrier });
+}
+
+/** One call as its carrier would place it. Asterisk needs a stream for each leg, the others carry both in one. */
+export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
+  const voice = voices[plan.carrier];
+  const encoding = plan.encoding ?? 'mulaw';
+  if (!voice.encodings.includes(encoding))
+    throw new TrunklineError(
+      'BAD_INPUT',
+      `${voice.name} streams ${voice.encodings.join(' or ')}, not ${encoding}`,
+    );
+  const rateHz = plan.rateHz ?? 8000;
+  const legs = plan.legs ?? (await builtInConversation()).map(samplesOf);
+  const audio = encodeLegs(legs, plan.faults?.wrongCodec ? otherLaw(encoding) : encoding, rateHz);
+  const ids = voice.newIds();
+  const callId = plan.callId ?? ids.callId;
+  plan.onStarted?.({ callId, streamId: ids.streamId });
+  if (voice.name === 'asterisk' && audio.length > 1)
+    return Promise.all(
+      audio.map((one) =>
+        playStream(
+          plan,
+          voice,
+          [one],
+          { callId, streamId: voice.newIds().streamId },
+          { encoding, rateHz },
+        ),
+      ),
+    );
+  return playStreams(plan, voice, audio, { callId, streamId: ids.streamId }, { encoding, rateHz });
+}
+
+function otherLaw(encoding: Encoding): Encoding {
+  if (encoding === 'slin')
+    throw new TrunklineError('BAD_INPUT', 'a wrong codec means mu-law for A-law or the reverse');
+  return encoding === 'mulaw' ? 'alaw' : 'mulaw';
+}
+
+/** After a cut a new stream of the same call may go on from there. */
+async function playStreams(
+  plan: CallPlan,
+  voice: CarrierVoice,
+  audio: LegAudio[],
+  ids: { callId: string; streamId: string },
+  form: { encoding: Encoding; rateHz: number },
+): Promise<PlayResult[]> {
+  const first = await playStream(plan, voice, audio, ids, form);
+  const { cutAtMs, reopenAfterMs, ...faults } = plan.faults ?? {};
+  if (first.outcome !== 'cut' || cutAtMs === undefined || reopenAfterMs === undefined)
+    return [first];
+  await new Promise((resolve) => setTimeout(resolve, reopenAfterMs));
+  const bytesPerMs = (form.rateHz / 1000) * (form.encoding === 'slin' ? 2 : 1);
+  const rest = audio.map(({ leg, bytes }) => ({
+    leg,
+    bytes: bytes.subarray(Math.round(cutAtMs * bytesPerMs)),
+  }));
+  const again = { callId: ids.callId, streamId: voice.newIds().streamId };
+  return [first, await playStream({ ...plan, faults }, voice, rest, again, form)];
+}
+
+async function playStream(
+  plan: CallPlan,
+  voice: CarrierVoice,
+  audio: LegAudio[],
+  ids: { callId: string; streamId: string },
+  form: { encoding: Encoding; rateHz: number },
+): Promise<PlayResult> {
+  const legs = audio.map(({ leg }) => leg);
+  const call: PlayedCall = {
+    ...ids,
+    ...form,
+    legs,
+    from: plan.fromNumber ?? fiction.from,
+    to: plan.toNumber ?? fiction.to,
+    direction: plan.direction ?? 'inbound',
+    parameters: plan.parameters ?? {},
+    controlFormat: plan.controlFormat ?? 'plain-text',
+  };
+  const base = baseUrl(plan.to, voice.name);
+  const target = await withToken(plan, voice, call, base);
+  const signedUrl =
+    plan.publicUrl === undefined ? undefined : signedAddress(plan.publicUrl, target);
+  return play({
+    to: target,
+    voice,
+    call,
+    audio,
+    ...withoutUndefined({
+      signedUrl,
+      secrets: plan.secrets,
+      speed: plan.speed,
+      faults: plan.faults,
+      dtmf: plan.dtmf,
+      signal: plan.signal,
+    }),
+  });
+}
+
+/** Without a path of its own the address is that of our own carriers. */
+function baseUrl(to: string, carrier: PlayedCarrier): string {
+  const url = new URL(to.replace(/^http/, 'ws'));
+  if (url.pathname === '/') url.pathname = `/carriers/${carrier}`;
+  return url.href;
+}
+
+async function withToken(
+  plan: CallPlan,
+  voice: CarrierVoice,
+  call: PlayedCall,
+  base: string,
+): Promise<string> {
+  const url = new URL(base);
+  if (voice.name === 'asterisk') addAsteriskParameters(url, call);
+  if (plan.api === undefined || hasSecret(voice.name, plan.secrets ?? {})) return url.href;
+  const { url: minted } = await mintStream(plan.api, { carrier: voice.name, call_id: call.callId });
+  // The token's path on the road that was asked for: the public address may not be reachable from here.
+  url.pathname = new URL(minted).pathname;
+  return url.href;
+}
+
+/** What `v(...)` in the dial string adds to the address. */
+function addAsteriskParameters(
+  url: URL,
+  { callId, legs, from, to, direction, parameters }: PlayedCall,
+): void {
+  const all = { call_id: callId, leg: legs[0] ?? 'customer', from, to, direction, ...parameters };
+  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
+}
+
+function hasSecret(carrier: PlayedCarrier, secrets: PlayerSecrets): boolean {
+  switch (carrier) {
+    case 'twilio':
+      return secrets.twilioAuthToken !== undefined;
+    case 'plivo':
+      return secrets.plivoAuthToken !== undefined;
+    case 'audiohook':
+      return secrets.audiohookApiKey !== undefined && secrets.audiohookClientSecret !== undefined;
+    case 'asterisk':
+      return secrets.username !== undefined && secrets.password !== undefined;
+    case 'telnyx':
+    case 'signalwire':
+      return secrets.bearer !== undefined;
+  }
+}
+
+function signedAddress(publicUrl: string, target: string): string {
+  const { pathname, search } = new URL(target);
+  return `${publicUrl.replace(/\/+$/, '').replace(/^http/, 'ws')}${pathname}${search}`;
+}
+
+/** Optional fields must be absent, not undefined. */
+function withoutUndefined<T extends object>(
+  value: T,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(value).filter(([, item]) => item !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], undefined>;
+  };
+}

@@ -4,7 +4,6 @@ import type { Bridge } from '../bridge/call-stream.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
-import type { LegAudio } from '../player/play.ts';
 import type { Store } from '../store/store.ts';
 import { installationNow, type InstallationFacts } from './installation.ts';
 import { pageFiles } from './page-files.ts';
@@ -23,7 +22,6 @@ export type ConsoleOptions = {
   };
   apiKeys: readonly string[];
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
-  testCallAudio: () => Promise<LegAudio[]>;
 };
 
 /** The live page at `/`, its sign-in, and the button that places a call without a phone. */
@@ -36,7 +34,6 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
     bridge,
     store,
     log,
-    audio: options.testCallAudio,
     carriersUrl: () => http.ownUrl.replace(/^http/, 'ws'),
   });
   const startedAtMs = Date.now();

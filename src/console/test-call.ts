@@ -3,6 +3,7 @@ import type { Bridge } from '../bridge/call-stream.ts';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../lib/problem.ts';
 import { twilio } from '../player/carriers/twilio.ts';
+import { builtInConversation } from '../player/conversation.ts';
 import { play, type LegAudio } from '../player/play.ts';
 import type { TestCall } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
@@ -16,8 +17,6 @@ export type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
   store: Store;
   log: Logger;
-  /** The built-in conversation, as its carrier would send it. */
-  audio: () => Promise<LegAudio[]>;
   /** Where this process answers, `ws://...`. */
   carriersUrl: () => string;
 };
@@ -35,11 +34,11 @@ export class TestCalls implements AsyncDisposable {
   async place(): Promise<TestCall> {
     if (this.#playing.size >= testCallsLimit)
       throw new Problem(409, `${testCallsLimit} test calls are going on already`);
-    const { bridge, audio, carriersUrl } = this.#options;
-    const legs = await audio();
+    const { bridge, carriersUrl } = this.#options;
+    const audio = await builtInConversation();
     const ids = twilio.newIds();
     const { token } = await bridge.mintToken({ carrier: 'twilio', carrierCallId: ids.callId });
-    const playing = this.#play(ids, `${carriersUrl()}/carriers/twilio/${token}`, legs);
+    const playing = this.#play(ids, `${carriersUrl()}/carriers/twilio/${token}`, audio);
     this.#playing.add(playing);
     void playing.finally(() => this.#playing.delete(playing));
     return {

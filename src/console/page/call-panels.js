@@ -1,0 +1,174 @@
+import { h, setText, svg } from './dom.js';
+import { figuresOf, sentimentCourse } from './figures.js';
+import { bytes, clock, percent, roleNames } from './format.js';
+
+const roles = ['customer', 'agent'];
+const chart = { width: 320, height: 88, margin: 10 };
+
+function panel(title, ...children) {
+  const id = `panel-${title.toLowerCase().replaceAll(' ', '-')}`;
+  return h(
+    'section',
+    { class: 'panel', 'aria-labelledby': id },
+    h('h2', { id }, title),
+    ...children,
+  );
+}
+
+/** How each side felt over time: up is good, down is bad. */
+export class ChartPanel {
+  #svg = svg('svg', {
+    viewBox: `0 0 ${chart.width} ${chart.height}`,
+    role: 'img',
+    class: 'course',
+  });
+  #none = h('p', { class: 'quiet' }, 'Nothing to tell yet.');
+  #key = h(
+    'p',
+    { class: 'key quiet' },
+    roles.map((role) => h('span', { dataset: { role } }, roleNames[role])),
+  );
+  element = panel('Sentiment', this.#svg, this.#key, this.#none);
+
+  draw(utterances, lengthS) {
+    const courses = roles.map((role) => [role, sentimentCourse(utterances, role)]);
+    const hasPoints = courses.some(([, points]) => points.length > 0);
+    this.#none.hidden = hasPoints;
+    this.#svg.classList.toggle('hidden', !hasPoints);
+    this.#key.hidden = !hasPoints;
+    if (!hasPoints) return;
+    const { width, height, margin } = chart;
+    const x = (at) =>
+      margin + (Math.min(at, lengthS) / Math.max(lengthS, 1)) * (width - 2 * margin);
+    const y = (value) => height / 2 - value * (height / 2 - margin);
+    const middle = svg('line', { x1: 0, x2: width, y1: y(0), y2: y(0), class: 'middle' });
+    const drawn = courses.flatMap(([role, points]) => this.#course(role, points, x, y));
+    this.#svg.replaceChildren(middle, ...drawn);
+    this.#svg.setAttribute('aria-label', courses.map(spoken).filter(Boolean).join('. '));
+  }
+
+  #course(role, points, x, y) {
+    if (points.length === 0) return [];
+    const places = points.map(({ at, value }) => [x(at), y(value)]);
+    const path = places.map(
+      ([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`,
+    );
+    const dots = points.map(({ sentiment }, i) =>
+      svg('circle', {
+        cx: places[i][0].toFixed(1),
+        cy: places[i][1].toFixed(1),
+        r: 3,
+        class: `${role} ${sentiment}`,
+      }),
+    );
+    return [svg('path', { d: path.join(''), class: role }), ...dots];
+  }
+}
+
+function spoken([role, points]) {
+  if (points.length === 0) return '';
+  const count = (wanted) => points.filter(({ sentiment }) => sentiment === wanted).length;
+  const parts = ['positive', 'neutral', 'mixed', 'negative'].map((name) => [count(name), name]);
+  const told = parts.filter(([n]) => n > 0).map(([n, name]) => `${n} ${name}`);
+  return `${roleNames[role]}: ${told.join(', ')}, last ${points.at(-1).sentiment}`;
+}
+
+/** Who talked, who cut in, how long nobody spoke. */
+export class FiguresPanel {
+  #bar = h(
+    'div',
+    { class: 'ratio', 'aria-hidden': 'true' },
+    roles.map((role) => h('i', { dataset: { role } })),
+  );
+  #values = new Map();
+  element = panel('Talk', this.#bar, this.#list());
+
+  #list() {
+    const rows = ['Customer talks', 'Agent talks', 'Customer cuts in', 'Agent cuts in', 'Dead air'];
+    return h(
+      'dl',
+      {},
+      rows.map((name) => {
+        const value = h('dd', {}, '–');
+        this.#values.set(name, value);
+        return h('div', {}, h('dt', {}, name), value);
+      }),
+    );
+  }
+
+  draw(utterances, lengthS, ended) {
+    const figures = ended ?? figuresOf(utterances, lengthS);
+    const { talk, talk_ratio: ratio, interruptions, dead_air: deadAir } = figures;
+    roles.forEach((role, at) => {
+      this.#bar.children[at].style.flexGrow = String(ratio[role]);
+      const name = roleNames[role];
+      setText(this.#values.get(`${name} talks`), `${percent(ratio[role])} · ${clock(talk[role])}`);
+      setText(this.#values.get(`${name} cuts in`), times(interruptions[role]));
+    });
+    const longest = deadAir.count > 0 ? ` · longest ${deadAir.longest.toFixed(0)} s` : '';
+    setText(this.#values.get('Dead air'), `${deadAir.total.toFixed(0)} s${longest}`);
+  }
+}
+
+function times(count) {
+  return count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
+}
+
+const legStates = {
+  waiting: 'waiting for a session',
+  live: 'live',
+  resuming: 'resuming',
+  finishing: 'finishing',
+  done: 'done',
+  failed: 'without a session',
+};
+
+/** Every byte accounted for: received = acknowledged + gaps + paused, and what is still under way. */
+export class LedgerPanel {
+  #body = h('tbody');
+  element = panel(
+    'Audio',
+    h(
+      'div',
+      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Audio ledger' },
+      h(
+        'table',
+        {},
+        h(
+          'thead',
+          {},
+          h(
+            'tr',
+            {},
+            ['Leg', 'Received', 'Understood', 'Paused', 'Gaps'].map((name) =>
+              h('th', { scope: 'col' }, name),
+            ),
+          ),
+        ),
+        this.#body,
+      ),
+    ),
+  );
+
+  draw(legs) {
+    this.#body.replaceChildren(...legs.map(row));
+  }
+}
+
+function row(leg) {
+  const { received, acknowledged, gaps, paused } = leg.ledger;
+  const details = [leg.track, leg.encoding, legStates[leg.state] ?? ''].filter(Boolean).join(' · ');
+  return h(
+    'tr',
+    {},
+    h(
+      'th',
+      { scope: 'row' },
+      h('span', { dataset: { role: leg.role } }, roleNames[leg.role]),
+      h('small', { class: 'quiet' }, details),
+    ),
+    [received, acknowledged, paused, gaps].map((count, at) =>
+      h('td', { class: at === 3 && count > 0 ? 'bad' : null }, bytes(count)),
+    ),
+  );
+}

@@ -1,0 +1,177 @@
+import { get, post } from './api.js';
+import { callDeliveries } from './call-deliveries.js';
+import { ChartPanel, FiguresPanel, LedgerPanel } from './call-panels.js';
+import { Conversation } from './conversation.js';
+import { h, onNextFrame, setText } from './dom.js';
+import { Feed } from './feed.js';
+import { clock, moment, parties, secondsBetween, stateNames } from './format.js';
+import { LevelBars } from './levels.js';
+import { Recording } from './recording.js';
+import { summaryElement } from './summary.js';
+import { Transcript } from './transcript.js';
+
+/** One call, from its first word to its summary. */
+export class CallView {
+  title = 'Call';
+  #id;
+  #call;
+  #conversation = new Conversation();
+  #transcript = new Transcript(this.#conversation, (seconds) => this.#recording?.hear(seconds));
+  #recording;
+  #levels = new LevelBars();
+  #chart = new ChartPanel();
+  #figures = new FiguresPanel();
+  #ledger = new LedgerPanel();
+  #deliveries;
+  #heading = h('h1', {}, 'Call');
+  #facts = h('p', { class: 'facts quiet' });
+  #state = h('span', { class: 'state' });
+  #clock = h('span', { class: 'clock' });
+  #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
+  #problem = h('p', { class: 'error', role: 'alert' });
+  #summary = h('div');
+  #sound = h('div');
+  #ticking;
+  #feed;
+  #draw = onNextFrame(() => this.#drawPanels());
+
+  constructor(id, { onState }) {
+    this.#id = id;
+    this.#deliveries = callDeliveries(id);
+    this.element = h(
+      'div',
+      { class: 'view call-view' },
+      h(
+        'div',
+        { class: 'heading' },
+        h(
+          'div',
+          {},
+          h('a', { class: 'back', href: '#/calls' }, '‹ Calls'),
+          this.#heading,
+          this.#facts,
+        ),
+        h('div', { class: 'actions' }, this.#levels.element, this.#state, this.#clock, this.#pause),
+      ),
+      this.#problem,
+      h(
+        'div',
+        { class: 'columns' },
+        h('div', { class: 'story' }, this.#summary, this.#sound, this.#transcript.element),
+        h(
+          'aside',
+          { class: 'panels', 'aria-label': 'About this call' },
+          this.#chart.element,
+          this.#figures.element,
+          this.#ledger.element,
+          this.#deliveries.element,
+        ),
+      ),
+    );
+    this.#feed = new Feed(`/api/calls/${id}/live`, (message) => this.#take(message), onState);
+    this.#ticking = setInterval(() => this.#drawClock(), 1_000);
+    void this.#load();
+  }
+
+  close() {
+    this.#feed.close();
+    clearInterval(this.#ticking);
+    this.#recording?.close();
+    this.#deliveries.close();
+  }
+
+  /** The feed brings everything; this only tells at once when there is no such call. */
+  async #load() {
+    try {
+      this.#show(await get(`/api/calls/${this.#id}`));
+    } catch (error) {
+      if (error.status === 404) this.#gone('This call is not known here. It may have been erased.');
+    }
+  }
+
+  #gone(text) {
+    this.#feed.close();
+    setText(this.#problem, text);
+  }
+
+  #take(message) {
+    switch (message.type) {
+      case 'call':
+        return this.#show(message.call);
+      case 'levels':
+        for (const { leg_id: leg, level } of message.levels) this.#levels.set(leg, level);
+        return;
+      case 'call-deleted':
+        return this.#gone('This call was erased.');
+      default: {
+        const changed = this.#conversation.take(message);
+        this.#transcript.changed(changed);
+        if (message.type !== 'partial') this.#draw();
+        if (message.type === 'call.summary') this.#drawSummary();
+        if (message.id) this.#deliveries.changed();
+      }
+    }
+  }
+
+  #show(call) {
+    this.#call = call;
+    setText(this.#heading, parties(call));
+    this.title = parties(call);
+    document.title = `${this.title} · Trunkline`;
+    const facts = [call.carrier, call.direction, moment(call.started_at), call.carrier_call_id];
+    setText(this.#facts, facts.filter(Boolean).join(' · '));
+    const state = call.paused && call.state === 'live' ? 'paused' : call.state;
+    this.#state.dataset.state = state;
+    setText(this.#state, state === 'paused' ? 'Paused' : stateNames[call.state]);
+    this.#pause.hidden = call.state !== 'live';
+    setText(this.#pause, call.paused ? 'Resume' : 'Pause');
+    this.#levels.show(call.state === 'live' ? call.legs : []);
+    this.#ledger.draw(call.legs);
+    this.#drawClock();
+    this.#openRecording();
+    this.#draw();
+  }
+
+  #openRecording() {
+    if (this.#recording || this.#call.state === 'live' || !this.#call.recording) return;
+    this.#recording = new Recording(this.#id, (seconds) => this.#transcript.heard(seconds));
+    this.#sound.replaceChildren(this.#recording.element);
+    this.element.classList.add('has-recording');
+  }
+
+  #drawClock() {
+    if (!this.#call) return;
+    setText(this.#clock, clock(this.#lengthS()));
+  }
+
+  #lengthS() {
+    if (this.#conversation.ended) return this.#conversation.ended.duration;
+    const said = this.#conversation.utterances.at(-1)?.end ?? 0;
+    if (!this.#call) return said;
+    return Math.max(said, secondsBetween(this.#call.started_at, this.#call.ended_at));
+  }
+
+  #drawPanels() {
+    const { utterances, ended } = this.#conversation;
+    this.#chart.draw(utterances, this.#lengthS());
+    this.#figures.draw(utterances, this.#lengthS(), ended);
+  }
+
+  #drawSummary() {
+    this.#summary.replaceChildren(
+      summaryElement(this.#conversation.summary, (s) => this.#recording?.hear(s)),
+    );
+  }
+
+  async #togglePause() {
+    const verb = this.#call.paused ? 'resume' : 'pause';
+    this.#pause.disabled = true;
+    setText(this.#problem, '');
+    try {
+      this.#show(await post(`/api/calls/${this.#id}/${verb}`));
+    } catch (error) {
+      setText(this.#problem, error.message);
+    }
+    this.#pause.disabled = false;
+  }
+}

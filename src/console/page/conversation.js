@@ -1,0 +1,131 @@
+/**
+ * What is known of one call, from its events and partials, in order of the call's time. No document, no
+ * network: messages in, entries out.
+ */
+export class Conversation {
+  entries = [];
+  partials = new Map();
+  ended;
+  summary;
+  #byKey = new Map();
+  #seen = new Set();
+  #pausedAt;
+
+  /** Takes a message; answers the entries that changed. */
+  take(message) {
+    if (message.type === 'partial') return this.#partial(message);
+    if (!message.type.startsWith('call.') || this.#seen.has(message.id)) return [];
+    this.#seen.add(message.id);
+    switch (message.type) {
+      case 'call.transcript':
+        return this.#final(message);
+      case 'call.sentiment':
+        return this.#about(message, { sentiments: message.data.results });
+      case 'call.entities':
+        return this.#about(message, { entities: message.data.results });
+      case 'call.translation':
+        return this.#translation(message);
+      case 'call.gap':
+        return [this.#insert({ kind: 'gap', key: message.id, leg: message.leg, ...message.data })];
+      case 'call.paused':
+        return [this.#paused(message)];
+      case 'call.resumed':
+        return [this.#resumed(message)];
+      case 'call.dtmf':
+        return [
+          this.#insert({ kind: 'dtmf', key: message.id, ...message.data, start: message.data.at }),
+        ];
+      case 'call.ended':
+        this.ended = message.data;
+        this.partials.clear();
+        return [];
+      case 'call.summary':
+        this.summary = message.data;
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  get utterances() {
+    return this.entries.filter((entry) => entry.kind === 'utterance');
+  }
+
+  #partial(message) {
+    const { utterance } = message;
+    const key = keyOf(utterance.session_id, utterance.utterance_id);
+    // A partial that was overtaken by its own final says nothing new.
+    if (this.#byKey.has(key)) return [];
+    this.partials.set(message.leg_id, { key, role: message.role, ...utterance });
+    return [];
+  }
+
+  #final({ leg, data }) {
+    const key = keyOf(leg.session_id, data.utterance_id);
+    const partial = this.partials.get(leg.id);
+    if (partial && (partial.key === key || partial.start <= data.end)) this.partials.delete(leg.id);
+    const known = this.#byKey.get(key);
+    const entry = { kind: 'utterance', key, role: leg.role, legId: leg.id, ...data };
+    if (known) return [Object.assign(known, entry)];
+    return [this.#insert({ entities: [], sentiments: [], translations: [], ...entry })];
+  }
+
+  /** Add-ons follow their final; one without (its final was lost) brings the utterance itself. */
+  #about(message, found) {
+    const { leg, data } = message;
+    const key = keyOf(leg.session_id, data.utterance_id);
+    const known = this.#byKey.get(key);
+    if (known) return [Object.assign(known, found)];
+    const changed = this.#final({
+      leg,
+      data: { utterance_id: data.utterance_id, ...data.utterance },
+    });
+    return changed.map((entry) => Object.assign(entry, found));
+  }
+
+  #translation(message) {
+    const { target_language: language, translated_utterance: utterance } = message.data;
+    const [entry] = this.#about(message, {});
+    entry.translations = [
+      ...entry.translations.filter((other) => other.language !== language),
+      { language, text: utterance.text },
+    ];
+    return [entry];
+  }
+
+  #paused(message) {
+    this.#pausedAt = this.#insert({
+      kind: 'pause',
+      key: message.id,
+      by: message.data.by,
+      start: message.data.at,
+    });
+    return this.#pausedAt;
+  }
+
+  #resumed(message) {
+    const { at, duration } = message.data;
+    const open = this.#pausedAt;
+    this.#pausedAt = undefined;
+    if (open) return Object.assign(open, { end: at, duration });
+    return this.#insert({
+      kind: 'pause',
+      key: message.id,
+      start: at - duration,
+      end: at,
+      duration,
+    });
+  }
+
+  #insert(entry) {
+    let at = this.entries.length;
+    while (at > 0 && this.entries[at - 1].start > entry.start) at--;
+    this.entries.splice(at, 0, entry);
+    this.#byKey.set(entry.key, entry);
+    return entry;
+  }
+}
+
+function keyOf(sessionId, utteranceId) {
+  return `${sessionId}:${utteranceId}`;
+}

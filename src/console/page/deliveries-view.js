@@ -1,0 +1,237 @@
+import { get, post } from './api.js';
+import { h, setText } from './dom.js';
+import { moment } from './format.js';
+
+export const deliveryStates = {
+  pending: 'Pending',
+  delivered: 'Delivered',
+  parked: 'Parked',
+  skipped: 'Skipped',
+};
+
+const everyMs = 4_000;
+const pageItems = 50;
+
+/** Every event on its way to the CRM: what waits, what is parked and why, and the ways to help it on. */
+export class DeliveriesView {
+  title = 'Deliveries';
+  #state;
+  #items = new Map();
+  #rows = new Map();
+  #cursor = null;
+  #body = h('tbody');
+  #empty = h('p', { class: 'empty' }, '');
+  #told = h('p', { class: 'told', role: 'status' });
+  #older = h(
+    'button',
+    { type: 'button', hidden: true, onclick: () => void this.#load(true) },
+    'Older deliveries',
+  );
+  #timer;
+  #closed = false;
+
+  constructor(state) {
+    this.#state = state in deliveryStates ? state : undefined;
+    this.element = h(
+      'div',
+      { class: 'view' },
+      h('div', { class: 'heading' }, h('h1', {}, 'Deliveries'), this.#filters()),
+      this.#told,
+      h(
+        'div',
+        { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Deliveries' },
+        h('table', { class: 'deliveries' }, h('thead', {}, headings()), this.#body),
+      ),
+      this.#empty,
+      this.#older,
+    );
+    void this.#load(false);
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #filters() {
+    const names = [
+      ['', 'All'],
+      ...Object.entries(deliveryStates).filter(([name]) => name !== 'skipped'),
+    ];
+    return h(
+      'ul',
+      { class: 'filters', 'aria-label': 'State' },
+      names.map(([state, name]) => {
+        const isOn = (this.#state ?? '') === state;
+        const href = `#/deliveries${state && `/${state}`}`;
+        return h('li', {}, h('a', { href, 'aria-current': isOn ? 'true' : null }, name));
+      }),
+    );
+  }
+
+  async #load(older) {
+    clearTimeout(this.#timer);
+    const query = new URLSearchParams({ limit: String(pageItems) });
+    if (this.#state) query.set('state', this.#state);
+    if (older && this.#cursor) query.set('cursor', this.#cursor);
+    const page = await get(`/api/deliveries?${query}`).catch(() => undefined);
+    if (this.#closed) return;
+    this.#timer = setTimeout(() => void this.#refresh(), everyMs);
+    if (!page) return;
+    if (older || this.#items.size <= pageItems) {
+      this.#cursor = page.next_cursor;
+      this.#older.hidden = page.next_cursor === null;
+    }
+    if (!older && this.#items.size <= pageItems) this.#items.clear();
+    for (const item of page.items) this.#items.set(item.id, item);
+    this.#draw();
+  }
+
+  /** While nobody looks, nothing is asked. */
+  #refresh() {
+    if (document.visibilityState === 'visible') return this.#load(false);
+    this.#timer = setTimeout(() => void this.#refresh(), everyMs);
+  }
+
+  #draw() {
+    for (const [id, row] of this.#rows)
+      if (!this.#items.has(id)) {
+        row.element.remove();
+        this.#rows.delete(id);
+      }
+    let at = 0;
+    for (const item of this.#items.values()) {
+      const row = this.#rows.get(item.id) ?? new DeliveryRow((verb, one) => this.#act(verb, one));
+      this.#rows.set(item.id, row);
+      row.draw(item);
+      if (this.#body.children[at] !== row.element)
+        this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
+      at++;
+    }
+    this.#empty.hidden = this.#items.size > 0;
+    setText(
+      this.#empty,
+      this.#state ? `Nothing is ${this.#state}.` : 'No event has been sent yet.',
+    );
+  }
+
+  async #act(verb, item) {
+    setText(this.#told, '');
+    try {
+      const changed = await post(...requestOf(verb, item));
+      const count = changed?.changed ?? 1;
+      setText(
+        this.#told,
+        count === 1 ? 'One delivery is on its way.' : `${count} deliveries are on their way.`,
+      );
+    } catch (error) {
+      setText(this.#told, `That did not work: ${error.message}`);
+    }
+    await this.#load(false);
+  }
+}
+
+function requestOf(verb, { id, call_id: call, sequence, endpoint }) {
+  if (verb === 'retry') return [`/api/deliveries/${encodeURIComponent(id)}/retry`];
+  if (verb === 'release') return [`/api/calls/${call}/deliveries/release`, { endpoint }];
+  return [`/api/calls/${call}/deliveries/retry`, { from: sequence, endpoint }];
+}
+
+function headings() {
+  const names = ['State', 'Event', 'Call', 'Endpoint', 'Attempts', 'When'];
+  return h(
+    'tr',
+    {},
+    names.map((name) => h('th', { scope: 'col' }, name)),
+    h('td', {}),
+  );
+}
+
+class DeliveryRow {
+  element = h('tr');
+  #drawn = '';
+  #act;
+
+  constructor(act) {
+    this.#act = act;
+  }
+
+  draw(item) {
+    const text = JSON.stringify(item);
+    if (text === this.#drawn) return;
+    const wasOpen = this.element.querySelector('details')?.open ?? false;
+    this.#drawn = text;
+    const when =
+      item.delivered_at ?? item.next_attempt_at ?? item.last_attempt_at ?? item.created_at;
+    this.element.replaceChildren(
+      h(
+        'td',
+        {},
+        h(
+          'span',
+          { class: 'state', dataset: { state: item.state } },
+          deliveryStates[item.state] ?? item.state,
+        ),
+      ),
+      h('th', { scope: 'row' }, item.type, h('small', { class: 'quiet' }, ` #${item.sequence}`)),
+      h('td', {}, h('a', { href: `#/calls/${item.call_id}` }, `…${item.call_id.slice(-6)}`)),
+      h('td', {}, item.endpoint),
+      h('td', {}, String(item.attempts)),
+      h(
+        'td',
+        {},
+        item.state === 'pending' && item.next_attempt_at ? `next ${moment(when)}` : moment(when),
+      ),
+      h('td', {}, this.#details(item, wasOpen)),
+    );
+  }
+
+  #details(item, open) {
+    const label = `${item.type} #${item.sequence} to ${item.endpoint}`;
+    const button = (verb, name) =>
+      h(
+        'button',
+        {
+          type: 'button',
+          'aria-label': `${name}: ${label}`,
+          onclick: () => void this.#act(verb, item),
+        },
+        name,
+      );
+    return h(
+      'details',
+      { open },
+      h('summary', { 'aria-label': `Inspect ${label}` }, 'Inspect'),
+      h(
+        'div',
+        { class: 'inspect' },
+        facts(item),
+        h(
+          'div',
+          { class: 'actions' },
+          item.state === 'delivered' ? null : button('retry', 'Retry now'),
+          item.state === 'parked' ? button('release', 'Release the call') : null,
+          button('from', 'Send again from here'),
+        ),
+      ),
+    );
+  }
+}
+
+function facts(item) {
+  const rows = [
+    ['Event', item.event_id],
+    ['Reason', item.reason],
+    ['Status', item.status],
+    ['Last attempt', moment(item.last_attempt_at)],
+    ['Next attempt', moment(item.next_attempt_at)],
+    ['Answer', item.answer],
+  ];
+  return h(
+    'dl',
+    {},
+    rows
+      .filter(([, value]) => value !== null && value !== undefined && value !== '')
+      .map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value)))),
+  );
+}

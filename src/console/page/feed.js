@@ -1,0 +1,97 @@
+import { get } from './api.js';
+
+const names = [
+  ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
+  ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
+  ...['call.gap', 'call.paused', 'call.resumed', 'call.dtmf', 'call.ended', 'call.summary'],
+  'call.skipped',
+];
+
+const tickMs = 5_000;
+/** A timer this late means that the machine slept: the socket may be dead without knowing. */
+const sleptMs = 15_000;
+const longestWaitMs = 10_000;
+
+/**
+ * One stream of server-sent events that survives restarts, sleep and signing in again. It goes on after
+ * the last event it saw, so nothing is missed and nothing is asked for twice.
+ */
+export class Feed {
+  #path;
+  #onMessage;
+  #onState;
+  #source;
+  #lastId = '';
+  #waitMs = 1_000;
+  #retry;
+  #tick;
+  #tickedAt = performance.now();
+  #closed = false;
+
+  constructor(path, onMessage, onState) {
+    this.#path = path;
+    this.#onMessage = onMessage;
+    this.#onState = onState;
+    this.#tick = setInterval(() => this.#lookAtTheClock(), tickMs);
+    window.addEventListener('online', this.#reopen);
+    this.#open();
+  }
+
+  close() {
+    this.#closed = true;
+    clearInterval(this.#tick);
+    clearTimeout(this.#retry);
+    window.removeEventListener('online', this.#reopen);
+    this.#source?.close();
+  }
+
+  #open() {
+    if (this.#closed) return;
+    this.#source?.close();
+    this.#onState('connecting');
+    const resume = this.#lastId ? `?last_event_id=${encodeURIComponent(this.#lastId)}` : '';
+    const source = new EventSource(this.#path + resume);
+    this.#source = source;
+    source.addEventListener('open', () => {
+      this.#waitMs = 1_000;
+      this.#onState('live');
+    });
+    source.addEventListener('error', () => this.#lost(source));
+    for (const name of names) source.addEventListener(name, (event) => this.#take(event));
+  }
+
+  #take(event) {
+    if (event.lastEventId) this.#lastId = event.lastEventId;
+    const message = JSON.parse(event.data);
+    if (message.type === 'reset') this.#lastId = '';
+    this.#onMessage(message);
+  }
+
+  /** The browser comes back by itself from a cut, but not from an answer that is no stream. */
+  #lost(source) {
+    if (this.#closed || source !== this.#source) return;
+    this.#onState('away');
+    if (source.readyState !== EventSource.CLOSED) return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => void this.#tryAgain(), this.#waitMs);
+    this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);
+  }
+
+  async #tryAgain() {
+    // Asks first whether the page is still signed in: after a restart it is not.
+    const session = await get('/api/session').catch(() => undefined);
+    if (this.#closed) return;
+    if (session === undefined) this.#lost(this.#source);
+    else if (!session.signed_in) this.#onState('signed-out');
+    else this.#open();
+  }
+
+  #reopen = () => this.#open();
+
+  #lookAtTheClock() {
+    const now = performance.now();
+    const slept = now - this.#tickedAt > sleptMs;
+    this.#tickedAt = now;
+    if (slept) this.#open();
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * How a conversation goes, counted from its utterances while it is still going on. The server's own figures
+ * replace these when the call has ended.
+ */
+const deadAirFromS = 3;
+const interruptsFromS = 0.3;
+const backchannelS = 0.7;
+
+export function figuresOf(utterances, durationS) {
+  const talk = { customer: 0, agent: 0 };
+  const interruptions = { customer: 0, agent: 0 };
+  const lastEnd = { customer: 0, agent: 0 };
+  const deadAir = { total: 0, longest: 0, count: 0 };
+  let at = 0;
+  for (const { role, start, end } of utterances) {
+    const other = role === 'customer' ? 'agent' : 'customer';
+    talk[role] += Math.max(0, end - Math.max(start, lastEnd[role]));
+    if (lastEnd[other] - start >= interruptsFromS && end - start >= backchannelS)
+      interruptions[role]++;
+    addSilence(deadAir, start - at);
+    lastEnd[role] = Math.max(lastEnd[role], end);
+    at = Math.max(at, end);
+  }
+  addSilence(deadAir, durationS - at);
+  const all = talk.customer + talk.agent;
+  const share = (role) => (all === 0 ? 0 : talk[role] / all);
+  return {
+    talk,
+    talk_ratio: { customer: share('customer'), agent: share('agent') },
+    interruptions,
+    dead_air: deadAir,
+  };
+}
+
+function addSilence(deadAir, seconds) {
+  if (seconds < deadAirFromS) return;
+  deadAir.total += seconds;
+  deadAir.longest = Math.max(deadAir.longest, seconds);
+  deadAir.count++;
+}
+
+const values = { positive: 1, neutral: 0, mixed: 0, negative: -1 };
+
+/** One point per sentence whose sentiment is known. */
+export function sentimentCourse(utterances, role) {
+  return utterances
+    .filter((utterance) => utterance.role === role)
+    .flatMap((utterance) => utterance.sentiments)
+    .filter(({ sentiment }) => sentiment in values)
+    .map(({ start, end, sentiment, emotion }) => ({
+      at: (start + end) / 2,
+      value: values[sentiment],
+      sentiment,
+      emotion,
+    }));
+}
+
+/** The feeling that weighs most in one utterance; undefined where there is none to show. */
+export function moodOf(sentiments) {
+  const known = sentiments.filter(({ sentiment }) => sentiment in values);
+  const feelings = new Set(known.map(({ sentiment }) => sentiment));
+  feelings.delete('neutral');
+  if (feelings.size === 0) return undefined;
+  const sentiment = feelings.size > 1 ? 'mixed' : [...feelings][0];
+  const emotion = known.find((item) => item.sentiment === sentiment)?.emotion;
+  return { sentiment, emotion: emotion === 'neutral' ? undefined : emotion };
+}

@@ -1,0 +1,61 @@
+/** Seconds as a person reads a clock: 0:07, 12:40, 1:02:03. */
+export function clock(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  const s = String(whole % 60).padStart(2, '0');
+  const m = Math.floor(whole / 60) % 60;
+  const hours = Math.floor(whole / 3600);
+  return hours > 0 ? `${hours}:${String(m).padStart(2, '0')}:${s}` : `${m}:${s}`;
+}
+
+const dayTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const otherDay = new Intl.DateTimeFormat(undefined, {
+  ...{ month: 'short', day: 'numeric' },
+  ...{ hour: '2-digit', minute: '2-digit' },
+});
+
+/** The time today, or the day too when it was another one. */
+export function moment(iso) {
+  if (!iso) return '';
+  const date = new Date(iso);
+  const isToday = date.toDateString() === new Date().toDateString();
+  return (isToday ? dayTime : otherDay).format(date);
+}
+
+export function secondsBetween(fromIso, toIso) {
+  const to = toIso ? Date.parse(toIso) : Date.now();
+  return Math.max(0, (to - Date.parse(fromIso)) / 1000);
+}
+
+const units = ['B', 'kB', 'MB', 'GB'];
+
+export function bytes(count) {
+  let value = count;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`;
+}
+
+export function percent(share) {
+  return `${Math.round(share * 100)} %`;
+}
+
+/** `NAME_GIVEN` as a reader's word: given name stays as short as its type. */
+export function entityName(type) {
+  return type.toLowerCase().replaceAll('_', ' ');
+}
+
+export const roleNames = { customer: 'Customer', agent: 'Agent' };
+export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
+
+/** Who talks to whom; a call that names nobody is known by its carrier's id. */
+export function parties(call) {
+  if (call.from || call.to) return `${call.from ?? 'unknown'} → ${call.to ?? 'unknown'}`;
+  return call.carrier_call_id;
+}
+
+export function titleOf(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

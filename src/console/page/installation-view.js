@@ -1,0 +1,191 @@
+import { get } from './api.js';
+import { h, setText } from './dom.js';
+import { bytes, clock, moment, parties, roleNames, titleOf } from './format.js';
+
+const everyMs = 5_000;
+
+const recogniserStates = {
+  ready: 'Ready',
+  starting: 'Starting',
+  'no-model': 'Waiting for its model',
+  failed: 'Failed',
+};
+
+/** Whether all is well here, and what mends it when it is not. */
+export class InstallationView {
+  title = 'Installation';
+  #cards = h('div', { class: 'cards' });
+  #sessions = h('tbody');
+  #none = h('p', { class: 'empty' }, 'No session is open.');
+  #problem = h('p', { class: 'error', role: 'alert' });
+  #timer;
+  #closed = false;
+  #drawn = '';
+
+  constructor() {
+    this.element = h(
+      'div',
+      { class: 'view' },
+      h('div', { class: 'heading' }, h('h1', {}, 'Installation')),
+      this.#problem,
+      this.#cards,
+      h('h2', { id: 'sessions-heading' }, 'Speech sessions'),
+      h(
+        'div',
+        { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': 'sessions-heading' },
+        h(
+          'table',
+          {},
+          h(
+            'thead',
+            {},
+            h(
+              'tr',
+              {},
+              ['Call', 'Leg', 'Audio', 'Session', 'State'].map((name) =>
+                h('th', { scope: 'col' }, name),
+              ),
+            ),
+          ),
+          this.#sessions,
+        ),
+      ),
+      this.#none,
+    );
+    void this.#load();
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #load() {
+    try {
+      const [facts, live, finishing] = await Promise.all([
+        get('/api/installation'),
+        get('/api/calls?state=live&limit=100'),
+        get('/api/calls?state=finishing&limit=100'),
+      ]);
+      setText(this.#problem, '');
+      if (!this.#closed) this.#draw(facts, [...live.items, ...finishing.items]);
+    } catch (error) {
+      setText(this.#problem, error.message);
+    }
+    if (!this.#closed) this.#timer = setTimeout(() => void this.#next(), everyMs);
+  }
+
+  #next() {
+    if (document.visibilityState === 'visible') return this.#load();
+    this.#timer = setTimeout(() => void this.#next(), everyMs);
+  }
+
+  #draw(facts, calls) {
+    const text = JSON.stringify([facts.health, facts.recogniser, facts.public_url]);
+    // Cards are drawn again only when something in them changed: a reader is not thrown back.
+    if (text !== this.#drawn) {
+      this.#drawn = text;
+      this.#cards.replaceChildren(
+        healthCard(facts.health),
+        ...(facts.recogniser ? [recogniserCard(facts.recogniser)] : []),
+        addressCard(facts.public_url, facts.roles),
+        processCard(facts),
+      );
+    }
+    const rows = calls.flatMap((call) => call.legs.map((leg) => sessionRow(call, leg)));
+    this.#sessions.replaceChildren(...rows);
+    this.#none.hidden = rows.length > 0;
+  }
+}
+
+function card(title, ...children) {
+  return h('section', { class: 'panel', 'aria-label': title }, h('h2', {}, title), ...children);
+}
+
+function list(rows) {
+  return h(
+    'dl',
+    {},
+    rows.map(([name, ...value]) => h('div', {}, h('dt', {}, name), h('dd', {}, ...value))),
+  );
+}
+
+const healthNames = { ok: 'Well', degraded: 'Degraded', down: 'Down' };
+
+function healthCard(health) {
+  return card(
+    'Health',
+    list(
+      Object.entries(health).map(([name, { state, detail }]) => [
+        titleOf(name),
+        h('span', { class: 'state', dataset: { state } }, healthNames[state]),
+        detail ? h('small', { class: 'quiet' }, detail) : '',
+      ]),
+    ),
+  );
+}
+
+function recogniserCard({ state, detail, model, languages, streams, capacity }) {
+  const meter = h('meter', {
+    min: 0,
+    max: Math.max(capacity, 1),
+    value: streams,
+    'aria-label': 'Streams in use',
+  });
+  return card(
+    'Recogniser',
+    list([
+      [
+        'State',
+        h(
+          'span',
+          { class: 'state', dataset: { state: state === 'ready' ? 'ok' : 'degraded' } },
+          recogniserStates[state],
+        ),
+      ],
+      ['Model', model ?? 'none'],
+      ['Languages', languages.length > 8 ? `${languages.length}` : languages.join(', ') || 'none'],
+      ['Streams', `${streams} of ${capacity} `, meter],
+    ]),
+    detail ? h('p', { class: 'quiet' }, detail) : null,
+  );
+}
+
+function addressCard(base, roles) {
+  const sockets = base.replace(/^http/, 'ws');
+  const rows = [
+    roles.includes('bridge')
+      ? ['Carriers', h('code', {}, `${sockets}/carriers/<name>`)]
+      : undefined,
+    roles.includes('speech') ? ['Speech API', h('code', {}, `${base}/v2/live`)] : undefined,
+    ['API', h('a', { href: '/docs' }, 'Documentation')],
+  ];
+  return card('Addresses', list(rows.filter(Boolean)));
+}
+
+function processCard({ version, node, roles, started_at: started, memory_bytes: memory }) {
+  return card(
+    'Process',
+    list([
+      ['Version', `${version} on Node ${node.replace(/^v/, '')}`],
+      ['Parts', roles.join(', ')],
+      ['Running since', moment(started)],
+      ['Memory', bytes(memory)],
+    ]),
+  );
+}
+
+function sessionRow(call, leg) {
+  const seconds =
+    leg.ledger.received /
+    Math.max(1, leg.sample_rate * leg.channels * (/pcm/.test(leg.encoding) ? 2 : 1));
+  return h(
+    'tr',
+    {},
+    h('th', { scope: 'row' }, h('a', { href: `#/calls/${call.id}` }, parties(call))),
+    h('td', {}, roleNames[leg.role]),
+    h('td', {}, `${leg.encoding} · ${clock(seconds)}`),
+    h('td', {}, leg.session_id ? h('code', {}, leg.session_id.slice(0, 8)) : 'none yet'),
+    h('td', {}, leg.state ?? call.state),
+  );
+}

@@ -1,0 +1,106 @@
+import { get, post, whenSignedOut } from './api.js';
+import { CallView } from './call-view.js';
+import { CallsView } from './calls-view.js';
+import { DeliveriesView } from './deliveries-view.js';
+import { h, setText } from './dom.js';
+import { InstallationView } from './installation-view.js';
+import { SignInView } from './sign-in.js';
+
+/**
+ * The page: one view at a time, named by the address after the #. Nothing is kept in the browser beyond the
+ * open page: no storage, no cache.
+ */
+const main = document.getElementById('main');
+const connection = document.getElementById('connection');
+const parked = document.getElementById('parked');
+const parkedEveryMs = 10_000;
+
+let view;
+let firstView = true;
+
+const views = [
+  [/^#\/calls\/([\w-]+)$/, 'calls', (id) => new CallView(id, { onState })],
+  [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
+  [/^#\/installation$/, 'installation', () => new InstallationView()],
+  [/^/, 'calls', () => new CallsView({ onState, placeTestCall })],
+];
+
+function show() {
+  const [pattern, name, open] = views.find(([known]) => known.test(location.hash));
+  const [, detail] = pattern.exec(location.hash);
+  replace(open(detail));
+  for (const link of document.querySelectorAll('nav a[data-view]'))
+    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
+    else link.removeAttribute('aria-current');
+}
+
+function replace(next) {
+  view?.close?.();
+  view = next;
+  onState('');
+  main.replaceChildren(view.element);
+  document.title = `${view.title} · Trunkline`;
+  window.scrollTo(0, 0);
+  // Whoever moves by keyboard or hears the page is taken along; the first view comes by itself.
+  if (!firstView) main.focus({ preventScroll: true });
+  firstView = false;
+}
+
+const states = {
+  live: 'Live',
+  connecting: 'Connecting …',
+  away: 'Connection lost, trying again …',
+};
+
+function onState(state) {
+  if (state === 'signed-out') return askForKey();
+  connection.dataset.state = state;
+  setText(connection, states[state] ?? '');
+}
+
+/** The newcomer's button: the words are on the page without another click. */
+async function placeTestCall() {
+  const call = await post('/api/test-call');
+  const id = call.call_id ?? (await callId(call));
+  if (id) location.hash = `#/calls/${id}`;
+}
+
+async function callId({ carrier, carrier_call_id: id }) {
+  const query = new URLSearchParams({ carrier, carrier_call_id: id });
+  const found = await get(`/api/calls?${query}`);
+  return found.items[0]?.id;
+}
+
+async function countParked() {
+  if (document.visibilityState === 'hidden' || view instanceof SignInView) return;
+  const found = await get('/api/deliveries?state=parked&limit=100').catch(() => undefined);
+  const count = found?.items.length ?? 0;
+  parked.hidden = count === 0;
+  setText(parked, count === 0 ? '' : `${count}${found.next_cursor ? '+' : ''} parked`);
+}
+
+function askForKey() {
+  if (view instanceof SignInView) return;
+  connection.dataset.state = '';
+  setText(connection, '');
+  replace(new SignInView(start));
+}
+
+async function start() {
+  const session = await get('/api/session').catch(() => undefined);
+  if (session === undefined) {
+    main.replaceChildren(h('p', { class: 'empty' }, 'Trunkline does not answer; trying again …'));
+    setTimeout(start, 2_000);
+    return;
+  }
+  if (!session.signed_in) return askForKey();
+  const installation = await get('/api/installation');
+  document.getElementById('insecure').hidden = !installation.insecure;
+  show();
+  void countParked();
+}
+
+whenSignedOut(askForKey);
+window.addEventListener('hashchange', show);
+setInterval(() => void countParked(), parkedEveryMs);
+void start();

@@ -1,0 +1,56 @@
+import { h } from './dom.js';
+import { clock } from './format.js';
+
+/** What remains of a call: the summary and its chapters. */
+export function summaryElement(data, onHear) {
+  const errors = data.errors ?? [];
+  return h(
+    'section',
+    { class: 'summary', 'aria-labelledby': 'summary-heading' },
+    h('h2', { id: 'summary-heading' }, 'Summary'),
+    data.summary.text ? summaryText(data.summary) : null,
+    errors.map(({ part, message }) => h('p', { class: 'quiet' }, `No ${part}: ${message}`)),
+    data.chapters.length > 0 ? chapters(data.chapters, onHear) : null,
+  );
+}
+
+function summaryText({ type, text }) {
+  if (type !== 'bullet_points') return h('p', {}, text);
+  const points = text.split('\n').map((line) => line.replace(/^\s*[-•*]\s*/, ''));
+  return h(
+    'ul',
+    {},
+    points.filter(Boolean).map((point) => h('li', {}, point)),
+  );
+}
+
+function chapters(list, onHear) {
+  return h(
+    'ol',
+    { class: 'chapters', 'aria-label': 'Chapters' },
+    list.map((chapter) =>
+      h(
+        'li',
+        {},
+        h(
+          'button',
+          {
+            type: 'button',
+            class: 'time',
+            'aria-label': `Hear from ${clock(chapter.start)}`,
+            onclick: () => onHear(chapter.start),
+          },
+          clock(chapter.start),
+        ),
+        h(
+          'div',
+          {},
+          h('strong', {}, chapter.headline),
+          chapter.summary && chapter.summary !== chapter.headline
+            ? h('p', { class: 'quiet' }, chapter.summary)
+            : null,
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,98 @@
+import { h, onNextFrame } from './dom.js';
+import { entryElement, partialElement } from './utterance.js';
+
+/** Near enough to the end to mean: keep showing me the newest words. */
+const followsWithinPx = 120;
+
+/** The conversation as it happens: both roles on one timeline, what is final above, what is not in grey. */
+export class Transcript {
+  element;
+  #conversation;
+  #list = h('ol', { class: 'conversation', role: 'log', 'aria-label': 'Conversation' });
+  #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
+  #empty = h('p', { class: 'empty' }, 'No words yet.');
+  #elements = new Map();
+  #partialElements = new Map();
+  #changed = new Set();
+  #draw = onNextFrame(() => this.#drawChanged());
+
+  constructor(conversation, onHear) {
+    this.#conversation = conversation;
+    this.element = h(
+      'section',
+      { class: 'transcript', 'aria-label': 'Transcript' },
+      this.#list,
+      this.#partials,
+      this.#empty,
+    );
+    this.element.addEventListener('click', (event) => {
+      const at = event.target.closest?.('[data-at]')?.dataset.at;
+      if (at !== undefined && getSelection().isCollapsed) onHear(Number(at));
+    });
+  }
+
+  changed(entries) {
+    for (const entry of entries) this.#changed.add(entry);
+    this.#draw();
+  }
+
+  /** Marks the utterance that is being heard. */
+  heard(seconds) {
+    for (const [entry, element] of this.#elements) {
+      const isHeard = entry.kind === 'utterance' && seconds >= entry.start && seconds < entry.end;
+      if (isHeard) element.setAttribute('aria-current', 'true');
+      else element.removeAttribute('aria-current');
+    }
+  }
+
+  #drawChanged() {
+    const follows = isAtEnd();
+    for (const entry of this.#changed) this.#drawEntry(entry);
+    this.#changed.clear();
+    this.#drawPartials();
+    this.#empty.hidden = this.#elements.size > 0 || this.#partialElements.size > 0;
+    if (follows) scrollTo({ top: document.documentElement.scrollHeight });
+  }
+
+  #drawEntry(entry) {
+    const known = this.#elements.get(entry);
+    const element = entryElement(entry, known);
+    if (known) return;
+    this.#elements.set(entry, element);
+    const { entries } = this.#conversation;
+    const next = entries.slice(entries.indexOf(entry) + 1).find((one) => this.#elements.has(one));
+    this.#list.insertBefore(element, next ? this.#elements.get(next) : null);
+    this.#joinTurns(element);
+  }
+
+  /** Whoever goes on speaking is not named again. */
+  #joinTurns(element) {
+    for (const one of [element, element.nextElementSibling]) {
+      const before = one?.previousElementSibling;
+      one?.classList.toggle(
+        'goes-on',
+        before?.dataset.role !== undefined && before.dataset.role === one.dataset.role,
+      );
+    }
+  }
+
+  #drawPartials() {
+    const { partials } = this.#conversation;
+    for (const [legId, element] of this.#partialElements)
+      if (!partials.has(legId)) {
+        element.remove();
+        this.#partialElements.delete(legId);
+      }
+    for (const [legId, partial] of partials) {
+      const element = partialElement(partial, this.#partialElements.get(legId));
+      this.#partialElements.set(legId, element);
+      if (!element.isConnected) this.#partials.append(element);
+    }
+  }
+}
+
+function isAtEnd() {
+  const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
+  // A page that does not scroll yet is at its start, and may follow once it grows.
+  return scrollHeight - clientHeight - scrollTop < followsWithinPx;
+}

@@ -1,0 +1,146 @@
+import { h } from './dom.js';
+import { clock, entityName, roleNames } from './format.js';
+import { moodOf } from './figures.js';
+
+/**
+ * The text of an utterance with its words and entities marked. Element text is exactly the utterance's:
+ * an entity's type is drawn by the style sheet above the line, outside the text's flow.
+ */
+export function markedText(text, words, entities) {
+  const wordSpans = spansOf(text, words, (word) => word.word.trim());
+  const entitySpans = spansOf(text, entities, (entity) => entity.text.trim());
+  const parts = [];
+  let at = 0;
+  for (const { start, end, item } of entitySpans) {
+    parts.push(...wordNodes(text, at, start, wordSpans));
+    const type = entityName(item.entity_type);
+    const mark = { class: 'entity', dataset: { type }, title: type };
+    parts.push(h('mark', mark, wordNodes(text, start, end, wordSpans)));
+    at = end;
+  }
+  parts.push(...wordNodes(text, at, text.length, wordSpans));
+  return parts;
+}
+
+/** Where each item stands in the text, found one after the other; what is not found is left out. */
+function spansOf(text, items, textOf) {
+  const lower = text.toLowerCase();
+  const spans = [];
+  let from = 0;
+  for (const item of items.toSorted((a, b) => a.start - b.start)) {
+    const wanted = textOf(item).toLowerCase();
+    const start = wanted === '' ? -1 : lower.indexOf(wanted, from);
+    if (start < 0) continue;
+    from = start + wanted.length;
+    spans.push({ start, end: from, item });
+  }
+  return spans;
+}
+
+function wordNodes(text, from, to, wordSpans) {
+  const nodes = [];
+  let at = from;
+  for (const { start, end, item } of wordSpans) {
+    if (start < from || end > to) continue;
+    if (start > at) nodes.push(text.slice(at, start));
+    nodes.push(h('span', { class: 'word', dataset: { at: item.start } }, text.slice(start, end)));
+    at = end;
+  }
+  if (at < to) nodes.push(text.slice(at, to));
+  return nodes;
+}
+
+/** One entry of the conversation as a list item; drawn again when something about it changes. */
+export function entryElement(entry, element = h('li')) {
+  element.className = `entry ${entry.kind}`;
+  element.dataset.start = entry.start;
+  if (entry.kind === 'utterance') drawUtterance(element, entry);
+  else element.replaceChildren(time(entry.start), h('p', {}, noteOf(entry)));
+  return element;
+}
+
+function drawUtterance(element, entry) {
+  element.dataset.role = entry.role;
+  const mood = moodOf(entry.sentiments);
+  const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
+  element.replaceChildren(
+    time(entry.start, true),
+    h(
+      'div',
+      {},
+      h('span', { class: 'role' }, roleNames[entry.role]),
+      h(
+        'p',
+        { class: 'text', lang: entry.language },
+        markedText(entry.text, entry.words, entry.entities),
+      ),
+      entry.translations.map(({ language, text }) =>
+        h('p', { class: 'translation quiet', lang: language }, text),
+      ),
+    ),
+    mood
+      ? h('span', { class: 'mood', dataset: { sentiment: mood.sentiment } }, feeling)
+      : h('span'),
+  );
+}
+
+/** A partial in grey: it is for the eye, since it changes several times a second until it is final. */
+export function partialElement(
+  partial,
+  element = h('li', { class: 'entry utterance partial', 'aria-hidden': 'true' }),
+) {
+  element.dataset.role = partial.role;
+  const text = element.querySelector('.text');
+  if (text) {
+    if (text.textContent !== partial.text) text.textContent = partial.text;
+    return element;
+  }
+  element.append(
+    time(partial.start),
+    h(
+      'div',
+      {},
+      h('span', { class: 'role' }, roleNames[partial.role]),
+      h('p', { class: 'text' }, partial.text),
+    ),
+    h('span'),
+  );
+  return element;
+}
+
+/** A button where there is a recording to hear: the keyboard's way to what a click on a word does. */
+function time(seconds, isPlayable = false) {
+  const text = clock(seconds);
+  if (!isPlayable) return h('span', { class: 'time' }, text);
+  return h(
+    'button',
+    { type: 'button', class: 'time', dataset: { at: seconds }, 'aria-label': `Hear from ${text}` },
+    text,
+  );
+}
+
+const gapCauses = {
+  carrier: 'the carrier lost it on the way',
+  journal: 'it could not be kept on disk',
+  damaged: 'its copy on disk is damaged',
+  service: 'the speech service lost it',
+  deadline: 'its words did not come in time',
+  sessions: 'the speech service ended too many sessions',
+};
+
+function noteOf(entry) {
+  switch (entry.kind) {
+    case 'gap': {
+      const who = entry.leg ? `${roleNames[entry.leg.role]}: ` : '';
+      return `${who}${entry.duration.toFixed(1)} s without words, ${entry.detail ?? gapCauses[entry.cause] ?? entry.cause}`;
+    }
+    case 'pause':
+      return entry.duration === undefined
+        ? 'Paused: nothing is heard or kept'
+        : `Paused for ${clock(entry.duration)}: nothing was heard or kept`;
+    case 'dtmf':
+      return `Key pressed: ${entry.digit}`;
+    default:
+      return entry.kind;
+  }
+}

@@ -1,4 +1,4 @@
-import { estimatesTimes, type Model } from '../models/model-folder.ts';
+import type { Model } from '../models/model-folder.ts';
 import { AudioTrack } from './audio-track.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { OfflineModel, type OfflineDescription } from './offline-model.ts';
@@ -15,7 +15,7 @@ export function openOfflineEngine(
 ): Engine {
   const model = new OfflineModel(sherpa, folder, description);
   return {
-    estimatedTimes: estimatesTimes(description.kind),
+    estimatedTimes: model.estimatedTimes,
     measure: () => ({ least: measure(sherpa, model, options.vadModel) }),
     open: (stream, emit) =>
       new OfflineSession(

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Model, ModelDescription } from '../models/model-folder.ts';
+import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
 import type { OfflineModelFiles, OfflineRecognizer, OfflineResult, Sherpa } from './sherpa.ts';
 
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
@@ -8,12 +8,13 @@ export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${
 export class OfflineModel {
   readonly longestS: number;
   readonly languages: readonly string[];
-  /** Several readings under small changes differ enough to be worth their price. */
+  readonly estimatedTimes: boolean;
   readonly #recognizer: OfflineRecognizer;
 
   constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
     this.longestS = longestOf(description.kind);
     this.languages = description.languages;
+    this.estimatedTimes = estimatesTimes(description.kind);
     this.#recognizer = new sherpa.OfflineRecognizer({
       featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
       modelConfig: {

@@ -12,7 +12,6 @@ import type {
   RecogniserStreamOptions,
 } from './recogniser.ts';
 import { Segmenter, type Piece as Cut, type SegmenterEvent } from './segmenter.ts';
-import { believable, voiceOf } from './speech-gate.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 import { wordsFromTokens } from './word-tokens.ts';
 import { estimateWordTimes } from './word-times.ts';
@@ -20,6 +19,7 @@ import { estimateWordTimes } from './word-times.ts';
 const rateHz = 16000;
 /** Audio before the first voiced window that may belong to the first word, and its padding. */
 const preRollS = 0.4;
+const onsetS = 0.1;
 const progressEveryS = 0.5;
 const firstPartialS = 0.6;
 const partialEveryS = 0.5;
@@ -99,8 +99,12 @@ export class OfflineSession implements EngineSession {
     const reading = readingOf(model.read(audio.slice()).text);
     const words = this.#partial.update(reading.words, track.end / rateHz);
     if (!words) return;
-    if (!believable(reading, voiceOf(audio))) return;
-    const piece = this.#timed(words, words.join(' '), open.pieceFrom, open.voicedEnd, []);
+    const piece = this.#timed(
+      words,
+      words.join(' '),
+      { from: open.pieceFrom, to: open.voicedEnd, cutBefore: open.cutBefore },
+      [],
+    );
     this.#emit({
       type: 'partial',
       utterance: this.#utterance([...this.#pieces, piece], open.from),
@@ -127,42 +131,59 @@ export class OfflineSession implements EngineSession {
     const { track, model, load } = this.#parts;
     const { from, to } = cut;
     let tokens: RecognisedWord[] | undefined;
+    const level = load();
     const { reading, agreement } = readTogether((variation) => {
       const audio = varied(track, cut, variation);
       const result = model.read(audio);
       if (result.timestamps.length > 0 && variation.paddingS === 0.15)
         tokens = tokenWords(result, (from - variation.paddingS * rateHz) / rateHz, to / rateHz);
       return readingOf(result.text);
-    }, readingsFor(load()));
-    if (reading.words.length > 0 && believable(reading, voiceOf(track.view(from, to))))
+    }, readingsFor(level));
+    if (model.estimatedTimes && worthProbing(level, cut)) this.#probe(cut);
+    if (reading.words.length > 0)
       this.#pieces.push(
         tokens
           ? { words: tokens, text: reading.text }
-          : this.#timed(reading.words, reading.text, from, to, agreement),
+          : this.#timed(reading.words, reading.text, cut, agreement),
       );
     this.#partial = new PartialWords();
+  }
+
+  /** Half of the piece, read alone, tells which words lie in which half. */
+  #probe({ from, to }: Cut): void {
+    const { track, model } = this.#parts;
+    const middle = (from + to) / 2;
+    const half = track.view(from - preRollS * rateHz, middle).slice();
+    this.#partial.note(readingOf(model.read(half).text).words, middle / rateHz);
   }
 
   #timed(
     words: string[],
     text: string,
-    from: number,
-    to: number,
+    { from, to, cutBefore }: Pick<Cut, 'from' | 'to' | 'cutBefore'>,
     agreement: readonly number[],
   ): ReadPiece {
-    const audio = this.#parts.track.view(from, to);
-    const offsetS = from / rateHz;
-    const seen = this.#partial
-      .seenBy(words)
-      .map((at) => (at === undefined ? undefined : at - offsetS));
-    const spans = estimateWordTimes(words, audio, rateHz, seen);
+    // The detector answers a little late at both ends; what is quiet there is trimmed off again.
+    const first = from - (cutBefore ? 0 : onsetS * rateHz);
+    const audio = this.#parts.track.view(first, to);
+    const offsetS = to / rateHz - audio.length / rateHz;
+    const evidence = this.#partial.evidence(words);
+    const spans = estimateWordTimes(
+      words,
+      audio,
+      rateHz,
+      evidence.map(({ saidBy, notBefore }) => ({
+        ...(saidBy === undefined ? {} : { saidBy: saidBy - offsetS }),
+        ...(notBefore === undefined ? {} : { notBefore: notBefore - offsetS }),
+      })),
+    );
     return {
       text,
       words: words.map((word, index) => ({
         word,
         start: offsetS + (spans[index]?.start ?? 0),
         end: offsetS + (spans[index]?.end ?? 0),
-        confidence: confidenceOf(agreement[index], seen[index] !== undefined),
+        confidence: confidenceOf(agreement[index], evidence[index]?.saidBy !== undefined),
       })),
     };
   }
@@ -244,6 +265,11 @@ function tokenWords(
     };
   });
   return wordsFromTokens(tokens, { endOfAudioS: endS, longestTokenS: 0.3, agreedConfidence: 0.8 });
+}
+
+/** Times are worth another half reading while there is room for it. */
+function worthProbing({ busy, latenessMs }: LoadLevel, { from, to }: Cut): boolean {
+  return to - from > 1.2 * rateHz && busy < 0.75 && latenessMs < 150;
 }
 
 /** Readings that agree, and partials that never changed, are evidence; neither is certainty. */

@@ -1,5 +1,8 @@
 import { bare } from './consensus.ts';
 
+/** When a word was said, as far as readings of the growing audio tell: seconds of the stream. */
+export type WordEvidence = { saidBy?: number; notBefore?: number };
+
 /**
  * What of a growing utterance may be shown: the words that two readings in a row began with, and
  * before there are two, all but the last word of the first, which may still be half a word.
@@ -7,22 +10,16 @@ import { bare } from './consensus.ts';
 export class PartialWords {
   #last: string[] = [];
   #shown: string[] = [];
-  /** Seconds of audio that each leading word has survived, and when it was first there. */
-  readonly #firstSeen: { word: string; atS: number }[] = [];
+  readonly #readings: { words: string[]; atS: number }[] = [];
 
   /** The words to show now, or undefined when nothing new is sure. */
   update(words: string[], atS: number): string[] | undefined {
-    const common = commonStart(this.#last, words);
-    const sure = Math.max(common, Math.min(words.length - 1, this.#shown.length));
-    for (const [index, word] of words.entries()) {
-      const seen = this.#firstSeen[index];
-      if (!seen || seen.word !== bare(word)) {
-        this.#firstSeen.length = index;
-        this.#firstSeen.push({ word: bare(word), atS });
-      }
-    }
-    this.#firstSeen.length = Math.min(this.#firstSeen.length, words.length);
-    const first = this.#last.length === 0;
+    const first = this.#readings.length === 0;
+    const sure = Math.max(
+      commonStart(this.#last, words),
+      Math.min(words.length - 1, this.#shown.length),
+    );
+    this.note(words, atS);
     this.#last = words;
     const show = words.slice(0, first ? words.length - 1 : sure);
     if (show.length === 0 || same(show, this.#shown)) return undefined;
@@ -30,12 +27,26 @@ export class PartialWords {
     return show;
   }
 
-  /** For each word of the final the second of audio by which it had been read, where it was. */
-  seenBy(words: readonly string[]): (number | undefined)[] {
-    return words.map((word, index) => {
-      const seen = this.#firstSeen[index];
-      return seen?.word === bare(word) ? seen.atS : undefined;
-    });
+  /** A reading of the audio up to a moment that is evidence only and not to be shown. */
+  note(words: string[], atS: number): void {
+    this.#readings.push({ words, atS });
+  }
+
+  /**
+   * For each word of the final: a reading that already held it, with all words before it, bounds its
+   * end from above; one that had not come that far bounds it from below.
+   */
+  evidence(words: readonly string[]): WordEvidence[] {
+    const evidence: WordEvidence[] = words.map(() => ({}));
+    for (const reading of this.#readings) {
+      const common = commonStart(reading.words, words);
+      for (const [index, known] of evidence.entries()) {
+        if (index < common) known.saidBy = Math.min(known.saidBy ?? Infinity, reading.atS);
+        else if (index >= reading.words.length)
+          known.notBefore = Math.max(known.notBefore ?? 0, reading.atS);
+      }
+    }
+    return evidence;
   }
 }
 

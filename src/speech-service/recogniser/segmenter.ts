@@ -61,7 +61,7 @@ export class Segmenter {
   }
 
   /** The unread piece of the open utterance, once it is speech for sure. */
-  get open(): { from: number; pieceFrom: number; voicedEnd: number } | undefined {
+  get open(): Readonly<Open> | undefined {
     return this.#open?.confirmed ? this.#open : undefined;
   }
 

@@ -1,3 +1,5 @@
+import type { WordEvidence } from './partial-words.ts';
+
 /** Word times for models that give none: from the audio's energy. Estimates, and named so. */
 
 const frameS = 0.02;
@@ -5,6 +7,8 @@ const frameS = 0.02;
 const reach = 3;
 /** What a boundary in loud audio costs against a length that is not the expected one. */
 const loudness = 1.2;
+/** What each second costs by which a boundary contradicts a reading of the growing audio. */
+const disbelief = 10;
 
 export type WordSpan = { start: number; end: number };
 
@@ -13,13 +17,13 @@ export type WordSpan = { start: number; end: number };
  * the boundaries between them lie where it is quiet: the cheapest of all ways to cut, found from the
  * left (every word, every frame where it may end).
  *
- * `seenBy` holds the second of audio by which a word had been read, when that is known: it ended before.
+ * Readings of the growing audio bound where a word ended; `evidence` counts from the start of the samples.
  */
 export function estimateWordTimes(
   words: readonly string[],
   samples: Float32Array,
   rateHz: number,
-  seenBy: readonly (number | undefined)[] = [],
+  evidence: readonly WordEvidence[] = [],
 ): WordSpan[] {
   const energy = loudnessOf(samples, Math.round(frameS * rateHz));
   const frames = energy.length;
@@ -31,7 +35,7 @@ export function estimateWordTimes(
   const expected = weights.map((weight) =>
     Math.max(1, (weight / total) * Math.max(loud, words.length)),
   );
-  const ends = cheapestCuts(expected, energy, seenBy);
+  const ends = cheapestCuts(expected, energy, evidence);
   return ends.map((end, index) => trimmed(energy, index === 0 ? 0 : (ends[index - 1] ?? 0), end));
 }
 
@@ -66,7 +70,7 @@ function weightOf(word: string): number {
 function cheapestCuts(
   expected: readonly number[],
   energy: readonly number[],
-  seenBy: readonly (number | undefined)[],
+  evidence: readonly WordEvidence[],
 ): number[] {
   const frames = energy.length;
   const loudBefore = [0];
@@ -79,7 +83,7 @@ function cheapestCuts(
     const next = new Float64Array(frames + 1).fill(Infinity);
     const from = new Int32Array(frames + 1).fill(-1);
     const last = index === expected.length - 1;
-    const seen = seenBy[index];
+    const { saidBy = Infinity, notBefore = 0 } = evidence[index] ?? {};
     for (let start = 0; start < frames; start++) {
       const before = costs[start] ?? Infinity;
       if (before === Infinity) continue;
@@ -87,8 +91,9 @@ function cheapestCuts(
         const stretch = voiced(start, end) / length;
         if (stretch > reach && !last) break;
         const edge = end < frames ? ((energy[end - 1] ?? 0) + (energy[end] ?? 0)) / 2 : 0;
-        const late = seen === undefined ? 0 : Math.max(0, end * frameS - seen) * 10;
-        const cost = before + Math.log(Math.max(0.05, stretch)) ** 2 + loudness * edge + late;
+        const endS = end * frameS;
+        const against = disbelief * (Math.max(0, endS - saidBy) + Math.max(0, notBefore - endS));
+        const cost = before + Math.log(Math.max(0.05, stretch)) ** 2 + loudness * edge + against;
         if (cost >= (next[end] ?? Infinity)) continue;
         next[end] = cost;
         from[end] = start;

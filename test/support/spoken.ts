@@ -1,0 +1,64 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { wavSamples } from './prompts.ts';
+
+export type SpokenWord = { word: string; start: number; end: number };
+export type Spoken = { text: string; samples: Int16Array; words: SpokenWord[] };
+
+/** Telephone talk, invented; plain words so that truth and recognition spell them alike. */
+export const sentences = [
+  'I would like to speak with a representative about my order.',
+  'The package was supposed to arrive on Monday but it never came.',
+  'Can you please check the number and call me back tomorrow morning?',
+  'My card was stolen last night and I need a new one.',
+  'Thank you for calling, how may I help you today?',
+  'I have been waiting for twenty minutes and nobody answered.',
+  'Please send the invoice to my office address instead.',
+  'We are very sorry about the delay, it should be there by Friday.',
+  'Could you repeat the last part, I did not hear you.',
+  'The internet connection has been slow since the storm.',
+  'Yes, that is correct, the account belongs to my brother.',
+  'No, I never got the refund that you promised me.',
+  'Your appointment is confirmed for the third of April.',
+  'I want to cancel my subscription before the end of the month.',
+  'The technician will visit your house between nine and eleven.',
+  'Is there anything else that I can do for you?',
+  'The price on the website was lower than what I paid.',
+  'Hold on, let me find the letter with the reference number.',
+  'She told me that the manager would look into the problem.',
+  'Everything works now, thanks a lot for your patience.',
+];
+
+/** What festival says, at 8 kHz, with the word times of its own synthesis. */
+export function speak(
+  texts: readonly string[],
+  voice = 'cmu_us_slt_arctic_hts',
+): Spoken[] {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));
+  try {
+    const script = texts.map((text, index) => {
+      const wave = join(folder, `${String(index)}.wav`);
+      return `(set! utt (Utterance Text ${JSON.stringify(text)}))
+        (utt.synth utt) (utt.save.wave utt ${JSON.stringify(wave)} 'riff)
+        (mapcar (lambda (w) (format t "${String(index)} %s %f %f\\n" (item.name w)
+          (item.feat w "word_start") (item.feat w "word_end"))) (utt.relation.items utt 'Word))`;
+    });
+    writeFileSync(join(folder, 'say.scm'), [`(voice_${voice})`, ...script].join('\n'));
+    const said = execFileSync('festival', ['-b', join(folder, 'say.scm')]).toString();
+    return texts.map((text, index) => {
+      const wave = join(folder, `${String(index)}.wav`);
+      const at8k = join(folder, `${String(index)}-8k.wav`);
+      execFileSync('sox', ['-v', '0.9', wave, '-r', '8000', '-b', '16', '-c', '1', at8k], { stdio: 'pipe' });
+      const words = said
+        .split('\n')
+        .map((line) => line.split(' '))
+        .filter(([number]) => number === String(index))
+        .map(([, word = '', start, end]) => ({ word, start: Number(start), end: Number(end) }));
+      return { text, words, samples: wavSamples(readFileSync(at8k)) };
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

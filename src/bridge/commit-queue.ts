@@ -152,9 +152,9 @@ export class CommitQueue {
     const { record } = this.#options;
     const call = eventCallOf(record);
     const common = { ...said, occurredAt, callId: record.id, call };
-    if (leg === undefined) return { ...common, customMetadata: record.metadata } as NewCallEvent;
+    if (leg === undefined) return { ...common, customMetadata: record.metadata };
     const own = { legId: leg.id, role: leg.role, track: leg.track };
-    return { ...common, leg, customMetadata: legMetadata(record.metadata, own) } as NewCallEvent;
+    return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };
   }
 
   #pause(delayMs: number): Promise<void> {

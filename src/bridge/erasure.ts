@@ -16,7 +16,7 @@ export type EraserOptions = {
   clock: Clock;
   log: Logger;
   /** Removes the call's events and deliveries, in the given transaction. */
-  eraseEvents(tx: Transaction<Database>, callId: string): Promise<void>;
+  eraseEvents: (tx: Transaction<Database>, callId: string) => Promise<void>;
 };
 
 const lookMs = 30_000;

@@ -52,9 +52,8 @@ export class OpenStream implements CallStream {
     void this.#call?.pause('carrier');
   }
 
-  resumed(discardedMs: number): void {
-    // What the carrier threw away while it was paused is part of the pause, not a gap.
-    void discardedMs;
+  /** What the carrier threw away while it was paused is part of the pause, not a gap. */
+  resumed(_discardedMs: number): void {
     void this.#call?.resume('carrier');
   }
 

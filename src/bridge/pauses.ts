@@ -7,11 +7,11 @@ export type Pauser = 'operator' | 'carrier';
 
 export type PausesOptions = {
   clock: Clock;
-  nowS(): number;
-  legs(): readonly CallLeg[];
-  streams(): readonly OpenStream[];
+  nowS: () => number;
+  legs: () => readonly CallLeg[];
+  streams: () => readonly OpenStream[];
   story: CallStory;
-  keepPace(leg: CallLeg): void;
+  keepPace: (leg: CallLeg) => void;
 };
 
 const bits: Record<Pauser, number> = { operator: 1, carrier: 2 };

@@ -15,16 +15,19 @@ import { until } from './until.ts';
 
 export const quietLog = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
 
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are looked at field by field
+export type Json = any;
+
 export type TestBridge = AsyncDisposable & {
   bridge: BridgePart;
   url: string;
   wakes: () => number;
   get(path: string, init?: RequestInit): Promise<Response>;
-  json(path: string): Promise<any>;
+  json(path: string): Promise<Json>;
   open(start?: StartOverrides): Promise<{ stream: CallStream; control: TestControl }>;
-  callOf(carrierCallId?: string): Promise<any>;
-  events(callId: string): Promise<any[]>;
-  ended(callId: string): Promise<any>;
+  callOf(carrierCallId?: string): Promise<Json>;
+  events(callId: string): Promise<Json[]>;
+  ended(callId: string): Promise<Json>;
 };
 
 export type TestBridgeOptions = {
@@ -43,7 +46,12 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const bridge = await startBridge({
-    config: BridgeConfig.parse({ rejoinWaitMs: 300, finalsWaitMs: 2_000, quietFillMs: 0, ...options.config }),
+    config: BridgeConfig.parse({
+      rejoinWaitMs: 300,
+      finalsWaitMs: 2_000,
+      quietFillMs: 0,
+      ...options.config,
+    }),
     dataDir: options.store.dataDir,
     store: options.store,
     log: quietLog,
@@ -60,8 +68,8 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
   app.use(problemHandler((error) => quietLog.error({ err: error }, 'request failed')));
 
   const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${url}${path}`, init);
-  const json = async (path: string): Promise<any> => (await get(path)).json();
-  const events = async (callId: string): Promise<any[]> =>
+  const json = async (path: string): Promise<Json> => (await get(path)).json();
+  const events = async (callId: string): Promise<Json[]> =>
     (await json(`/api/calls/${callId}/events?limit=1000`)).items;
   return {
     bridge,
@@ -73,7 +81,8 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     async open(start) {
       const control = new TestControl();
       const opened = await bridge.openStream(streamStart(start), control);
-      if (opened.outcome !== 'opened') throw new Error(`stream was not opened: ${JSON.stringify(opened)}`);
+      if (opened.outcome !== 'opened')
+        throw new Error(`stream was not opened: ${JSON.stringify(opened)}`);
       return { stream: opened.stream, control };
     },
     async callOf(carrierCallId = 'CA1') {
@@ -83,7 +92,9 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     ended: (callId) =>
       until(async () => {
         const list = await events(callId);
-        return list.at(-1)?.type === 'call.summary' ? list.find((event) => event.type === 'call.ended') : undefined;
+        return list.at(-1)?.type === 'call.summary'
+          ? list.find((event) => event.type === 'call.ended')
+          : undefined;
       }),
     async [Symbol.asyncDispose]() {
       await bridge[Symbol.asyncDispose]();
@@ -129,7 +140,12 @@ export function streamStart(overrides: StartOverrides = {}): StreamStart {
 }
 
 /** Pushes audio in carrier frames of 20 ms, as fast as the loop allows, the loop breathing between. */
-export async function speak(stream: CallStream, track: string, audio: Buffer, frame = 160): Promise<void> {
+export async function speak(
+  stream: CallStream,
+  track: string,
+  audio: Buffer,
+  frame = 160,
+): Promise<void> {
   for (let at = 0; at < audio.length; at += frame) {
     stream.audio(track, audio.subarray(at, at + frame));
     if ((at / frame) % 50 === 49) await new Promise((resolve) => setImmediate(resolve));

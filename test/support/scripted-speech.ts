@@ -95,35 +95,72 @@ export class ScriptedSpeech implements AsyncDisposable {
       response.end(body === undefined ? undefined : JSON.stringify(body));
     };
     if (request.method === 'POST') return this.#create(request, json);
-    if (session === undefined || session.deleted) return json(404, { statusCode: 404, message: 'Not found' });
+    if (session === undefined || session.deleted)
+      return json(404, { statusCode: 404, message: 'Not found' });
     if (request.method === 'DELETE') {
       if (!session.done) return json(403, { statusCode: 403, message: 'still processing' });
       session.deleted = true;
       return json(202);
     }
     return json(200, {
-      id, request_id: `G-${id.slice(0, 8)}`, version: 2, kind: 'live', created_at: new Date().toISOString(),
-      status: session.done ? 'done' : 'processing', post_session_metadata: {}, custom_metadata: null, file: null, request_params: null,
-      completed_at: session.done ? new Date().toISOString() : null, error_code: null,
+      id,
+      request_id: `G-${id.slice(0, 8)}`,
+      version: 2,
+      kind: 'live',
+      created_at: new Date().toISOString(),
+      status: session.done ? 'done' : 'processing',
+      post_session_metadata: {},
+      custom_metadata: null,
+      file: null,
+      request_params: null,
+      completed_at: session.done ? new Date().toISOString() : null,
+      error_code: null,
       result: session.done
-        ? { metadata: { audio_duration: 1, number_of_distinct_channels: 1, billing_time: 1, transcription_time: 1 }, messages: session.messages }
+        ? {
+            metadata: {
+              audio_duration: 1,
+              number_of_distinct_channels: 1,
+              billing_time: 1,
+              transcription_time: 1,
+            },
+            messages: session.messages,
+          }
         : null,
     });
   }
 
-  #create(request: IncomingMessage, json: (status: number, body?: unknown, headers?: Record<string, string>) => void): void {
+  #create(
+    request: IncomingMessage,
+    json: (status: number, body?: unknown, headers?: Record<string, string>) => void,
+  ): void {
     this.createdAtMs.push(performance.now());
-    const refusal = this.behaviour.create?.(++this.created);
-    if (refusal !== undefined) return json(refusal.status, { statusCode: refusal.status, message: 'scripted' }, refusal.headers);
+    this.created++;
+    const refusal = this.behaviour.create?.(this.created);
+    if (refusal !== undefined)
+      return json(
+        refusal.status,
+        { statusCode: refusal.status, message: 'scripted' },
+        refusal.headers,
+      );
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const id = randomUUID();
       this.sessions.set(id, {
-        id, request: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
-        bytes: Buffer.alloc(0), sockets: 0, stopped: false, done: false, deleted: false, messages: [],
+        id,
+        request: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
+        bytes: Buffer.alloc(0),
+        sockets: 0,
+        stopped: false,
+        done: false,
+        deleted: false,
+        messages: [],
       });
-      json(201, { id, created_at: new Date().toISOString(), url: `${this.url.replace('http', 'ws')}/v2/live?token=${id}` });
+      json(201, {
+        id,
+        created_at: new Date().toISOString(),
+        url: `${this.url.replace('http', 'ws')}/v2/live?token=${id}`,
+      });
     });
   }
 
@@ -154,12 +191,22 @@ export class ScriptedSpeech implements AsyncDisposable {
         if (session.bytes.subarray(before - size).equals(data.subarray(0, size))) overlap = size;
     session.bytes = Buffer.concat([session.bytes, data.subarray(overlap)]);
     const range = [before - overlap, session.bytes.length];
-    socket.send(JSON.stringify({
-      session_id: session.id, created_at: new Date().toISOString(), type: 'audio_chunk', acknowledged: true, error: null,
-      data: { byte_range: range, time_range: [0, 0] },
-    }));
+    socket.send(
+      JSON.stringify({
+        session_id: session.id,
+        created_at: new Date().toISOString(),
+        type: 'audio_chunk',
+        acknowledged: true,
+        error: null,
+        data: { byte_range: range, time_range: [0, 0] },
+      }),
+    );
     const rate = bytesPerSecond(session);
-    for (let second = Math.floor(before / rate); second < Math.floor(session.bytes.length / rate); second++)
+    for (
+      let second = Math.floor(before / rate);
+      second < Math.floor(session.bytes.length / rate);
+      second++
+    )
       this.#say(session, second, session.bytes.subarray(second * rate, (second + 1) * rate));
   }
 
@@ -168,31 +215,56 @@ export class ScriptedSpeech implements AsyncDisposable {
     const id = `00_${String(second).padStart(8, '0')}`;
     const times = { start: second, end: second + 0.8 };
     const utterance = {
-      ...times, confidence: 0.9, channel: 0, language: 'en', text,
+      ...times,
+      confidence: 0.9,
+      channel: 0,
+      language: 'en',
+      text,
       words: [{ word: text, ...times, confidence: 0.9 }],
     };
-    if (this.behaviour.partials) this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
+    if (this.behaviour.partials)
+      this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
     this.#send(session, 'transcript', { data: { id, is_final: true, utterance } });
     if (!this.behaviour.sentiment) return;
     if (this.behaviour.failAddons)
-      return this.#send(session, 'sentiment_analysis', { error: { message: 'sentiment failed' }, data: null });
-    const results = [{ sentiment: 'neutral', emotion: 'neutral', text: text.trim(), ...times, channel: 0 }];
-    this.#send(session, 'sentiment_analysis', { error: null, data: { utterance_id: id, utterance, results } });
+      return this.#send(session, 'sentiment_analysis', {
+        error: { message: 'sentiment failed' },
+        data: null,
+      });
+    const results = [
+      { sentiment: 'neutral', emotion: 'neutral', text: text.trim(), ...times, channel: 0 },
+    ];
+    this.#send(session, 'sentiment_analysis', {
+      error: null,
+      data: { utterance_id: id, utterance, results },
+    });
   }
 
   #send(session: ScriptedSession, type: string, body: object, kept = true): void {
-    const text = JSON.stringify({ session_id: session.id, created_at: new Date().toISOString(), type, ...body });
+    const text = JSON.stringify({
+      session_id: session.id,
+      created_at: new Date().toISOString(),
+      type,
+      ...body,
+    });
     if (kept) session.messages.push(text);
     for (const [socket, of] of this.#open)
-      if (of === session) for (let times = this.behaviour.twice ? 2 : 1; times > 0; times--) socket.send(text);
+      if (of === session)
+        for (let times = this.behaviour.twice ? 2 : 1; times > 0; times--) socket.send(text);
   }
 
   #stop(socket: WebSocket, session: ScriptedSession): void {
     session.stopped = true;
-    socket.send(JSON.stringify({
-      session_id: session.id, created_at: new Date().toISOString(), type: 'stop_recording', acknowledged: true, error: null,
-      data: { recording_duration: 1, recording_left_to_process: 0 },
-    }));
+    socket.send(
+      JSON.stringify({
+        session_id: session.id,
+        created_at: new Date().toISOString(),
+        type: 'stop_recording',
+        acknowledged: true,
+        error: null,
+        data: { recording_duration: 1, recording_left_to_process: 0 },
+      }),
+    );
     this.#finish(session);
   }
 
@@ -214,7 +286,12 @@ function wordOf(bytes: Buffer): string {
 }
 
 function bytesPerSecond({ request }: ScriptedSession): number {
-  return (Number(request['sample_rate']) * Number(request['channels'] ?? 1) * Number(request['bit_depth'])) / 8;
+  return (
+    (Number(request['sample_rate']) *
+      Number(request['channels'] ?? 1) *
+      Number(request['bit_depth'])) /
+    8
+  );
 }
 
 /** Audio in which no second is like another, from a seed. */

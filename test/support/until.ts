@@ -7,7 +7,8 @@ export async function until<T>(
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false && found !== null) return found;
-    if (performance.now() > end) throw new Error(`waited ${deadlineMs} ms in vain for: ${look.toString().slice(0, 200)}`);
+    if (performance.now() > end)
+      throw new Error(`waited ${deadlineMs} ms in vain for: ${look.toString().slice(0, 200)}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }

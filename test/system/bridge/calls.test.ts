@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { speak, testBridge } from '../../support/bridge.ts';
+import { speak, testBridge, type Json } from '../../support/bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -16,18 +16,32 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
   const ended = await app.ended(stream.callId);
 
   const call = await app.json(`/api/calls/${stream.callId}`);
-  expect(call.transcript.map((turn: any) => turn.text)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(call.transcript.map((turn: Json) => turn.text)).toEqual(ScriptedSpeech.wordsOf(audio));
   expect(call.state).toBe('ended');
-  expect(call.legs[0].ledger).toEqual({ received: 40_000, acknowledged: 40_000, gaps: 0, paused: 0, filler: 0 });
+  expect(call.legs[0].ledger).toEqual({
+    received: 40_000,
+    acknowledged: 40_000,
+    gaps: 0,
+    paused: 0,
+    filler: 0,
+  });
   expect(ended.data.reason).toBe('stop');
   const events = await app.events(stream.callId);
   expect(events.map((event) => event.sequence)).toEqual(events.map((_, at) => at + 1));
   expect(events.map((event) => event.type)).toEqual([
-    'call.started', ...Array<string>(5).fill('call.transcript'), 'call.ended', 'call.summary',
+    'call.started',
+    ...Array<string>(5).fill('call.transcript'),
+    'call.ended',
+    'call.summary',
   ]);
   expect(events[1]).toMatchObject({
     leg: { role: 'customer', track: 'inbound', session_id: [...speech.sessions.keys()][0] },
-    custom_metadata: { call_id: stream.callId, carrier: 'twilio', role: 'customer', crmCase: 'C-20417' },
+    custom_metadata: {
+      call_id: stream.callId,
+      carrier: 'twilio',
+      role: 'customer',
+      crmCase: 'C-20417',
+    },
     data: { start: 0, end: 0.8, utterance_id: '00_00000000', language: 'en' },
   });
   expect(events.at(-2).leg).toBeUndefined();
@@ -35,7 +49,10 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
   const session = [...speech.sessions.values()][0]!;
   expect(session.bytes.equals(audio)).toBe(true);
   expect(session.request).toMatchObject({
-    encoding: 'wav/ulaw', bit_depth: 8, sample_rate: 8_000, channels: 1,
+    encoding: 'wav/ulaw',
+    bit_depth: 8,
+    sample_rate: 8_000,
+    channels: 1,
     realtime_processing: { sentiment_analysis: true, named_entity_recognition: true },
     custom_metadata: events[1].custom_metadata,
   });

@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { speak, testBridge } from '../../support/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+const post = { method: 'POST' };
+
+test('paused bytes reach nobody, silence of their length does, and both turns are told (T15)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const secret = Buffer.from('4111111111111111'.repeat(500));
+
+  const { stream, control } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  expect((await app.get(`/api/calls/${stream.callId}/pause`, post)).status).toBe(200);
+  await speak(stream, 'inbound', secret);
+  const answer = await (await app.get(`/api/calls/${stream.callId}/resume`, post)).json();
+  expect(answer).toMatchObject({ id: stream.callId, paused: false });
+  await speak(stream, 'inbound', seededAudio(8_000, 2));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+
+  expect(control.asked).toEqual(['pause', 'resume']);
+  const { bytes } = [...speech.sessions.values()][0]!;
+  expect(bytes.length).toBe(24_000);
+  expect(bytes.subarray(8_000, 16_000).every((byte) => byte === 0xff)).toBe(true);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 24_000,
+    acknowledged: 16_000,
+    paused: 8_000,
+  });
+  const events = await app.events(stream.callId);
+  expect(events.find((event) => event.type === 'call.paused').data.by).toBe('operator');
+  expect(events.find((event) => event.type === 'call.resumed').data).toMatchObject({
+    by: 'operator',
+  });
+});
+
+test('F13 a call stays paused while either side holds it, and says so once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.paused();
+  await app.get(`/api/calls/${stream.callId}/pause`, post);
+  stream.resumed(0);
+  await speak(stream, 'inbound', seededAudio(8_000, 2));
+  await app.get(`/api/calls/${stream.callId}/resume`, post);
+  await speak(stream, 'inbound', seededAudio(8_000, 3));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 24_000,
+    acknowledged: 16_000,
+    paused: 8_000,
+  });
+  const turns = (await app.events(stream.callId)).filter((event) =>
+    /paused|resumed/.test(event.type),
+  );
+  expect(turns.map((event) => [event.type, event.data.by])).toEqual([
+    ['call.paused', 'carrier'],
+    ['call.resumed', 'operator'],
+  ]);
+});
+
+test('a pause outlives the stream and the process, and the stream that comes back starts paused', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { rejoinWaitMs: 30_000 };
+  const secret = seededAudio(8_000, 9);
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', seededAudio(8_000, 1));
+    await app.get(`/api/calls/${callId}/pause`, post);
+    await speak(stream, 'inbound', secret);
+    stream.end('close');
+  }
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const opened = await app.bridge.openStream(
+    (await import('../../support/bridge.ts')).streamStart({ streamId: 'MZ2' }),
+    { pause: () => undefined, resume: () => undefined, disconnect: () => undefined },
+  );
+  if (opened.outcome !== 'opened') throw new Error(opened.outcome);
+  expect(opened.startPaused).toBe(true);
+  await speak(opened.stream, 'inbound', secret);
+  await app.get(`/api/calls/${callId}/resume`, post);
+  await speak(opened.stream, 'inbound', seededAudio(8_000, 2));
+  opened.stream.end('stop');
+  const ended = await app.ended(callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 32_000,
+    acknowledged: 16_000,
+    paused: 16_000,
+  });
+  for (const session of speech.sessions.values())
+    expect(session.bytes.includes(secret.subarray(0, 400))).toBe(false);
+});
+
+test('a call that is over can be neither paused nor resumed', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  stream.end('stop');
+  await app.ended(stream.callId);
+  expect((await app.get(`/api/calls/${stream.callId}/pause`, post)).status).toBe(409);
+  expect((await app.get('/api/calls/call_none/resume', post)).status).toBe(404);
+});
+
+test('digits are masked: an event says that a key was pressed, never which (T16)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { dtmfEvents: true },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  for (const digit of '7391') stream.dtmf(digit, 'inbound');
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const events = await app.events(stream.callId);
+  const keys = events.filter((event) => event.type === 'call.dtmf');
+  expect(keys.map((event) => event.data)).toEqual(Array(4).fill({ at: 0.2, digit: '*' }));
+  expect(JSON.stringify(await app.callOf())).not.toContain('7391');
+});
+
+test('key presses are no events unless they are asked for (T16)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  stream.dtmf('5', 'inbound');
+  stream.end('stop');
+  await app.ended(stream.callId);
+  expect((await app.events(stream.callId)).map((event) => event.type)).toEqual([
+    'call.started',
+    'call.ended',
+    'call.summary',
+  ]);
+  expect(await until(async () => (await app.callOf()).counts.dtmf)).toBe(1);
+});

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+test('F66 a process that stops under a call leaves it to the next one, and the stream goes on in the same record', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { rejoinWaitMs: 30_000 };
+  const [first, second] = [seededAudio(16_000, 1), seededAudio(16_000, 2)];
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', first);
+    await until(() => [...speech.sessions.values()][0]?.bytes.length === first.length);
+    stream.end('drain');
+  }
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  expect((await app.callOf()).state).toBe('live');
+  const { stream } = await app.open({ streamId: 'MZ2' });
+  expect(stream.callId).toBe(callId);
+  await speak(stream, 'inbound', second);
+  stream.end('stop');
+  const ended = await app.ended(callId);
+  expect(speech.created).toBe(1);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 32_000,
+    acknowledged: 32_000,
+    gaps: 0,
+    paused: 0,
+  });
+  const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
+  expect(said.slice(0, 2)).toEqual(ScriptedSpeech.wordsOf(first));
+});
+
+test('after a restart a call whose stream stays away ends by itself, with every word', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const audio = seededAudio(40_000, 3);
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', audio);
+  }
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 200 },
+  });
+  const ended = await app.ended(callId);
+  expect(ended.data.reason).toBe('restart');
+  expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(
+    ScriptedSpeech.wordsOf(audio),
+  );
+  const events = await app.events(callId);
+  expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
+});
+
+test('a summary that is owed when the process stops is made by the next one, once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', seededAudio(16_000, 4));
+    stream.end('stop');
+    await app.ended(callId);
+  }
+  await store.transaction(async (tx) => {
+    await tx.deleteFrom('events').where('type', '=', 'call.summary').execute();
+    await tx.updateTable('calls').set({ summary_due: 1 }).execute();
+  });
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  await app.ended(callId);
+  const types = (await app.events(callId)).map((event) => event.type);
+  expect(types.filter((type) => type === 'call.summary')).toHaveLength(1);
+  expect(types.filter((type) => type === 'call.ended')).toHaveLength(1);
+});
+
+test('F71 rows of rubbish keep nobody from starting, and are set aside after three starts', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using first = await testBridge({ store, speechUrl: speech.url });
+  await first.bridge[Symbol.asyncDispose]();
+  const node = (await import('node:fs')).readFileSync(`${store.dataDir}/node-id`, 'utf8').trim();
+  const row = {
+    node,
+    carrier: 'twilio',
+    state: 'live' as const,
+    direction: null,
+    from_number: null,
+    to_number: null,
+    started_at: 0,
+    zero_at: null,
+    hung_up_at: null,
+    ended_at: null,
+    deadline: null,
+    end_reason: null,
+    continues: null,
+    warnings: '[]',
+    counts: '{}',
+    paused: 0,
+    paused_at: null,
+    statistics: null,
+    summary: null,
+    summary_due: 0,
+    has_recording: 0,
+    recover_tries: 0,
+  };
+  const rubbish = ['not json', '', '{"unfinished": ', 'null', '[]'];
+  await store.transaction(async (tx) => {
+    for (const [at, custom_metadata] of rubbish.entries())
+      await tx
+        .insertInto('calls')
+        .values({
+          ...row,
+          id: `call_bad${at}`,
+          carrier_call_id: `bad${at}`,
+          custom_metadata,
+          overrides: at > 2 ? 'not json' : '{}',
+        })
+        .execute();
+  });
+  for (let start = 0; start < 4; start++) {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open({ carrierCallId: `good${start}` });
+    stream.end('stop');
+    await app.ended(stream.callId);
+    if (start === 3) expect(app.bridge.notes?.().join()).toContain('5 calls could not be taken up');
+  }
+});
+
+test('F46 a call stored but never heard ends after a restart without a session for nothing', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    callId = (await app.open()).stream.callId;
+  }
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 100 },
+  });
+  const ended = await app.ended(callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({ received: 0, acknowledged: 0 });
+  expect(await until(() => app.bridge.calls.all.length === 0)).toBe(true);
+});

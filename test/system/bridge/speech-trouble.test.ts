@@ -1,0 +1,228 @@
+import { expect, test } from 'vitest';
+import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+const texts = (call: Json): string[] => call.transcript.map((turn: Json) => turn.text);
+
+test('F16 a service that is down for longer than the call: the call is finishing, then complete, with no gap', async () => {
+  await using store = await temporaryStore();
+  const held = await ScriptedSpeech.start();
+  const port = Number(new URL(held.url).port);
+  await held[Symbol.asyncDispose]();
+  await using app = await testBridge({ store, speechUrl: held.url });
+  const audio = seededAudio(8_000 * 6, 3);
+
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio);
+  stream.end('stop');
+  await until(async () => (await app.callOf()).state === 'finishing');
+  await using speech = await ScriptedSpeech.start(port);
+  const ended = await app.ended(stream.callId);
+
+  const call = await app.callOf();
+  expect(texts(call)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(ended.data).toMatchObject({ gaps: 0, deadline: null });
+  expect(call.legs[0].ledger).toMatchObject({ received: audio.length, acknowledged: audio.length });
+  expect(speech.created).toBe(1);
+});
+
+test('a service that never comes back: the time that passed is named, the missing audio is a gap before the end (F21)', async () => {
+  await using store = await temporaryStore();
+  const gone = await ScriptedSpeech.start();
+  await gone[Symbol.asyncDispose]();
+  await using app = await testBridge({
+    store,
+    speechUrl: gone.url,
+    config: { finishWithinMs: 1_500, finalsWaitMs: 500 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(16_000, 1));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data).toMatchObject({ deadline: 'finishWithin', gaps: 1 });
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 16_000,
+    acknowledged: 0,
+    gaps: 16_000,
+  });
+  const events = await app.events(stream.callId);
+  expect(events.map((event) => event.type)).toEqual([
+    'call.started',
+    'call.gap',
+    'call.ended',
+    'call.summary',
+  ]);
+  expect(events[1].data).toMatchObject({ cause: 'deadline', start: 0, end: 2, bytes: 16_000 });
+});
+
+test('F20 a socket cut at any time loses and doubles no word', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const audio = seededAudio(8_000 * 10, 4);
+  const { stream } = await app.open();
+  for (let second = 0; second < 10; second++) {
+    await speak(stream, 'inbound', audio.subarray(second * 8_000, (second + 1) * 8_000));
+    if (second % 3 === 1) speech.cutAll();
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(ended.data.reconnects).toBeGreaterThan(0);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: audio.length,
+    acknowledged: audio.length,
+    gaps: 0,
+  });
+});
+
+test('F22 a session that is gone is followed by another of the same leg, on the same clock', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const audio = seededAudio(8_000 * 6, 5);
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio.subarray(0, 24_000));
+  await until(async () => (await app.callOf()).transcript.length === 3);
+  speech.closeAll(4408);
+  await speak(stream, 'inbound', audio.subarray(24_000));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const call = await app.callOf();
+  expect(speech.created).toBe(2);
+  expect(texts(call)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(call.legs).toHaveLength(1);
+});
+
+test('F25 every message twice is stored once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  Object.assign(speech.behaviour, { twice: true, sentiment: true });
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const audio = seededAudio(24_000, 6);
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio);
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const types = (await app.events(stream.callId)).map((event) => event.type);
+  expect(types.filter((type) => type === 'call.transcript')).toHaveLength(3);
+  expect(types.filter((type) => type === 'call.sentiment')).toHaveLength(3);
+});
+
+test('F27 finals that come after the hang-up come before call.ended', async () => {
+  await using speech = await ScriptedSpeech.start();
+  speech.behaviour.finalsDelayMs = 1_000;
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { finalsWaitMs: 20_000 },
+  });
+  const audio = seededAudio(24_000, 7);
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio);
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.deadline).toBeNull();
+  const events = await app.events(stream.callId);
+  expect(events.slice(-2).map((event) => event.type)).toEqual(['call.ended', 'call.summary']);
+});
+
+test('F27 F30 finals that never come: the call ends by its deadline, and says so before its end', async () => {
+  await using speech = await ScriptedSpeech.start();
+  speech.behaviour.finalsDelayMs = Infinity;
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { finalsWaitMs: 700 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(20_000, 8));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data).toMatchObject({ deadline: 'finals', gaps: 1 });
+  const gap = (await app.events(stream.callId)).find((event) => event.type === 'call.gap');
+  expect(gap.data).toMatchObject({ cause: 'deadline', bytes: 0, end: 2.5 });
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 20_000,
+    acknowledged: 20_000,
+    gaps: 0,
+  });
+});
+
+test('F30 an add-on that fails is an event with its error, never silence', async () => {
+  await using speech = await ScriptedSpeech.start();
+  Object.assign(speech.behaviour, { sentiment: true, failAddons: true });
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 9));
+  await until(async () => (await app.callOf()).transcript.length === 1);
+  await speak(stream, 'inbound', seededAudio(8_000, 10));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const failed = (await app.events(stream.callId)).filter(
+    (event) => event.type === 'call.sentiment',
+  );
+  expect(failed.map((event) => event.data.utterance_id)).toEqual(['00_00000000', '00_00000001']);
+  expect(failed[0].data).toMatchObject({ results: [], error: { message: 'sentiment failed' } });
+});
+
+test('F18 429 is waited out while the audio is journalled', async () => {
+  await using speech = await ScriptedSpeech.start();
+  speech.behaviour.create = (count) =>
+    count < 3 ? { status: 429, headers: { 'retry-after': '1' } } : undefined;
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const audio = seededAudio(24_000, 10);
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio);
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(ended.data.gaps).toBe(0);
+});
+
+test('F26 finals that go back in time keep their times and the order of their arrival', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 11));
+  await until(
+    () => speech.sessions.size === 1 && [...speech.sessions.values()][0]!.bytes.length === 1_600,
+  );
+  const final = (id: string, start: number) => (session: { id: string }) => ({
+    session_id: session.id,
+    created_at: new Date().toISOString(),
+    type: 'transcript',
+    data: {
+      id,
+      is_final: true,
+      utterance: {
+        start,
+        end: start + 1,
+        confidence: 1,
+        channel: 0,
+        language: 'en',
+        text: ` ${id}`,
+        words: [],
+      },
+    },
+  });
+  speech.sendToAll(final('late', 5));
+  speech.sendToAll(final('early', 1));
+  await until(async () => (await app.callOf()).transcript.length === 2);
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const said = (await app.events(stream.callId)).filter(
+    (event) => event.type === 'call.transcript',
+  );
+  expect(said.map((event) => event.data.text)).toEqual(['late', 'early']);
+  expect(texts(await app.callOf())).toEqual(['early', 'late']);
+});

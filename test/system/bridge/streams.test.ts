@@ -1,0 +1,277 @@
+import { expect, test } from 'vitest';
+import { speak, streamStart, testBridge, TestControl, type Json } from '../../support/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+const twoTracks = {
+  tracks: [
+    { name: 'inbound', channels: 1 as const },
+    { name: 'outbound', channels: 1 as const },
+  ],
+};
+
+test('F2 a close without stop waits for its stream, and the call goes on in the same record (F4)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 10_000 },
+  });
+  const first = seededAudio(16_000, 1);
+  const second = seededAudio(16_000, 2);
+
+  const opened = await app.open();
+  await speak(opened.stream, 'inbound', first);
+  opened.stream.end('close');
+  expect((await app.callOf()).state).toBe('live');
+  const again = await app.open({ streamId: 'MZ2' });
+  expect(again.stream.callId).toBe(opened.stream.callId);
+  await speak(again.stream, 'inbound', second);
+  again.stream.end('stop');
+  await app.ended(opened.stream.callId);
+
+  const call = await app.callOf();
+  expect(speech.created).toBe(1);
+  expect(call.legs).toHaveLength(1);
+  expect(call.legs[0].ledger).toMatchObject({ received: 32_000, acknowledged: 32_000 });
+  const heard = [...speech.sessions.values()][0]!.bytes;
+  expect(heard.subarray(0, 16_000).equals(first)).toBe(true);
+  expect(heard.subarray(-16_000).equals(second)).toBe(true);
+});
+
+test('F4 a hundred drops and redials of one call keep one record, one session and one rising sequence', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 30_000 },
+  });
+  let callId = '';
+  for (let redial = 0; redial < 100; redial++) {
+    const { stream } = await app.open({ streamId: `MZ${redial}` });
+    callId ||= stream.callId;
+    expect(stream.callId).toBe(callId);
+    await speak(stream, 'inbound', seededAudio(1_600, redial));
+    stream.end(redial === 99 ? 'stop' : 'close');
+  }
+  await app.ended(callId);
+  const call = await app.callOf();
+  expect(call.legs[0].ledger).toMatchObject({ received: 160_000, acknowledged: 160_000 });
+  expect(speech.created).toBe(1);
+  const events = await app.events(callId);
+  expect(events.map((event) => event.sequence)).toEqual(events.map((_, at) => at + 1));
+});
+
+test('F2 a close without stop ends the call after the wait, by its reason, once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 200 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.end('close');
+  stream.end('error');
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.reason).toBe('close');
+  const events = await app.events(stream.callId);
+  expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
+});
+
+test('F1 an idle stream ends its call without waiting for another', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 600_000 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.end('idle');
+  expect((await app.ended(stream.callId)).data.reason).toBe('idle');
+});
+
+test('F3 media after the stop is counted and ignored', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.end('stop');
+  await speak(stream, 'inbound', seededAudio(8_000, 2));
+  await app.ended(stream.callId);
+  expect((await app.callOf()).legs[0].ledger.received).toBe(8_000);
+});
+
+test('F5 the same stream twice is recognised, also when both come at once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const opened = await Promise.all(
+    Array.from({ length: 5 }, () => app.bridge.openStream(streamStart(), new TestControl())),
+  );
+  expect(opened.map((one) => one.outcome).toSorted()).toEqual([
+    ...Array<string>(4).fill('duplicate'),
+    'opened',
+  ]);
+  await until(() => speech.created === 1);
+  const list = await app.json('/api/calls');
+  expect(list.items).toHaveLength(1);
+  expect(list.items[0].legs).toHaveLength(1);
+});
+
+test('F5 a second stream on the same track is answered without a second session, and takes over when the first goes', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const first = await app.open();
+  const second = await app.open({ streamId: 'MZ2' });
+  const audio = seededAudio(8_000, 1);
+  for (let at = 0; at < audio.length; at += 160) {
+    first.stream.audio('inbound', audio.subarray(at, at + 160));
+    second.stream.audio('inbound', audio.subarray(at, at + 160));
+  }
+  first.stream.end('close');
+  await speak(second.stream, 'inbound', seededAudio(8_000, 2));
+  second.stream.end('stop');
+  await app.ended(first.stream.callId);
+  const call = await app.callOf();
+  expect(speech.created).toBe(1);
+  expect(call.legs[0].ledger.received).toBe(16_000);
+  expect(call.counts['second-stream-audio']).toBe(50);
+});
+
+test('a second stream of the call with another track joins it as a second leg', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const first = await app.open();
+  const second = await app.open({ streamId: 'MZ2', tracks: [{ name: 'outbound', channels: 1 }] });
+  expect(second.stream.callId).toBe(first.stream.callId);
+  await Promise.all([
+    speak(first.stream, 'inbound', seededAudio(8_000, 1)),
+    speak(second.stream, 'outbound', seededAudio(8_000, 2)),
+  ]);
+  first.stream.end('stop');
+  expect((await app.callOf()).state).toBe('live');
+  second.stream.end('stop');
+  await app.ended(first.stream.callId);
+  const call = await app.callOf();
+  expect(call.legs.map((leg: Json) => leg.role)).toEqual(['customer', 'agent']);
+  expect(speech.created).toBe(2);
+});
+
+test('a stream for an ended call begins a new record that names the one it continues', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const first = await app.open();
+  first.stream.end('stop');
+  const second = await app.open();
+  expect(second.stream.callId).not.toBe(first.stream.callId);
+  const events = await app.events(second.stream.callId);
+  expect(events[0].data.continues).toBe(first.stream.callId);
+  expect((await app.json(`/api/calls/${second.stream.callId}`)).continues).toBe(
+    first.stream.callId,
+  );
+});
+
+test('two tracks become a customer and an agent on one clock, whoever comes first', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open(twoTracks);
+  const [customer, agent] = [seededAudio(24_000, 1), seededAudio(24_000, 2)];
+  for (let at = 0; at < customer.length; at += 160) {
+    stream.audio('outbound', agent.subarray(at, at + 160));
+    stream.audio('inbound', customer.subarray(at, at + 160));
+  }
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const call = await app.callOf();
+  const said = (role: string) =>
+    call.transcript.filter((turn: Json) => turn.role === role).map((turn: Json) => turn.text);
+  expect(said('customer')).toEqual(ScriptedSpeech.wordsOf(customer));
+  expect(said('agent')).toEqual(ScriptedSpeech.wordsOf(agent));
+  expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 0, 1, 1, 2, 2]);
+  expect(ended.data.talk).toEqual({ customer: 2.4, agent: 2.4 });
+  expect(ended.data.talk_ratio).toEqual({ customer: 0.5, agent: 0.5 });
+  expect(ended.data.legs).toHaveLength(2);
+});
+
+test('what the carrier lost is silence of its length and a declared gap, outside the books', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.lost('inbound', 1_000, 'sequence numbers 51 to 100 are missing');
+  await speak(stream, 'inbound', seededAudio(8_000, 2));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const events = await app.events(stream.callId);
+  const gap = events.find((event) => event.type === 'call.gap');
+  expect(gap.data).toMatchObject({ cause: 'carrier', start: 1, end: 2, duration: 1, bytes: 8_000 });
+  expect(ended.data.gaps).toBe(1);
+  expect(ended.data.legs[0].ledger).toEqual({
+    received: 16_000,
+    acknowledged: 16_000,
+    gaps: 0,
+    paused: 0,
+    filler: 8_000,
+  });
+  expect(
+    [...speech.sessions.values()][0]!.bytes.subarray(8_000, 16_000).every((byte) => byte === 0xff),
+  ).toBe(true);
+});
+
+test('F8 audio that no session takes is refused by name, and a full node says so', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url, config: { maxLegs: 1 } });
+  const odd = await app.bridge.openStream(streamStart({ sampleRate: 11_025 }), new TestControl());
+  expect(odd).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('11025') });
+  const many = await app.bridge.openStream(streamStart(twoTracks), new TestControl());
+  expect(many).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('capacity') });
+  expect(speech.created).toBe(0);
+  expect((await app.json('/api/calls')).items).toEqual([]);
+});
+
+test('every encoding and rate of the interface reaches its session as declared (F8)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const expected = {
+    mulaw: ['wav/ulaw', 8],
+    alaw: ['wav/alaw', 8],
+    pcm8: ['wav/pcm', 8],
+    pcm16: ['wav/pcm', 16],
+  } as const;
+  for (const [encoding, [wire, bits]] of Object.entries(expected))
+    for (const sampleRate of [8_000, 16_000, 48_000]) {
+      const id = `CA-${encoding}-${sampleRate}`;
+      await app.open({
+        carrierCallId: id,
+        streamId: id,
+        encoding: encoding as 'mulaw',
+        sampleRate,
+      });
+      const session = await until(() =>
+        [...speech.sessions.values()].find(
+          (one) => (one.request['custom_metadata'] as Json).carrier_call_id === id,
+        ),
+      );
+      expect(session.request).toMatchObject({
+        encoding: wire,
+        bit_depth: bits,
+        sample_rate: sampleRate,
+      });
+    }
+});

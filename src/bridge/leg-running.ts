@@ -1,7 +1,6 @@
 import type { Logger } from '../lib/log.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 import { bytesPerSecond } from '../protocol/live-request.ts';
-import { missingOf, Seen, sessionTimeOf } from '../speech-client/messages.ts';
 import type { LiveSession, SessionOver } from '../speech-client/session.ts';
 import type { InFlightState } from '../speech-client/in-flight.ts';
 import type { LegEntry, LegSnapshot, SessionSnapshot } from './journal.ts';
@@ -17,21 +16,17 @@ import type {
 } from './leg-audio.ts';
 import { legTotals } from './leg-metrics.ts';
 import type { LegStore } from './leg-store.ts';
+import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 
 /** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
 const changeAfterS = 10_200;
 const changeAtLatestS = 10_500;
 /** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
 const refusedRetryMs = 60_000;
+/** While the service says how much a lost session had heard, so that nothing is heard twice. */
+const doubtMs = 1_500;
 /** A session that another one replaced has this long to be finished at the service. */
 const replacedMs = 180_000;
-
-/** What is left to do about a session that no longer takes audio. */
-type PastSession = {
-  record: SessionSnapshot;
-  seen: Seen;
-  originOf(message: ServerMessage): number;
-};
 
 type Finishing = {
   deadlines: FinishDeadlines;
@@ -60,12 +55,15 @@ export class RunningLeg implements LegAudio {
   /** The session takes nothing from this position on: the next one does. */
   private cut: number | undefined;
   private next: { id: string; url: string } | undefined;
-  /** Sessions that are being stopped or whose record is being read. */
-  private readonly past = new Set<Promise<void>>();
+  private readonly past: PastSessions;
   private finishing: Finishing | undefined;
   private finished: Promise<LegOutcome> | undefined;
   private stopRetry: (() => void) | undefined;
+  /** A session ended with bytes in doubt: the next one waits a moment for its record. */
+  private doubting = false;
   private over = false;
+  /** What the journal keeps of a leg that is left to the next process. */
+  private left: LegSnapshot | undefined;
 
   constructor(options: LegAudioOptions) {
     const left = options.recovered?.snapshot;
@@ -90,6 +88,27 @@ export class RunningLeg implements LegAudio {
       onWritten: (position, bytes) => this.written(position, bytes),
       onLost: (start, end, cause) => this.lost(start, end, cause),
     }));
+    this.past = new PastSessions({
+      speech: options.speech,
+      clock: options.clock,
+      log: this.log,
+      signal: this.abort.signal,
+      bytesPerSecond: this.bytesPerSecond,
+      patienceMs: () => this.finishing?.deadlines.finalsMs ?? replacedMs,
+      replaced: (entry) => this.session !== undefined || entry !== this.history.at(-1),
+      onMessage: (message, id, offsetS) => options.onMessage(message, id, offsetS),
+      onHeard: (entry, position) => {
+        this.acknowledged(position);
+        entry.end = this.books.settled;
+      },
+      onLate: () => {
+        if (this.finishing) this.finishing.finals = 'late';
+      },
+      onChange: () => {
+        this.entry.dirty = true;
+        this.checkFinished();
+      },
+    });
     legTotals.open++;
     for (const part of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
       legTotals[part] += this.books.counts()[part];
@@ -151,6 +170,8 @@ export class RunningLeg implements LegAudio {
   }
 
   async leave(): Promise<void> {
+    // Taken while the session is still known, and kept: the next process resumes it.
+    if (!this.over) this.left = this.snapshot();
     this.release();
     this.options.journal.snapshotNow(this.entry);
     this.options.journal.flush();
@@ -169,7 +190,7 @@ export class RunningLeg implements LegAudio {
   ): void {
     for (const { start, end } of gaps) this.tellGap(start, end, end - start, 'damaged');
     for (const record of this.history)
-      if (record.unread && record.id !== left?.current?.id) this.readLater(this.pastOf(record));
+      if (record.unread && record.id !== left?.current?.id) void this.past.read(unknownPast(record));
     if (left?.current) this.start(left.current.id, left.current.url, left.current.flight, true);
     else this.ensureSession();
   }
@@ -183,7 +204,7 @@ export class RunningLeg implements LegAudio {
   }
 
   private ensureSession(): void {
-    if (this.session || this.opening || this.over || this.stopRetry) return;
+    if (this.session || this.opening || this.over || this.stopRetry || this.doubting) return;
     const waiting = this.books.settled < this.books.end;
     if (!waiting && (this.finishing || this.history.length > 0)) return;
     if (this.history.length >= this.options.speech.config.maxSessionsPerLeg) {
@@ -300,15 +321,24 @@ export class RunningLeg implements LegAudio {
     if (this.over || reason === 'dropped') return;
     if (reason !== 'finished')
       this.log.warn({ sessionId: session.id, reason }, 'live session ended before its leg');
-    if (record?.unread)
-      this.readLater({
-        record,
-        seen: session.seen,
-        originOf: (message) => session.originOf(message),
-      });
+    const reading = record?.unread ? this.past.read(pastOf(session, record)) : undefined;
     this.entry.dirty = true;
-    if (isCurrent) this.afterSession();
+    if (isCurrent && reading && session.inFlight.doubtful > 0) this.awaitDoubt(reading);
+    else if (isCurrent) this.afterSession();
     this.checkFinished();
+  }
+
+  /** Acks may have been lost with the socket. What the session did hear must not be said twice. */
+  private awaitDoubt(reading: Promise<void>): void {
+    this.doubting = true;
+    const waitMs = this.finishing?.deadlines.finalsMs ?? doubtMs;
+    const timer = new Promise<void>((resolve) => this.options.clock.after(waitMs, resolve));
+    void Promise.race([reading, timer]).then(() => {
+      this.doubting = false;
+      if (this.over) return;
+      this.afterSession();
+      this.checkFinished();
+    });
   }
 
   private afterSession(): void {
@@ -384,12 +414,7 @@ export class RunningLeg implements LegAudio {
       session.close();
       this.session = undefined;
       const record = this.history.find((one) => one.id === session.id);
-      if (record)
-        this.readLater({
-          record,
-          seen: session.seen,
-          originOf: (message) => session.originOf(message),
-        });
+      if (record) void this.past.read(pastOf(session, record));
       this.checkFinished();
     });
   }
@@ -401,7 +426,7 @@ export class RunningLeg implements LegAudio {
 
   private checkFinished(): void {
     if (!this.finishing || this.over) return;
-    if (this.session || this.past.size > 0) return;
+    if (this.session || this.past.busy || this.doubting) return;
     if (this.books.settled < this.books.end) {
       this.ensureSession();
       return;
@@ -457,60 +482,6 @@ export class RunningLeg implements LegAudio {
     this.session = undefined;
   }
 
-  private readLater(session: PastSession): void {
-    const reading = this.readRecord(session).finally(() => {
-      this.past.delete(reading);
-      this.checkFinished();
-    });
-    this.past.add(reading);
-  }
-
-  /** GET until the service has finished the session; adds what a lost socket swallowed, in its order. */
-  private async readRecord(session: PastSession): Promise<void> {
-    const { clock, speech } = this.options;
-    let answeredAtMs: number | undefined;
-    for (let attempt = 0; !this.over; attempt++) {
-      const result = await speech.record(session.record.id, this.abort.signal);
-      if (this.over) return;
-      if (result.outcome === 'unknown') {
-        this.log.warn({ sessionId: session.record.id }, 'the service no longer knows the session');
-        if (this.finishing) this.finishing.finals = 'late';
-        break;
-      }
-      if (result.outcome === 'found') {
-        const done = result.record.status === 'done' || result.record.status === 'error';
-        const nowMs = clock.monotonicMs();
-        answeredAtMs ??= nowMs;
-        const patienceMs = this.finishing?.deadlines.finalsMs ?? replacedMs;
-        if (done || nowMs - answeredAtMs > patienceMs) {
-          if (!done && this.finishing) this.finishing.finals = 'late';
-          for (const message of missingOf(result.record, session.record.id, session.seen))
-            this.addMissing(session, message);
-          break;
-        }
-      }
-      const delayMs = result.outcome === 'found' ? 250 : Math.min(10_000, 250 * 2 ** attempt);
-      await new Promise<void>((resolve) => clock.after(delayMs, resolve));
-    }
-    session.record.unread = false;
-    this.entry.dirty = true;
-  }
-
-  private addMissing(session: PastSession, message: ServerMessage): void {
-    const time = sessionTimeOf(message);
-    const origin = session.originOf(message);
-    const { end } = session.record;
-    // What it heard beyond its last ack was sent again to the session after it.
-    const position = origin + (time ?? 0) * this.bytesPerSecond;
-    const replaced = session.record.id !== this.history.at(-1)?.id;
-    if (replaced && end !== undefined && time !== undefined && position >= end) return;
-    this.options.onMessage(message, session.record.id, origin / this.bytesPerSecond);
-  }
-
-  private pastOf(record: SessionSnapshot): PastSession {
-    return { record, seen: new Seen(), originOf: () => record.base };
-  }
-
   private setPaused(paused: boolean): void {
     if (this.pausedNow === paused || this.over) return;
     this.pausedNow = paused;
@@ -538,6 +509,7 @@ export class RunningLeg implements LegAudio {
   }
 
   private snapshot(): LegSnapshot {
+    if (this.left) return this.left;
     const session = this.session;
     return {
       legId: this.legId,

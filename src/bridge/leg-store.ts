@@ -3,7 +3,7 @@ import { reasonOf } from '../lib/errors.ts';
 import { Backlog } from './backlog.ts';
 import type { LegEntry } from './journal.ts';
 import type { JournalWriter, WrittenTo } from './journal-writer.ts';
-import { LegFile, DamagedChunk } from './leg-file.ts';
+import { DamagedChunk, type LegFile } from './leg-file.ts';
 import type { Ledger } from './ledger.ts';
 
 /** A leg's audio moves from memory into its own file in pieces of this size at most. */

@@ -33,6 +33,7 @@ const SessionRecord = z.looseObject({
   result: z
     .looseObject({
       messages: z.array(z.string()).nullish(),
+      metadata: z.looseObject({ audio_duration: z.number().min(0).nullish() }).nullish(),
       transcription: z.looseObject({ utterances: z.array(z.unknown()).nullish() }).nullish(),
     })
     .nullish(),

@@ -103,8 +103,17 @@ export class Connection {
     }
   }
 
-  close(code: number, reason = ''): void {
-    if (!this.over) this.socket.close(code, reason);
+  /** A closing handshake; ws gives up on it after its own deadline. */
+  close(code: number): void {
+    if (!this.over) this.socket.close(code);
+  }
+
+  /** Nothing more is said about it: a closing handshake that was begun goes on, anything else ends here. */
+  release(): void {
+    if (this.over) return;
+    this.over = true;
+    this.stopConnectTimer();
+    if (this.socket.readyState !== WebSocket.CLOSING) this.socket.terminate();
   }
 
   /** Without a closing handshake. `onEnd` follows at once. */

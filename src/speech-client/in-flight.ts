@@ -22,7 +22,11 @@ export class InFlight {
   private sentTo: number;
   private everSentTo: number;
   private readonly rebases: Rebase[];
-  private firstAckDue = true;
+  /** Nothing can have been heard before: the service's count and ours begin together. */
+  private fresh: boolean;
+  private firstAckDue = false;
+  /** Length of the first message on this socket, which holds what the service may already have. */
+  private firstBytes = 0;
 
   constructor(from: InFlightState | number) {
     const state =
@@ -34,6 +38,7 @@ export class InFlight {
     this.sentTo = state.acknowledged;
     this.everSentTo = state.everSent;
     this.rebases = [...state.rebases];
+    this.fresh = typeof from === 'number';
   }
 
   /** Leg position up to which the service has named every byte as received. */
@@ -51,6 +56,7 @@ export class InFlight {
   }
 
   sentUpTo(position: number): void {
+    if (this.firstBytes === 0) this.firstBytes = position - this.sentTo;
     this.sentTo = position;
     if (position > this.everSentTo) this.everSentTo = position;
   }
@@ -58,19 +64,22 @@ export class InFlight {
   /** A new socket of the same session: the first byte on it is the first that is not acknowledged. */
   reconnected(): void {
     this.sentTo = this.acked;
-    this.firstAckDue = true;
+    this.firstAckDue = !this.fresh;
+    this.firstBytes = 0;
+    this.fresh = false;
   }
 
   /**
-   * `byte_range` of one ack. Its end counts the whole session, so the start matters only on the first ack
-   * of a socket, where it tells whether the service and we mean the same byte.
+   * `byte_range` of one ack. Its end counts the whole session. The start matters only on the first ack of a
+   * resumed socket, if it covers just our first message: there it tells whether the service and we mean the
+   * same byte (notes 2.3).
    */
   acknowledge(start: number, end: number): AckOutcome {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start)
       return { outcome: 'bad', reason: 'malformed' };
     const surplus = this.surplus();
     let rebased = 0;
-    if (this.firstAckDue && end > start) {
+    if (this.firstAckDue && end - start === this.firstBytes && end > start) {
       rebased = start - (this.acked - this.base + surplus);
       // It cannot hold more than was ever sent to it.
       if (start > this.everSentTo - this.base + surplus) return { outcome: 'bad', reason: 'ahead' };
@@ -94,6 +103,16 @@ export class InFlight {
   /** The session's own counter at a leg position: what a stop acknowledgement's duration measures. */
   counterAt(position: number): number {
     return position - this.base + this.surplus();
+  }
+
+  /** Leg position that the session had heard up to, by its own count of bytes; never more than was sent. */
+  heardUpTo(counter: number): number {
+    return Math.min(this.everSentTo, this.base + counter - this.surplus());
+  }
+
+  /** Bytes that some socket carried and no ack has named: the service may have them. */
+  get doubtful(): number {
+    return this.everSentTo - this.acked;
   }
 
   state(): InFlightState {

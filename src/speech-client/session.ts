@@ -296,7 +296,7 @@ export class LiveSession implements Behind {
       // Ignored, counted, and a fresh start: nothing is ever freed on the word of such an ack (F24).
       totals.badAcks++;
       this.options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
-      if (++this.badAcks >= 5) this.finish('gone');
+      if (++this.badAcks >= 5) this.leave();
       else this.link.connection.drop();
       return;
     }
@@ -316,7 +316,13 @@ export class LiveSession implements Behind {
   /** Audio that the service will not take: after a stop it is too late, before one the session is of no use. */
   private refused(): void {
     totals.refusedAcks++;
-    if (!this.stopSent) this.finish('gone');
+    if (!this.stopSent) this.leave();
+  }
+
+  /** Of no more use, but not to be leaked: closed in a way that lets the service finish it. */
+  private leave(): void {
+    if (this.link.at === 'open') this.link.connection.close(1000);
+    this.finish('gone');
   }
 
   /** The stop's own ack says how much audio the session holds: as good as an ack of the last byte. */
@@ -418,7 +424,7 @@ export class LiveSession implements Behind {
     this.endReason = reason;
     this.stopRetry?.();
     this.options.catchUp.remove(this);
-    if (link.at !== 'waiting') link.connection.drop();
+    if (link.at !== 'waiting') link.connection.release();
     this.options.onOver(reason);
   }
 }

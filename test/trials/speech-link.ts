@@ -1,0 +1,148 @@
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/leg-rig.ts';
+import { LinkSpeech } from '../support/link-speech.ts';
+import { until } from '../support/until.ts';
+
+/** What happens to the socket of a live session, by seed, in each phase of its life. */
+export const linkFaults = [
+  'cut', 'reset', 'freeze', 'deaf', 'slow', 'refuse', 'slices', 'jitter', 'limit',
+  '1001', '1011', '1012', '1013', '4000', '4400', '4401', '4404', '4408', '4409', '4429', '4500', '4504',
+  'forget', 'withhold', 'bad acks',
+] as const;
+export type LinkFault = (typeof linkFaults)[number];
+export const phases = ['before ready', 'speaking', 'after stop'] as const;
+export type Phase = (typeof phases)[number];
+
+/** One fast clock for all: deadlines of ten seconds pass in half a second. */
+const factor = 20;
+
+function randomOf(seed: number): () => number {
+  let state = (seed * 2_654_435_761 + 97) >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const wait = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+
+/** One leg, one fault; answers what is wrong afterwards. The same seed does the same thing. */
+export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Promise<string[]> {
+  const random = randomOf(seed);
+  await using speech = await LinkSpeech.start();
+  await using proxy = await FaultProxy.start(speech.port);
+  speech.publicPort = proxy.port;
+  await using rig: Rig = await legRig({ url: proxy.url, clock: fastClock(factor) });
+  const frames = 100 + Math.floor(random() * 150);
+  if (phase === 'before ready') await strike(fault, speech, proxy, random);
+  const leg = rig.leg({ recording: random() < 0.3 });
+  const strikeAt = Math.floor(random() * frames);
+  for (let frame = 0; frame < frames; frame++) {
+    if (phase === 'speaking' && frame === strikeAt) await strike(fault, speech, proxy, random);
+    leg.push(1);
+    if (random() < 0.5) await wait(random() * 4);
+  }
+  if (phase === 'after stop') speech.faults.finalsDelayMs = 150;
+  const outcome = leg.leg.finish({ finalsMs: 10_000 * factor, withinMs: 60_000 * factor });
+  if (phase === 'after stop') {
+    if (random() < 0.7) await until(() => [...speech.sessions.values()].some((one) => one.stopped));
+    await strike(fault, speech, proxy, random);
+  }
+  const result = await Promise.race([outcome, wait(50_000).then(() => undefined)]);
+  if (!result) return [`did not finish: ${describe(leg, speech)}`];
+  // A service whose acks are nonsense hears some audio twice: it must still hear everything.
+  const faults = faultsOf(leg, { repeats: fault === 'bad acks' });
+  if (result.finals !== 'complete') faults.push('finals late');
+  return faults;
+}
+
+function describe(leg: RigLeg, speech: LinkSpeech): string {
+  const sessions = [...speech.sessions.values()].map(({ state, stopped, audio }) => ({ state, stopped, bytes: audio.length }));
+  return JSON.stringify({ state: leg.leg.state(), ledger: leg.leg.ledger(), sessions });
+}
+
+async function strike(fault: LinkFault, speech: LinkSpeech, proxy: FaultProxy, random: () => number): Promise<void> {
+  const spellMs = 20 + random() * 180;
+  const after = (run: () => void): void => void setTimeout(run, spellMs);
+  switch (fault) {
+    case 'cut':
+      return proxy.cut();
+    case 'reset':
+      return proxy.reset();
+    case 'freeze':
+      proxy.freeze();
+      return after(() => proxy.mend());
+    case 'deaf':
+      speech.deaf(true);
+      return after(() => speech.deaf(false));
+    case 'slow':
+      proxy.wire.bytesPerSecond = 20_000;
+      return after(() => proxy.mend());
+    case 'slices':
+      proxy.wire.sliceBytes = 7;
+      return;
+    case 'jitter':
+      proxy.wire.jitterMs = 5;
+      return;
+    case 'limit':
+      proxy.wire.limitBytes = 3_000 + random() * 10_000;
+      return after(() => proxy.mend());
+    case 'refuse':
+      await proxy.refuse();
+      return after(() => void proxy.accept());
+    case 'forget':
+      // The sessions' results stay readable, as after a session was finalised elsewhere.
+      speech.expireAll();
+      return;
+    case 'withhold':
+      speech.faults.ack = () => undefined;
+      return after(() => delete speech.faults.ack);
+    case 'bad acks': {
+      const kind = Math.floor(random() * 3);
+      speech.faults.ack = ([start, end]) =>
+        kind === 0 ? [start, end + 1_000_000] : kind === 1 ? [0, 0] : [end, start];
+      return after(() => delete speech.faults.ack);
+    }
+    default: {
+      const code = Number(fault);
+      // 44xx and 1001: the session is over at the service, its result readable.
+      if (code === 1001 || (code >= 4400 && code < 4500)) {
+        for (const session of speech.open) {
+          session.socket?.close(code);
+          session.socket = undefined;
+        }
+        speech.expireAll();
+      } else speech.closeAll(code);
+    }
+  }
+}
+
+/** 500 seeds in each of the three phases; prints what it did. */
+export async function run(seeds = 500): Promise<string[]> {
+  const problems: string[] = [];
+  const jobs: (() => Promise<void>)[] = [];
+  let done = 0;
+  for (let seed = 0; seed < seeds; seed++)
+    for (const phase of phases)
+      jobs.push(async () => {
+        const fault = linkFaults[seed % linkFaults.length] ?? 'cut';
+        const faults = await runSeed(seed, fault, phase).catch((error: unknown) => [String(error)]);
+        done++;
+        if (faults.length > 0) problems.push(`seed ${seed} ${fault} ${phase}: ${faults.join('; ')}`);
+      });
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: 8 }, async () => {
+      for (let job = jobs.shift(); job; job = jobs.shift()) await job();
+    }),
+  );
+  const seconds = ((performance.now() - started) / 1_000).toFixed(0);
+  console.log(`speech link: ${done} runs (${seeds} seeds x ${phases.length} phases, ${linkFaults.length} faults) in ${seconds} s; ${problems.length} with a fault`);
+  for (const problem of problems.slice(0, 20)) console.log(`  ${problem}`);
+  return problems;
+}
+
+if (import.meta.main) {
+  const problems = await run(Number(process.argv[2] ?? 500));
+  process.exitCode = problems.length > 0 ? 1 : 0;
+}

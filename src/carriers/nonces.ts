@@ -7,15 +7,16 @@ const noncesAtMost = 100_000;
 export class RecentNonces implements NonceMemory {
   readonly #until = new Map<string, number>();
   readonly #now: () => number;
+  #nextSweepMs = 0;
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   remember(scheme: string, nonce: string, untilMs: number): boolean {
-    this.#forgetExpired();
+    this.#makeRoom();
     const key = `${scheme} ${nonce}`;
-    if (this.#until.has(key)) return false;
+    if ((this.#until.get(key) ?? -Infinity) > this.#now()) return false;
     this.#until.set(key, untilMs);
     return true;
   }
@@ -24,11 +25,16 @@ export class RecentNonces implements NonceMemory {
     return this.#until.size;
   }
 
-  /** Insertion order is nearly order of expiry: a few looks at the front keep the memory small. */
-  #forgetExpired(): void {
+  /** Once a second, or when it is full: then the oldest tenth makes room for the next ones. */
+  #makeRoom(): void {
     const now = this.#now();
-    for (const [key, untilMs] of this.#until) {
-      if (untilMs > now && this.#until.size < noncesAtMost) return;
+    const isFull = this.#until.size >= noncesAtMost;
+    if (now < this.#nextSweepMs && !isFull) return;
+    this.#nextSweepMs = now + 1_000;
+    for (const [key, untilMs] of this.#until) if (untilMs <= now) this.#until.delete(key);
+    let spare = this.#until.size >= noncesAtMost ? noncesAtMost / 10 : 0;
+    for (const key of this.#until.keys()) {
+      if (spare-- <= 0) return;
       this.#until.delete(key);
     }
   }

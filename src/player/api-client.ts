@@ -34,7 +34,7 @@ export async function* watchCall(
   if (!response.body) return;
   let text = '';
   const decoder = new TextDecoder();
-  for await (const chunk of response.body) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     text += decoder.decode(chunk, { stream: true });
     const messages = text.split('\n\n');
     text = messages.pop() ?? '';

@@ -154,7 +154,7 @@ export type CallMessage = z.infer<typeof CallMessage>;
 export type LevelsMessage = z.infer<typeof LevelsMessage>;
 export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
 
-export const DeliveryState = z.enum(['pending', 'delivered', 'parked']);
+export const DeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipped']);
 export type DeliveryState = z.infer<typeof DeliveryState>;
 
 /** One event on its way to one endpoint. */

@@ -1,0 +1,211 @@
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Store } from '../store/store.ts';
+import type { Breaker } from './breaker.ts';
+import type { Endpoint } from './config.ts';
+import type { AttemptRow, Claim, Item, Lanes } from './lanes.ts';
+import { makeMarker } from './marker.ts';
+import { attemptsTotal, attemptSeconds, delaySeconds, parkedTotal } from './metrics.ts';
+import { nextAttempt, type Rules } from './schedule.ts';
+import type { Sender } from './sender.ts';
+import type { Verdict } from './verdict.ts';
+
+export type CourierOptions = {
+  endpoint: Endpoint;
+  lanes: Lanes;
+  store: Store;
+  sender: Sender;
+  breaker: Breaker;
+  rules: Rules;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  onGone: (reason: string) => Promise<void>;
+  onRecovered: () => Promise<void>;
+  onParked: (callId: string, reason: string) => void;
+};
+
+/** Events of one call per claim: a long backlog must not keep other calls from their turn. */
+const itemsPerClaim = 64;
+const headsPerRead = 16;
+/** An attempt is begun only when this much of the lease is left. */
+const leaseReserveMs = 1_000;
+const historyKept = 20;
+
+/** Delivers one claimed call in order, until it is empty, fails, loses its lease or is told to stop. */
+export class Courier {
+  readonly claim: Claim;
+  readonly #options: CourierOptions;
+  readonly #stopped: AbortSignal;
+  /** Ends the request under way when the claim is lost or the time to drain is over. */
+  readonly #abort = new AbortController();
+  /** On the clock that never jumps; moved by each renewal. */
+  leaseEndsMs: number;
+
+  constructor(claim: Claim, leaseEndsMs: number, stopped: AbortSignal, options: CourierOptions) {
+    this.claim = claim;
+    this.leaseEndsMs = leaseEndsMs;
+    this.#stopped = stopped;
+    this.#options = options;
+  }
+
+  /** Somebody else has the lane, or nobody can tell: nothing more is sent. */
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** True when the lane is due again at once. */
+  async run(): Promise<boolean> {
+    const { lanes } = this.#options;
+    for (let done = 0; ;) {
+      this.claim.wakes = await lanes.wakes(this.claim);
+      const items = await lanes.heads(this.claim, headsPerRead);
+      if (items.length === 0) return lanes.release(this.claim, false);
+      for (const item of items) {
+        if (this.#abort.signal.aborted) return false;
+        if (done++ >= itemsPerClaim || this.#stopped.aborted)
+          return lanes.release(this.claim, true);
+        const outcome = await this.#deliver(item);
+        if (outcome !== 'delivered') return outcome === 'again';
+      }
+    }
+  }
+
+  async #deliver(item: Item): Promise<'delivered' | 'held' | 'again'> {
+    const { endpoint, sender, clock, store } = this.#options;
+    const deadlineMs = Math.min(
+      endpoint.timeoutMs,
+      this.leaseEndsMs - clock.monotonicMs() - leaseReserveMs,
+    );
+    if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: whoever has it next goes on
+    const at = await store.databaseNow();
+    const startedMs = clock.monotonicMs();
+    const { verdict, progress } = await sender.send(
+      item,
+      deadlineMs,
+      clock.now(),
+      this.#abort.signal,
+    );
+    if (this.#abort.signal.aborted) return 'held';
+    const tookMs = clock.monotonicMs() - startedMs;
+    attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
+    attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
+    const attempt = attemptRow(item, verdict, at, tookMs);
+    if (verdict.kind === 'delivered') return this.#delivered(item, attempt);
+    if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
+    return this.#failed(item, attempt, verdict, progress);
+  }
+
+  async #delivered(item: Item, attempt: AttemptRow): Promise<'delivered' | 'held'> {
+    const { lanes, breaker, endpoint, clock } = this.#options;
+    const held = await lanes.delivered(this.claim, item, attempt);
+    this.claim.firstAttemptAt = null;
+    delaySeconds.observe(
+      { endpoint: endpoint.name },
+      Math.max(0, clock.now() - item.occurredAt) / 1000,
+    );
+    if (breaker.succeeded()) await this.#options.onRecovered();
+    return held ? 'delivered' : 'held';
+  }
+
+  async #failed(
+    item: Item,
+    attempt: AttemptRow,
+    verdict: Verdict & { kind: 'failed' },
+    progress: string | null,
+  ): Promise<'held' | 'again'> {
+    const { lanes, breaker, clock, random, rules } = this.#options;
+    const byEndpoint = verdict.scope === 'endpoint';
+    if (byEndpoint)
+      breaker.failed(
+        item.callId,
+        verdict.hard,
+        clock.monotonicMs(),
+        random(),
+        verdict.retryAfterMs,
+      );
+    else breaker.succeeded(); // it answers: what it refuses is this event
+    const now = await this.#options.store.databaseNow();
+    const since = this.claim.firstAttemptAt ?? attempt.at;
+    const next = nextAttempt(verdict, item.attempts + 1, since, now, random(), rules);
+    if (next.do === 'retry') {
+      await lanes.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
+      return 'held';
+    }
+    return this.#giveUp(item, attempt, verdict, next.reason);
+  }
+
+  async #giveUp(
+    item: Item,
+    attempt: AttemptRow,
+    verdict: Verdict & { kind: 'failed' },
+    reason: string,
+  ): Promise<'held' | 'again'> {
+    const { lanes, endpoint, clock, log, onParked } = this.#options;
+    if (endpoint.ordering === 'skip' && verdict.scope === 'item' && item.type !== 'call.skipped') {
+      const marker = makeMarker(item, { status: verdict.status, reason }, clock.now());
+      if (await lanes.skip(this.claim, item, attempt, marker))
+        log.error(
+          { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
+          'event skipped by the rule of its endpoint',
+        );
+      return 'again';
+    }
+    if (await lanes.park(this.claim, item, attempt, reason)) {
+      parkedTotal.inc({ endpoint: endpoint.name });
+      log.error(
+        { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
+        'call parked: its events wait for an operator',
+      );
+      onParked(item.callId, reason);
+    }
+    return 'held';
+  }
+
+  async #gone(
+    item: Item,
+    attempt: AttemptRow,
+    reason: string,
+    progress: string | null,
+  ): Promise<'held'> {
+    const now = await this.#options.store.databaseNow();
+    await this.#options.onGone(reason);
+    // The item keeps its place: when the endpoint is switched on again its call goes on from here.
+    await this.#options.lanes.retryAt(this.claim, item, attempt, {
+      at: now,
+      byEndpoint: true,
+      progress,
+    });
+    return 'held';
+  }
+}
+
+function outcomeOf(verdict: Verdict): string {
+  if (verdict.kind !== 'failed') return verdict.kind;
+  return verdict.scope === 'item' ? 'refused' : verdict.status === null ? 'no_answer' : 'failed';
+}
+
+type Past = { at: number; ms: number; status: number | null; error: string | null };
+
+function attemptRow(item: Item, verdict: Verdict, at: number, tookMs: number): AttemptRow {
+  const error = verdict.kind === 'delivered' ? null : verdict.reason;
+  const past = pastOf(item);
+  past.push({ at, ms: Math.round(tookMs), status: verdict.status, error });
+  return {
+    at,
+    status: verdict.status,
+    error,
+    answer: verdict.answer,
+    history: JSON.stringify(past.slice(-historyKept)),
+  };
+}
+
+function pastOf(item: Item): Past[] {
+  if (item.history === null) return [];
+  try {
+    return JSON.parse(item.history) as Past[];
+  } catch (error) {
+    return [{ at: 0, ms: 0, status: null, error: `history unreadable: ${reasonOf(error)}` }];
+  }
+}

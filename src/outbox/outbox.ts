@@ -1,0 +1,104 @@
+import type { Transaction } from 'kysely';
+import { systemClock, type Clock } from '../lib/clock.ts';
+import { TrunklineError } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Health, Part } from '../lib/part.ts';
+import type { Database, Store } from '../store/store.ts';
+import { endpointsOf, type OutboxConfig } from './config.ts';
+import { deliveriesApi } from './deliveries-api.ts';
+import { Deliveries } from './deliveries.ts';
+import { Dispatcher } from './dispatcher.ts';
+import { saveEndpoints } from './endpoints.ts';
+import { Keeper } from './keeper.ts';
+import { checkMapping } from './mapping.ts';
+import type { Client } from './sender.ts';
+
+export type OutboxOptions = {
+  config: OutboxConfig;
+  store: Store;
+  log: Logger;
+  clock?: Clock;
+  random?: () => number;
+  /** In place of the network, for simulations. */
+  client?: Client;
+};
+
+export type Outbox = Part &
+  AsyncDisposable & {
+    /** After a commit that enqueued: looks at once instead of at the next poll. */
+    wake(): void;
+    /** Removes a call's events and deliveries in the given transaction. */
+    eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
+    readonly deliveries: Deliveries;
+  };
+
+/** Delivers stored events to the configured endpoints, per call in order, until the process stops. */
+export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
+  const { config, store, clock = systemClock, random = Math.random } = options;
+  const log = options.log.child({ part: 'outbox' });
+  const endpoints = endpointsOf(config);
+  for (const endpoint of endpoints) await checkMapping(endpoint);
+  const disabled = await saveEndpoints(store, endpoints);
+  const keeper = new Keeper({ config, store, clock, log, endpoints });
+  await keeper.start();
+  const dispatcher = new Dispatcher({
+    config,
+    endpoints,
+    store,
+    clock,
+    random,
+    log,
+    client: options.client,
+    onParked: () => keeper.countSoon(),
+  });
+  dispatcher.start(disabled);
+  keeper.onDue = () => dispatcher.wake();
+  const deliveries = new Deliveries(store, () => void dispatcher.refreshDisabled());
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await keeper.stop();
+    await dispatcher.stop(0);
+    await dispatcher.close();
+  };
+  return {
+    name: 'outbox',
+    deliveries,
+    routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
+    wake: () => dispatcher.wake(),
+    eraseCall: (tx, callId) => deliveries.eraseCall(tx, callId),
+    health: () => ({ outbox: healthOf(dispatcher, keeper) }),
+    notes: () =>
+      [...dispatcher.disabled].map(
+        ([name, reason]) =>
+          `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
+      ),
+    drain: async (deadlineMs) => {
+      await keeper.stop();
+      await dispatcher.stop(deadlineMs);
+    },
+    [Symbol.asyncDispose]: () => (closing ??= close()),
+  };
+}
+
+/** Only a table that cannot be read makes the process unready; endpoints are somebody else's trouble. */
+function healthOf(dispatcher: Dispatcher, keeper: Keeper): Health {
+  if (dispatcher.failures >= 3)
+    return { state: 'down', detail: 'the outbox cannot read its table' };
+  const troubles = [
+    ...[...dispatcher.disabled.keys()].map((name) => `${name} is switched off`),
+    ...dispatcher.openBreakers.map((name) => `${name} does not answer`),
+    ...(keeper.parked > 0 ? [`${keeper.parked} calls are parked`] : []),
+  ];
+  return troubles.length === 0
+    ? { state: 'ok' }
+    : { state: 'degraded', detail: troubles.join('; ') };
+}
+
+/** For commands that run without the process. */
+export function endpointNamed(config: OutboxConfig, name: string) {
+  const endpoints = endpointsOf(config);
+  const found = endpoints.find((endpoint) => endpoint.name === name);
+  if (found) return found;
+  const names = endpoints.map((endpoint) => endpoint.name).join(', ') || 'none is configured';
+  throw new TrunklineError('BAD_INPUT', `No endpoint is named ${name} (${names})`);
+}

@@ -1,0 +1,163 @@
+/**
+ * What must be true of every run, whatever was done to it. Inputs are what outsiders saw: the acknowledgements
+ * that the store gave (noted outside the process), what the receiver got, what the store says of the rest,
+ * and the audio ledgers. It judges; it explains nothing away.
+ */
+export type Issued = { callId: string; sequence: number; id: string; digest?: string };
+
+export type Arrival = {
+  callId: string;
+  sequence: number;
+  id: string;
+  /** Of the bytes that arrived. */
+  digest: string;
+  /** On the receiver's clock. */
+  atMs: number;
+};
+
+export type AudioLedger = {
+  leg: string;
+  received: number;
+  acknowledged: number;
+  gaps: number;
+  paused: number;
+};
+
+export type History = {
+  /** Every event that the producer tried to store, acknowledged or not. */
+  issued: readonly Issued[];
+  /** Ids whose commit was acknowledged. */
+  acknowledged: ReadonlySet<string>;
+  arrivals: readonly Arrival[];
+  /** Ids that the store shows as parked, or that were erased. */
+  parked?: ReadonlySet<string>;
+  erased?: ReadonlySet<string>;
+  ledgers?: readonly AudioLedger[];
+  /** Times a process was killed or paused past its lease: each may repeat one event of a call. */
+  crashes?: number;
+  /** Arrivals after this are late. */
+  deadlineMs?: number;
+};
+
+export type Findings = {
+  /** Acknowledged, never arrived, and neither parked nor erased. */
+  lost: string[];
+  /** Arrived, never issued. */
+  invented: string[];
+  /** First arrivals of a call that do not rise. */
+  order: string[];
+  /** One id with different bytes, or other bytes than were issued. */
+  altered: string[];
+  /** Two ids with one call and sequence. */
+  doubled: string[];
+  /** Audio that nothing explains. */
+  gaps: string[];
+  late: string[];
+  /** Allowed, and counted: arrivals of an id after its first. */
+  repeated: number;
+  worstRepeats: number;
+  /** Not known to be acknowledged, arrived all the same. */
+  recovered: number;
+};
+
+export function check(history: History): Findings {
+  const issued = new Map(history.issued.map((event) => [event.id, event]));
+  const first = firstArrivals(history.arrivals);
+  const parked = history.parked ?? new Set();
+  const erased = history.erased ?? new Set();
+  return {
+    lost: [...history.acknowledged].filter(
+      (id) => !first.has(id) && !parked.has(id) && !erased.has(id),
+    ),
+    invented: [...first.keys()].filter((id) => !issued.has(id)),
+    order: outOfOrder(history.arrivals),
+    altered: alteredIds(history.arrivals, issued),
+    doubled: doubledSequences(history.arrivals),
+    gaps: (history.ledgers ?? [])
+      .filter((ledger) => ledger.received !== ledger.acknowledged + ledger.gaps + ledger.paused)
+      .map((ledger) => ledger.leg),
+    late: [...first.values()]
+      .filter((arrival) => history.deadlineMs !== undefined && arrival.atMs > history.deadlineMs)
+      .map((arrival) => arrival.id),
+    ...repeats(history.arrivals),
+    recovered: [...first.keys()].filter((id) => issued.has(id) && !history.acknowledged.has(id))
+      .length,
+  };
+}
+
+/** The findings that no run may have; empty when it holds. */
+export function violations(history: History): string[] {
+  const found = check(history);
+  const problems = (
+    ['lost', 'invented', 'order', 'altered', 'doubled', 'gaps', 'late'] as const
+  ).flatMap((kind) =>
+    found[kind].length > 0
+      ? [`${kind}: ${found[kind].slice(0, 3).join(', ')} (${found[kind].length})`]
+      : [],
+  );
+  // In the normal case nothing repeats; each crash may repeat the event of each call that was on its way.
+  if (history.crashes !== undefined && found.worstRepeats > history.crashes)
+    problems.push(
+      `repeated: ${found.worstRepeats} times in one call with ${history.crashes} crashes`,
+    );
+  return problems;
+}
+
+function firstArrivals(arrivals: readonly Arrival[]): Map<string, Arrival> {
+  const first = new Map<string, Arrival>();
+  for (const arrival of arrivals) if (!first.has(arrival.id)) first.set(arrival.id, arrival);
+  return first;
+}
+
+function outOfOrder(arrivals: readonly Arrival[]): string[] {
+  const seen = new Set<string>();
+  const highest = new Map<string, number>();
+  const wrong: string[] = [];
+  for (const { id, callId, sequence } of arrivals) {
+    if (seen.has(id)) continue; // a repetition may come late: receivers ignore what they have
+    seen.add(id);
+    if (sequence <= (highest.get(callId) ?? 0)) wrong.push(id);
+    else highest.set(callId, sequence);
+  }
+  return wrong;
+}
+
+function alteredIds(arrivals: readonly Arrival[], issued: ReadonlyMap<string, Issued>): string[] {
+  const digests = new Map<string, string>();
+  const altered = new Set<string>();
+  for (const { id, digest, callId, sequence } of arrivals) {
+    const known = issued.get(id);
+    const expected = digests.get(id) ?? known?.digest ?? digest;
+    if (expected !== digest) altered.add(id);
+    if (known && (known.callId !== callId || known.sequence !== sequence)) altered.add(id);
+    digests.set(id, expected);
+  }
+  return [...altered];
+}
+
+function doubledSequences(arrivals: readonly Arrival[]): string[] {
+  const owner = new Map<string, string>();
+  const doubled = new Set<string>();
+  for (const { id, callId, sequence } of arrivals) {
+    const place = `${callId} ${sequence}`;
+    const other = owner.get(place);
+    if (other !== undefined && other !== id) doubled.add(id);
+    else owner.set(place, id);
+  }
+  return [...doubled];
+}
+
+function repeats(arrivals: readonly Arrival[]): { repeated: number; worstRepeats: number } {
+  const seen = new Set<string>();
+  const perCall = new Map<string, number>();
+  let repeated = 0;
+  for (const { id, callId } of arrivals) {
+    if (!seen.has(id)) {
+      seen.add(id);
+      continue;
+    }
+    repeated++;
+    perCall.set(callId, (perCall.get(callId) ?? 0) + 1);
+  }
+  return { repeated, worstRepeats: Math.max(0, ...perCall.values()) };
+}

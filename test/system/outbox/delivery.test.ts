@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { violations } from '../../support/checker.ts';
+import { startCrm } from '../../support/crm.ts';
+import { enqueue, outboxOn, secret } from '../../support/outbox.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+let postgres: TestPostgres | undefined;
+beforeAll(async () => {
+  if (!postgresMissing) postgres = await startPostgres();
+});
+afterAll(async () => {
+  await postgres?.[Symbol.asyncDispose]();
+});
+
+for (const kind of ['sqlite', 'postgres'] as const)
+  describe.skipIf(kind === 'postgres' && postgresMissing !== undefined)(
+    `delivery on ${kind}`,
+    () => {
+      const open = async () =>
+        kind === 'sqlite'
+          ? temporaryStore()
+          : temporaryStore({ databaseUrl: await postgres!.newDatabase() });
+
+      test('an event enqueued in a transaction arrives signed', async () => {
+        await using store = await open();
+        await using crm = await startCrm([secret]);
+        await using outbox = await outboxOn(store, crm.url);
+        const issued = await enqueue(store, 'call_1', 'call.started');
+        outbox.wake();
+        await until(() => crm.arrivals.length === 1);
+        expect(crm.arrivals[0]).toMatchObject({
+          callId: 'call_1',
+          sequence: 1,
+          id: issued.id,
+          digest: issued.digest,
+        });
+        expect(crm.requests[0]!.headers['content-type']).toBe('application/json');
+        const [delivery] = await until(async () => {
+          const { items } = await outbox.deliveries.list({ limit: 10, state: 'delivered' });
+          return items.length === 1 && items;
+        });
+        expect(delivery).toMatchObject({
+          state: 'delivered',
+          attempts: 1,
+          status: 200,
+          endpoint: 'webhook',
+          event_id: issued.id,
+        });
+      });
+
+      test('a thousand events of fifty calls arrive once each and in order per call', async () => {
+        await using store = await open();
+        await using crm = await startCrm([secret]);
+        await using outbox = await outboxOn(store, crm.url);
+        const issued = await Promise.all(
+          Array.from({ length: 1_000 }, async (_, index) => {
+            const event = await enqueue(store, `call_${index % 50}`);
+            outbox.wake();
+            return event;
+          }),
+        );
+        await until(() => crm.arrivals.length >= 1_000);
+        const acknowledged = new Set(issued.map((event) => event.id));
+        expect(violations({ issued, acknowledged, arrivals: crm.arrivals, crashes: 0 })).toEqual(
+          [],
+        );
+        expect(crm.refusedSignatures).toBe(0);
+      });
+    },
+  );

@@ -58,6 +58,8 @@ export class AppendFile implements AsyncDisposable {
   }
 
   async #write(): Promise<void> {
+    // Never ends before the caller has remembered that it runs.
+    await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];

@@ -8,9 +8,10 @@ import { startLanguageRunner, type LanguageRunner } from '../../src/language/run
 import { createLog } from '../../src/lib/log.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { problemHandler } from '../../src/lib/problem.ts';
+import { OutboxConfig } from '../../src/outbox/config.ts';
+import { startOutbox } from '../../src/outbox/outbox.ts';
 import { SpeechConfig } from '../../src/speech-client/config.ts';
 import type { Store } from '../../src/store/store.ts';
-import { eraseCallEvents } from './outbox-parts.ts';
 import { until } from './until.ts';
 
 export const quietLog = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
@@ -21,7 +22,6 @@ export type Json = any;
 export type TestBridge = AsyncDisposable & {
   bridge: BridgePart;
   url: string;
-  wakes: () => number;
   get(path: string, init?: RequestInit): Promise<Response>;
   json(path: string): Promise<Json>;
   open(start?: StartOverrides): Promise<{ stream: CallStream; control: TestControl }>;
@@ -40,7 +40,11 @@ export type TestBridgeOptions = {
 /** The real bridge over a real store and speech socket; only the carrier's socket is not there. */
 export async function testBridge(options: TestBridgeOptions): Promise<TestBridge> {
   const language: LanguageRunner = startLanguageRunner();
-  let wakes = 0;
+  const outbox = await startOutbox({
+    config: OutboxConfig.parse({}),
+    store: options.store,
+    log: quietLog,
+  });
   const app: Express = express();
   const server = createServer(app);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,7 +60,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     store: options.store,
     log: quietLog,
     language,
-    outbox: { wake: () => wakes++, eraseCall: eraseCallEvents },
+    outbox,
     speech: { ...SpeechConfig.parse({}), url: options.speechUrl },
     publicUrl: () => url,
     loopback: true,
@@ -74,7 +78,6 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
   return {
     bridge,
     url,
-    wakes: () => wakes,
     get,
     json,
     events,
@@ -98,6 +101,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
       }),
     async [Symbol.asyncDispose]() {
       await bridge[Symbol.asyncDispose]();
+      await outbox[Symbol.asyncDispose]();
       await language[Symbol.asyncDispose]();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -1,0 +1,194 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { twilio } from '../../src/player/carriers/twilio.ts';
+import { play } from '../../src/player/play.ts';
+import { startApp, type App } from './app.ts';
+import type { Json } from './bridge.ts';
+import { ScriptedSpeech, seededAudio } from './scripted-speech.ts';
+import { until } from './until.ts';
+
+const token = 'twilio-secret-of-the-tests';
+const bytesPerSecond = 8_000;
+/** At most this much audio exists only in memory. */
+const inMemoryBytes = bytesPerSecond / 5;
+
+export type KillReport = {
+  legs: number;
+  kills: number;
+  bytes: number;
+  finals: number;
+  faults: string[];
+};
+
+/**
+ * Kills the whole process with SIGKILL under calls of two legs each, starts it again on the same folder,
+ * lets the calls end, and judges each leg by its own side: the bytes that the ledger had counted before
+ * the kill, the bytes that the speech service got, the words and the events that came of them.
+ */
+export async function killRounds(options: {
+  rounds: number;
+  calls: number;
+  seed: number;
+  onRound?: (round: number, faults: string[]) => void;
+}): Promise<KillReport> {
+  await using speech = await ScriptedSpeech.start();
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-kills-'));
+  const report: KillReport = { legs: 0, kills: 0, bytes: 0, finals: 0, faults: [] };
+  const start = (): Promise<App> =>
+    startApp({
+      dataDir,
+      env: {
+        TRUNKLINE_TWILIO_AUTH_TOKEN: token,
+        TRUNKLINE_SPEECH_URL: speech.url,
+        TRUNKLINE_ROLES: 'bridge',
+        TRUNKLINE_REJOIN_WAIT_MS: '200',
+        TRUNKLINE_QUIET_FILL_MS: '0',
+      },
+    });
+  let app = await start();
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      const before = report.faults.length;
+      app = await killRound({
+        app,
+        start,
+        speech,
+        report,
+        calls: options.calls,
+        seed: options.seed + round,
+      });
+      options.onRound?.(round, report.faults.slice(before));
+    }
+  } finally {
+    await app[Symbol.asyncDispose]();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+  return report;
+}
+
+type Round = {
+  app: App;
+  start: () => Promise<App>;
+  speech: ScriptedSpeech;
+  report: KillReport;
+  calls: number;
+  seed: number;
+};
+
+async function killRound({ app, start, speech, report, calls, seed }: Round): Promise<App> {
+  const hangUp = new AbortController();
+  const plans = Array.from({ length: calls }, (_, at) => ({
+    callId: `CA${randomBytes(16).toString('hex')}`,
+    inbound: seededAudio(bytesPerSecond * 60, seed * 1_000 + at * 2),
+    outbound: seededAudio(bytesPerSecond * 60, seed * 1_000 + at * 2 + 1),
+  }));
+  const playing = plans.map(({ callId, inbound, outbound }) =>
+    play({
+      to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
+      voice: twilio,
+      call: {
+        ...twilio.newIds(),
+        callId,
+        legs: ['customer', 'agent'],
+        encoding: 'mulaw',
+        rateHz: 8_000,
+        from: '+15550100123',
+        to: '+15550100200',
+        direction: 'inbound',
+        parameters: {},
+        controlFormat: 'plain-text',
+      },
+      secrets: { twilioAuthToken: token },
+      audio: [
+        { leg: 'customer', bytes: inbound },
+        { leg: 'agent', bytes: outbound },
+      ],
+      speed: 3,
+      signal: hangUp.signal,
+    }).catch(() => undefined),
+  );
+  const ids = await until(async () => {
+    const list = (await (await app.get('/api/calls?state=live&limit=200')).json()) as Json;
+    const ours = list.items.filter((call: Json) =>
+      plans.some((plan) => plan.callId === call.carrier_call_id),
+    );
+    const all =
+      ours.length === calls &&
+      ours.every((call: Json) => call.legs.every((leg: Json) => leg.ledger.received > 4_000));
+    return all && ours.map((call: Json) => call.id as string);
+  });
+  await new Promise((resolve) => setTimeout(resolve, 200 + ((seed * 7_919) % 1_500)));
+  const known = new Map<string, number>();
+  for (const id of ids) {
+    const call = (await (await app.get(`/api/calls/${id}`)).json()) as Json;
+    for (const leg of call.legs) known.set(leg.id, leg.ledger.received);
+  }
+  await app.end('SIGKILL');
+  report.kills++;
+  hangUp.abort();
+  await Promise.all(playing);
+
+  const next = await start();
+  for (const id of ids) {
+    const events = await until(async () => {
+      const list = ((await (await next.get(`/api/calls/${id}/events?limit=1000`)).json()) as Json)
+        .items;
+      return list.at(-1)?.type === 'call.summary' && list;
+    }, 120_000);
+    const call = (await (await next.get(`/api/calls/${id}`)).json()) as Json;
+    const plan = plans.find((one) => one.callId === call.carrier_call_id)!;
+    for (const leg of call.legs) {
+      report.legs++;
+      const audio = leg.track === 'inbound' ? plan.inbound : plan.outbound;
+      judgeLeg({ leg, audio, events, known: known.get(leg.id) ?? 0, speech, report });
+    }
+    judgeEvents(id, events, report.faults);
+  }
+  return next;
+}
+
+function judgeLeg(options: {
+  leg: Json;
+  audio: Buffer;
+  events: Json[];
+  known: number;
+  speech: ScriptedSpeech;
+  report: KillReport;
+}): void {
+  const { leg, audio, events, known, speech, report } = options;
+  const { received, acknowledged, gaps, paused } = leg.ledger;
+  const fault = (text: string): number => report.faults.push(`${leg.id}: ${text}`);
+  if (received !== acknowledged + gaps + paused)
+    fault(`books do not balance: ${JSON.stringify(leg.ledger)}`);
+  if (gaps !== 0) fault(`${gaps} bytes in gaps`);
+  if (received < known - inMemoryBytes)
+    fault(`received ${received} of ${known} that were counted before the kill`);
+  const heard = [...speech.sessions.values()]
+    .filter((session) => (session.request['custom_metadata'] as Json).leg_id === leg.id)
+    .map((session) => session.bytes);
+  const bytes = Buffer.concat(heard);
+  report.bytes += bytes.length;
+  if (!bytes.equals(audio.subarray(0, bytes.length)))
+    fault('the speech service heard other bytes than were sent');
+  if (bytes.length !== received)
+    fault(`the speech service heard ${bytes.length} of ${received} bytes`);
+  const said = events.filter(
+    (event) => event.type === 'call.transcript' && event.leg.id === leg.id,
+  );
+  report.finals += said.length;
+  const expected = heard.flatMap((session) => ScriptedSpeech.wordsOf(session));
+  const got = said.map((event) => event.data.text as string);
+  if (JSON.stringify(got) !== JSON.stringify(expected))
+    fault(`${got.length} finals, expected ${expected.length}`);
+}
+
+function judgeEvents(callId: string, events: Json[], faults: string[]): void {
+  if (events.some((event, at) => event.sequence !== at + 1))
+    faults.push(`${callId}: sequence has holes`);
+  for (const type of ['call.started', 'call.ended', 'call.summary'])
+    if (events.filter((event) => event.type === type).length !== 1)
+      faults.push(`${callId}: not exactly one ${type}`);
+  if (events.at(-2)?.type !== 'call.ended') faults.push(`${callId}: something follows call.ended`);
+}

@@ -24,12 +24,12 @@ export type CrmEvent = {
   [key: string]: unknown;
 };
 
-/** Answers a request; returning nothing means 200. `arrived` may be called to count it although it fails. */
+/** Answers by returning a status, or by itself and returns nothing. */
 type Behave = (
   request: CrmRequest,
   response: ServerResponse,
   raw: IncomingMessage,
-) => void | Promise<void> | number;
+) => number | undefined | Promise<number | undefined>;
 
 export type Crm = AsyncDisposable & {
   url: string;

@@ -7,14 +7,22 @@ const streetTypes = new Set(
     ' ',
   ),
 );
-const secondTypes = new Set('north south east west northeast northwest southeast southwest n s e w ne nw se sw'.split(' '));
-const unitWords = new Set('apartment apt unit suite flat floor room ste building number no'.split(' '));
+const secondTypes = new Set(
+  'north south east west northeast northwest southeast southwest n s e w ne nw se sw'.split(' '),
+);
+const unitWords = new Set(
+  'apartment apt unit suite flat floor room ste building number no'.split(' '),
+);
 const notStreet = new Set(
   "is it's its my the a an to in at on for of minutes hours days weeks years months times percent people dollars and or but not that i you we they he she was were are am pm o'clock from with by per other more gigs bit only just all down up out than as this if so off get got have had then no yes about after before".split(
     ' ',
   ),
 );
-const bareStreets = new Set('broadway kingsway piccadilly strand whitehall headrow bund embankment parkway shambles'.split(' '));
+const bareStreets = new Set(
+  'broadway kingsway piccadilly strand whitehall headrow bund embankment parkway shambles'.split(
+    ' ',
+  ),
+);
 
 /** A house and its street, with flat, town, state and post code where they follow. */
 export function findAddresses(doc: Doc): void {
@@ -67,13 +75,27 @@ function isStreetType(doc: Doc, at: number, words: number): boolean {
   // "nine st andrews crescent": a saint is not the street's kind when another word and a kind follow.
   if ((word === 'st' || word === 'dr') && words === 0) return false;
   // "ten minutes drive", "two way": in small letters a number in words needs a real name between.
-  return !(word === 'way' && /^(?:long|other|same|wrong|right|either|any|each)$/.test(doc.word(at - 1)));
+  return !(
+    word === 'way' && /^(?:long|other|same|wrong|right|either|any|each)$/.test(doc.word(at - 1))
+  );
 }
 
 function withDirection(doc: Doc, end: number): number {
   let at = end;
-  if (doc.word(at) === '.' && !(doc.tokens[at]?.spaced ?? true) && doc.tokens[at + 1]?.capital === true && doc.word(at - 1).length <= 4) at += 1;
-  return secondTypes.has(doc.word(at)) && doc.word(at).length > 0 && !(doc.word(at).length === 1 && !doc.isNameCased(at)) ? at + 1 : at === end ? end : end;
+  if (
+    doc.word(at) === '.' &&
+    !(doc.tokens[at]?.spaced ?? true) &&
+    doc.tokens[at + 1]?.capital === true &&
+    doc.word(at - 1).length <= 4
+  )
+    at += 1;
+  return secondTypes.has(doc.word(at)) &&
+    doc.word(at).length > 0 &&
+    !(doc.word(at).length === 1 && !doc.isNameCased(at))
+    ? at + 1
+    : at === end
+      ? end
+      : end;
 }
 
 function houseNumber(doc: Doc, i: number): number {
@@ -106,7 +128,8 @@ function houseNumber(doc: Doc, i: number): number {
 
 function boxEnd(doc: Doc, i: number): number {
   let at = i;
-  if (doc.word(at) === 'po' || (doc.word(at) === 'post' && doc.word(at + 1) === 'office')) at += doc.word(at) === 'po' ? 1 : 2;
+  if (doc.word(at) === 'po' || (doc.word(at) === 'post' && doc.word(at + 1) === 'office'))
+    at += doc.word(at) === 'po' ? 1 : 2;
   else if (doc.word(at) === 'p' && /^[.o]$/.test(doc.word(at + 1))) {
     at += 1;
     while (/^[.o]$/.test(doc.word(at)) && at < i + 5) at += 1;
@@ -119,7 +142,10 @@ function boxEnd(doc: Doc, i: number): number {
 function withUnitBefore(doc: Doc, i: number): number {
   let at = i - 1;
   if (doc.word(at) === ',') at -= 1;
-  const isLabel = (token: number): boolean => doc.tokens[token]?.kind === 'number' || smallAt(doc.tokens, token) !== undefined || /^[a-z]$/.test(doc.word(token));
+  const isLabel = (token: number): boolean =>
+    doc.tokens[token]?.kind === 'number' ||
+    smallAt(doc.tokens, token) !== undefined ||
+    /^[a-z]$/.test(doc.word(token));
   let start = at;
   while (start > i - 5 && isLabel(start)) start -= 1;
   const isUnit = /^(?:flat|apartment|apt|unit|suite)$/.test(doc.word(start)) && start < at;
@@ -128,7 +154,13 @@ function withUnitBefore(doc: Doc, i: number): number {
 
 function withUnitBehind(doc: Doc, end: number): number {
   let at = end;
-  if (doc.word(at) === '.' && !(doc.tokens[at]?.spaced ?? true) && streetTypes.has(doc.word(at - 1)) && doc.word(at - 1).length <= 4) at += 1;
+  if (
+    doc.word(at) === '.' &&
+    !(doc.tokens[at]?.spaced ?? true) &&
+    streetTypes.has(doc.word(at - 1)) &&
+    doc.word(at - 1).length <= 4
+  )
+    at += 1;
   if (doc.word(at) === ',') at += 1;
   if (doc.word(at) === '#' && doc.tokens[at + 1]?.kind === 'number') return at + 2;
   if (!unitWords.has(doc.word(at)) || doc.isTaken(at)) return end;
@@ -139,7 +171,12 @@ function withUnitBehind(doc: Doc, end: number): number {
   if (small) {
     stop = small.next;
     const letter = doc.tokens[stop];
-    return letter && /^[a-z]$/.test(letter.lower) && letter.lower !== 'i' && (!letter.spaced || doc.word(stop) !== 'a') ? stop + 1 : stop;
+    return letter &&
+      /^[a-z]$/.test(letter.lower) &&
+      letter.lower !== 'i' &&
+      (!letter.spaced || doc.word(stop) !== 'a')
+      ? stop + 1
+      : stop;
   }
   return /^[a-z]$/.test(doc.word(stop)) && doc.word(stop) !== 'a' ? stop + 1 : end;
 }
@@ -149,10 +186,16 @@ function withTown(doc: Doc, end: number): number {
   let stop = end;
   let at = end;
   for (let part = 0; part < 5; part++) {
-    if (doc.word(at) === '.' && !(doc.tokens[at]?.spaced ?? true) && doc.word(at + 1) === ',') at += 1;
+    if (doc.word(at) === '.' && !(doc.tokens[at]?.spaced ?? true) && doc.word(at + 1) === ',')
+      at += 1;
     if (doc.word(at) === ',') at += 1;
     if (doc.word(at) === 'in' && part === 0) at += 1;
-    const next = cityEnd(doc, at) || stateEnd(doc, at, true) || postcodeEnd(doc, at) || (part > 0 ? countryEnd(doc, at) : 0) || unknownTown(doc, at, part);
+    const next =
+      cityEnd(doc, at) ||
+      stateEnd(doc, at, true) ||
+      postcodeEnd(doc, at) ||
+      (part > 0 ? countryEnd(doc, at) : 0) ||
+      unknownTown(doc, at, part);
     if (next === 0 || !doc.isFree(at, next)) break;
     stop = next;
     at = next;
@@ -178,7 +221,11 @@ function postcodeEnd(doc: Doc, at: number): number {
       const isPlusFour = doc.word(at + 1) === '-' && doc.tokens[at + 2]?.text.length === 4;
       return isPlusFour ? at + 3 : at + 1;
     }
-    return token.text.length === 4 && doc.word(at + 1) !== '' && /^[A-Z]{2}$/.test(doc.tokens[at + 1]?.text ?? '') ? at + 2 : 0;
+    return token.text.length === 4 &&
+      doc.word(at + 1) !== '' &&
+      /^[A-Z]{2}$/.test(doc.tokens[at + 1]?.text ?? '')
+      ? at + 2
+      : 0;
   }
   // M14 5TQ, EH3 9QG, SW1A 1AA, K1A 0B1: glued pieces, one space.
   const rest = doc.text.slice(token?.start ?? doc.text.length, (token?.start ?? 0) + 9);

@@ -3,9 +3,28 @@ import type { Doc } from './doc.ts';
 
 /** Types that are found only where they are asked for by name (redaction, mostly). */
 export const requestedTypes = [
-  'AGE', 'DURATION', 'DAY', 'MONTH', 'YEAR', 'OCCUPATION', 'IP_ADDRESS', 'GENDER', 'LANGUAGE',
-  'MARITAL_STATUS', 'RELIGION', 'PASSWORD', 'USERNAME', 'FILENAME', 'LOCATION_COORDINATE', 'BLOOD_TYPE',
-  'ZODIAC_SIGN', 'STATISTICS', 'CONDITION', 'DRUG', 'INJURY', 'ORIGIN',
+  'AGE',
+  'DURATION',
+  'DAY',
+  'MONTH',
+  'YEAR',
+  'OCCUPATION',
+  'IP_ADDRESS',
+  'GENDER',
+  'LANGUAGE',
+  'MARITAL_STATUS',
+  'RELIGION',
+  'PASSWORD',
+  'USERNAME',
+  'FILENAME',
+  'LOCATION_COORDINATE',
+  'BLOOD_TYPE',
+  'ZODIAC_SIGN',
+  'STATISTICS',
+  'CONDITION',
+  'DRUG',
+  'INJURY',
+  'ORIGIN',
 ] as const;
 
 const words: Partial<Record<(typeof requestedTypes)[number], RegExp>> = {
@@ -41,7 +60,8 @@ export function findRequested(doc: Doc, types: ReadonlySet<string>): void {
     if (types.has('IP_ADDRESS')) claimIp(doc, i);
     if (types.has('BLOOD_TYPE')) claimBlood(doc, i);
     if (types.has('STATISTICS')) claimShare(doc, i);
-    if (types.has('PASSWORD')) claimBehind(doc, i, /^(?:password|passcode|passphrase)$/, 'PASSWORD');
+    if (types.has('PASSWORD'))
+      claimBehind(doc, i, /^(?:password|passcode|passphrase)$/, 'PASSWORD');
     if (types.has('USERNAME')) claimBehind(doc, i, /^(?:username|login)$/, 'USERNAME');
   }
 }
@@ -66,13 +86,17 @@ function claimDuration(doc: Doc, i: number): void {
   const number = cardinalAt(doc.tokens, i);
   const isArticle = /^(?:a|an|half)$/.test(doc.word(i));
   const at = number?.next ?? (isArticle ? i + 1 : 0);
-  if (at > 0 && /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|fortnight|decade)$/.test(doc.word(at)))
+  if (
+    at > 0 &&
+    /^(?:seconds?|minutes?|hours?|days?|weeks?|months?|years?|fortnight|decade)$/.test(doc.word(at))
+  )
     if (doc.word(at + 1) !== 'old') doc.claim('DURATION', i, at + 1);
 }
 
 function claimYear(doc: Doc, i: number): void {
   const year = yearAt(doc.tokens, i);
-  if (year && /^(?:in|since|from|until|year|of|by|to)$/.test(doc.word(i - 1))) doc.claim('YEAR', i, year.next);
+  if (year && /^(?:in|since|from|until|year|of|by|to)$/.test(doc.word(i - 1)))
+    doc.claim('YEAR', i, year.next);
 }
 
 function claimIp(doc: Doc, i: number): void {
@@ -82,13 +106,15 @@ function claimIp(doc: Doc, i: number): void {
 }
 
 function claimBlood(doc: Doc, i: number): void {
-  if (!/^(?:a|b|o|ab)$/.test(doc.word(i)) || !/^(?:positive|negative)$/.test(doc.word(i + 1))) return;
+  if (!/^(?:a|b|o|ab)$/.test(doc.word(i)) || !/^(?:positive|negative)$/.test(doc.word(i + 1)))
+    return;
   doc.claim('BLOOD_TYPE', i, i + 2);
 }
 
 function claimShare(doc: Doc, i: number): void {
   const number = cardinalAt(doc.tokens, i);
-  if (number && /^(?:percent|%)$/.test(doc.word(number.next))) doc.claim('STATISTICS', i, number.next + 1);
+  if (number && /^(?:percent|%)$/.test(doc.word(number.next)))
+    doc.claim('STATISTICS', i, number.next + 1);
 }
 
 function claimBehind(doc: Doc, i: number, cue: RegExp, type: string): void {
@@ -97,6 +123,9 @@ function claimBehind(doc: Doc, i: number, cue: RegExp, type: string): void {
   let to = from;
   while (to < from + 6 && doc.tokens[to] && (to === from || !doc.tokens[to]?.spaced)) to += 1;
   if (doc.tokens[to - 1]?.kind === 'mark' && /[.,!?]/.test(doc.word(to - 1))) to -= 1;
-  const isWord = /^(?:wrong|not|incorrect|correct|the|a|my|too|still|reset|expired|invalid|asking|saying)$/.test(doc.word(from));
+  const isWord =
+    /^(?:wrong|not|incorrect|correct|the|a|my|too|still|reset|expired|invalid|asking|saying)$/.test(
+      doc.word(from),
+    );
   if (to > from && !isWord) doc.claim(type, from, to);
 }

@@ -29,7 +29,10 @@ cue('expiry', 'expires expiry expiring expiration exp expire expired');
 cue('ssn', 'ssn social');
 cue('routing', 'routing aba sort swift');
 cue('bank', 'iban checking savings');
-cue('account', 'account acct customer policy membership member loyalty client subscriber contract rewards');
+cue(
+  'account',
+  'account acct customer policy membership member loyalty client subscriber contract rewards',
+);
 cue('health', 'medicare medicaid nhs patient');
 cue(
   'id',
@@ -45,7 +48,10 @@ cue(
   'phone',
   'phone call mobile cell cellphone ring reach text dial telephone landline fax whatsapp sms contact callback cellular',
 );
-cue('none', 'meter reading reads version page pages room floor gate seat channel model measures weighs error step option apartment apt flat unit suite minutes total percent extension kilometers miles mileage odometer');
+cue(
+  'none',
+  'meter reading reads version page pages room floor gate seat channel model measures weighs error step option apartment apt flat unit suite minutes total percent extension kilometers miles mileage odometer',
+);
 cue('number', 'number numbers no num digits');
 
 export type Cue = { kind: CueKind; adjacent: boolean; at: number };
@@ -53,9 +59,9 @@ export type Cue = { kind: CueKind; adjacent: boolean; at: number };
 const connectors = new Set(
   (
     "is number no num id code reference ref the it it's its that that's this was would be should are um uh er well so " +
-    'yes yeah sure okay ok and my your our for you here here\'s right of in with has starts starting begins ends ending ' +
+    "yes yeah sure okay ok and my your our for you here here's right of in with has starts starting begins ends ending " +
     'called i have gave was as follows actually think believe just details under to on at by digits ' +
-    "against from mine his her their one sec they say says said shows read"
+    'against from mine his her their one sec they say says said shows read'
   ).split(' '),
 );
 
@@ -65,7 +71,8 @@ const reach = 14;
 /** The nearest cue before the token, or right behind the code ("... is my order number"). */
 export function cueOf(doc: Doc, from: number, to: number): Cue | undefined {
   const before = cueBefore(doc, from);
-  if (before && (before.adjacent || before.kind !== 'number') && before.kind !== 'number') return before;
+  if (before && (before.adjacent || before.kind !== 'number') && before.kind !== 'number')
+    return before;
   return cueBehind(doc, to) ?? before;
 }
 
@@ -78,7 +85,8 @@ function cueBefore(doc: Doc, from: number): Cue | undefined {
     else if (kind) return { kind, adjacent, at: i };
     if (doc.isTaken(i)) adjacent = false;
     const token = doc.tokens[i];
-    if (token?.kind === 'mark' ? /[.?!;]/.test(token.text) : !connectors.has(token?.lower ?? '')) adjacent = false;
+    if (token?.kind === 'mark' ? /[.?!;]/.test(token.text) : !connectors.has(token?.lower ?? ''))
+      adjacent = false;
   }
   return weak;
 }
@@ -91,7 +99,8 @@ function cueBehind(doc: Doc, to: number): Cue | undefined {
     if (/[.?!;]/.test(doc.word(i))) break;
     const kind = kindAt(doc, i);
     if (kind && kind !== 'number' && kind !== 'none') return { kind, adjacent: i < to + 5, at: i };
-    if (doc.word(i) === 'back' && doc.word(i - 1) === 'the') return { kind: 'cvv', adjacent: true, at: i };
+    if (doc.word(i) === 'back' && doc.word(i - 1) === 'the')
+      return { kind: 'cvv', adjacent: true, at: i };
   }
   return undefined;
 }
@@ -103,7 +112,8 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
   const kind = byWord.get(word);
   switch (word) {
     case 'code':
-      if (previous === 'security' || previous === 'verification' && near(doc, i, 'card')) return 'cvv';
+      if (previous === 'security' || (previous === 'verification' && near(doc, i, 'card')))
+        return 'cvv';
       if (previous === 'post') return 'zip';
       if (previous === 'sort') return 'routing';
       if (previous === 'zip' || previous === 'postal') return 'zip';
@@ -114,20 +124,29 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
     case 'sort':
       return next === 'code' ? 'routing' : undefined;
     case 'digits':
-      return /^(?:three|3)$/.test(previous) && !/^(?:last|first)$/.test(doc.word(i - 2)) ? 'cvv' : 'number';
+      return /^(?:three|3)$/.test(previous) && !/^(?:last|first)$/.test(doc.word(i - 2))
+        ? 'cvv'
+        : 'number';
     case 'back':
       return previous === 'the' && near(doc, i, 'digits') ? 'cvv' : undefined;
     case 'account':
-      return previous === 'bank' || previous === 'checking' || previous === 'savings' || previous === 'current'
+      return previous === 'bank' ||
+        previous === 'checking' ||
+        previous === 'savings' ||
+        previous === 'current'
         ? 'bank'
         : 'account';
     case 'member':
     case 'membership':
-      return near(doc, i, 'insurance') || near(doc, i, 'health') || near(doc, i, 'medical') ? 'health' : 'account';
+      return near(doc, i, 'insurance') || near(doc, i, 'health') || near(doc, i, 'medical')
+        ? 'health'
+        : 'account';
     case 'license':
     case 'licence':
       if (/^plates?$/.test(next)) return 'vehicle';
-      return previous === "driver's" || previous === 'drivers' || previous === 'driving' ? 'license' : 'id';
+      return previous === "driver's" || previous === 'drivers' || previous === 'driving'
+        ? 'license'
+        : 'id';
     case 'registration':
       return 'vehicle';
     case 'post':
@@ -146,9 +165,15 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
     case 'contact':
     case 'no':
     case 'exp':
-      return word === 'case' && previous === 'in' ? undefined : word === 'no' && next !== '.' && next !== ':' ? undefined : kind;
+      return word === 'case' && previous === 'in'
+        ? undefined
+        : word === 'no' && next !== '.' && next !== ':'
+          ? undefined
+          : kind;
     case 'card':
-      return /^(?:membership|member|loyalty|rewards|library|gift)$/.test(previous) ? 'account' : 'card';
+      return /^(?:membership|member|loyalty|rewards|library|gift)$/.test(previous)
+        ? 'account'
+        : 'card';
     case 'id':
       // "member id", "patient id": the word before says whose.
       return byWord.get(previous) === undefined ? 'id' : kindAt(doc, i - 1);

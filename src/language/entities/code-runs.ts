@@ -7,7 +7,14 @@ import type { Doc } from './doc.ts';
  */
 export type Piece = { chars: string; from: number; to: number; isDigits: boolean };
 
-export type Run = { from: number; to: number; chars: string; digits: number; letters: number; pieces: Piece[] };
+export type Run = {
+  from: number;
+  to: number;
+  chars: string;
+  digits: number;
+  letters: number;
+  pieces: Piece[];
+};
 
 const nato = new Set(
   (
@@ -57,17 +64,27 @@ function afterSoft(doc: Doc, piece: Piece, withLetters: boolean): number {
     if (token.kind === 'mark' && softMarks.has(token.text)) {
       // A stop and a space end a sentence, but recognisers also write one between single digits.
       const ends = /[.:…]/.test(token.text) && doc.tokens[at + 1]?.spaced;
-      if (ends && !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)) break;
+      if (
+        ends &&
+        !(piece.chars.length === 1 && pieceAt(doc, at + 1, withLetters, piece)?.chars.length === 1)
+      )
+        break;
     } else if (!isFiller(token) && !softWords.has(token.lower)) break;
     at += 1;
   }
   return at;
 }
 
-function pieceAt(doc: Doc, i: number, withLetters: boolean, before: Piece | undefined): Piece | undefined {
+function pieceAt(
+  doc: Doc,
+  i: number,
+  withLetters: boolean,
+  before: Piece | undefined,
+): Piece | undefined {
   const token = doc.tokens[i];
   if (!token || doc.isTaken(i) || token.kind === 'mark') return undefined;
-  if (token.kind === 'number') return isBareNumber(doc, i) ? piece(token.text, i, i + 1) : undefined;
+  if (token.kind === 'number')
+    return isBareNumber(doc, i) ? piece(token.text, i, i + 1) : undefined;
   const word = token.lower;
   if (word === 'double' || word === 'triple') {
     const inner = pieceAt(doc, i + 1, withLetters, before);
@@ -90,14 +107,24 @@ function isBareNumber(doc: Doc, i: number): boolean {
   if (previous && /[$£€¥%]/.test(previous.text) && !doc.tokens[i]?.spaced) return false;
   if (next?.text === '%') return false;
   if (next && !next.spaced && next.kind === 'word' && next.text === next.lower)
-    if (/^(?:am|pm|th|st|nd|rd|gb|mb|tb|kg|km|ml|mm|cm|mph|kwh|x|k|p|h|g|m|s|ft|hz|ghz|mbps)$/.test(next.lower)) return false;
+    if (
+      /^(?:am|pm|th|st|nd|rd|gb|mb|tb|kg|km|ml|mm|cm|mph|kwh|x|k|p|h|g|m|s|ft|hz|ghz|mbps)$/.test(
+        next.lower,
+      )
+    )
+      return false;
   // A decimal, not the dots of a phone number.
   if (next?.text === '.' && !next.spaced) {
     const fraction = doc.tokens[i + 2];
     if (fraction?.kind === 'number' && !fraction.spaced && doc.tokens[i + 3]?.text !== '.')
       if ((doc.tokens[i]?.text.length ?? 0) + fraction.text.length <= 4) return false;
   }
-  return !(next?.text === ':' && !next.spaced && doc.tokens[i + 2]?.kind === 'number' && !doc.tokens[i + 2]?.spaced);
+  return !(
+    next?.text === ':' &&
+    !next.spaced &&
+    doc.tokens[i + 2]?.kind === 'number' &&
+    !doc.tokens[i + 2]?.spaced
+  );
 }
 
 function numberPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
@@ -127,7 +154,13 @@ function numberPiece(doc: Doc, i: number, before: Piece | undefined): Piece | un
 
 function isDigitWord(doc: Doc, i: number): boolean {
   const word = doc.word(i);
-  return units.has(word) || doc.tokens[i]?.kind === 'number' || /^(?:oh|o|double|triple|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|ten|eleven|twelve|\w+teen)$/.test(word);
+  return (
+    units.has(word) ||
+    doc.tokens[i]?.kind === 'number' ||
+    /^(?:oh|o|double|triple|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|ten|eleven|twelve|\w+teen)$/.test(
+      word,
+    )
+  );
 }
 
 function letterPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
@@ -137,14 +170,24 @@ function letterPiece(doc: Doc, i: number, before: Piece | undefined): Piece | un
   if (/^[a-z]$/.test(token.lower)) {
     const isWordToo = token.lower === 'a' || token.lower === 'i';
     const spelled = /^(?:as|for|like)$/.test(next?.lower ?? '') ? spelledEnd(doc, i) : 0;
-    if (spelled > 0) return { chars: token.text.toUpperCase(), from: i, to: spelled, isDigits: false };
-    if (isWordToo && !before && !/^[a-z]$/.test(next?.lower ?? '') && next?.spaced !== false) return undefined;
-    if (isWordToo && before && !isDigitWord(doc, i + 1) && !/^[a-z]$/.test(next?.lower ?? '') && !(token.capital && token.lower === 'a')) return undefined;
+    if (spelled > 0)
+      return { chars: token.text.toUpperCase(), from: i, to: spelled, isDigits: false };
+    if (isWordToo && !before && !/^[a-z]$/.test(next?.lower ?? '') && next?.spaced !== false)
+      return undefined;
+    if (
+      isWordToo &&
+      before &&
+      !isDigitWord(doc, i + 1) &&
+      !/^[a-z]$/.test(next?.lower ?? '') &&
+      !(token.capital && token.lower === 'a')
+    )
+      return undefined;
     return { chars: token.text.toUpperCase(), from: i, to: i + 1, isDigits: false };
   }
   if (nato.has(token.lower) && (before || isDigitWord(doc, i + 1) || nato.has(next?.lower ?? '')))
     return { chars: token.lower.slice(0, 1).toUpperCase(), from: i, to: i + 1, isDigits: false };
-  const isCapitals = token.text.length >= 2 && token.text.length <= 12 && token.text === token.text.toUpperCase();
+  const isCapitals =
+    token.text.length >= 2 && token.text.length <= 12 && token.text === token.text.toUpperCase();
   const glued = before !== undefined && !token.spaced;
   if (isCapitals && doc.hasCase && (glued || !plainCapitals.has(token.lower)))
     return { chars: token.text, from: i, to: i + 1, isDigits: false };

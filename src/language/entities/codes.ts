@@ -27,9 +27,15 @@ function classify(doc: Doc, run: Run): number {
   let from = run.from;
   const before = doc.tokens[from - 1];
   // The plus, the opening bracket and the sharp sign of a written number belong to it.
-  if (before && /[+(#]/.test(before.text) && !(doc.tokens[from]?.spaced ?? true) && !doc.isTaken(from - 1)) from -= 1;
+  if (
+    before &&
+    /[+(#]/.test(before.text) &&
+    !(doc.tokens[from]?.spaced ?? true) &&
+    !doc.isTaken(from - 1)
+  )
+    from -= 1;
   if (type === 'PHONE_NUMBER') {
-    if (doc.tokens[from - 1]?.text === '+' ) from -= 1;
+    if (doc.tokens[from - 1]?.text === '+') from -= 1;
     if (doc.word(from - 1) === 'plus') from -= 1;
   }
   doc.claim(type, from, run.to);
@@ -41,7 +47,7 @@ function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
     doc.claim('BANK_ACCOUNT', run.from, run.to);
     return run.to;
   }
-  if (run.digits < 13 || cue?.kind === 'id' && cue.adjacent && run.letters > 0) return 0;
+  if (run.digits < 13 || (cue?.kind === 'id' && cue.adjacent && run.letters > 0)) return 0;
   // A card may be followed at once by its date or code: the shortest head that is a card number is the card.
   let chars = '';
   for (const [index, part] of run.pieces.entries()) {
@@ -49,7 +55,10 @@ function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
     chars += part.chars;
     if (chars.length > 19) break;
     const isWhole = chars.length >= 13 && isLuhn(chars) && /^[3-6]/.test(chars);
-    const isSaid = cue?.kind === 'card' && (chars.length === 16 || chars.length === 15) && index === run.pieces.length - 1;
+    const isSaid =
+      cue?.kind === 'card' &&
+      (chars.length === 16 || chars.length === 15) &&
+      index === run.pieces.length - 1;
     if (!isWhole && !isSaid) continue;
     if (isWhole && chars.length < 15 && cue?.kind !== 'card') continue;
     // 15 digits that pass by chance are the head of 16 that pass too.
@@ -66,7 +75,11 @@ function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
 function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
   const { digits, letters, chars } = run;
   const onlyDigits = letters === 0;
-  const isCodeLike = digits >= 3 || (digits >= 1 && letters >= 1 && cue.adjacent && chars.length >= 3) || (letters >= 5 && run.pieces.length >= 5) || (letters >= 5 && cue.adjacent && /[^a-z]/.test(doc.tokens[run.from]?.text ?? ''));
+  const isCodeLike =
+    digits >= 3 ||
+    (digits >= 1 && letters >= 1 && cue.adjacent && chars.length >= 3) ||
+    (letters >= 5 && run.pieces.length >= 5) ||
+    (letters >= 5 && cue.adjacent && /[^a-z]/.test(doc.tokens[run.from]?.text ?? ''));
   const far = !cue.adjacent;
   switch (cue.kind) {
     case 'card':
@@ -109,14 +122,16 @@ function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
 function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   const { digits, letters, chars } = run;
   if (letters > 0) {
-    if (isBritishPostcode(chars) && doc.hasCase && run.pieces.length <= 4 && isWritten(doc, run)) return 'LOCATION_ZIP';
+    if (isBritishPostcode(chars) && doc.hasCase && run.pieces.length <= 4 && isWritten(doc, run))
+      return 'LOCATION_ZIP';
     if (cue?.kind === 'number' && cue.adjacent && digits >= 3) return 'NUMERICAL_PII';
     // Written in one piece like a reference: letters and many digits.
     const isReference = digits >= 5 && letters >= 2 && /^[A-Z]{1,4}\d{5,}$/.test(chars);
     return isReference && isWritten(doc, run) ? 'NUMERICAL_PII' : undefined;
   }
   const socialGroups = run.pieces.map((piece) => piece.chars.length).join('-');
-  if (digits === 9 && socialGroups === '3-2-4' && doc.tokens[run.from + 1]?.text === '-') return 'SSN';
+  if (digits === 9 && socialGroups === '3-2-4' && doc.tokens[run.from + 1]?.text === '-')
+    return 'SSN';
   if (isPhoneShape(doc, run)) return 'PHONE_NUMBER';
   if (isQuantity(doc, run)) return undefined;
   if (cue?.kind === 'number' && digits >= 7 && digits <= 11) return 'PHONE_NUMBER';
@@ -124,7 +139,9 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (cue?.kind === 'number' && cue.adjacent && digits >= 4) return 'NUMERICAL_PII';
   if (digits >= 6 && doc.tokens[run.from - 1]?.text === '#') return 'NUMERICAL_PII';
   // Spelled out digit by digit, it is somebody's number whatever it is the number of.
-  return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run)) ? 'NUMERICAL_PII' : undefined;
+  return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
+    ? 'NUMERICAL_PII'
+    : undefined;
 }
 
 function isPhoneShape(doc: Doc, run: Run): boolean {
@@ -133,7 +150,13 @@ function isPhoneShape(doc: Doc, run: Run): boolean {
   const groups = run.pieces.map((piece) => piece.chars.length).join('-');
   const plus = doc.tokens[run.from - 1]?.text === '+' || doc.word(run.from - 1) === 'plus';
   if (plus) return digits >= 8 && digits <= 15;
-  if (digits === 10) return /^[2-9]\d{2}[2-9]/.test(chars) || /^0[1-9]/.test(chars) || /^3-3-4/.test(groups) || /^[2-9]\d{2}[01]/.test(chars) && groups !== '10';
+  if (digits === 10)
+    return (
+      /^[2-9]\d{2}[2-9]/.test(chars) ||
+      /^0[1-9]/.test(chars) ||
+      /^3-3-4/.test(groups) ||
+      (/^[2-9]\d{2}[01]/.test(chars) && groups !== '10')
+    );
   if (digits === 11) return /^(?:1[2-9]|0[1-9])/.test(chars);
   if (digits === 7) return (groups === '3-4' || run.pieces.length >= 5) && /^[2-9]/.test(chars);
   return digits === 12 && /^44/.test(chars);
@@ -150,7 +173,11 @@ function isQuantity(doc: Doc, run: Run): boolean {
 }
 
 function isWritten(doc: Doc, run: Run): boolean {
-  return run.pieces.some((piece) => doc.tokens[piece.from]?.kind === 'number' && piece.chars.length >= 2) || /[A-Z]{2}/.test(doc.tokens[run.from]?.text ?? '');
+  return (
+    run.pieces.some(
+      (piece) => doc.tokens[piece.from]?.kind === 'number' && piece.chars.length >= 2,
+    ) || /[A-Z]{2}/.test(doc.tokens[run.from]?.text ?? '')
+  );
 }
 
 function isBankTalk(doc: Doc, run: Run): boolean {
@@ -164,7 +191,9 @@ function isExpiry(doc: Doc, run: Run): boolean {
   const month = Number(chars.slice(0, 2));
   if (month < 1 || month > 12) return false;
   // "a product expires 2027" has no month: only dates of a card are meant.
-  return chars.length === 4 ? !/^(?:19|20)/.test(run.pieces[0]?.chars ?? '') || run.pieces.length > 1 : chars.length === 6 && doc.tokens.length > 0;
+  return chars.length === 4
+    ? !/^(?:19|20)/.test(run.pieces[0]?.chars ?? '') || run.pieces.length > 1
+    : chars.length === 6 && doc.tokens.length > 0;
 }
 
 const britishPostcode = /^(?:[A-Z]\d{1,2}|[A-Z]{2}\d{1,2}|[A-Z]\d[A-Z]|[A-Z]{2}\d[A-Z])\d[A-Z]{2}$/;
@@ -174,7 +203,13 @@ function isBritishPostcode(chars: string): boolean {
 }
 
 function isPostcode(chars: string): boolean {
-  return /^\d{4,6}$|^\d{9}$/.test(chars) || isBritishPostcode(chars) || /^[A-Z]\d[A-Z]\d[A-Z]\d$/.test(chars) || britishPostcode.test(chars.replace(/O/g, '0')) || /^\d{4}[A-Z]{2}$/.test(chars);
+  return (
+    /^\d{4,6}$|^\d{9}$/.test(chars) ||
+    isBritishPostcode(chars) ||
+    /^[A-Z]\d[A-Z]\d[A-Z]\d$/.test(chars) ||
+    britishPostcode.test(chars.replace(/O/g, '0')) ||
+    /^\d{4}[A-Z]{2}$/.test(chars)
+  );
 }
 
 /** The check that every card number passes (ISO/IEC 7812-1). */

@@ -7,7 +7,9 @@ const months = new Set(
   ),
 );
 const weekdays = new Set(
-  'monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun'.split(' '),
+  'monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun'.split(
+    ' ',
+  ),
 );
 
 type Day = { from: number; to: number; hasMonth: boolean };
@@ -32,14 +34,22 @@ function numericDate(doc: Doc, i: number): number {
     parts.push(token.text);
     if (parts.length === 3) break;
     const next = doc.tokens[at + 1];
-    if (!next || next.spaced || !/^[/.-]$/.test(next.text) || (mark ?? next.text) !== next.text) return 0;
+    if (!next || next.spaced || !/^[/.-]$/.test(next.text) || (mark ?? next.text) !== next.text)
+      return 0;
     mark = next.text;
     at += 2;
   }
   const [a = '', b = '', c = ''] = parts;
-  const isYearFirst = a.length === 4 && Number(b) <= 12 && Number(c) <= 31 && b.length <= 2 && c.length <= 2;
+  const isYearFirst =
+    a.length === 4 && Number(b) <= 12 && Number(c) <= 31 && b.length <= 2 && c.length <= 2;
   const isYearLast =
-    a.length <= 2 && b.length <= 2 && (c.length === 4 || (c.length === 2 && mark !== '-')) && Number(a) >= 1 && Number(b) >= 1 && Math.min(Number(a), Number(b)) <= 12 && Math.max(Number(a), Number(b)) <= 31;
+    a.length <= 2 &&
+    b.length <= 2 &&
+    (c.length === 4 || (c.length === 2 && mark !== '-')) &&
+    Number(a) >= 1 &&
+    Number(b) >= 1 &&
+    Math.min(Number(a), Number(b)) <= 12 &&
+    Math.max(Number(a), Number(b)) <= 31;
   const follows = doc.tokens[at + 1];
   if (follows && !follows.spaced && (follows.text === '/' || follows.text === '-')) return 0;
   return isYearFirst || isYearLast ? at + 1 : 0;
@@ -66,7 +76,10 @@ function isMonth(doc: Doc, i: number): boolean {
   const word = doc.word(i);
   if (!months.has(word)) return false;
   // "may" after somebody, "march" as a verb: only beside a day, which the caller has, and never after a pronoun.
-  return !(/^(?:may|march|mar|jan|sun)$/.test(word) && /^(?:i|you|we|he|she|it|they|this|that|who|there|which|what|to)$/.test(doc.word(i - 1)));
+  return !(
+    /^(?:may|march|mar|jan|sun)$/.test(word) &&
+    /^(?:i|you|we|he|she|it|they|this|that|who|there|which|what|to)$/.test(doc.word(i - 1))
+  );
 }
 
 /** Weekday, "the" and the day in any order around a month, the year behind. */
@@ -74,7 +87,7 @@ function datedDay(doc: Doc, i: number): Day | undefined {
   let at = i;
   if (weekdays.has(doc.word(at)) && doc.word(at) !== 'sun' && doc.word(at) !== 'sat') {
     at += 1;
-    if (doc.word(at) === '.' ) at += 1;
+    if (doc.word(at) === '.') at += 1;
     if (doc.word(at) === ',') at += 1;
   }
   const found = dayThenMonth(doc, at) ?? monthThenDay(doc, at);
@@ -91,7 +104,13 @@ function dayThenMonth(doc: Doc, i: number): number | undefined {
   if (hasOf) at += 1;
   if (!isMonth(doc, at)) return undefined;
   // "5 may" in running text could be a count: an "of", an ordinal or a written month name says day.
-  if (!hasOf && !day.named && (doc.word(at) === 'may' || doc.word(at) === 'march') && !doc.isNameCased(at)) return undefined;
+  if (
+    !hasOf &&
+    !day.named &&
+    (doc.word(at) === 'may' || doc.word(at) === 'march') &&
+    !doc.isNameCased(at)
+  )
+    return undefined;
   return at + 1;
 }
 
@@ -113,7 +132,9 @@ function monthThenDay(doc: Doc, i: number): number | undefined {
 
 function isCount(doc: Doc, day: Ordinal): boolean {
   if (day.named) return false;
-  return /^(?:hundred|thousand|percent|%|dollars|pounds|euros|of|times|minutes|days|weeks|months|years|:|people)$/.test(doc.word(day.next));
+  return /^(?:hundred|thousand|percent|%|dollars|pounds|euros|of|times|minutes|days|weeks|months|years|:|people)$/.test(
+    doc.word(day.next),
+  );
 }
 
 function withYear(doc: Doc, end: number): number {
@@ -136,7 +157,12 @@ function bareDay(doc: Doc, i: number): Day | undefined {
   else if (!hasWeekday && !/^(?:\d+)$/.test(doc.word(at))) return undefined;
   const day = dayAt(doc.tokens, at);
   if (!day?.named || doc.isTaken(at)) return undefined;
-  if (!hasThe && !hasWeekday && !/^(?:on|by|until|till|from|to|before|after|since|and)$/.test(doc.word(i - 1))) return undefined;
+  if (
+    !hasThe &&
+    !hasWeekday &&
+    !/^(?:on|by|until|till|from|to|before|after|since|and)$/.test(doc.word(i - 1))
+  )
+    return undefined;
   return { from: i, to: day.next, hasMonth: false };
 }
 
@@ -146,15 +172,27 @@ function isDayPlace(doc: Doc, day: Day): boolean {
   const closes =
     !next ||
     (next.kind === 'mark' && next.text !== '-') ||
-    /^(?:at|between|around|in|by|for|to|from|through|and|or|if|because|works|is|was|so|please|instead|then|but|would|i|we|he|she|they|you|not|with|it|after|before|until|when|that|which|already|anymore|though|thanks|okay|ok|sometime|about)$/.test(next.lower);
+    /^(?:at|between|around|in|by|for|to|from|through|and|or|if|because|works|is|was|so|please|instead|then|but|would|i|we|he|she|they|you|not|with|it|after|before|until|when|that|which|already|anymore|though|thanks|okay|ok|sometime|about)$/.test(
+      next.lower,
+    );
   if (!closes) return false;
   if (weekdays.has(doc.word(day.from))) return true;
   const before = doc.word(day.from - 1);
-  const lead = /^(?:on|by|until|till|from|to|before|after|since|for|is|due|was|say|do|not|around|about|it's|that's|of|between|through|and|or|than)$/.test(before);
-  const value = dayAt(doc.tokens, doc.word(day.from) === 'the' ? day.from + 1 : day.from)?.value ?? 0;
+  const lead =
+    /^(?:on|by|until|till|from|to|before|after|since|for|is|due|was|say|do|not|around|about|it's|that's|of|between|through|and|or|than)$/.test(
+      before,
+    );
+  const value =
+    dayAt(doc.tokens, doc.word(day.from) === 'the' ? day.from + 1 : day.from)?.value ?? 0;
   const isFigure = doc.tokens[day.to - 2]?.kind === 'number';
   // "the first", "the second" and "the third" are mostly no days.
-  if (value <= 4 && !isFigure) return /^(?:on|by|until|till|since|before)$/.test(before) && closes && next?.lower !== 'of' && !/^(?:and|so|is|was|i|he|she|they|you|it|that|but)$/.test(next?.lower ?? '');
+  if (value <= 4 && !isFigure)
+    return (
+      /^(?:on|by|until|till|since|before)$/.test(before) &&
+      closes &&
+      next?.lower !== 'of' &&
+      !/^(?:and|so|is|was|i|he|she|they|you|it|that|but)$/.test(next?.lower ?? '')
+    );
   return lead || day.from === 0 || doc.tokens[day.from - 1]?.kind === 'mark';
 }
 
@@ -166,10 +204,15 @@ function interval(doc: Doc, first: Day): number {
   if (!isLink && !isBetween) return 0;
   const at = first.to + 1;
   const second = datedDay(doc, at) ?? bareDay(doc, at);
-  if (second && (first.hasMonth || second.hasMonth || /^(?:from|between)$/.test(doc.word(first.from - 1)))) return second.to;
+  if (
+    second &&
+    (first.hasMonth || second.hasMonth || /^(?:from|between)$/.test(doc.word(first.from - 1)))
+  )
+    return second.to;
   if (!first.hasMonth) return 0;
   const day = dayAt(doc.tokens, doc.word(at) === 'the' ? at + 1 : at);
-  if (!day || doc.isTaken(at) || /^(?:am|pm|a|p|o'clock|:|percent)$/.test(doc.word(day.next))) return 0;
+  if (!day || doc.isTaken(at) || /^(?:am|pm|a|p|o'clock|:|percent)$/.test(doc.word(day.next)))
+    return 0;
   return withYear(doc, day.next);
 }
 

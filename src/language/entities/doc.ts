@@ -59,7 +59,13 @@ export class Doc {
   /** A capital that says something: inside a sentence, in a text that uses capitals. */
   isNameCased(i: number): boolean {
     const token = this.tokens[i];
-    return this.hasCase && token !== undefined && token.capital && token.lower !== 'i' && !/^i'/.test(token.lower);
+    return (
+      this.hasCase &&
+      token !== undefined &&
+      token.capital &&
+      token.lower !== 'i' &&
+      !/^i'/.test(token.lower)
+    );
   }
 
   /** Gives the tokens to the type; false where another finder was there before. */
@@ -82,7 +88,11 @@ export class Doc {
   claimName(type: string, from: number, to: number): boolean {
     if (!this.claim(type, from, to)) return false;
     const span = this.#spans.at(-1);
-    if (span && /['’]s$/i.test(span.text) && !/(?:lowe|mcdonald|wendy|macy|kohl|nando|papa john|domino|sainsbury)['’]s$/i.test(span.text)) {
+    if (
+      span &&
+      /['’]s$/i.test(span.text) &&
+      !/(?:lowe|mcdonald|wendy|macy|kohl|nando|papa john|domino|sainsbury)['’]s$/i.test(span.text)
+    ) {
       span.text = span.text.slice(0, -2);
       span.end -= 2;
     }
@@ -102,5 +112,9 @@ export class Doc {
 
 function isAbbreviation(before: Token | undefined, mark: Token): boolean {
   if (mark.text !== '.' || !before || mark.spaced) return false;
-  return /^(?:mr|mrs|ms|dr|prof|st|ave|rd|blvd|apt|no|vs|etc|inc|ltd|co|corp|jr|sr|ext|mt|ft|[a-z])$/.test(before.lower) && before.lower !== 'i';
+  return (
+    /^(?:mr|mrs|ms|dr|prof|st|ave|rd|blvd|apt|no|vs|etc|inc|ltd|co|corp|jr|sr|ext|mt|ft|[a-z])$/.test(
+      before.lower,
+    ) && before.lower !== 'i'
+  );
 }

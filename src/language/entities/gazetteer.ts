@@ -94,13 +94,19 @@ export function isCommon(word: string): boolean {
 function isCommonNow(word: string): boolean {
   if (common.has(word) || otherCapitals.has(word) || word.length < 2) return true;
   if (/'(?:s|ll|re|ve|d|m|t)$/.test(word) && common.has(word.replace(/'\w+$/, ''))) return true;
-  if (/^(?:un|re|dis|non|pre|over|mis)/.test(word) && word.length > 6 && isCommonNow(word.replace(/^(?:un|re|dis|non|pre|over|mis)/, ''))) return true;
+  if (
+    /^(?:un|re|dis|non|pre|over|mis)/.test(word) &&
+    word.length > 6 &&
+    isCommonNow(word.replace(/^(?:un|re|dis|non|pre|over|mis)/, ''))
+  )
+    return true;
   for (const [ending, replacements] of endings) {
     if (!word.endsWith(ending) || word.length - ending.length < 3) continue;
     const stem = word.slice(0, -ending.length);
     for (const replacement of replacements) if (common.has(stem + replacement)) return true;
     // running, stopped
-    if (stem.length > 3 && stem.at(-1) === stem.at(-2) && common.has(stem.slice(0, -1))) return true;
+    if (stem.length > 3 && stem.at(-1) === stem.at(-2) && common.has(stem.slice(0, -1)))
+      return true;
   }
   return false;
 }
@@ -109,7 +115,8 @@ export function isOtherCapital(word: string): boolean {
   return otherCapitals.has(word);
 }
 
-const placePrepositions = /^(?:in|near|from|outside|to|around|at|visiting|leaving|via|through|into|for|towards?|reach|between|of|inside)$/;
+const placePrepositions =
+  /^(?:in|near|from|outside|to|around|at|visiting|leaving|via|through|into|for|towards?|reach|between|of|inside)$/;
 const firmPlacePrepositions = /^(?:in|near|from|outside|around|into|to)$/;
 
 /** Where a town's name that begins at the token ends, or 0. Names that are words too need their surroundings. */
@@ -123,11 +130,21 @@ export function cityEnd(doc: Doc, i: number): number {
   const after = doc.word(end) === ',' ? end + 1 : end;
   if (stateEnd(doc, after, true) > 0 || countryPhrases.match(doc.tokens, after) > 0) return end;
   const before = doc.word(i - 1);
-  if (given.has(word) && !isCommon(word)) return firmPlacePrepositions.test(before) && !isPersonVerb(doc, i) ? end : 0;
-  if (family.has(word) && !isCommon(word) && !cityWords.has(word)) return placePrepositions.test(before) || doc.isNameCased(i) ? end : 0;
+  if (given.has(word) && !isCommon(word))
+    return firmPlacePrepositions.test(before) && !isPersonVerb(doc, i) ? end : 0;
+  if (family.has(word) && !isCommon(word) && !cityWords.has(word))
+    return placePrepositions.test(before) || doc.isNameCased(i) ? end : 0;
   if (isCommon(word)) {
     if (doc.hasCase) return doc.isNameCased(i) && placePrepositions.test(before) ? end : 0;
-    if (/^(?:mobile|orange|surprise|independence|normal|enterprise|commerce|split|deal|wells|bend|fez|sparks|reading|nice|bury|mesa|ripon|dover)$/.test(word) && !/^(?:live|lives|living|born|based|moved|moving|store|branch|office|house|flat|shop)$/.test(doc.word(i - 2))) return 0;
+    if (
+      /^(?:mobile|orange|surprise|independence|normal|enterprise|commerce|split|deal|wells|bend|fez|sparks|reading|nice|bury|mesa|ripon|dover)$/.test(
+        word,
+      ) &&
+      !/^(?:live|lives|living|born|based|moved|moving|store|branch|office|house|flat|shop)$/.test(
+        doc.word(i - 2),
+      )
+    )
+      return 0;
     return /^(?:in|from|near)$/.test(before) && closesClause(doc, end) ? end : 0;
   }
   return placePrepositions.test(before) || doc.isNameCased(i) ? end : 0;
@@ -136,18 +153,32 @@ export function cityEnd(doc: Doc, i: number): number {
 /** "talk to austin", "from victoria in billing": people. */
 function isPersonVerb(doc: Doc, i: number): boolean {
   const verb = `${doc.word(i - 2)} ${doc.word(i - 1)}`;
-  return /^(?:talk|talked|speak|spoke|spoken|speaking|talking|listen|said|gave|sent|told|explained|email|message|letter|call|hear|heard) (?:to|with|from)$/.test(verb);
+  return /^(?:talk|talked|speak|spoke|spoken|speaking|talking|listen|said|gave|sent|told|explained|email|message|letter|call|hear|heard) (?:to|with|from)$/.test(
+    verb,
+  );
 }
 
-const ambiguousStates = setOf('georgia virginia kent norfolk surrey essex sussex devon victoria montana dakota alberta suffolk dorset hampshire indiana maine galicia normandy provence saxony');
+const ambiguousStates = setOf(
+  'georgia virginia kent norfolk surrey essex sussex devon victoria montana dakota alberta suffolk dorset hampshire indiana maine galicia normandy provence saxony',
+);
 
 export function stateEnd(doc: Doc, i: number, afterTown: boolean): number {
   const token = doc.tokens[i];
   if (!token) return 0;
-  if (afterTown && stateShort.has(token.text) && doc.hasCase) return doc.word(i + 1) === '.' && false ? i + 2 : i + 1;
-  if (afterTown && /^[A-Z]$/.test(token.text) && doc.word(i + 1) === '.' && /^[A-Z]$/.test(doc.tokens[i + 2]?.text ?? '') && stateShort.has(token.text + (doc.tokens[i + 2]?.text ?? ''))) return doc.word(i + 3) === '.' ? i + 4 : i + 3;
-  if (afterTown && (token.lower === 'washington' || token.lower === 'georgia')) return casedAs(doc, i) ? i + 1 : 0;
-  if (afterTown && token.lower === 'new' && doc.word(i + 1) === 'york') return casedAs(doc, i) ? i + 2 : 0;
+  if (afterTown && stateShort.has(token.text) && doc.hasCase)
+    return doc.word(i + 1) === '.' && false ? i + 2 : i + 1;
+  if (
+    afterTown &&
+    /^[A-Z]$/.test(token.text) &&
+    doc.word(i + 1) === '.' &&
+    /^[A-Z]$/.test(doc.tokens[i + 2]?.text ?? '') &&
+    stateShort.has(token.text + (doc.tokens[i + 2]?.text ?? ''))
+  )
+    return doc.word(i + 3) === '.' ? i + 4 : i + 3;
+  if (afterTown && (token.lower === 'washington' || token.lower === 'georgia'))
+    return casedAs(doc, i) ? i + 1 : 0;
+  if (afterTown && token.lower === 'new' && doc.word(i + 1) === 'york')
+    return casedAs(doc, i) ? i + 2 : 0;
   const end = statePhrases.match(doc.tokens, i);
   if (end === 0 || !doc.isFree(i, end) || !casedAs(doc, i)) return 0;
   const word = base(token.lower);
@@ -159,11 +190,18 @@ export function countryEnd(doc: Doc, i: number): number {
   const token = doc.tokens[i];
   if (!token) return 0;
   if (/^(?:US|UK|USA|UAE|EU)$/.test(token.text)) return token.text === 'EU' ? 0 : i + 1;
-  if (/^[us]$/.test(token.lower) && doc.word(i + 1) === '.' && /^[ks]$/.test(doc.word(i + 2)) && token.text === 'U') return doc.word(i + 3) === '.' ? i + 4 : i + 3;
+  if (
+    /^[us]$/.test(token.lower) &&
+    doc.word(i + 1) === '.' &&
+    /^[ks]$/.test(doc.word(i + 2)) &&
+    token.text === 'U'
+  )
+    return doc.word(i + 3) === '.' ? i + 4 : i + 3;
   const end = countryPhrases.match(doc.tokens, i);
   if (end === 0 || !doc.isFree(i, end) || !casedAs(doc, i)) return 0;
   const word = base(token.lower);
-  if (end === i + 1 && countryWords.has(word)) return placePrepositions.test(doc.word(i - 1)) ? end : 0;
+  if (end === i + 1 && countryWords.has(word))
+    return placePrepositions.test(doc.word(i - 1)) ? end : 0;
   // "the united states": the article is no part of it.
   return end;
 }
@@ -173,7 +211,8 @@ export function casedAs(doc: Doc, i: number): boolean {
   return !doc.hasCase || (doc.tokens[i]?.capital ?? false);
 }
 
-const closers = /^(?:and|but|or|so|because|when|where|which|that|who|if|now|today|tomorrow|yesterday|with|at|on|for|by|since|then|please|this|last|next|is|was|are|were|isn't|has|had|i|we|he|she|they|you|it|my|our|to|about|after|before|until|not|too|as|right|branch|store|office|area)$/;
+const closers =
+  /^(?:and|but|or|so|because|when|where|which|that|who|if|now|today|tomorrow|yesterday|with|at|on|for|by|since|then|please|this|last|next|is|was|are|were|isn't|has|had|i|we|he|she|they|you|it|my|our|to|about|after|before|until|not|too|as|right|branch|store|office|area)$/;
 
 export function closesClause(doc: Doc, end: number): boolean {
   const token = doc.tokens[end];

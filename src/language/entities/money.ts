@@ -37,18 +37,31 @@ function signed(doc: Doc, i: number): number {
 }
 
 function named(doc: Doc, i: number): number {
-  if (doc.word(i) === 'a' && (currencies.has(doc.word(i + 1)) || /^(?:fiver|tenner)$/.test(doc.word(i + 1))))
+  if (
+    doc.word(i) === 'a' &&
+    (currencies.has(doc.word(i + 1)) || /^(?:fiver|tenner)$/.test(doc.word(i + 1)))
+  )
     // "a pound of", "a dollar sign" are no amounts.
-    return /^(?:of|sign|store|shop)$/.test(doc.word(i + 2)) ? 0 : doc.word(i + 1).endsWith('er') ? i + 2 : 0;
+    return /^(?:of|sign|store|shop)$/.test(doc.word(i + 2))
+      ? 0
+      : doc.word(i + 1).endsWith('er')
+        ? i + 2
+        : 0;
   const number = amountAt(doc, i);
   if (number === 0) return 0;
   const at = nationalities.has(doc.word(number)) ? number + 1 : number;
   const word = doc.word(at);
   if (/^grand$/.test(doc.word(number - 1)) && number > i + 1) return number;
   if (coins.has(word) && word !== 'p') return at + 1;
-  if (word === 'p' && doc.tokens[i]?.kind === 'number' && !(doc.tokens[at]?.spaced ?? true)) return at + 1;
+  if (word === 'p' && doc.tokens[i]?.kind === 'number' && !(doc.tokens[at]?.spaced ?? true))
+    return at + 1;
   if (!currencies.has(word)) return 0;
-  if (/^pounds?$/.test(word) && /^(?:of|heavier|lighter|in)$/.test(doc.word(at + 1)) && doc.word(at + 2) !== 'cash') return 0;
+  if (
+    /^pounds?$/.test(word) &&
+    /^(?:of|heavier|lighter|in)$/.test(doc.word(at + 1)) &&
+    doc.word(at + 2) !== 'cash'
+  )
+    return 0;
   return withCents(doc, at + 1);
 }
 
@@ -57,7 +70,12 @@ function amountAt(doc: Doc, i: number): number {
   if (!whole) return 0;
   // "nineteen ninety five dollars"
   const cents = smallAt(doc.tokens, whole.next);
-  const isPair = cents && cents.value >= 10 && cents.value < 100 && whole.value < 1_000 && doc.tokens[i]?.kind === 'word';
+  const isPair =
+    cents &&
+    cents.value >= 10 &&
+    cents.value < 100 &&
+    whole.value < 1_000 &&
+    doc.tokens[i]?.kind === 'word';
   return isPair ? cents.next : whole.next;
 }
 
@@ -92,9 +110,18 @@ function bare(doc: Doc, i: number): number {
   const whole = cardinalAt(doc.tokens, i);
   if (!whole) return 0;
   const cents = smallAt(doc.tokens, whole.next);
-  const isWrittenPrice = /^\d+\.\d{2}$/.test(doc.text.slice(doc.tokens[i]?.start, doc.tokens[whole.next - 1]?.end));
+  const isWrittenPrice = /^\d+\.\d{2}$/.test(
+    doc.text.slice(doc.tokens[i]?.start, doc.tokens[whole.next - 1]?.end),
+  );
   const isPair =
-    cents !== undefined && cents.value >= 5 && cents.value < 100 && (cents.value >= 10) && whole.value < 1_000 && whole.value > 0 && doc.tokens[i]?.kind === 'word' && doc.tokens[whole.next]?.spaced === true;
+    cents !== undefined &&
+    cents.value >= 5 &&
+    cents.value < 100 &&
+    cents.value >= 10 &&
+    whole.value < 1_000 &&
+    whole.value > 0 &&
+    doc.tokens[i]?.kind === 'word' &&
+    doc.tokens[whole.next]?.spaced === true;
   const end = isPair ? cents.next : whole.next;
   if (isMeasured(doc, end) || smallAt(doc.tokens, end)) return 0;
   if (isPerUnit(doc, end) && (isPair || isWrittenPrice)) return end;
@@ -107,7 +134,12 @@ function bare(doc: Doc, i: number): number {
 function isPerUnit(doc: Doc, end: number): boolean {
   const word = doc.word(end);
   if (word === 'per' || word === 'each' || word === 'apiece') return true;
-  return /^(?:a|an|every)$/.test(word) && /^(?:month|year|week|day|visit|hour|piece|person|night|item|pop|time|session)$/.test(doc.word(end + 1));
+  return (
+    /^(?:a|an|every)$/.test(word) &&
+    /^(?:month|year|week|day|visit|hour|piece|person|night|item|pop|time|session)$/.test(
+      doc.word(end + 1),
+    )
+  );
 }
 
 /** A price word close before, or "for" and "it's" with one in the sentence. */
@@ -115,24 +147,44 @@ function hasPriceBefore(doc: Doc, i: number): boolean {
   for (let at = i - 1; at >= Math.max(0, i - 7); at--) {
     if (/[.?!]/.test(doc.word(at))) return false;
     if (priceWords.has(doc.word(at))) return true;
-    if (/^(?:at|by|until|around|on|from|before|after)$/.test(doc.word(at)) && at === i - 1 && !/^(?:at)$/.test(doc.word(at))) return false;
+    if (
+      /^(?:at|by|until|around|on|from|before|after)$/.test(doc.word(at)) &&
+      at === i - 1 &&
+      !/^(?:at)$/.test(doc.word(at))
+    )
+      return false;
   }
   const previous = doc.word(i - 1);
-  const isBought = /^(?:bought|sold|sells|offer|offered|pay|get|got|went|go|is|was|it's|for|that's)$/.test(previous);
-  return isBought && doc.tokens.some((token, at) => priceWords.has(token.lower) && Math.abs(at - i) < 12) && !/^(?:it's|is|was|that's)$/.test(previous);
+  const isBought =
+    /^(?:bought|sold|sells|offer|offered|pay|get|got|went|go|is|was|it's|for|that's)$/.test(
+      previous,
+    );
+  return (
+    isBought &&
+    doc.tokens.some((token, at) => priceWords.has(token.lower) && Math.abs(at - i) < 12) &&
+    !/^(?:it's|is|was|that's)$/.test(previous)
+  );
 }
 
 function isPriceObject(doc: Doc, i: number): boolean {
-  return /^(?:me|us|him|her|them|you|of|is|was|for|paid|pay|charged|owe|cost|costs|about|only|just|another|extra)$/.test(doc.word(i - 1));
+  return /^(?:me|us|him|her|them|you|of|is|was|for|paid|pay|charged|owe|cost|costs|about|only|just|another|extra)$/.test(
+    doc.word(i - 1),
+  );
 }
 
 function isClauseEnd(doc: Doc, end: number): boolean {
   const token = doc.tokens[end];
-  return !token || token.kind === 'mark' || /^(?:for|and|but|on|to|from|when|which|that|because|so|in|this|last|yesterday|today|instead|not|with|plus|more|extra|already|or|per|a|each|twice|every|by|total|altogether|tax)$/.test(token.lower);
+  return (
+    !token ||
+    token.kind === 'mark' ||
+    /^(?:for|and|but|on|to|from|when|which|that|because|so|in|this|last|yesterday|today|instead|not|with|plus|more|extra|already|or|per|a|each|twice|every|by|total|altogether|tax)$/.test(
+      token.lower,
+    )
+  );
 }
 
 const measures = new Set(
-  'minute minutes hour hours day days week weeks month months year years times time percent people gb mb gigabyte gigabytes gig gigs megabits megabit mile miles km inch inches feet degrees calls pages items units channels o\'clock am pm a.m p.m second seconds business working other more different users devices emails letters messages am pm % years\' st nd rd th'.split(
+  "minute minutes hour hours day days week weeks month months year years times time percent people gb mb gigabyte gigabytes gig gigs megabits megabit mile miles km inch inches feet degrees calls pages items units channels o'clock am pm a.m p.m second seconds business working other more different users devices emails letters messages am pm % years' st nd rd th".split(
     ' ',
   ),
 );

@@ -15,7 +15,11 @@ import {
 } from './gazetteer.ts';
 
 const titles = new Set('mr mrs ms miss mister missus mx sir madam mstr prof professor'.split(' '));
-const particles = new Set('van von de der den del della di da la le el al bin ibn ben ter ten dos das du mac mc st saint'.split(' '));
+const particles = new Set(
+  'van von de der den del della di da la le el al bin ibn ben ter ten dos das du mac mc st saint'.split(
+    ' ',
+  ),
+);
 const kin = new Set(
   'wife husband son daughter brother sister mother father mum mom dad boss manager colleague neighbor neighbour friend partner fiance fiancé roommate flatmate aunt uncle cousin grandmother grandfather grandson granddaughter niece nephew plumber electrician engineer technician supervisor agent representative adviser advisor tenant landlord landlady lawyer accountant assistant driver courier girlfriend boyfriend baby child ex-husband carer builder mechanic'.split(
     ' ',
@@ -30,7 +34,13 @@ export function findDoctors(doc: Doc): void {
     if (!/^(?:dr|doctor|doc)$/.test(doc.word(i)) || doc.isTaken(i)) continue;
     const from = doc.word(i + 1) === '.' ? i + 2 : i + 1;
     if (!isNameWord(doc, from, 'strong') || isSmallWord(doc, from)) continue;
-    if (!doc.hasCase && !given.has(doc.word(from)) && !family.has(base(doc.word(from))) && isCommon(doc.word(from))) continue;
+    if (
+      !doc.hasCase &&
+      !given.has(doc.word(from)) &&
+      !family.has(base(doc.word(from))) &&
+      isCommon(doc.word(from))
+    )
+      continue;
     doc.claimName('NAME_MEDICAL_PROFESSIONAL', i, nameEnd(doc, from));
   }
 }
@@ -51,9 +61,15 @@ function personAt(doc: Doc, i: number): number {
   if (!accepts(doc, i, word, asked ? 'strong' : cue)) return 0;
   const end = nameEnd(doc, i);
   if (end === 0) return 0;
-  const words = doc.tokens.slice(i, end).filter((token) => token.kind === 'word' && !/^[a-z]$/.test(token.lower));
+  const words = doc.tokens
+    .slice(i, end)
+    .filter((token) => token.kind === 'word' && !/^[a-z]$/.test(token.lower));
   const isFull = words.length >= 2 && !isHyphenated(doc, i, end);
-  const type = isFull ? 'NAME' : asked || titled || (family.has(word) && !given.has(word)) ? 'NAME_FAMILY' : 'NAME_GIVEN';
+  const type = isFull
+    ? 'NAME'
+    : asked || titled || (family.has(word) && !given.has(word))
+      ? 'NAME_FAMILY'
+      : 'NAME_GIVEN';
   return doc.claimName(type, i, end) ? end : 0;
 }
 
@@ -63,13 +79,23 @@ function isHyphenated(doc: Doc, from: number, to: number): boolean {
 
 function isTitled(doc: Doc, i: number): boolean {
   const before = doc.word(i - 1);
-  if (titles.has(before)) return !(before === 'miss' && /^(?:i|you|we|they|to|will|would|didn't|don't)$/.test(doc.word(i - 2)) ) && before !== 'sir' && before !== 'madam';
+  if (titles.has(before))
+    return (
+      !(
+        before === 'miss' && /^(?:i|you|we|they|to|will|would|didn't|don't)$/.test(doc.word(i - 2))
+      ) &&
+      before !== 'sir' &&
+      before !== 'madam'
+    );
   return before === '.' && titles.has(doc.word(i - 2));
 }
 
 function familyCue(doc: Doc, i: number): boolean {
   const near = `${doc.word(i - 4)} ${doc.word(i - 3)} ${doc.word(i - 2)} ${doc.word(i - 1)}`;
-  return /(?:last name|surname|family name|maiden name)(?: is| was|'s|:| ,)*(?: um| uh)?$/.test(near) && !isSmallWord(doc, i);
+  return (
+    /(?:last name|surname|family name|maiden name)(?: is| was|'s|:| ,)*(?: um| uh)?$/.test(near) &&
+    !isSmallWord(doc, i)
+  );
 }
 
 /** How strongly the words before the token (or behind it) say that a name comes. */
@@ -80,22 +106,38 @@ function cueAt(doc: Doc, i: number): Strength {
   const two = doc.word(at - 1);
   const three = doc.word(at - 2);
   if (/^(?:named|name's)$/.test(one)) return 'strong';
-  if (/^(?:is|was)$/.test(one) && (two === 'name' || (two === 'here' && three === 'name'))) return 'strong';
+  if (/^(?:is|was)$/.test(one) && (two === 'name' || (two === 'here' && three === 'name')))
+    return 'strong';
   if (/^(?:is|was)$/.test(one) && hasNameBefore(doc, at - 1)) return 'strong';
-  if (one === 'name' && /^(?:the|under|in|my|his|her)$/.test(two) === false && two === 'first') return 'strong';
-  if (/^(?:to|with)$/.test(one) && /^(?:speak|speaking|spoke|spoken|talk|talking|talked)$/.test(two)) return 'strong';
+  if (one === 'name' && /^(?:the|under|in|my|his|her)$/.test(two) === false && two === 'first')
+    return 'strong';
+  if (
+    /^(?:to|with)$/.test(one) &&
+    /^(?:speak|speaking|spoke|spoken|talk|talking|talked)$/.test(two)
+  )
+    return 'strong';
   if (one === 'for' && /^(?:ask|asking|looking|asked)$/.test(two)) return 'weak';
   if (one === 'with' && /^(?:speaking|talking)$/.test(two)) return 'strong';
   if (one === 'of' && /^(?:behalf|name)$/.test(two)) return 'strong';
-  if (one === 'under' && /^(?:booking|reservation|booked|it's|is|account|order)$/.test(two)) return 'weak';
+  if (one === 'under' && /^(?:booking|reservation|booked|it's|is|account|order)$/.test(two))
+    return 'weak';
   if (one === 'by' && /^(?:signed|served|helped|named)$/.test(two)) return 'weak';
   if (one === 'is' && two === 'this') return behindName(doc, i) ? 'strong' : 'weak';
-  if (/^(?:i'm|im)$/.test(one) || (one === 'am' && two === 'i')) return behindName(doc, i) ? 'strong' : 'none';
-  if (one === "it's" || (one === 'is' && /^(?:it|that)$/.test(two))) return behindName(doc, i) ? 'strong' : 'weak';
+  if (/^(?:i'm|im)$/.test(one) || (one === 'am' && two === 'i'))
+    return behindName(doc, i) ? 'strong' : 'none';
+  if (one === "it's" || (one === 'is' && /^(?:it|that)$/.test(two)))
+    return behindName(doc, i) ? 'strong' : 'weak';
   if (kin.has(one) || (doc.word(i - 1) === ',' && kin.has(doc.word(i - 2)))) return 'weak';
-  if (/^(?:hi|hello|hey|dear|thanks|cheers|morning|afternoon|evening|bye|goodbye|sorry)$/.test(one)) return 'weak';
+  if (/^(?:hi|hello|hey|dear|thanks|cheers|morning|afternoon|evening|bye|goodbye|sorry)$/.test(one))
+    return 'weak';
   if (one === 'you' && two === 'thank') return 'weak';
-  if (one === 'called' && /^(?:someone|somebody|lady|man|guy|gentleman|woman|colleague|agent|person|he's|she's|was|is)$/.test(two)) return 'weak';
+  if (
+    one === 'called' &&
+    /^(?:someone|somebody|lady|man|guy|gentleman|woman|colleague|agent|person|he's|she's|was|is)$/.test(
+      two,
+    )
+  )
+    return 'weak';
   if (behindName(doc, i)) return 'weak';
   return 'none';
 }
@@ -104,7 +146,12 @@ function cueAt(doc: Doc, i: number): Strength {
 function hasNameBefore(doc: Doc, at: number): boolean {
   for (let i = at; i > Math.max(-1, at - 5); i--) {
     if (doc.word(i) === 'name') return true;
-    if (!/^(?:on|the|account|card|order|booking|policy|full|last|first|here|here's|of|my|for|it)$/.test(doc.word(i))) return false;
+    if (
+      !/^(?:on|the|account|card|order|booking|policy|full|last|first|here|here's|of|my|for|it)$/.test(
+        doc.word(i),
+      )
+    )
+      return false;
   }
   return false;
 }
@@ -115,15 +162,26 @@ function behindName(doc: Doc, i: number): boolean {
     const word = doc.word(at);
     if (/^(?:speaking)$/.test(word)) return true;
     if (word === 'here' && (closesClause(doc, at + 1) || doc.word(at + 1) === '')) return true;
-    if (word === 'calling' && /^(?:from|about|on|for|because|to|regarding|again|with)$/.test(doc.word(at + 1))) return true;
-    if (word === 'from' && at <= i + 2 && /^(?:the|support|customer|billing|accounts|sales|technical)$/.test(doc.word(at + 1))) return true;
+    if (
+      word === 'calling' &&
+      /^(?:from|about|on|for|because|to|regarding|again|with)$/.test(doc.word(at + 1))
+    )
+      return true;
+    if (
+      word === 'from' &&
+      at <= i + 2 &&
+      /^(?:the|support|customer|billing|accounts|sales|technical)$/.test(doc.word(at + 1))
+    )
+      return true;
     if (doc.tokens[at]?.kind === 'mark' && word !== '-') return false;
   }
   return false;
 }
 
 function isSmallWord(doc: Doc, i: number): boolean {
-  return /^(?:the|a|an|my|your|is|it|not|and|or|of|to|in|on|i|you|we|he|she|they|that|this|just|so|very|here|there|what|who|how|someone|somebody|anyone|um|uh|like|still|going|calling|on|with|for|at|from|your|our|correct|spelled|spelt|wrong|right|really|already|also|been|being|no|yes|account|billing|customer|support|technical|sales|all|about|me|her|him|them|us)$/.test(doc.word(i));
+  return /^(?:the|a|an|my|your|is|it|not|and|or|of|to|in|on|i|you|we|he|she|they|that|this|just|so|very|here|there|what|who|how|someone|somebody|anyone|um|uh|like|still|going|calling|on|with|for|at|from|your|our|correct|spelled|spelt|wrong|right|really|already|also|been|being|no|yes|account|billing|customer|support|technical|sales|all|about|me|her|him|them|us)$/.test(
+    doc.word(i),
+  );
 }
 
 function accepts(doc: Doc, i: number, word: string, cue: Strength): boolean {
@@ -138,27 +196,55 @@ function accepts(doc: Doc, i: number, word: string, cue: Strength): boolean {
   const followed = followsSurname(doc, i);
   if (cue === 'strong') {
     if (isGiven) return true;
-    if (doc.hasCase) return !isWord || (isFamily && (isTitled(doc, i) || followed || familyCue(doc, i)));
+    if (doc.hasCase)
+      return !isWord || (isFamily && (isTitled(doc, i) || followed || familyCue(doc, i)));
     if (isFamily && !isWord) return true;
-    return !isWord ? /^[\p{L}'-]+$/u.test(word) : isFamily && (isTitled(doc, i) || familyCue(doc, i)) && closesClause(doc, i + 1);
+    return !isWord
+      ? /^[\p{L}'-]+$/u.test(word)
+      : isFamily && (isTitled(doc, i) || familyCue(doc, i)) && closesClause(doc, i + 1);
   }
   if (cue === 'weak') {
     if (isGiven && !(isWord || ambiguousGiven.has(word))) return true;
     if (isGiven && doc.hasCase) return true;
     if (isGiven) return followed || (!isWord && closesClause(doc, i + 1));
-    if (doc.hasCase && doc.isNameCased(i)) return !isWord && !isPlace(doc, i) && !/^(?:thanks|sorry)$/.test(word) && (followed || /^(?:is|am|name)$/.test(doc.word(i - 1)) || titles.has(doc.word(i - 1)) || closesClause(doc, i + 1));
+    if (doc.hasCase && doc.isNameCased(i))
+      return (
+        !isWord &&
+        !isPlace(doc, i) &&
+        !/^(?:thanks|sorry)$/.test(word) &&
+        (followed ||
+          /^(?:is|am|name)$/.test(doc.word(i - 1)) ||
+          titles.has(doc.word(i - 1)) ||
+          closesClause(doc, i + 1))
+      );
     return followed && !isWord;
   }
-  if (isGiven && !isWord && !ambiguousGiven.has(word)) return doc.hasCase || !isPlace(doc, i) || followed;
+  if (isGiven && !isWord && !ambiguousGiven.has(word))
+    return doc.hasCase || !isPlace(doc, i) || followed;
   if (isGiven) {
     // A name that is a word too: with a capital where no sentence begins, or with a surname.
-    if (doc.hasCase) return (!doc.startsSentence(i) && !isPlace(doc, i) && !/^(?:in|at|on|the|a|to|near)$/.test(doc.word(i - 1)) && !isMonthWord(word)) || (followed && !isFollowedByPlain(doc, i) && !/^(?:in|near)$/.test(doc.word(i - 1)));
+    if (doc.hasCase)
+      return (
+        (!doc.startsSentence(i) &&
+          !isPlace(doc, i) &&
+          !/^(?:in|at|on|the|a|to|near)$/.test(doc.word(i - 1)) &&
+          !isMonthWord(word)) ||
+        (followed && !isFollowedByPlain(doc, i) && !/^(?:in|near)$/.test(doc.word(i - 1)))
+      );
     return followed && !isWord && !isFollowedByPlain(doc, i);
   }
   if (!doc.hasCase || !doc.isNameCased(i)) return false;
-  const isRun = followed && doc.isNameCased(i + 1) && !isWord && !isPlace(doc, i) && !isAcronym(doc, i);
+  const isRun =
+    followed && doc.isNameCased(i + 1) && !isWord && !isPlace(doc, i) && !isAcronym(doc, i);
   if (isRun && !/^(?:in|at|the|from|with|near|via|by)$/.test(doc.word(i - 1))) return true;
-  return isFamily && !isWord && !doc.startsSentence(i) && !isPlace(doc, i) && !/^(?:in|at|the|from|near|to|with)$/.test(doc.word(i - 1)) && !doc.isNameCased(i + 1);
+  return (
+    isFamily &&
+    !isWord &&
+    !doc.startsSentence(i) &&
+    !isPlace(doc, i) &&
+    !/^(?:in|at|the|from|near|to|with)$/.test(doc.word(i - 1)) &&
+    !doc.isNameCased(i + 1)
+  );
 }
 
 function isMonthWord(word: string): boolean {
@@ -190,13 +276,24 @@ function nameEnd(doc: Doc, i: number): number {
   if ((doc.tokens[i]?.lower ?? '').endsWith("'s") && !family.has(doc.word(i))) return end;
   for (let words = 0; words < 4; words++) {
     const mark = doc.tokens[end];
-    if (mark?.text === '-' && !mark.spaced && doc.tokens[end + 1]?.kind === 'word' && !(doc.tokens[end + 1]?.spaced ?? true)) {
+    if (
+      mark?.text === '-' &&
+      !mark.spaced &&
+      doc.tokens[end + 1]?.kind === 'word' &&
+      !(doc.tokens[end + 1]?.spaced ?? true)
+    ) {
       end += 2;
       continue;
     }
     let at = end;
     // An initial and its dot.
-    if (doc.hasCase && /^[A-Z]$/.test(doc.tokens[at]?.text ?? '') && doc.word(at + 1) === '.' && isNameWord(doc, at + 2, 'none')) at += 2;
+    if (
+      doc.hasCase &&
+      /^[A-Z]$/.test(doc.tokens[at]?.text ?? '') &&
+      doc.word(at + 1) === '.' &&
+      isNameWord(doc, at + 2, 'none')
+    )
+      at += 2;
     const start = at;
     while (particles.has(doc.word(at)) && at < start + 2 && doc.tokens[at]?.kind === 'word') {
       at += 1;
@@ -214,7 +311,10 @@ function isNameWord(doc: Doc, i: number, strength: Strength): boolean {
   const token = doc.tokens[i];
   if (token?.kind !== 'word' || doc.isTaken(i) || token.lower.length < 2) return false;
   const word = base(token.lower);
-  if (doc.hasCase) return token.capital && !isOtherCapital(word) && (strength === 'strong' || !isSmallWord(doc, i));
+  if (doc.hasCase)
+    return (
+      token.capital && !isOtherCapital(word) && (strength === 'strong' || !isSmallWord(doc, i))
+    );
   return given.has(word) || family.has(word) || !isCommon(word);
 }
 
@@ -227,16 +327,26 @@ function isSurnameAt(doc: Doc, at: number, hasParticle: boolean, first: number):
   const isFirst = at === first + 1;
   if (doc.hasCase) {
     if (!token.capital || doc.startsSentence(at)) return false;
-    return family.has(word) || given.has(word) || !isCommon(word) && !isAcronym(doc, at);
+    return family.has(word) || given.has(word) || (!isCommon(word) && !isAcronym(doc, at));
   }
   if (organizationPhrases.match(doc.tokens, at) > 0 && !family.has(word)) return false;
   if (family.has(word) && (!isCommon(word) || closesName(doc, at + 1))) return true;
   // Two first names after one another are two people or a vocative, unless the second ends the clause.
-  if (given.has(word)) return (!isCommon(word) && isFirst && (closesName(doc, at + 1) || isSurnameAt(doc, at + 1, false, at)));
+  if (given.has(word))
+    return (
+      !isCommon(word) && isFirst && (closesName(doc, at + 1) || isSurnameAt(doc, at + 1, false, at))
+    );
   if (isCommon(word) || stateEnd(doc, at, true) > 0 || countryEnd(doc, at) > 0) return false;
-  return (hasParticle || isFirst || at === first + 2) && /^[\p{L}'-]{3,}$/u.test(word) && !/(?:n't|'m|'re|'ve|'ll|'d)$/.test(word);
+  return (
+    (hasParticle || isFirst || at === first + 2) &&
+    /^[\p{L}'-]{3,}$/u.test(word) &&
+    !/(?:n't|'m|'re|'ve|'ll|'d)$/.test(word)
+  );
 }
 
 function closesName(doc: Doc, at: number): boolean {
-  return closesClause(doc, at) || /^(?:calling|speaking|here|from|again|um|uh|[a-z]|spelled|spelt)$/.test(doc.word(at));
+  return (
+    closesClause(doc, at) ||
+    /^(?:calling|speaking|here|from|again|um|uh|[a-z]|spelled|spelt)$/.test(doc.word(at))
+  );
 }

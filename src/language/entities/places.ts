@@ -1,5 +1,15 @@
 import type { Doc } from './doc.ts';
-import { cityEnd, countryEnd, family, given, isCommon, isOtherCapital, stateEnd, base, closesClause } from './gazetteer.ts';
+import {
+  cityEnd,
+  countryEnd,
+  family,
+  given,
+  isCommon,
+  isOtherCapital,
+  stateEnd,
+  base,
+  closesClause,
+} from './gazetteer.ts';
 
 /** Towns, states and countries by name; in a text with capitals also unknown ones behind a preposition. */
 export function findPlaces(doc: Doc): void {
@@ -29,7 +39,11 @@ function isAfterTown(doc: Doc, i: number): boolean {
   return doc.isTaken(at) && doc.spanEndingAt(at)?.type === 'LOCATION_CITY';
 }
 
-const unlikely = new Set('customer service support team manager hello hi thanks thank yes no yeah well okay so and but the please sorry'.split(' '));
+const unlikely = new Set(
+  'customer service support team manager hello hi thanks thank yes no yeah well okay so and but the please sorry'.split(
+    ' ',
+  ),
+);
 
 /** Capitals inside a sentence that nothing has explained: the word before says what they name. */
 export function findUnknownNames(doc: Doc): void {
@@ -47,9 +61,22 @@ export function findUnknownNames(doc: Doc): void {
 
 function isUnknown(doc: Doc, i: number): boolean {
   const token = doc.tokens[i];
-  if (!token || token.kind !== 'word' || doc.isTaken(i) || !doc.isNameCased(i) || doc.startsSentence(i)) return false;
+  if (
+    !token ||
+    token.kind !== 'word' ||
+    doc.isTaken(i) ||
+    !doc.isNameCased(i) ||
+    doc.startsSentence(i)
+  )
+    return false;
   const word = base(token.lower);
-  return word.length > 2 && !isCommon(word) && !isOtherCapital(word) && !unlikely.has(word) && token.text !== token.text.toUpperCase();
+  return (
+    word.length > 2 &&
+    !isCommon(word) &&
+    !isOtherCapital(word) &&
+    !unlikely.has(word) &&
+    token.text !== token.text.toUpperCase()
+  );
 }
 
 function typeByContext(doc: Doc, i: number): string | undefined {
@@ -57,25 +84,42 @@ function typeByContext(doc: Doc, i: number): string | undefined {
   const two = doc.word(i - 2);
   if (one === 'in' || one === 'near') return 'LOCATION_CITY';
   if (one === 'from' || one === 'to')
-    return /^(?:live|lived|moved|moving|move|calling|fly|flying|flight|flights|driving|drive|travel|travelling|traveling|trip|going|come|came|deliver|delivery|ship|shipping|shipped|train|go|went)$/.test(two)
+    return /^(?:live|lived|moved|moving|move|calling|fly|flying|flight|flights|driving|drive|travel|travelling|traveling|trip|going|come|came|deliver|delivery|ship|shipping|shipped|train|go|went)$/.test(
+      two,
+    )
       ? 'LOCATION_CITY'
-      : /^(?:bought|ordered|order|switched|switch|switching|purchased|card|letter|bill|someone|somebody|changed|transfer|moved|email)$/.test(two)
+      : /^(?:bought|ordered|order|switched|switch|switching|purchased|card|letter|bill|someone|somebody|changed|transfer|moved|email)$/.test(
+            two,
+          )
         ? 'ORGANIZATION'
         : undefined;
-  if (/^(?:at|with|via|through|by|using|than)$/.test(one)) return given.has(doc.word(i)) || family.has(doc.word(i)) ? undefined : 'ORGANIZATION';
+  if (/^(?:at|with|via|through|by|using|than)$/.test(one))
+    return given.has(doc.word(i)) || family.has(doc.word(i)) ? undefined : 'ORGANIZATION';
   if (one === 'for' && /^(?:work|works|worked|working|calling)$/.test(two)) return 'ORGANIZATION';
   return undefined;
 }
 
-const townEndings = /(?:ville|burgh?|bury|mouth|haven|shire|bridge|chester|minster|stead|wick|ford|field|ton|ham|dale|port|wood|worth|ley|brook)$/;
+const townEndings =
+  /(?:ville|burgh?|bury|mouth|haven|shire|bridge|chester|minster|stead|wick|ford|field|ton|ham|dale|port|wood|worth|ley|brook)$/;
 
 /** Without capitals: "i live in thornbury", by the ending of an unknown word. */
 function findUnknownTowns(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     const token = doc.tokens[i];
-    if (token?.kind !== 'word' || doc.isTaken(i) || isCommon(token.lower) || token.lower.length < 6) continue;
+    if (token?.kind !== 'word' || doc.isTaken(i) || isCommon(token.lower) || token.lower.length < 6)
+      continue;
     const isAfter = /^(?:in|from|near)$/.test(doc.word(i - 1));
-    const isLiving = isAfter && /^(?:live|lives|living|moved|moving|based|born|calling|house|flat|store|branch|office|shop)$/.test(doc.word(i - 2));
-    if (isAfter && closesClause(doc, i + 1) && (townEndings.test(token.lower) || isLiving) && !given.has(token.lower)) doc.claimName('LOCATION_CITY', i, i + 1);
+    const isLiving =
+      isAfter &&
+      /^(?:live|lives|living|moved|moving|based|born|calling|house|flat|store|branch|office|shop)$/.test(
+        doc.word(i - 2),
+      );
+    if (
+      isAfter &&
+      closesClause(doc, i + 1) &&
+      (townEndings.test(token.lower) || isLiving) &&
+      !given.has(token.lower)
+    )
+      doc.claimName('LOCATION_CITY', i, i + 1);
   }
 }

@@ -1,7 +1,11 @@
 import { smallAt, units } from '../text/numbers.ts';
 import type { Doc } from './doc.ts';
 
-const leads = new Set('at by until till around about before after from between since past and or to for is was say'.split(' '));
+const leads = new Set(
+  'at by until till around about before after from between since past and or to for is was say'.split(
+    ' ',
+  ),
+);
 const partOfDay = /^(?:morning|afternoon|evening)$/;
 
 /** Clock times. Certain ones are claimed wherever they stand, bare numbers only where a time is meant. */
@@ -35,7 +39,9 @@ function timeAt(doc: Doc, i: number): Found | undefined {
   if (isColon) return { end: clock, sure: true };
   if (hour.value < 1 || hour.value > (doc.tokens[i]?.kind === 'number' ? 12 : 12)) return undefined;
   if (minute !== undefined && isTimePlace(doc, i, clock)) return { end: clock, sure: false };
-  return minute === undefined && isHourPlace(doc, i, clock) ? { end: clock, sure: false } : undefined;
+  return minute === undefined && isHourPlace(doc, i, clock)
+    ? { end: clock, sure: false }
+    : undefined;
 }
 
 function hourAt(doc: Doc, i: number): { value: number; next: number } | undefined {
@@ -51,18 +57,32 @@ function hourAt(doc: Doc, i: number): { value: number; next: number } | undefine
 function minuteAt(doc: Doc, i: number): number | undefined {
   if (doc.word(i) === ':' && !(doc.tokens[i]?.spaced ?? true)) {
     const token = doc.tokens[i + 1];
-    return token?.kind === 'number' && !token.spaced && token.text.length === 2 && Number(token.text) < 60 ? i + 2 : undefined;
+    return token?.kind === 'number' &&
+      !token.spaced &&
+      token.text.length === 2 &&
+      Number(token.text) < 60
+      ? i + 2
+      : undefined;
   }
   if (doc.word(i) === '.' && !(doc.tokens[i]?.spaced ?? true)) {
     const token = doc.tokens[i + 1];
-    const isTime = token?.kind === 'number' && !token.spaced && /^[0-5]\d$/.test(token.text) && suffixEnd(doc, i + 2) > 0;
+    const isTime =
+      token?.kind === 'number' &&
+      !token.spaced &&
+      /^[0-5]\d$/.test(token.text) &&
+      suffixEnd(doc, i + 2) > 0;
     return isTime ? i + 2 : undefined;
   }
   if (/^(?:oh|o)$/.test(doc.word(i))) {
-    const unit = units.get(doc.word(i + 1)) ?? (doc.tokens[i + 1]?.kind === 'number' ? Number(doc.word(i + 1)) : undefined);
+    const unit =
+      units.get(doc.word(i + 1)) ??
+      (doc.tokens[i + 1]?.kind === 'number' ? Number(doc.word(i + 1)) : undefined);
     return unit !== undefined && unit > 0 && unit < 10 ? i + 2 : undefined;
   }
-  if (doc.tokens[i]?.kind === 'word' || (doc.tokens[i]?.text.length === 2 && doc.tokens[i]?.spaced)) {
+  if (
+    doc.tokens[i]?.kind === 'word' ||
+    (doc.tokens[i]?.text.length === 2 && doc.tokens[i]?.spaced)
+  ) {
     const small = smallAt(doc.tokens, i);
     return small && small.value >= 10 && small.value < 60 ? small.next : undefined;
   }
@@ -98,11 +118,19 @@ function relativeTime(doc: Doc, i: number): number {
   at = isNamed ? at + 1 : (minutes?.next ?? at);
   if (doc.word(at) === 'minutes') at += 1;
   const link = doc.word(at);
-  const isHalfHour = doc.word(i) === 'half' && hourAt(doc, at) && /^(?:at|by|until|around|about)$/.test(doc.word(i - 1));
+  const isHalfHour =
+    doc.word(i) === 'half' &&
+    hourAt(doc, at) &&
+    /^(?:at|by|until|around|about)$/.test(doc.word(i - 1));
   if (!isHalfHour) {
     if (!/^(?:past|to|after|before|till)$/.test(link)) return 0;
     // "from five to seven", "ten to fifteen people": both ends of a range, no clock.
-    if (!isNamed && link === 'to' && /^(?:from|between|about|like|within|in|takes?)$/.test(doc.word(i - 1))) return 0;
+    if (
+      !isNamed &&
+      link === 'to' &&
+      /^(?:from|between|about|like|within|in|takes?)$/.test(doc.word(i - 1))
+    )
+      return 0;
     if (!isNamed && /^(?:after|before)$/.test(link)) return 0;
     at += 1;
   }
@@ -114,7 +142,8 @@ function relativeTime(doc: Doc, i: number): number {
 }
 
 function withDayPart(doc: Doc, end: number): number {
-  if (doc.word(end) === 'in' && doc.word(end + 1) === 'the' && partOfDay.test(doc.word(end + 2))) return end + 3;
+  if (doc.word(end) === 'in' && doc.word(end + 1) === 'the' && partOfDay.test(doc.word(end + 2)))
+    return end + 3;
   return doc.word(end) === 'at' && doc.word(end + 1) === 'night' ? end + 2 : end;
 }
 
@@ -125,7 +154,13 @@ function claimPartner(doc: Doc, from: number, end: number): void {
     for (let at = from - 2; at >= Math.max(0, from - 5); at--) {
       const hour = hourAt(doc, at);
       const stop = hour && (minuteAt(doc, hour.next) ?? hour.next);
-      if (hour && stop === from - 1 && hour.value >= 1 && hour.value <= 12 && doc.isFree(at, stop)) {
+      if (
+        hour &&
+        stop === from - 1 &&
+        hour.value >= 1 &&
+        hour.value <= 12 &&
+        doc.isFree(at, stop)
+      ) {
         const isInside = /^(?:twenty|thirty|forty|fifty)$/.test(doc.word(at - 1));
         if (!isInside && !/^(?:percent)$/.test(doc.word(at - 1))) doc.claim('TIME', at, stop);
         break;
@@ -138,7 +173,8 @@ function claimPartner(doc: Doc, from: number, end: number): void {
     if (hour && isRange && hour.value <= 12 && hour.value >= 1) {
       const stop = minuteAt(doc, hour.next) ?? hour.next;
       const suffix = suffixEnd(doc, stop);
-      if (!isCounted(doc, suffix || stop)) doc.claim('TIME', end + 1, withDayPart(doc, suffix || stop));
+      if (!isCounted(doc, suffix || stop))
+        doc.claim('TIME', end + 1, withDayPart(doc, suffix || stop));
     }
   }
 }
@@ -147,13 +183,20 @@ function claimPartner(doc: Doc, from: number, end: number): void {
 function isTimePlace(doc: Doc, i: number, end: number): boolean {
   if (isCounted(doc, end)) return false;
   const before = doc.word(i - 1);
-  if (/^(?:at|by|until|till|around|before|after|from|between|since|about|say|and|to|or)$/.test(before)) return true;
+  if (
+    /^(?:at|by|until|till|around|before|after|from|between|since|about|say|and|to|or)$/.test(before)
+  )
+    return true;
   if (/^(?:is|it's|leaves|starts|opens|closes|for)$/.test(before)) return hasTimeTalk(doc);
   return doc.isTaken(i - 1) && doc.tokens[i - 1]?.kind !== 'mark' && hasTimeTalk(doc);
 }
 
 function hasTimeTalk(doc: Doc): boolean {
-  return doc.tokens.some((token) => /^(?:appointment|flight|train|bus|leaves|departs|arrives|arrive|opens?|closes?|start|starts|meeting|pickup|pick|morning|afternoon|evening|tonight|tomorrow|today|slot|booked|come|coming|schedule|scheduled|monday|tuesday|wednesday|thursday|friday|saturday|sunday|june|july|o'clock|time|class|show|check-in|table)$/.test(token.lower));
+  return doc.tokens.some((token) =>
+    /^(?:appointment|flight|train|bus|leaves|departs|arrives|arrive|opens?|closes?|start|starts|meeting|pickup|pick|morning|afternoon|evening|tonight|tomorrow|today|slot|booked|come|coming|schedule|scheduled|monday|tuesday|wednesday|thursday|friday|saturday|sunday|june|july|o'clock|time|class|show|check-in|table)$/.test(
+      token.lower,
+    ),
+  );
 }
 
 /** A bare hour: "at five", "after 6", "between two and four", and nothing behind that it counts. */
@@ -161,12 +204,23 @@ function isHourPlace(doc: Doc, i: number, end: number): boolean {
   const before = doc.word(i - 1);
   if (!leads.has(before) || isCounted(doc, end)) return false;
   const token = doc.tokens[end];
-  const closes = !token || (token.kind === 'mark' && !/[%/:-]/.test(token.text)) || /^(?:and|or|to|on|tomorrow|today|tonight|if|because|works|please|so|but|then|when|until|till|sharp|is|was|would|for|in|every|this|next|monday|tuesday|wednesday|thursday|friday|saturday|sunday|i|we|you|they|he|she|with|yesterday|latest|though|instead|okay|thanks|at|from)$/.test(token.lower);
+  const closes =
+    !token ||
+    (token.kind === 'mark' && !/[%/:-]/.test(token.text)) ||
+    /^(?:and|or|to|on|tomorrow|today|tonight|if|because|works|please|so|but|then|when|until|till|sharp|is|was|would|for|in|every|this|next|monday|tuesday|wednesday|thursday|friday|saturday|sunday|i|we|you|they|he|she|with|yesterday|latest|though|instead|okay|thanks|at|from)$/.test(
+      token.lower,
+    );
   if (!closes) return false;
   switch (before) {
     case 'at':
     case 'by':
-      return token?.lower !== 'of' && !/^(?:stuck|stopped|stops|stays|arrive at|turned|look|looking|down|increased|reduced|set)$/.test(doc.word(i - 2)) && doc.word(i - 2) !== 'one';
+      return (
+        token?.lower !== 'of' &&
+        !/^(?:stuck|stopped|stops|stays|arrive at|turned|look|looking|down|increased|reduced|set)$/.test(
+          doc.word(i - 2),
+        ) &&
+        doc.word(i - 2) !== 'one'
+      );
     case 'until':
     case 'till':
       return true;
@@ -174,16 +228,30 @@ function isHourPlace(doc: Doc, i: number, end: number): boolean {
     case 'after':
     case 'before':
     case 'since':
-      return isFollowedByTimeTalk(doc, end) || hasTimeTalk(doc) || doc.word(i - 2) === 'day' || /^(?:call|ring|come|available|home|free|deliver|reach)$/.test(nearVerb(doc, i));
+      return (
+        isFollowedByTimeTalk(doc, end) ||
+        hasTimeTalk(doc) ||
+        doc.word(i - 2) === 'day' ||
+        /^(?:call|ring|come|available|home|free|deliver|reach)$/.test(nearVerb(doc, i))
+      );
     case 'between':
       return isPairOfHours(doc, i, end);
     case 'from':
-      return doc.word(end) === 'to' && hourAt(doc, end + 1) !== undefined && !isCounted(doc, hourAt(doc, end + 1)?.next ?? end) && (hasTimeTalk(doc) || suffixEnd(doc, hourAt(doc, end + 1)?.next ?? 0) > 0);
+      return (
+        doc.word(end) === 'to' &&
+        hourAt(doc, end + 1) !== undefined &&
+        !isCounted(doc, hourAt(doc, end + 1)?.next ?? end) &&
+        (hasTimeTalk(doc) || suffixEnd(doc, hourAt(doc, end + 1)?.next ?? 0) > 0)
+      );
     case 'and':
     case 'to':
     case 'or':
       // The far end of a range whose near end is a time already.
-      return doc.isTaken(i - 2) && doc.spanEndingAt(i - 2)?.type === 'TIME' && (before !== 'and' || isBetween(doc, i));
+      return (
+        doc.isTaken(i - 2) &&
+        doc.spanEndingAt(i - 2)?.type === 'TIME' &&
+        (before !== 'and' || isBetween(doc, i))
+      );
     default:
       return false;
   }
@@ -191,12 +259,14 @@ function isHourPlace(doc: Doc, i: number, end: number): boolean {
 
 function nearVerb(doc: Doc, i: number): string {
   for (let at = i - 2; at >= Math.max(0, i - 7); at--)
-    if (/^(?:call|ring|come|available|home|free|deliver|reach)$/.test(doc.word(at))) return doc.word(at);
+    if (/^(?:call|ring|come|available|home|free|deliver|reach)$/.test(doc.word(at)))
+      return doc.word(at);
   return '';
 }
 
 function isBetween(doc: Doc, i: number): boolean {
-  for (let at = i - 1; at >= Math.max(0, i - 8); at--) if (/^(?:between|at|either)$/.test(doc.word(at))) return true;
+  for (let at = i - 1; at >= Math.max(0, i - 8); at--)
+    if (/^(?:between|at|either)$/.test(doc.word(at))) return true;
   return false;
 }
 

@@ -7,7 +7,19 @@ const topLevel = new Set(
     ' ',
   ),
 );
-const joiners = new Set(['dot', 'point', 'period', 'underscore', 'dash', 'hyphen', 'plus', '.', '_', '-', '+']);
+const joiners = new Set([
+  'dot',
+  'point',
+  'period',
+  'underscore',
+  'dash',
+  'hyphen',
+  'plus',
+  '.',
+  '_',
+  '-',
+  '+',
+]);
 const notNames = new Set(
   "is it's its my the a an and or to at on email mail address e that's that this me us you your our his her their by for of with um uh er so yeah yes okay ok go visit see website site page under from use using send sent write check was as im i'm called called: i lower case all just well sure reach contact no we he she they can in here if".split(
     ' ',
@@ -24,7 +36,8 @@ export function findWeb(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
     const word = doc.word(i);
-    if (word === 'http' || word === 'https' || /^w{3}$/.test(word) || isSpelledWww(doc, i)) claimUrl(doc, i, i);
+    if (word === 'http' || word === 'https' || /^w{3}$/.test(word) || isSpelledWww(doc, i))
+      claimUrl(doc, i, i);
     else if ((word === '.' && isGlued(doc, i)) || word === 'dot') claimBareUrl(doc, i);
   }
 }
@@ -33,17 +46,25 @@ function claimEmail(doc: Doc, at: number): void {
   const domain = domainEnd(doc, at + 1);
   if (domain === 0) return;
   const from = localStart(doc, at);
-  if (from < at && (doc.word(at) === '@' || isSaidAsAddress(doc, from, at))) doc.claim('EMAIL_ADDRESS', from, domain);
+  if (from < at && (doc.word(at) === '@' || isSaidAsAddress(doc, from, at)))
+    doc.claim('EMAIL_ADDRESS', from, domain);
 }
 
-const mailNames = /^(?:info|sales|support|orders|help|contact|billing|office|hello|admin|claims|service|accounts|enquiries|team|customercare|care|jobs|press|post|mail|returns|complaints|feedback|booking|bookings|reservations|payments|refunds)$/;
+const mailNames =
+  /^(?:info|sales|support|orders|help|contact|billing|office|hello|admin|claims|service|accounts|enquiries|team|customercare|care|jobs|press|post|mail|returns|complaints|feedback|booking|bookings|reservations|payments|refunds)$/;
 
 /** "laura at example.com" is an address; "have a look at example.com", "sign in at example.com" are not. */
 function isSaidAsAddress(doc: Doc, from: number, at: number): boolean {
   if (doc.word(at + 1) === 'www') return false;
   for (let i = from; i < at; i++) {
     const token = doc.tokens[i];
-    if (!token || joiners.has(token.lower) || token.kind === 'number' || /^[b-hj-z]$/.test(token.lower)) return true;
+    if (
+      !token ||
+      joiners.has(token.lower) ||
+      token.kind === 'number' ||
+      /^[b-hj-z]$/.test(token.lower)
+    )
+      return true;
     if (smallAt(doc.tokens, i)) return true;
   }
   const word = doc.word(at - 1);
@@ -85,7 +106,11 @@ function domainEnd(doc: Doc, start: number): number {
 function previousIsDot(doc: Doc, at: number): boolean {
   let i = at - 1;
   while (isFiller(doc.tokens[i])) i -= 1;
-  return doc.word(i) === 'dot' || doc.word(i) === 'point' || (doc.word(i) === '.' && !(doc.tokens[at]?.spaced ?? true));
+  return (
+    doc.word(i) === 'dot' ||
+    doc.word(i) === 'point' ||
+    (doc.word(i) === '.' && !(doc.tokens[at]?.spaced ?? true))
+  );
 }
 
 function dotAfter(doc: Doc, at: number): number {
@@ -109,7 +134,13 @@ function hyphenAfter(doc: Doc, at: number): number {
 function isGlued(doc: Doc, at: number): boolean {
   const token = doc.tokens[at];
   const next = doc.tokens[at + 1];
-  return token !== undefined && next !== undefined && !token.spaced && !next.spaced && next.kind !== 'mark';
+  return (
+    token !== undefined &&
+    next !== undefined &&
+    !token.spaced &&
+    !next.spaced &&
+    next.kind !== 'mark'
+  );
 }
 
 /** Back from the "at": joined by dots and dashes, or single letters and digits one after the other. */
@@ -135,10 +166,19 @@ function localStart(doc: Doc, at: number): number {
       continue;
     }
     if (token.kind === 'mark') break;
-    const joined = from < at && (joiners.has(doc.word(i + 1)) || (isFiller(doc.tokens[i + 1]) && joiners.has(doc.word(i + 2))));
-    const isSmall = token.kind === 'number' || /^[a-z]$/.test(word) || smallAt(doc.tokens, i) !== undefined || word === 'oh' || word === 'double';
+    const joined =
+      from < at &&
+      (joiners.has(doc.word(i + 1)) ||
+        (isFiller(doc.tokens[i + 1]) && joiners.has(doc.word(i + 2))));
+    const isSmall =
+      token.kind === 'number' ||
+      /^[a-z]$/.test(word) ||
+      smallAt(doc.tokens, i) !== undefined ||
+      word === 'oh' ||
+      word === 'double';
     if (from < at && !joined && !glued && !isSmall && hasWord && !continuesName(doc, i)) break;
-    if (notNames.has(word) && !joined && !glued && !(isSmall && /^[a-z]$/.test(word) && from < at)) break;
+    if (notNames.has(word) && !joined && !glued && !(isSmall && /^[a-z]$/.test(word) && from < at))
+      break;
     if (notNames.has(word) && joined && /^(?:is|it's|my|email|address|at)$/.test(word)) break;
     from = i;
     if (!isSmall) hasWord = true;
@@ -158,7 +198,10 @@ function continuesName(doc: Doc, i: number): boolean {
 }
 
 function isSpelledWww(doc: Doc, i: number): boolean {
-  return (doc.word(i) === 'w' && doc.word(i + 1) === 'w' && doc.word(i + 2) === 'w') || (doc.word(i) === 'triple' && doc.word(i + 1) === 'w');
+  return (
+    (doc.word(i) === 'w' && doc.word(i + 1) === 'w' && doc.word(i + 2) === 'w') ||
+    (doc.word(i) === 'triple' && doc.word(i + 1) === 'w')
+  );
 }
 
 function claimUrl(doc: Doc, from: number, at: number): void {
@@ -178,7 +221,8 @@ function claimBareUrl(doc: Doc, dot: number): void {
   // Only at the last dot's own word: an earlier one finds the whole.
   let from = dot - 1;
   while (isFiller(doc.tokens[from])) from -= 1;
-  if (doc.tokens[from]?.kind !== 'word' || doc.isTaken(from) || notNames.has(doc.word(from))) return;
+  if (doc.tokens[from]?.kind !== 'word' || doc.isTaken(from) || notNames.has(doc.word(from)))
+    return;
   const isSpoken = doc.word(dot) === 'dot';
   for (let steps = 0; steps < 3; steps++) {
     const mark = doc.word(from - 1);
@@ -196,7 +240,9 @@ function isNamePart(doc: Doc, i: number): boolean {
     token?.kind === 'word' &&
     !doc.isTaken(i) &&
     !notNames.has(token.lower) &&
-    !/^(?:online|through|via|into|onto|out|our|open|type|try|go|went|like|get|found|called|link|check)$/.test(token.lower)
+    !/^(?:online|through|via|into|onto|out|our|open|type|try|go|went|like|get|found|called|link|check)$/.test(
+      token.lower,
+    )
   );
 }
 

@@ -1,15 +1,311 @@
+import { courtesies, irritations, sentimentPatterns } from '../data/sentiment-lexicon.ts';
+import { isCommon } from '../entities/gazetteer.ts';
 import type { SentimentLabel } from '../types.ts';
+import { entryAt } from './lexicon.ts';
 
-const negative =
-  /\b(?:angry|terrible|awful|worst|ridiculous|unacceptable|disappointed|horrible|useless)\b/i;
-const positive = /\b(?:great|excellent|wonderful|fantastic|perfect|love|amazing|brilliant)\b/i;
+export type Sentiment = { label: SentimentLabel; emotion: string };
 
-export function scoreSentiment(text: string): { label: SentimentLabel; emotion: string } {
-  if (!/\p{L}/u.test(text)) return { label: 'unknown', emotion: 'neutral' };
-  const bad = negative.test(text);
-  const good = positive.test(text);
-  if (bad && good) return { label: 'mixed', emotion: 'disappointment' };
-  if (bad) return { label: 'negative', emotion: 'anger' };
-  if (good) return { label: 'positive', emotion: 'contentment' };
-  return { label: 'neutral', emotion: 'neutral' };
+const negators = new Set(
+  "not no never n't nor neither hardly barely scarcely without cannot cant dont doesnt didnt isnt wasnt wont couldnt nothing nobody none".split(
+    ' ',
+  ),
+);
+const boosters = new Set(
+  'very really so extremely absolutely totally completely utterly incredibly super truly such deeply terribly highly particularly seriously genuinely'.split(
+    ' ',
+  ),
+);
+const contrasts =
+  /\b(?:but|though|although|however|yet|except|unfortunately|sadly|only|while|whereas|still|despite|shame|pity|which is|which was)\b/g;
+const contrastWord =
+  /^(?:but|though|although|however|yet|except|unfortunately|sadly|while|whereas|despite)$/;
+const fillers = new Set(
+  'um uh er erm uhm hmm mm ah like just well i mean you know'.split(' ').slice(0, 9),
+);
+
+/** What one sentence expresses, heard without the rest of the call (language-labels.md). */
+export function scoreSentiment(sentence: string): Sentiment {
+  // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
+  const plain = normalize(sentence.slice(0, 1_500));
+  if (!isEnglish(plain)) return { label: 'unknown', emotion: 'neutral' };
+  const kept = courtesies
+    .reduce((text, phrase) => text.replace(phrase, ' , '), plain)
+    .replace(/\s+/g, ' ')
+    .trim();
+  const tally = new Tally(contrastsOf(kept));
+  for (const [pattern, value, emotion] of sentimentPatterns) {
+    const match = value === 0 ? null : pattern.exec(kept);
+    if (match) tally.add(value, emotion, match.index);
+  }
+  weighWords(kept, tally);
+  let irritation = isShouted(sentence) ? 0.6 : 0;
+  for (const [pattern, weight] of irritations) if (pattern.test(kept)) irritation += weight;
+  tally.irritate(irritation);
+  return tally.label(kept);
+}
+
+/** Whole words in capitals, in a sentence that also has others or is long enough to mean it. */
+function isShouted(sentence: string): boolean {
+  return (sentence.match(/\b[A-Z]{4,}\b/g)?.length ?? 0) >= 2;
+}
+
+/** Where a "but" or its like turns the sentence: each side is weighed by itself. */
+function contrastsOf(text: string): number[] {
+  return [...text.matchAll(contrasts)].map((match) => match.index);
+}
+
+function normalize(text: string): string {
+  const words = text
+    .toLowerCase()
+    .replaceAll('’', "'")
+    .replace(/s'(?=\s|$)/g, 's')
+    .replace(/[^\p{L}\p{N}'.,!?%-]+/gu, ' ')
+    .replace(/\s*([.,!?]+)/g, ' $1 ')
+    .trim()
+    .split(/\s+/)
+    .filter((word) => !fillers.has(word) || word === 'like' || word === 'just');
+  // "i'm i'm", "no no", "so so much": a stutter counts once; a repeated pair is kept, it may be emphasis.
+  const kept: string[] = [];
+  for (const word of words) if (word !== kept.at(-1)) kept.push(word);
+  return kept.join(' ').replace(/ ([.,!?]+)/g, '$1');
+}
+
+/** Enough of the words are known; a word or two in Latin letters gets the benefit of the doubt. */
+function isEnglish(text: string): boolean {
+  const words = text.match(/[\p{L}']+/gu) ?? [];
+  if (words.length === 0) return false;
+  const latin = words.filter((word) => /^[a-z'à-ÿ]+$/.test(word));
+  if (latin.length * 2 < words.length) return false;
+  if (latin.length < 3) return true;
+  const known = latin.filter((word) => isCommon(word) || entryAt([word], 0) !== undefined).length;
+  return known * 5 >= latin.length * 2;
+}
+
+function weighWords(text: string, tally: Tally): void {
+  const words = text
+    .replace(/([.,!?]+)/g, ' $1 ')
+    .replaceAll('-', ' ')
+    .trim()
+    .split(/\s+/);
+  const places: number[] = [];
+  let place = 0;
+  for (const word of words) {
+    place = Math.max(place, text.indexOf(word, place));
+    places.push(place);
+    place += word.length;
+  }
+  for (let i = 0; i < words.length; i++) {
+    const found = entryAt(words, i);
+    if (!found) continue;
+    const { entry, end } = found;
+    let value = entry.value;
+    const isPhrase = end - i > 1;
+    if (!isExempt(words, i, end)) {
+      if (isBoosted(words, i)) value *= 1.4;
+      if (!(isPhrase && startsNegated(words[i] ?? '')) && isNegated(words, i))
+        // "not good" is bad; "not terrible" is hardly praise, "never disappointed" has its own entry.
+        value = value > 0 ? -Math.max(1.2, value * 0.8) : Math.abs(value) >= 2 ? 0.5 : 0.8;
+      tally.add(value, entry.emotion, places[i] ?? 0);
+    }
+    i = end - 1;
+  }
+}
+
+function startsNegated(word: string): boolean {
+  return /(?:n't|not|no|never|cannot|couldn't|without)$/.test(word);
+}
+
+function isBoosted(words: readonly string[], i: number): boolean {
+  return boosters.has(words[i - 1] ?? '') || boosters.has(words[i - 2] ?? '');
+}
+
+/** A "not" among the four words before, in the same clause. */
+function isNegated(words: readonly string[], i: number): boolean {
+  for (let at = i - 1; at >= Math.max(0, i - 4); at--) {
+    const word = words[at] ?? '';
+    if (/^[.,!?]/.test(word) || contrastWord.test(word) || word === 'and' || word === 'because')
+      return false;
+    if (word === 'only' || word === 'just') continue;
+    // "never felt so humiliated": the strongest yes there is.
+    if (
+      word === 'never' &&
+      words.slice(at + 1, i).some((between) => /^(?:so|such|anything|more)$/.test(between))
+    )
+      return false;
+    if (word === 'no' && at < i - 2) continue;
+    if (negators.has(word) || word.endsWith("n't"))
+      return !(word === 'no' && at === 0 && words[at + 1] === ',') && words[at + 1] !== 'only';
+    if (
+      /^(?:that|which|who|if|i|you|it|he|she|they)$/.test(word) &&
+      at < i - 1 &&
+      !negators.has(words[at - 1] ?? '')
+    )
+      continue;
+  }
+  return false;
+}
+
+/** Good and bad words that name something here rather than judge it. */
+function isExempt(words: readonly string[], i: number, end: number): boolean {
+  const word = words[i] ?? '';
+  const before = words[i - 1] ?? '';
+  const next = words[end] ?? '';
+  if (end - i > 1)
+    return word === 'i' && /^(?:that|to|for)$/.test(next) && words[i + 1] === 'like'
+      ? false
+      : false;
+  switch (word) {
+    case 'like':
+    case 'likes':
+      return true;
+    case 'sweet':
+    case 'cool':
+    case 'fine':
+      return /^(?:potato|corn|bag|box|water)$/.test(next);
+    case 'fair':
+      return /^(?:use|usage|trade|price)$/.test(next);
+    case 'perfect':
+    case 'great':
+    case 'good':
+    case 'excellent':
+    case 'lovely':
+    case 'brilliant':
+    case 'wonderful':
+    case 'nice':
+      return (
+        /^(?:the|a)$/.test(before) &&
+        /^(?:condition|reason|time|day|fit|size|number|idea)$/.test(next)
+      );
+    case 'bad':
+    case 'poor':
+      return (
+        /^(?:line|connection|reception|signal|weather|credit|sector|debt)$/.test(next) ||
+        /^(?:line|connection|reception|signal|weather)$/.test(words[i - 2] ?? '')
+      );
+    case 'cold':
+    case 'hot':
+      return /^(?:water|tap|air|drinks?)$/.test(next);
+    case 'mental':
+      return next === 'health';
+    case 'stress':
+      return next === 'test';
+    case 'panic':
+      return /^(?:button|alarm)$/.test(next);
+    case 'pain':
+      return next !== 'in';
+    case 'treat':
+      return !/^[.!]?$/.test(next);
+    case 'bull':
+    case 'pants':
+    case 'weak':
+      return /^(?:signal|two|pair|of)$/.test(next) || before === 'the' || before === 'of';
+    case 'waste':
+      return /^(?:bin|bins|collection|water|disposal|pipe|management)$/.test(next);
+    case 'love':
+    case 'hope':
+    case 'fun':
+      return /^(?:to|fund)$/.test(next) && before !== 'i';
+    case 'legend':
+    case 'solid':
+      return /^(?:green|red|blue|orange|white|amber|wood|light)$/.test(next);
+    case 'smooth':
+    case 'warm':
+      return /^(?:water|up|start)$/.test(next);
+    case 'mad':
+      return before !== 'so' && before !== 'really';
+    case 'lawyer':
+    case 'solicitor':
+    case 'ombudsman':
+    case 'sue':
+      return (
+        !words.includes("i'll") &&
+        !words.includes('going') &&
+        !words.includes('gonna') &&
+        !words.includes('will') &&
+        !words.includes('hear')
+      );
+    default:
+      return false;
+  }
+}
+
+const acknowledgement =
+  /^(?:(?:oh|okay|ok|alright|right|yes|yeah|yep|um|ah|great|perfect|good|lovely|brilliant|excellent|wonderful|fantastic|super|awesome|cool|nice|fine|sure|thanks|thank you|cheers|then|that's|that works|sounds|so|got it|i see|very well|bye|no|nope|great stuff|works for me|for me|me|works)[,.! ]*)+$/;
+
+class Tally {
+  #good = 0;
+  #bad = 0;
+  readonly #contrasts: readonly number[];
+  readonly #clauses: { good: number; bad: number }[];
+  #strongest = { size: 0, emotion: 'neutral' };
+  #strongestBad = { size: 0, emotion: 'disappointment' };
+
+  constructor(contrasts: readonly number[]) {
+    this.#contrasts = contrasts;
+    this.#clauses = Array.from({ length: contrasts.length + 1 }, () => ({ good: 0, bad: 0 }));
+  }
+
+  add(value: number, emotion: string, place: number): void {
+    const before = this.#contrasts.findIndex((contrast) => contrast > place);
+    const clause = this.#clauses.at(before);
+    if (!clause) return;
+    if (value > 0) {
+      this.#good += value;
+      clause.good += value;
+    } else {
+      this.#bad -= value;
+      clause.bad -= value;
+      if (-value > this.#strongestBad.size)
+        this.#strongestBad = {
+          size: -value,
+          emotion: isBadEmotion(emotion) ? emotion : 'disappointment',
+        };
+    }
+    if (Math.abs(value) > this.#strongest.size)
+      this.#strongest = { size: Math.abs(value), emotion };
+  }
+
+  /** Signs that only count together, and not against a good word. */
+  irritate(weight: number): void {
+    if (weight < 0.95 || this.#good >= 1) return;
+    this.#bad += weight;
+    const clause = this.#clauses[0];
+    if (clause) clause.bad += weight;
+    if (this.#strongestBad.size < 1) this.#strongestBad = { size: 1, emotion: 'anger' };
+  }
+
+  label(text: string): Sentiment {
+    const isContrasted = this.#contrasts.length > 0;
+    const weak = 0.55;
+    // Plain problem words do not add up to a judgement: one of them must be one by itself.
+    if (this.#strongestBad.size < 1 && !(isContrasted && this.#good >= 1))
+      this.#bad = Math.min(this.#bad, 0.9);
+    const goodSide = this.#clauses.some(
+      (clause) => clause.good > clause.bad && clause.good >= weak,
+    );
+    const badSide = this.#clauses.some((clause) => clause.bad > clause.good && clause.bad >= weak);
+    if (isContrasted && goodSide && badSide && Math.max(this.#good, this.#bad) >= 1)
+      return { label: 'mixed', emotion: this.#strongestBad.emotion };
+    if (this.#bad >= 1 && this.#bad >= this.#good * 0.8)
+      return { label: 'negative', emotion: this.#strongestBad.emotion };
+    if (this.#good >= 1.2 && this.#good > this.#bad) {
+      if (
+        acknowledgement.test(text) &&
+        !/^(?:excellent|fantastic|amazing|wonderful|awesome|brilliant)!+$/.test(text)
+      )
+        return { label: 'neutral', emotion: 'neutral' };
+      return {
+        label: 'positive',
+        emotion: isBadEmotion(this.#strongest.emotion) ? 'contentment' : this.#strongest.emotion,
+      };
+    }
+    if (this.#bad >= 1) return { label: 'negative', emotion: this.#strongestBad.emotion };
+    return { label: 'neutral', emotion: 'neutral' };
+  }
+}
+
+function isBadEmotion(emotion: string): boolean {
+  return /^(?:anger|confusion|contempt|disappointment|disgust|distress|embarrassment|fear|pain|sadness|negative_surprise)$/.test(
+    emotion,
+  );
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Logger } from '../lib/log.ts';
 import type { LegSnapshot, RecoveredLeg } from './journal.ts';
 import { readSegmentHeader, scanSegment, type JournalRecord } from './journal-format.ts';
-import { LegFile } from './leg-file.ts';
+import { fileNameOf, LegFile } from './leg-file.ts';
 import { Ledger } from './ledger.ts';
 
 type Piece = { position: number; bytes: Buffer };
@@ -38,6 +38,7 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
     nextSeq: Number((names.at(-1) ?? '0').slice(0, 12)) + 1,
     removeOldSegments: async () => {
       for (const name of names) await rm(join(folder, name), { force: true });
+      await removeLeftovers(join(dir, 'legs'), recovered);
     },
   };
 }
@@ -95,14 +96,13 @@ function snapshot(key: string, payload: Buffer, legs: Map<string, LegBeing>): vo
 
 async function rescue(dir: string, being: LegBeing): Promise<RecoveredLeg> {
   const { snapshot, ledger, pieces } = being;
-  const name = `${snapshot.legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`;
-  const file = await LegFile.load(join(dir, 'legs', name), snapshot.silence);
+  const file = await LegFile.load(
+    join(dir, 'legs', fileNameOf(snapshot.legId)),
+    snapshot.silence,
+    snapshot.recording,
+  );
   const from = snapshot.recording ? 0 : ledger.settled;
-  for (const piece of [...pieces].sort((one, other) => one.position - other.position)) {
-    const end = piece.position + piece.bytes.length;
-    const start = Math.max(piece.position, file.end, from);
-    if (start < end) await file.append(start, [piece.bytes.subarray(start - piece.position)]);
-  }
+  await putAway(file, pieces, from);
   const gaps: { start: number; end: number }[] = [];
   for (let position = ledger.settled; position < ledger.end;) {
     const next = file.holds(position)
@@ -137,4 +137,37 @@ async function rescue(dir: string, being: LegBeing): Promise<RecoveredLeg> {
     gaps,
     file,
   };
+}
+
+/** Journalled audio that only the shared segments have goes into the leg's own file, in runs that join. */
+async function putAway(file: LegFile, pieces: readonly Piece[], from: number): Promise<void> {
+  let run: Buffer[] = [];
+  let runStart = 0;
+  let next = -1;
+  for (const piece of [...pieces].sort((one, other) => one.position - other.position)) {
+    const end = piece.position + piece.bytes.length;
+    const start = Math.max(piece.position, file.end, from, next);
+    if (start >= end) continue;
+    if (start !== next) {
+      await file.append(runStart, run);
+      run = [];
+      runStart = start;
+    }
+    run.push(piece.bytes.subarray(start - piece.position));
+    next = end;
+  }
+  await file.append(runStart, run);
+}
+
+/** Files of legs that ended just before the process did: only recordings outlive their leg. */
+async function removeLeftovers(
+  folder: string,
+  recovered: Map<string, RecoveredLeg>,
+): Promise<void> {
+  const wanted = new Set([...recovered.keys()].map(fileNameOf));
+  for (const name of await readdir(folder)) {
+    if (wanted.has(name)) continue;
+    const header = await LegFile.headerOf(join(folder, name));
+    if (!header?.recording) await rm(join(folder, name), { force: true });
+  }
 }

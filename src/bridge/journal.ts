@@ -8,7 +8,7 @@ import type { InFlightState } from '../speech-client/in-flight.ts';
 import { recoverJournal } from './journal-recovery.ts';
 import { JournalWriter, type Segment } from './journal-writer.ts';
 import { journalTotals } from './leg-metrics.ts';
-import { LegFile } from './leg-file.ts';
+import { fileNameOf, LegFile } from './leg-file.ts';
 import { LegStore, silenceOf } from './leg-store.ts';
 import type { Ledger, LedgerCounts, LedgerSnapshot } from './ledger.ts';
 
@@ -150,7 +150,7 @@ export class Journal implements AsyncDisposable {
   openLeg(leg: OpenLegStore): { store: LegStore; entry: LegEntry } {
     const left = this.recovered.get(leg.legId);
     this.recovered.delete(leg.legId);
-    const file = left?.file ?? LegFile.fresh(this.filePath(leg.legId), leg.silence);
+    const file = left?.file ?? LegFile.fresh(this.filePath(leg.legId), leg.silence, leg.recording);
     const entry = this.legs.get(leg.legId) ?? this.entry(leg.legId, () => leg.snapshot());
     entry.snapshot = () => leg.snapshot();
     const store = new LegStore({ ...leg, entry, writer: this.writer, file });
@@ -158,8 +158,16 @@ export class Journal implements AsyncDisposable {
     return { store, entry };
   }
 
-  /** The leg needs the journal no more; its recording, if any, stays. */
-  close(entry: LegEntry): void {
+  /** The leg is over: its recording is completed, everything else of it goes. */
+  async finish(entry: LegEntry): Promise<void> {
+    const { store } = entry;
+    if (entry.store && this.legs.get(entry.legId) === entry) await entry.store.spillRecording();
+    this.close(entry);
+    this.writer.flush();
+    await store?.removeFile();
+  }
+
+  private close(entry: LegEntry): void {
     if (this.legs.get(entry.legId) !== entry) return;
     this.legs.delete(entry.legId);
     if (entry.store) entry.store.closed = true;
@@ -177,9 +185,10 @@ export class Journal implements AsyncDisposable {
 
   async recordingOf(legId: string): Promise<Recording | undefined> {
     const path = this.filePath(legId);
-    const silence = await LegFile.silenceOf(path);
-    if (silence === undefined) return undefined;
-    const file = await LegFile.load(path, silence);
+    const header = await LegFile.headerOf(path);
+    if (!header?.recording) return undefined;
+    const { silence } = header;
+    const file = await LegFile.load(path, silence, true);
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
   }
 
@@ -240,8 +249,14 @@ export class Journal implements AsyncDisposable {
   }
 
   private tick(): void {
-    for (const entry of this.legs.values()) if (entry.dirty) this.writeSnapshot(entry);
+    const written: LegEntry[] = [];
+    for (const entry of this.legs.values()) {
+      if (!entry.dirty) continue;
+      this.writeSnapshot(entry);
+      written.push(entry);
+    }
     this.writer.flush();
+    if (this.writer.trouble === undefined) for (const entry of written) entry.store?.tidy();
     this.writer.tick();
     this.freeSegments();
     Object.assign(journalTotals, this.writer.totals);
@@ -289,7 +304,7 @@ export class Journal implements AsyncDisposable {
   }
 
   private filePath(legId: string): string {
-    return join(this.dir, 'legs', `${legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`);
+    return join(this.dir, 'legs', fileNameOf(legId));
   }
 }
 

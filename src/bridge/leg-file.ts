@@ -6,48 +6,57 @@ const chunkMagic = 0xc41c0de5;
 const fileHeaderBytes = 8;
 const chunkHeaderBytes = 24;
 
+/** Leg ids are ours, yet a name never leads out of the folder. */
+export function fileNameOf(legId: string): string {
+  return `${legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`;
+}
+
 type Chunk = { position: number; bytes: number; offset: number; crc: number };
 
 /**
  * Audio of one leg that outlived the shared segments: what waits for a service that is away, and the
  * recording. Chunks in order of position, each with its own checksum.
  *
- *   file   "TLL2" silence:u8 0 0 0 | chunk chunk ...
+ *   file   "TLL2" silence:u8 recording:u8 0 0 | chunk chunk ...
  *   chunk  magic:u32 crc(payload):u32 bytes:u32 crc(the rest of this header):u32 position:u64 | payload
  */
 export class LegFile {
   private readonly path: string;
   private readonly silence: number;
+  private readonly recording: boolean;
   private chunks: Chunk[] = [];
   private size = 0;
   private busy: Promise<unknown> = Promise.resolve();
 
-  private constructor(path: string, silence: number) {
+  private constructor(path: string, silence: number, recording: boolean) {
     this.path = path;
     this.silence = silence;
+    this.recording = recording;
   }
 
   /** For a leg that begins now: touches the disk only when there is something to keep. */
-  static fresh(path: string, silence: number): LegFile {
-    return new LegFile(path, silence);
+  static fresh(path: string, silence: number, recording: boolean): LegFile {
+    return new LegFile(path, silence, recording);
   }
 
   /** What an earlier run left, up to the first damage. */
-  static async load(path: string, silence: number): Promise<LegFile> {
-    const file = new LegFile(path, silence);
+  static async load(path: string, silence: number, recording: boolean): Promise<LegFile> {
+    const file = new LegFile(path, silence, recording);
     await file.scan();
     return file;
   }
 
-  static async silenceOf(path: string): Promise<number | undefined> {
+  /** What the file's own header says; undefined where there is none. */
+  static async headerOf(
+    path: string,
+  ): Promise<{ silence: number; recording: boolean } | undefined> {
     const handle = await openIfThere(path);
     if (!handle) return undefined;
     await using _closing = handle;
     const header = Buffer.alloc(fileHeaderBytes);
     const { bytesRead } = await handle.read(header, 0, header.length, 0);
-    return bytesRead === header.length && header.readUInt32LE(0) === fileMagic
-      ? header[4]
-      : undefined;
+    if (bytesRead !== header.length || header.readUInt32LE(0) !== fileMagic) return undefined;
+    return { silence: header.readUInt8(4), recording: header[5] === 1 };
   }
 
   /** Leg position after the last byte in the file; 0 when it is empty. */
@@ -79,16 +88,27 @@ export class LegFile {
     });
   }
 
-  /** Bytes from the position on, at most `maxBytes`, from one chunk; empty where the file has none. */
+  /** Bytes from the position on, at most `maxBytes`, over all chunks that join; empty where the file has none. */
   async read(position: number, maxBytes: number): Promise<Buffer> {
-    const chunk = this.chunkAt(position);
-    if (!chunk) return Buffer.alloc(0);
-    const bytes = Buffer.allocUnsafe(chunk.bytes);
+    const parts: Buffer[] = [];
+    let bytes = 0;
     await using handle = await open(this.path, 'r');
-    const { bytesRead } = await handle.read(bytes, 0, chunk.bytes, chunk.offset);
-    if (bytesRead !== chunk.bytes || crc32(bytes) !== chunk.crc) throw new DamagedChunk(chunk);
-    const from = position - chunk.position;
-    return bytes.subarray(from, Math.min(chunk.bytes, from + maxBytes));
+    for (
+      let chunk = this.chunkAt(position);
+      chunk && bytes < maxBytes;
+      chunk = this.chunkAt(position + bytes)
+    ) {
+      const whole = Buffer.allocUnsafe(chunk.bytes);
+      const { bytesRead } = await handle.read(whole, 0, chunk.bytes, chunk.offset);
+      const damaged = bytesRead !== chunk.bytes || crc32(whole) !== chunk.crc;
+      if (damaged && bytes > 0) break; // said when it is asked for by its own position
+      if (damaged) throw new DamagedChunk(chunk);
+      const from = position + bytes - chunk.position;
+      const part = whole.subarray(from, Math.min(chunk.bytes, from + maxBytes - bytes));
+      parts.push(part);
+      bytes += part.length;
+    }
+    return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
   }
 
   holds(position: number): boolean {
@@ -108,15 +128,17 @@ export class LegFile {
     return Infinity;
   }
 
-  /** Nothing before the position is read again. Without a recording an emptied file goes at once. */
-  async forgetTo(position: number, keepFile: boolean): Promise<void> {
+  /**
+   * Nothing before the position is read again. A recording stays and only its index goes, up to the last
+   * chunk, which knows where the file ends; anything else goes once all of it is past.
+   */
+  async forgetTo(position: number): Promise<void> {
     let gone = 0;
     for (const chunk of this.chunks) {
       if (chunk.position + chunk.bytes > position) break;
       gone++;
     }
-    // With a recording the index of the past is dropped; its last chunk still knows where the file ends.
-    if (keepFile) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
+    if (this.recording) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
     else if (gone > 0 && gone === this.chunks.length) await this.remove();
   }
 
@@ -144,6 +166,7 @@ export class LegFile {
     const header = Buffer.alloc(fileHeaderBytes);
     header.writeUInt32LE(fileMagic, 0);
     header[4] = this.silence;
+    header[5] = this.recording ? 1 : 0;
     return header;
   }
 

@@ -190,7 +190,8 @@ export class RunningLeg implements LegAudio {
   ): void {
     for (const { start, end } of gaps) this.tellGap(start, end, end - start, 'damaged');
     for (const record of this.history)
-      if (record.unread && record.id !== left?.current?.id) void this.past.read(unknownPast(record));
+      if (record.unread && record.id !== left?.current?.id)
+        void this.past.read(unknownPast(record));
     if (left?.current) this.start(left.current.id, left.current.url, left.current.flight, true);
     else this.ensureSession();
   }
@@ -454,13 +455,12 @@ export class RunningLeg implements LegAudio {
       this.log.error({ ledger: this.books.counts() }, 'ledger does not come out even');
     }
     this.setState({ at: 'ended' });
-    void this.store
-      .finish()
+    void this.options.journal
+      .finish(this.entry)
       .catch((error: unknown) =>
         this.log.error({ err: error }, 'audio of an ended leg could not be put away'),
       )
       .then(() => {
-        this.options.journal.close(this.entry);
         finishing.resolve({
           ledger: this.books.counts(),
           sessions: this.sessions(),

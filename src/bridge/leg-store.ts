@@ -118,6 +118,10 @@ export class LegStore implements WrittenTo {
     }
   }
 
+  async spillRecording(): Promise<void> {
+    if (this.options.recording) await this.spillAll();
+  }
+
   /** Where the file begins to be all that is needed: for the snapshot. */
   get spilled(): number {
     return this.spilledTo;
@@ -133,15 +137,29 @@ export class LegStore implements WrittenTo {
     }
   }
 
-  /** The leg is over: its recording is completed, or its file goes. */
-  async finish(): Promise<void> {
-    if (this.options.recording) await this.spillAll();
-    else await this.options.file.remove();
+  /**
+   * The journal on disk says what the ledger says: only now may the file lose what that settled. Earlier, a
+   * killed process would look for it.
+   */
+  tidy(): void {
+    const { file } = this.options;
+    if (file.end > 0 && file.start < this.ledger.settled)
+      void file.forgetTo(this.ledger.settled).catch(() => undefined); // tried again by the next tidy
+  }
+
+  /** The leg is over and the journal says so: only a recording stays. */
+  async removeFile(): Promise<void> {
+    if (!this.options.recording) await this.options.file.remove();
   }
 
   private async readFile(position: number, maxBytes: number): Promise<Buffer> {
     try {
-      return await this.options.file.read(position, maxBytes);
+      const kept = await this.options.file.read(position, maxBytes);
+      const next = position + kept.length;
+      // The first message after a drop must hold all that is in doubt, wherever it lies.
+      if (kept.length === maxBytes || next < this.backlog.start || next >= this.backlog.end)
+        return kept;
+      return Buffer.concat([kept, this.backlog.read(next, maxBytes - kept.length)]);
     } catch (error) {
       if (!(error instanceof DamagedChunk)) throw error;
       this.options.onLost(position, error.end, 'damaged');
@@ -193,13 +211,8 @@ export class LegStore implements WrittenTo {
   }
 
   private trim(): void {
-    const { recording, file } = this.options;
-    const settled = this.ledger.settled;
-    this.backlog.dropTo(recording ? this.spilledTo : Math.max(settled, this.spilledTo));
-    if (file.end > 0 && file.start < settled)
-      void file.forgetTo(settled, recording).catch(() => {
-        // the file stays until the leg ends, when removing it is tried again
-      });
+    const kept = this.spilledTo;
+    this.backlog.dropTo(this.options.recording ? kept : Math.max(this.ledger.settled, kept));
   }
 
   private dropOldest(most: number): void {

@@ -118,12 +118,14 @@ export function faultsOf(rig: RigLeg, options: { repeats?: boolean } = {}): stri
   const faults: string[] = [];
   const { received, acknowledged, gaps, paused } = rig.leg.ledger();
   if (received !== rig.pushed * 160) faults.push(`received ${received} of ${rig.pushed * 160}`);
-  if (received !== acknowledged + gaps + paused) faults.push(`ledger ${JSON.stringify(rig.leg.ledger())}`);
+  if (received !== acknowledged + gaps + paused)
+    faults.push(`ledger ${JSON.stringify(rig.leg.ledger())}`);
   const inTime = [...rig.words].sort((one, other) => one.atS - other.atS);
   const all = inTime.map(({ word }) => word);
   const words = options.repeats ? [...new Set(all)] : all;
   const expected = Array.from({ length: rig.pushed }, (_, index) => `f${index}`);
-  if (words.join(' ') !== expected.join(' ')) faults.push(`text: ${firstDifference(words, expected)}`);
+  if (words.join(' ') !== expected.join(' '))
+    faults.push(`text: ${firstDifference(words, expected)}`);
   const misplaced = rig.words.find(
     ({ word, atS }) => Math.abs(atS - Number(word.slice(1)) * 0.02) > 0.001,
   );

@@ -39,7 +39,9 @@ export type LinkSession = {
 
 export type LinkFaults = {
   /** A status for the n-th POST instead of a session, or `hang`. */
-  create?: (count: number) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
+  create?: (
+    count: number,
+  ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
   /** Rewrites, adds or withholds (undefined) the byte range of an ack. */
   ack?: (range: [number, number], session: LinkSession) => [number, number] | undefined;
   /** Resent audio is simply appended, as a careless service would. */
@@ -200,7 +202,11 @@ export class LinkSpeech implements AsyncDisposable {
         socket: undefined,
         lastAudioMs: 0,
       });
-      json(201, { id, created_at: new Date().toISOString(), url: `ws://127.0.0.1:${this.publicPort}/v2/live?token=${id}` });
+      json(201, {
+        id,
+        created_at: new Date().toISOString(),
+        url: `ws://127.0.0.1:${this.publicPort}/v2/live?token=${id}`,
+      });
     });
   }
 
@@ -231,7 +237,12 @@ export class LinkSpeech implements AsyncDisposable {
     if (session.stopped) this.ending(session);
   }
 
-  private take(session: LinkSession, ws: WebSocket, data: Buffer, candidates: number[] | undefined): void {
+  private take(
+    session: LinkSession,
+    ws: WebSocket,
+    data: Buffer,
+    candidates: number[] | undefined,
+  ): void {
     if (session.state !== 'live') return;
     const total = session.audio.length;
     let from = total;
@@ -244,12 +255,20 @@ export class LinkSpeech implements AsyncDisposable {
     }
     session.audio = Buffer.concat([session.audio, data.subarray(total - from)]);
     session.lastAudioMs = performance.now();
-    const range = this.faults.ack ? this.faults.ack([from, session.audio.length], session) : [from, session.audio.length];
+    const range = this.faults.ack
+      ? this.faults.ack([from, session.audio.length], session)
+      : [from, session.audio.length];
     if (range) {
       session.ackEnds.push(session.audio.length);
-      this.reply(session, ws, { type: 'audio_chunk', acknowledged: true, error: null, data: { byte_range: range, time_range: [0, 0.1] } });
+      this.reply(session, ws, {
+        type: 'audio_chunk',
+        acknowledged: true,
+        error: null,
+        data: { byte_range: range, time_range: [0, 0.1] },
+      });
     }
-    while (session.audio.length - session.said >= framesPerFinal * frameBytes) this.say(session, framesPerFinal);
+    while (session.audio.length - session.said >= framesPerFinal * frameBytes)
+      this.say(session, framesPerFinal);
     const code = this.faults.closeAt?.(session);
     if (code !== undefined) ws.close(code);
   }
@@ -257,7 +276,12 @@ export class LinkSpeech implements AsyncDisposable {
   private command(session: LinkSession, ws: WebSocket, text: string): void {
     if (!text.includes('stop_recording')) {
       const at = session.audio.length;
-      this.reply(session, ws, { type: 'audio_chunk', acknowledged: true, error: null, data: { byte_range: [at, at], time_range: [0, 0] } });
+      this.reply(session, ws, {
+        type: 'audio_chunk',
+        acknowledged: true,
+        error: null,
+        data: { byte_range: [at, at], time_range: [0, 0] },
+      });
       return;
     }
     session.stopped = true;
@@ -292,7 +316,12 @@ export class LinkSpeech implements AsyncDisposable {
     const words = Array.from({ length: frames }, (_, index) => {
       const at = session.said + index * frameBytes;
       const start = at / 8_000;
-      return { word: ` ${wordOf(session.audio.subarray(at, at + frameBytes))}`, start, end: start + 0.02, confidence: 1 };
+      return {
+        word: ` ${wordOf(session.audio.subarray(at, at + frameBytes))}`,
+        start,
+        end: start + 0.02,
+        confidence: 1,
+      };
     });
     const start = session.said / 8_000;
     const utterance = {
@@ -309,7 +338,12 @@ export class LinkSpeech implements AsyncDisposable {
   }
 
   private send(session: LinkSession, type: string, body: object): void {
-    const text = JSON.stringify({ session_id: session.id, created_at: new Date().toISOString(), type, ...body });
+    const text = JSON.stringify({
+      session_id: session.id,
+      created_at: new Date().toISOString(),
+      type,
+      ...body,
+    });
     session.messages.push(text);
     if (this.faults.swallow?.(type)) return;
     if (session.socket?.readyState === 1) session.socket.send(text);
@@ -317,6 +351,8 @@ export class LinkSpeech implements AsyncDisposable {
   }
 
   private reply(session: LinkSession, ws: WebSocket, message: object): void {
-    ws.send(JSON.stringify({ session_id: session.id, created_at: new Date().toISOString(), ...message }));
+    ws.send(
+      JSON.stringify({ session_id: session.id, created_at: new Date().toISOString(), ...message }),
+    );
   }
 }

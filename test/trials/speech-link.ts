@@ -5,9 +5,31 @@ import { until } from '../support/until.ts';
 
 /** What happens to the socket of a live session, by seed, in each phase of its life. */
 export const linkFaults = [
-  'cut', 'reset', 'freeze', 'deaf', 'slow', 'refuse', 'slices', 'jitter', 'limit',
-  '1001', '1011', '1012', '1013', '4000', '4400', '4401', '4404', '4408', '4409', '4429', '4500', '4504',
-  'forget', 'withhold', 'bad acks',
+  'cut',
+  'reset',
+  'freeze',
+  'deaf',
+  'slow',
+  'refuse',
+  'slices',
+  'jitter',
+  'limit',
+  '1001',
+  '1011',
+  '1012',
+  '1013',
+  '4000',
+  '4400',
+  '4401',
+  '4404',
+  '4408',
+  '4409',
+  '4429',
+  '4500',
+  '4504',
+  'forget',
+  'withhold',
+  'bad acks',
 ] as const;
 export type LinkFault = (typeof linkFaults)[number];
 export const phases = ['before ready', 'speaking', 'after stop'] as const;
@@ -24,7 +46,8 @@ function randomOf(seed: number): () => number {
   };
 }
 
-const wait = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
+const wait = async (ms: number): Promise<void> =>
+  await new Promise((resolve) => setTimeout(resolve, ms));
 
 /** One leg, one fault; answers what is wrong afterwards. The same seed does the same thing. */
 export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Promise<string[]> {
@@ -57,11 +80,20 @@ export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Pro
 }
 
 function describe(leg: RigLeg, speech: LinkSpeech): string {
-  const sessions = [...speech.sessions.values()].map(({ state, stopped, audio }) => ({ state, stopped, bytes: audio.length }));
+  const sessions = [...speech.sessions.values()].map(({ state, stopped, audio }) => ({
+    state,
+    stopped,
+    bytes: audio.length,
+  }));
   return JSON.stringify({ state: leg.leg.state(), ledger: leg.leg.ledger(), sessions });
 }
 
-async function strike(fault: LinkFault, speech: LinkSpeech, proxy: FaultProxy, random: () => number): Promise<void> {
+async function strike(
+  fault: LinkFault,
+  speech: LinkSpeech,
+  proxy: FaultProxy,
+  random: () => number,
+): Promise<void> {
   const spellMs = 20 + random() * 180;
   const after = (run: () => void): void => void setTimeout(run, spellMs);
   switch (fault) {
@@ -128,7 +160,8 @@ export async function run(seeds = 500): Promise<string[]> {
         const fault = linkFaults[seed % linkFaults.length] ?? 'cut';
         const faults = await runSeed(seed, fault, phase).catch((error: unknown) => [String(error)]);
         done++;
-        if (faults.length > 0) problems.push(`seed ${seed} ${fault} ${phase}: ${faults.join('; ')}`);
+        if (faults.length > 0)
+          problems.push(`seed ${seed} ${fault} ${phase}: ${faults.join('; ')}`);
       });
   const started = performance.now();
   await Promise.all(
@@ -137,7 +170,9 @@ export async function run(seeds = 500): Promise<string[]> {
     }),
   );
   const seconds = ((performance.now() - started) / 1_000).toFixed(0);
-  console.log(`speech link: ${done} runs (${seeds} seeds x ${phases.length} phases, ${linkFaults.length} faults) in ${seconds} s; ${problems.length} with a fault`);
+  console.log(
+    `speech link: ${done} runs (${seeds} seeds x ${phases.length} phases, ${linkFaults.length} faults) in ${seconds} s; ${problems.length} with a fault`,
+  );
   for (const problem of problems.slice(0, 20)) console.log(`  ${problem}`);
   return problems;
 }

@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest';
+import { AudiohookCodec, split } from '../../../src/carriers/audiohook-codec.ts';
+import type { CarrierCommand, CarrierEvent } from '../../../src/carriers/carrier.ts';
+
+const id = '0d5bb3c5-1a6e-4f0e-9d1c-7f1d2c3b4a59';
+const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
+const media = [{ type: 'audio', format: 'PCMU', channels: ['external', 'internal'], rate: 8000 }];
+
+/** The client's half by hand, so that every number can be wrong. */
+class Client {
+  readonly codec = new AudiohookCodec({ sessionId: id, organizationId });
+  seq = 0;
+  serverseq = 0;
+
+  send(
+    type: string,
+    parameters: unknown = {},
+    wrong: Record<string, unknown> = {},
+  ): CarrierEvent[] {
+    const message = {
+      version: '2',
+      type,
+      id,
+      seq: ++this.seq,
+      serverseq: this.serverseq,
+      position: 'PT0S',
+      parameters,
+      ...wrong,
+    };
+    return this.heard(this.codec.decode(Buffer.from(JSON.stringify(message)), false));
+  }
+
+  open(parameters: Record<string, unknown> = {}): CarrierEvent[] {
+    return this.send('open', {
+      organizationId,
+      conversationId: '9a8b7c6d-5e4f-4032-91a2-b3c4d5e6f708',
+      media,
+      participant: { id: 'p', ani: '+15550100123', aniName: '', dnis: '' },
+      ...parameters,
+    });
+  }
+
+  say(command: CarrierCommand): Record<string, unknown>[] {
+    return this.codec.encode(command).map((text) => {
+      const message = JSON.parse(text);
+      this.serverseq = message.seq;
+      return message;
+    });
+  }
+
+  heard(events: CarrierEvent[]): CarrierEvent[] {
+    for (const event of events)
+      if (event.type === 'reply') this.serverseq = JSON.parse(event.text).seq;
+    return events;
+  }
+}
+
+const replyOf = (events: CarrierEvent[]): Record<string, unknown> =>
+  JSON.parse(events.flatMap((event) => (event.type === 'reply' ? [event.text] : []))[0] ?? '{}');
+
+describe('the numbers of an AudioHook dialogue', () => {
+  test.each([
+    ['a number left out', { seq: 3 }],
+    ['a number twice', { seq: 1 }],
+    ['a number of zero', { seq: 0 }],
+    ['a fraction', { seq: 2.5 }],
+    ['text for a number', { seq: '2' }],
+    ['an answer to what we never said', { serverseq: 9 }],
+    ['a negative serverseq', { serverseq: -1 }],
+    ['another session', { id: '00000000-1a6e-4f0e-9d1c-7f1d2c3b4a59' }],
+    ['another version', { version: '3' }],
+    ['no version', { version: undefined }],
+    ['an unknown type', { type: 'dance' }],
+    ['a position in other units', { position: 'PT1M' }],
+    ['no position', { position: undefined }],
+    ['no parameters', { parameters: undefined }],
+    ['a round trip that is none', { parameters: { rtt: 'soon' } }],
+  ])('F14 %s ends the session with disconnect and reason error', (_what, wrong) => {
+    const client = new Client();
+    client.open();
+    const events = client.send('ping', {}, wrong);
+    expect(replyOf(events)).toMatchObject({ type: 'disconnect', parameters: { reason: 'error' } });
+    expect(events.some(({ type }) => type === 'broken')).toBe(true);
+    // The client then says close and still gets its answer.
+    client.seq =
+      'seq' in wrong ||
+      'id' in wrong ||
+      'version' in wrong ||
+      'type' in wrong ||
+      'position' in wrong ||
+      'parameters' in wrong ||
+      'serverseq' in wrong
+        ? 1
+        : 2;
+    expect(client.send('close', { reason: 'disconnect' })).toEqual([
+      { type: 'stop', detail: 'disconnect' },
+    ]);
+    expect(client.say({ type: 'closed' })).toMatchObject([{ type: 'closed' }]);
+  });
+
+  test('our numbers have no hole over a long call', () => {
+    const client = new Client();
+    client.open();
+    for (let ping = 0; ping < 50; ping++) {
+      const pong = replyOf(client.send('ping'));
+      expect(pong).toMatchObject({ type: 'pong', seq: ping + 2, clientseq: ping + 2 });
+    }
+  });
+
+  test('a message before open, open twice, and another organization are refused', () => {
+    const early = new Client();
+    expect(early.send('ping').some(({ type }) => type === 'broken')).toBe(true);
+    const twice = new Client();
+    twice.open();
+    expect(twice.open().some(({ type }) => type === 'broken')).toBe(true);
+    const stranger = new Client();
+    expect(replyOf(stranger.open({ organizationId: 'someone-else' }))).toMatchObject({
+      type: 'disconnect',
+      parameters: { reason: 'unauthorized' },
+    });
+  });
+
+  test('F8 an offer without anything that we can take is refused by name', () => {
+    for (const offer of [
+      [],
+      [{ type: 'audio', format: 'OPUS', channels: ['external'], rate: 8000 }],
+      [{ type: 'audio', format: 'PCMU', channels: ['external'], rate: 16000 }],
+      [{ type: 'video', format: 'PCMU', channels: ['external'], rate: 8000 }],
+      [{ type: 'audio', format: 'PCMU', channels: ['a', 'b', 'c'], rate: 8000 }],
+      [{ type: 'audio', format: 'PCMU', channels: ['external', 'external'], rate: 8000 }],
+      ['nonsense', 7, null],
+    ]) {
+      const events = new Client().open({ media: offer });
+      expect(replyOf(events)).toMatchObject({
+        type: 'disconnect',
+        parameters: { reason: 'error', info: expect.stringContaining('PCMU or L16') },
+      });
+    }
+  });
+});
+
+describe('pause and resume in AudioHook', () => {
+  test('ours are said once each, theirs are told on', () => {
+    const client = new Client();
+    expect(client.say({ type: 'pause' })).toEqual([]);
+    client.open();
+    expect(client.say({ type: 'pause' })).toMatchObject([{ type: 'pause' }]);
+    expect(client.say({ type: 'pause' })).toEqual([]);
+    expect(client.send('paused')).toEqual([{ type: 'paused' }]);
+    expect(client.say({ type: 'resume' })).toMatchObject([{ type: 'resume' }]);
+    expect(client.send('resumed', { start: 'PT1S', discarded: 'PT2.5S' })).toEqual([
+      { type: 'resumed', discardedMs: 2500 },
+    ]);
+  });
+
+  test('F13 all interleavings of both sides up to depth 6: numbers stay whole, asking twice says once', () => {
+    const moves = ['pause', 'resume', 'paused', 'resumed', 'audio', 'ping'] as const;
+    let paths = 0;
+    const walk = (path: (typeof moves)[number][]): void => {
+      const client = new Client();
+      client.open();
+      let asked: string | undefined;
+      for (const move of path) {
+        const before = client.serverseq;
+        if (move === 'pause' || move === 'resume') {
+          const said = client.say({ type: move });
+          expect(said.length).toBe(asked === move ? 0 : 1);
+          if (said.length > 0) expect(client.serverseq).toBe(before + 1);
+          asked = move;
+        } else if (move === 'audio') {
+          const events = client.codec.decode(Buffer.alloc(320), true);
+          expect(events.map(({ type }) => type)).toEqual(['audio', 'audio']);
+        } else {
+          const events = client.send(
+            move,
+            move === 'resumed' ? { start: 'PT0S', discarded: 'PT0S' } : {},
+          );
+          expect(events.map(({ type }) => type)).toEqual([move === 'ping' ? 'reply' : move]);
+        }
+      }
+      paths++;
+      if (path.length < 6)
+        for (const move of moves)
+          if (path.length < 4 || move === 'pause' || move === 'resumed') walk([...path, move]);
+    };
+    walk([]);
+    expect(paths).toBeGreaterThan(5_000);
+  });
+});
+
+describe('the end of an AudioHook session', () => {
+  test('our disconnect is said once, audio on its way is dropped quietly, close is answered', () => {
+    const client = new Client();
+    client.open();
+    expect(
+      client.say({ type: 'disconnect', reason: 'completed', info: 'restarting' }),
+    ).toMatchObject([{ type: 'disconnect', parameters: { reason: 'completed' } }]);
+    expect(client.say({ type: 'disconnect', reason: 'error', info: '' })).toEqual([]);
+    expect(client.codec.decode(Buffer.alloc(320), true)).toEqual([]);
+    expect(client.send('close', { reason: 'disconnect' })).toEqual([
+      { type: 'stop', detail: 'disconnect' },
+    ]);
+    expect(client.say({ type: 'closed' })).toMatchObject([{ type: 'closed' }]);
+    expect(client.say({ type: 'closed' })).toEqual([]);
+  });
+
+  test('F3 audio after close is late', () => {
+    const client = new Client();
+    client.open();
+    client.send('close', { reason: 'end' });
+    expect(client.codec.decode(Buffer.alloc(320), true)).toEqual([{ type: 'count', what: 'late' }]);
+  });
+
+  test('results go back while the session lives', () => {
+    const client = new Client();
+    client.open();
+    const final = {
+      track: 'internal',
+      text: 'Hello.',
+      startS: 1.5,
+      endS: 2,
+      confidence: 0.9,
+      language: 'en',
+    };
+    const [event] = client.say({ type: 'result', final });
+    expect(event).toMatchObject({
+      type: 'event',
+      parameters: {
+        entities: [
+          {
+            type: 'transcript',
+            data: { channelId: 1, isFinal: true, offset: 'PT1.500S', duration: 'PT0.500S' },
+          },
+        ],
+      },
+    });
+  });
+});
+
+describe('interleaved channels', () => {
+  test('a length that is no whole number of samples is malformed', () => {
+    expect(split(Buffer.alloc(3), { format: 'PCMU', channels: ['external', 'internal'] })).toEqual([
+      { type: 'count', what: 'malformed' },
+    ]);
+    expect(split(Buffer.alloc(6), { format: 'L16', channels: ['external', 'internal'] })).toEqual([
+      { type: 'count', what: 'malformed' },
+    ]);
+    expect(split(Buffer.alloc(0), { format: 'PCMU', channels: ['external'] })).toEqual([
+      { type: 'count', what: 'malformed' },
+    ]);
+  });
+});

@@ -1,0 +1,336 @@
+import { describe, expect, test } from 'vitest';
+import { carriers } from '../../../src/carriers/all.ts';
+import type { CarrierEvent, CarrierName, Codec } from '../../../src/carriers/carrier.ts';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
+import { recogniseTexts } from '../../../src/carriers/detect.ts';
+import { fixtureNames, frame, readFixture, upgradeRequest } from '../../support/carrier-fixture.ts';
+
+const config = CarriersConfig.parse({});
+
+type Heard = {
+  events: CarrierEvent[];
+  audio: Record<string, Buffer>;
+  start: Extract<CarrierEvent, { type: 'start' }>['start'] | undefined;
+};
+
+function newCodec(name: CarrierName, headers: Record<string, string> = {}): Codec {
+  return carriers[name].newCodec(config, upgradeRequest(`/carriers/${name}`, headers));
+}
+
+function hear(name: string, codec = newCodec(name.split('-')[0] as CarrierName)): Heard {
+  const events: CarrierEvent[] = [];
+  for (const { from, data, isBinary } of readFixture(name)) {
+    if (from !== 'carrier') continue;
+    const said = codec.decode(data, isBinary);
+    events.push(...said);
+    if (said.some(({ type }) => type === 'stop'))
+      for (const text of codec.encode?.({ type: 'closed' }) ?? [])
+        events.push({ type: 'reply', text });
+  }
+  events.push(...(codec.flush?.() ?? []));
+  const audio: Record<string, Buffer> = {};
+  for (const event of events)
+    if (event.type === 'audio')
+      audio[event.track] = Buffer.concat([audio[event.track] ?? Buffer.alloc(0), event.payload]);
+  const start = events.find((event) => event.type === 'start')?.start;
+  return { events, audio, start };
+}
+
+const frames = (...seeds: number[]): Buffer => Buffer.concat(seeds.map((seed) => frame(seed)));
+const rest = ({ events }: Heard): CarrierEvent[] =>
+  events.filter(({ type }) => type !== 'audio' && type !== 'start' && type !== 'reply');
+
+describe('recorded conversations of Twilio', () => {
+  test('a fork carries both tracks, its parameters, and the token apart from them', () => {
+    const heard = hear('twilio-fork');
+    expect(heard.start).toEqual({
+      carrierCallId: 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b',
+      streamId: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601',
+      encoding: 'mulaw',
+      sampleRate: 8000,
+      tracks: [{ name: 'inbound' }, { name: 'outbound' }],
+      direction: 'inbound',
+      from: '+15550100123',
+      to: '+15550100200',
+      carrierIds: {
+        stream_sid: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601',
+        account_sid: 'AC5d2c8f10a9b84e3f9c7a6b5d4e3f2a10',
+      },
+      parameters: { crmCase: 'C-20417' },
+      token: 'one-time-token',
+      closingEndsCall: false,
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15, 16, 17));
+    expect(rest(heard)).toEqual([{ type: 'stop' }]);
+  });
+
+  test('F90 a connected stream may hold the phone call; its key press and mark make no hole', () => {
+    const heard = hear('twilio-connect');
+    expect(heard.start).toMatchObject({
+      closingEndsCall: true,
+      tracks: [{ name: 'inbound' }],
+      parameters: {},
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '7', track: 'inbound' }, { type: 'stop' }]);
+  });
+
+  test('F7 what the numbering misses is declared lost on the track whose time stands still', () => {
+    const heard = hear('twilio-holes');
+    const lost = heard.events.filter((event) => event.type === 'lost');
+    expect(lost).toEqual([
+      { type: 'lost', track: 'inbound', durationMs: 20, cause: 'numbering' },
+      { type: 'lost', track: 'outbound', durationMs: 40, cause: 'numbering' },
+    ]);
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 3, 4, 5, 6, 7));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 14, 15, 16, 17));
+  });
+});
+
+describe('recorded conversations of Telnyx', () => {
+  test('PCMU with the keys in another order than documented', () => {
+    const heard = hear('telnyx-pcmu');
+    expect(heard.start).toMatchObject({
+      carrierCallId: 'v3:Qm9ndXNDb250cm9sSWQ',
+      encoding: 'mulaw',
+      from: '+15550100123',
+      to: '+15550100999',
+      carrierIds: {
+        call_session_id: '9c7d1e7a-77aa-11f0-9c2e-02420aef0001',
+        client_state: 'eyJjYXNlIjoiQy0yMDQxNyJ9',
+      },
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15, 16, 17));
+    expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '4' }, { type: 'stop' }]);
+  });
+
+  test('F7 PCMA out of order and repeated comes out in order, once, and counted', () => {
+    const heard = hear('telnyx-pcma-reordered');
+    expect(heard.start).toMatchObject({
+      encoding: 'alaw',
+      tracks: [
+        { name: 'inbound', role: 'agent' },
+        { name: 'outbound', role: 'customer' },
+      ],
+      parameters: { crmCase: 'C-20417' },
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15, 16, 17));
+    const counts = rest(heard)
+      .filter((event) => event.type === 'count' && event.track === 'inbound')
+      .map((event) => (event.type === 'count' ? event.what : ''));
+    expect(counts).toEqual(['reordered', 'reordered', 'reordered', 'duplicate']);
+  });
+
+  test('F7 chunks that never come are declared lost after the window', () => {
+    const heard = hear('telnyx-holes');
+    expect(heard.events.filter((event) => event.type === 'lost')).toEqual([
+      { type: 'lost', track: 'inbound', durationMs: 40, cause: 'numbering' },
+      { type: 'lost', track: 'outbound', durationMs: 40, cause: 'numbering' },
+    ]);
+    expect(heard.audio['inbound']?.length).toBe(18 * 160);
+  });
+
+  test('L16 in network order reaches us little-endian', () => {
+    const heard = hear('telnyx-l16');
+    expect(heard.start).toMatchObject({ encoding: 'pcm16', sampleRate: 16_000 });
+    expect(
+      heard.audio['inbound']?.equals(
+        Buffer.concat([0, 1, 2, 3, 4, 5].map((seed) => frame(seed, 640))),
+      ),
+    ).toBe(true);
+  });
+
+  test('F8 G.722 is refused with the setting to change, and its audio goes nowhere', () => {
+    const heard = hear('telnyx-g722');
+    expect(heard.start).toBeUndefined();
+    expect(heard.audio).toEqual({});
+    expect(heard.events[0]).toMatchObject({
+      type: 'refused',
+      closingEndsCall: false,
+      reason: expect.stringContaining('stream_codec=PCMU'),
+    });
+  });
+});
+
+describe('recorded conversations of SignalWire', () => {
+  test('ids are UUIDs and stand only in the start', () => {
+    const heard = hear('signalwire-fork');
+    expect(heard.start).toMatchObject({
+      carrierCallId: '6d5c4b3a-2918-4f7e-a6d5-c4b3a2918f7e',
+      encoding: 'mulaw',
+      parameters: { crmCase: 'C-20417' },
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15));
+    expect(rest(heard)).toEqual([{ type: 'dtmf', digit: 'A' }, { type: 'stop' }]);
+  });
+
+  test('L16 stays as it is unless its byte order is set', () => {
+    const whole = Buffer.concat([0, 1, 2, 3].map((seed) => frame(seed, 640)));
+    expect(hear('signalwire-l16').audio['inbound']?.equals(whole)).toBe(true);
+    const big = CarriersConfig.parse({ signalwireByteOrder: 'big' });
+    const swapped = hear('signalwire-l16', carriers.signalwire.newCodec(big, upgradeRequest()));
+    expect(swapped.audio['inbound']?.equals(Buffer.from(whole).swap16())).toBe(true);
+  });
+});
+
+test('a recorded conversation of Plivo: no hello, no stop, parameters on every message', () => {
+  const heard = hear('plivo-both');
+  expect(heard.start).toMatchObject({
+    carrierCallId: '2f6c1d70-0e77-4a55-b0bb-0c9d8e7f6a51',
+    streamId: 'c3d2e1f0-1122-4334-8556-778899aabbcc',
+    from: '+15550100123',
+    parameters: { crmCase: 'C-20417', tier: 'gold' },
+    closingEndsCall: true,
+  });
+  expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5));
+  expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15));
+  expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '9', track: 'inbound' }]);
+});
+
+describe('recorded conversations of Asterisk', () => {
+  test('audio ahead of MEDIA_START is kept; plain-text control', () => {
+    const heard = hear('asterisk-plain');
+    expect(heard.start).toMatchObject({
+      carrierCallId: 'pbx1-1772617871.88',
+      encoding: 'mulaw',
+      sampleRate: 8000,
+      closingEndsCall: true,
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5, 6, 7));
+    expect(rest(heard)).toEqual([
+      { type: 'dtmf', digit: '5', track: 'inbound' },
+      { type: 'count', what: 'unknown' },
+    ]);
+  });
+
+  test('JSON control with slin16, a role and variables', () => {
+    const heard = hear('asterisk-json-slin');
+    expect(heard.start).toMatchObject({
+      encoding: 'pcm16',
+      sampleRate: 16_000,
+      tracks: [{ name: 'outbound', role: 'agent' }],
+      parameters: { CRM: 'C-20417' },
+      carrierIds: { channel_id: 'pbx1-1772617871.89', connection_id: 'bridge' },
+    });
+    expect(heard.audio['outbound']?.length).toBe(5 * 640);
+  });
+
+  test('the first versions say less: the channel stands for its id', () => {
+    expect(hear('asterisk-old').start).toMatchObject({
+      carrierCallId: 'WebSocket/bridge/0x1',
+      encoding: 'alaw',
+    });
+  });
+
+  test('F8 F90 opus is refused by name without hanging up the channel', () => {
+    expect(hear('asterisk-opus').events[0]).toMatchObject({
+      type: 'refused',
+      closingEndsCall: true,
+      reason: expect.stringContaining('c(ulaw)'),
+    });
+  });
+
+  test('two channels of one call say so in the address', () => {
+    const codec = carriers.asterisk.newCodec(
+      config,
+      upgradeRequest(
+        '/carriers/asterisk/t?call_id=call-7&leg=customer&from=%2B15550100123&crm=C-1',
+      ),
+    );
+    const [start] = codec.decode(
+      Buffer.from('MEDIA_START connection_id:b channel_id:pbx1-1.1 format:ulaw'),
+      false,
+    );
+    expect(start).toMatchObject({
+      start: {
+        carrierCallId: 'call-7',
+        streamId: 'pbx1-1.1',
+        from: '+15550100123',
+        parameters: { crm: 'C-1' },
+        tracks: [{ name: 'inbound', role: 'customer' }],
+      },
+    });
+  });
+});
+
+describe('recorded conversations of AudioHook', () => {
+  /** What we answered, against what the recording has from us. */
+  function expectReplies(name: string): Heard {
+    const heard = hear(name);
+    const replies = heard.events.flatMap((event) =>
+      event.type === 'reply' ? [JSON.parse(event.text)] : [],
+    );
+    const recorded = readFixture(name).flatMap(({ from, data }) =>
+      from === 'bridge' ? [JSON.parse(data.toString())] : [],
+    );
+    expect(replies).toEqual(recorded);
+    return heard;
+  }
+
+  test('F12 the whole dialogue: open, ping, pause, discard, update, error, close, with both sequence numbers', () => {
+    const heard = expectReplies('audiohook-stereo');
+    expect(heard.events[0]?.type).toBe('reply');
+    expect(heard.start).toMatchObject({
+      carrierCallId: '9a8b7c6d-5e4f-4032-91a2-b3c4d5e6f708',
+      streamId: '0d5bb3c5-1a6e-4f0e-9d1c-7f1d2c3b4a59',
+      encoding: 'mulaw',
+      tracks: [{ name: 'external' }, { name: 'internal' }],
+      from: '+15550100123',
+      to: '+15550100999',
+      parameters: { crmCase: 'C-20417', language: 'en-US', ani_name: 'J Ortiz' },
+    });
+    expect(
+      heard.audio['external']?.equals(Buffer.concat([0, 1, 2, 4].map((seed) => frame(seed, 1600)))),
+    ).toBe(true);
+    expect(
+      heard.audio['internal']?.equals(
+        Buffer.concat([10, 11, 12, 14].map((seed) => frame(seed, 1600))),
+      ),
+    ).toBe(true);
+    expect(rest(heard)).toEqual([
+      { type: 'paused' },
+      { type: 'resumed', discardedMs: 6000 },
+      { type: 'lost', track: 'external', durationMs: 600, cause: 'discarded' },
+      { type: 'lost', track: 'internal', durationMs: 600, cause: 'discarded' },
+      { type: 'language', code: 'es-US' },
+      { type: 'stop', detail: 'end' },
+    ]);
+  });
+
+  test('mono L16, the offer that we cannot take passed over', () => {
+    const heard = expectReplies('audiohook-mono-l16');
+    expect(heard.start).toMatchObject({ encoding: 'pcm16', tracks: [{ name: 'internal' }] });
+    expect(heard.audio['internal']?.length).toBe(9600);
+  });
+
+  test('the channels come apart in the order of the chosen list', () => {
+    const heard = expectReplies('audiohook-inverted');
+    expect(heard.audio['internal']).toEqual(frame(1, 3200));
+    expect(heard.audio['external']).toEqual(frame(2, 3200));
+  });
+
+  test('a connection probe is answered and makes no call', () => {
+    const heard = expectReplies('audiohook-probe');
+    expect(heard.start).toBeUndefined();
+    expect(rest(heard)).toEqual([{ type: 'probe' }, { type: 'stop', detail: 'end' }]);
+  });
+});
+
+test('the detecting path knows every recorded carrier by its first texts', () => {
+  for (const name of fixtureNames()) {
+    const texts = readFixture(name).flatMap(({ from, isBinary, data }) =>
+      from === 'carrier' && !isBinary ? [data.toString()] : [],
+    );
+    const first = recogniseTexts(texts.slice(0, 1));
+    expect(first === 'more' ? recogniseTexts(texts.slice(0, 2)) : first, name).toBe(
+      name.split('-')[0],
+    );
+  }
+  expect(recogniseTexts(['hello'])).toBe('unknown');
+  expect(recogniseTexts(['{"event":"connected"}', '{"event":"start","start":{}}'])).toBe('unknown');
+  expect(recogniseTexts(['{"event":"connected","version":"1.0.0"}'])).toBe('more');
+});

@@ -1,6 +1,7 @@
 import express, { type Express } from 'express';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { afterAll } from 'vitest';
 import { startBridge, type BridgePart } from '../../src/bridge/bridge.ts';
 import type { CallStream, StreamControl, StreamStart } from '../../src/bridge/call-stream.ts';
 import { BridgeConfig } from '../../src/bridge/config.ts';
@@ -37,9 +38,13 @@ export type TestBridgeOptions = {
   clock?: Clock;
 };
 
+/** One for all tests of a file: its threads take longer to start than most tests. */
+let language: LanguageRunner | undefined;
+afterAll(() => language?.[Symbol.asyncDispose]());
+
 /** The real bridge over a real store and speech socket; only the carrier's socket is not there. */
 export async function testBridge(options: TestBridgeOptions): Promise<TestBridge> {
-  const language: LanguageRunner = startLanguageRunner();
+  language ??= startLanguageRunner();
   const outbox = await startOutbox({
     config: OutboxConfig.parse({}),
     store: options.store,
@@ -102,7 +107,6 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     async [Symbol.asyncDispose]() {
       await bridge[Symbol.asyncDispose]();
       await outbox[Symbol.asyncDispose]();
-      await language[Symbol.asyncDispose]();
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },

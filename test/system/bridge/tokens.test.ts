@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest';
+import { testBridge } from '../../support/bridge.ts';
+import { ScriptedSpeech } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+
+const post = (body: object): RequestInit => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
+test('POST /api/streams gives a url and parameters for one stream of one carrier, once', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const answer = await app.get(
+    '/api/streams',
+    post({ carrier: 'twilio', call_id: 'CA9', metadata: { crmCase: 'C-1' } }),
+  );
+  expect(answer.status).toBe(201);
+  const { url, parameters, expires_at } = (await answer.json()) as {
+    url: string;
+    parameters: { token: string };
+    expires_at: string;
+  };
+  expect(url).toBe(`${app.url.replace('http', 'ws')}/carriers/twilio/${parameters.token}`);
+  expect(Date.parse(expires_at)).toBeGreaterThan(Date.now());
+  const { bridge } = app;
+  expect(await bridge.claimToken(parameters.token, 'telnyx')).toEqual({
+    outcome: 'refused',
+    reason: 'other-carrier',
+  });
+  expect(await bridge.claimToken(parameters.token, 'twilio', 'CA8')).toEqual({
+    outcome: 'refused',
+    reason: 'other-call',
+  });
+  expect(await bridge.claimToken(parameters.token, 'twilio', 'CA9')).toEqual({
+    outcome: 'accepted',
+    carrierCallId: 'CA9',
+    metadata: { crmCase: 'C-1' },
+  });
+  expect(await bridge.claimToken(parameters.token, 'twilio', 'CA9')).toEqual({
+    outcome: 'refused',
+    reason: 'used',
+  });
+  expect(await bridge.claimToken('nobody-minted-this', 'twilio')).toEqual({
+    outcome: 'refused',
+    reason: 'unknown',
+  });
+});
+
+test('T3 of many claims at once one wins, and a used token stays used over a restart', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let token = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    ({ token } = await app.bridge.mintToken({ carrier: 'twilio' }));
+    const claims = await Promise.all(
+      Array.from({ length: 50 }, () => app.bridge.claimToken(token, 'twilio')),
+    );
+    expect(claims.filter((claim) => claim.outcome === 'accepted')).toHaveLength(1);
+  }
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  expect(await app.bridge.claimToken(token, 'twilio')).toEqual({
+    outcome: 'refused',
+    reason: 'used',
+  });
+});
+
+test('an expired token is refused by that name, and no token is stored as it is', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { tokenLifeMs: 1_000 },
+  });
+  const { token } = await app.bridge.mintToken({ carrier: 'twilio' });
+  const rows = await store.db.selectFrom('stream_tokens').selectAll().execute();
+  expect(JSON.stringify(rows)).not.toContain(token);
+  await store.db.updateTable('stream_tokens').set({ expires_at: 1 }).execute();
+  expect(await app.bridge.claimToken(token, 'twilio')).toEqual({
+    outcome: 'refused',
+    reason: 'expired',
+  });
+});
+
+test('a request that names no known carrier, or too much metadata, is refused by name', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  expect((await app.get('/api/streams', post({}))).status).toBe(400);
+  expect((await app.get('/api/streams', post({ carrier: 'twilio', token: 'x' }))).status).toBe(400);
+  expect((await app.get('/api/streams', post({ carrier: 'pigeon' }))).status).toBe(422);
+  expect(
+    (await app.get('/api/streams', post({ carrier: 'twilio', metadata: { a: 'x'.repeat(3_000) } })))
+      .status,
+  ).toBe(422);
+});

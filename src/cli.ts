@@ -2,6 +2,9 @@
 import { Command } from 'commander';
 import { registerCall } from './commands/call.ts';
 import { registerConfig } from './commands/config.ts';
+import { registerDeliveries } from './commands/deliveries.ts';
+import { registerHooks } from './commands/hooks.ts';
+import { registerWebhooks } from './commands/webhooks.ts';
 import { registerModels } from './commands/models.ts';
 import { registerStart } from './commands/start.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
@@ -14,6 +17,9 @@ registerStart(program);
 registerConfig(program);
 registerCall(program);
 registerModels(program);
+registerWebhooks(program);
+registerHooks(program);
+registerDeliveries(program);
 
 try {
   await program.parseAsync();

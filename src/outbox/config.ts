@@ -88,7 +88,6 @@ export const OutboxConfig = z
     }),
     endpoints: z.array(Endpoint).max(64).default([]).meta({
       description: 'Further webhooks: each with name, url, secrets and its own rules.',
-      secret: true,
     }),
     retainDeliveredMs: z
       .int()

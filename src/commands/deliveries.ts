@@ -1,0 +1,140 @@
+import { Option, type Command } from 'commander';
+import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import type { Delivery } from '../protocol/api.ts';
+import { runningProcess } from './running-process.ts';
+
+type Common = { url?: string; json?: boolean };
+type Page = { items: Delivery[]; next_cursor: string | null };
+
+/** `trunkline deliveries`: what is on its way to the CRM, what is stuck and why, and setting it in motion again. */
+export function registerDeliveries(program: Command): void {
+  const deliveries = program
+    .command('deliveries')
+    .description('list, inspect, retry and release events on their way to webhooks');
+  add(deliveries, 'list', 'newest first', { isDefault: true })
+    .addOption(
+      new Option('--state <state>', 'only these').choices([
+        'pending',
+        'delivered',
+        'parked',
+        'skipped',
+      ]),
+    )
+    .option('--call <id>', 'only those of this call')
+    .option('--endpoint <name>', 'only those to this endpoint')
+    .option('--limit <n>', 'how many', '50')
+    .action(list);
+  add(
+    deliveries,
+    'show <delivery>',
+    'one delivery with its attempts and the first bytes of the last answer',
+  ).action(show);
+  add(
+    deliveries,
+    'retry <delivery>',
+    'try it now; a parked one takes what is parked behind it along',
+  ).action((id: string, options: Common) =>
+    act(options, `/api/deliveries/${encodeURIComponent(id)}/retry`),
+  );
+  add(deliveries, 'retry-call <call>', 'send the events of a call again, in order')
+    .option('--from <sequence>', 'the first event to send', '1')
+    .option('--endpoint <name>', 'only to this endpoint')
+    .action((id: string, options: Common & { from: string; endpoint?: string }) =>
+      act(options, `/api/calls/${encodeURIComponent(id)}/deliveries/retry`, {
+        from: Number(options.from),
+        ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
+      }),
+    );
+  add(
+    deliveries,
+    'release <call>',
+    'leave the parked event behind and let what waits after it go',
+  ).action((id: string, options: Common) =>
+    act(options, `/api/calls/${encodeURIComponent(id)}/deliveries/release`),
+  );
+  add(deliveries, 'enable <endpoint>', 'switch an endpoint on again that answered 410').action(
+    (name: string, options: Common) =>
+      act(options, `/api/deliveries/endpoints/${encodeURIComponent(name)}/enable`),
+  );
+}
+
+function add(
+  parent: Command,
+  name: string,
+  description: string,
+  how: { isDefault?: boolean } = {},
+): Command {
+  return parent
+    .command(name, how)
+    .description(description)
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as the API answers');
+}
+
+type ListOptions = Common & { state?: string; call?: string; endpoint?: string; limit: string };
+
+async function list(options: ListOptions): Promise<void> {
+  const query = new URLSearchParams({ limit: options.limit });
+  if (options.state !== undefined) query.set('state', options.state);
+  if (options.call !== undefined) query.set('call_id', options.call);
+  if (options.endpoint !== undefined) query.set('endpoint', options.endpoint);
+  const page = (await ask(options, `/api/deliveries?${query.toString()}`)) as Page;
+  if (options.json) { print(page); return; }
+  if (page.items.length === 0) console.log('nothing');
+  for (const item of page.items) console.log(lineOf(item));
+  if (page.next_cursor !== null) console.log(`... more: --limit ${Number(options.limit) * 2}`);
+}
+
+function lineOf(item: Delivery): string {
+  const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
+  const reason = item.reason === null ? '' : `  ${item.reason}`;
+  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} attempts${next}${reason}`;
+}
+
+async function show(id: string, options: Common): Promise<void> {
+  print(await ask(options, `/api/deliveries/${encodeURIComponent(id)}`));
+}
+
+async function act(options: Common, path: string, body?: unknown): Promise<void> {
+  const { changed } = (await ask(options, path, { method: 'POST', body: body ?? {} })) as {
+    changed: number;
+  };
+  console.log(`${changed} set in motion`);
+}
+
+function print(value: unknown): void {
+  console.log(JSON.stringify(value, null, 2));
+}
+
+async function ask(
+  options: Common,
+  path: string,
+  request: { method?: string; body?: unknown } = {},
+): Promise<unknown> {
+  const { api } = runningProcess(options.url);
+  let response: Response;
+  try {
+    response = await fetch(api.url + path, {
+      method: request.method ?? 'GET',
+      headers: {
+        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      signal: AbortSignal.timeout(30_000),
+    });
+  } catch (error) {
+    throw new TrunklineError(
+      'UNREACHABLE',
+      `No process answers at ${api.url}: ${reasonOf(error)}`,
+      { cause: error },
+    );
+  }
+  const answer = (await response.json().catch(() => ({}))) as { message?: string };
+  if (!response.ok)
+    throw new TrunklineError(
+      'BAD_INPUT',
+      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
+    );
+  return answer;
+}

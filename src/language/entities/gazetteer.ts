@@ -111,6 +111,11 @@ function isCommonNow(word: string): boolean {
   return false;
 }
 
+/** The word itself is an everyday word, not only one that looks like an ending of one. */
+export function isPlainWord(word: string): boolean {
+  return common.has(word);
+}
+
 export function isOtherCapital(word: string): boolean {
   return otherCapitals.has(word);
 }

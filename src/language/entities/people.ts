@@ -9,6 +9,7 @@ import {
   given,
   isCommon,
   isOtherCapital,
+  isPlainWord,
   organizationPhrases,
   stateEnd,
   closesClause,
@@ -327,7 +328,7 @@ function isSurnameAt(doc: Doc, at: number, hasParticle: boolean, first: number):
   const isFirst = at === first + 1;
   if (doc.hasCase) {
     if (!token.capital || doc.startsSentence(at)) return false;
-    return family.has(word) || given.has(word) || (!isCommon(word) && !isAcronym(doc, at));
+    return family.has(word) || given.has(word) || (!isPlainWord(word) && !isAcronym(doc, at));
   }
   if (organizationPhrases.match(doc.tokens, at) > 0 && !family.has(word)) return false;
   if (family.has(word) && (!isCommon(word) || closesName(doc, at + 1))) return true;

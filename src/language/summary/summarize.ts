@@ -1,16 +1,199 @@
-import { splitSentences } from '../text/sentences.ts';
+import { findEntities } from '../entities/find.ts';
+import { contentWords } from '../text/content.ts';
 import type { SummaryType, Turn } from '../types.ts';
+import { boundariesOf } from './chapters.ts';
+import { clausesOf, wordsIn, type Clause } from './clauses.ts';
 
-/** The sentences of a call that tell most about it, in the order in which they were said. */
+const budgets: Record<SummaryType, number> = { general: 150, bullet_points: 145, concise: 55 };
+
+/** A two-hour call has thousands of clauses; entities are looked for in so many of the best at most. */
+const candidatesKept = 400;
+
+const done =
+  /\b(?:i'll|i will|we'll|we will|i've|i have|we've|i'm (?:sending|cancell?ing|going to|adding|refunding)|let's|you(?:'ll| will) (?:have|get|receive|need)|you get|you can keep|(?:is|are|was|that's) (?:booked|cancell?ed|confirmed|on its way|moved)|done)\b/i;
+const actions =
+  /\b(?:refund\w*|credit\w*|cancel\w*|book\w*|send|sent|sending|replac\w*|chang\w*|block\w*|open\w*|report\w*|correct\w*|remov\w*|mov(?:e|ed|ing)|transfer\w*|schedul\w*|arriv\w*|deliver\w*|pay|paid|charg\w*|bill\w*|upgrad\w*|renew\w*|clos(?:e|ed|ing)|turned off|takes?|costs?|reset\w*|updat\w*|call(?: you)? back|call you|visit\w*|install\w*|repair\w*|waiv\w*|return\w*|order\w*|escalat\w*|apply|applied|switch\w*|text you|email\w*|take off|keep)\b/i;
+const trouble =
+  /\b(?:drop\w*|stop\w*|broken?|fault\w*|missing|wrong|never|didn't|doesn't|haven't|hasn't|isn't|aren't|wasn't|can't|cannot|not work\w*|error|lost|stolen|late|damag\w*|fail\w*|problem|issue|mistake|leak\w*|too high|rejected|expired|delay\w*|charged|scratch\w*|crack\w*|slow|only two|cut off|mov(?:e|ing)|cancel|estimated|lower|higher)\b/i;
+const tried =
+  /\b(?:i|we|my \w+) (?:already |even |also |have |'ve |ve )*(?:tried|restarted|reset|checked|changed|asked|called|rang|unplugged|reinstalled|took|told|had|rebooted|replaced|emailed|sent|paid|threw|brought|left|filled|moved|bought|ordered)\b/i;
+const finding =
+  /\b(?:shows?|looks like|turns out|it says|that's why|because|according to|i (?:can )?see|means|due to|was sent|were probably|the reason)\b/i;
+const chatter =
+  /^(?:welcome to|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
+
+/** How much a long sentence pays for its length: 1 would fill the summary with scraps, 0 with the longest turns. */
+const costPower = 0.35;
+
+type Scored = Clause & {
+  score: number;
+  words: number;
+  chapter: number;
+  keys: Set<string>;
+  entities: Map<string, number>;
+};
+
+/** The sentences of a call that tell most about it, in the order in which they were said, with who said them. */
 export function summarize(turns: readonly Turn[], type: SummaryType): string {
-  const sentences = turns.flatMap((turn) =>
-    splitSentences(turn.text).map((span) => turn.text.slice(span.start, span.end)),
+  const chosen = choose(turns, budgets[type]);
+  if (chosen.length === 0) return '';
+  const caller = type === 'concise' && turns.length < 12 ? undefined : callerOf(turns);
+  if (type === 'bullet_points') {
+    const lines = chosen.map((clause) => `- ${labelOf(clause.role)}: ${clause.text}`);
+    return [...(caller ? [`- ${caller} called.`] : []), ...lines].join('\n');
+  }
+  return [...(caller ? [`${caller} called.`] : []), ...asProse(chosen)].join(' ');
+}
+
+/** The speaker is named where it changes. */
+function asProse(clauses: readonly Clause[]): string[] {
+  return clauses.map((clause, i) =>
+    clause.role === clauses[i - 1]?.role ? clause.text : `${labelOf(clause.role)}: ${clause.text}`,
   );
-  const chosen = sentences
-    .map((text, index) => ({ text, index, weight: Math.min(text.length, 160) }))
-    .sort((a, b) => b.weight - a.weight)
-    .slice(0, type === 'concise' ? 2 : 6)
-    .sort((a, b) => a.index - b.index)
-    .map((sentence) => sentence.text);
-  return type === 'bullet_points' ? chosen.map((text) => `- ${text}`).join('\n') : chosen.join(' ');
+}
+
+function labelOf(role: string): string {
+  if (role === '') return 'Speaker';
+  return role.slice(0, 1).toUpperCase() + role.slice(1);
+}
+
+/** Who called: the full name in what is not the agent's, or the one the agent repeats. */
+function callerOf(turns: readonly Turn[]): string | undefined {
+  const early = turns.slice(0, 30);
+  for (const isAgent of [false, true])
+    for (const turn of early) {
+      if ((turn.role === 'agent') !== isAgent) continue;
+      const name = findEntities(turn.text).find((span) => span.type === 'NAME');
+      if (name) return name.text.replace(/(^|[\s-])\p{Ll}/gu, (letter) => letter.toUpperCase());
+    }
+  return undefined;
+}
+
+function choose(turns: readonly Turn[], budget: number): Clause[] {
+  const scored = scoreAll(turns);
+  const chosen: Scored[] = [];
+  const seen = new Map<string, number>();
+  const perChapter = new Map<number, number>();
+  let used = 4;
+  const left = new Set(scored);
+  // At most some dozens of picks over a bounded list: linear in the call.
+  while (left.size > 0 && chosen.length < 40) {
+    let best: Scored | undefined;
+    let bestGain = 0;
+    for (const clause of left) {
+      const cost = clause.words + 0.5;
+      if (used + cost > budget) continue;
+      const gain =
+        gainOf(clause, seen) /
+        (1 + 0.15 * (perChapter.get(clause.chapter) ?? 0)) /
+        Math.max(6, cost) ** costPower;
+      if (gain > bestGain) {
+        best = clause;
+        bestGain = gain;
+      }
+    }
+    if (!best || bestGain < 0.25) break;
+    left.delete(best);
+    chosen.push(best);
+    used += best.words + 0.5;
+    perChapter.set(best.chapter, (perChapter.get(best.chapter) ?? 0) + 1);
+    for (const key of [...best.keys, ...best.entities.keys()])
+      seen.set(key, (seen.get(key) ?? 0) + 1);
+  }
+  return chosen.sort((a, b) => a.order - b.order);
+}
+
+/** What a sentence adds to those chosen: its own weight by how new its words are, its entities only where they are new. */
+function gainOf(clause: Scored, seen: ReadonlyMap<string, number>): number {
+  let fresh = 0;
+  for (const key of clause.keys) fresh += 1 / (1 + (seen.get(key) ?? 0) * 2.5);
+  const novelty = clause.keys.size === 0 ? 0.2 : fresh / clause.keys.size;
+  let gain = clause.score * (0.3 + 0.7 * novelty);
+  for (const [key, weight] of clause.entities) gain += seen.has(key) ? weight * 0.15 : weight;
+  return gain;
+}
+
+function scoreAll(turns: readonly Turn[]): Scored[] {
+  const clauses = clausesOf(turns);
+  const cuts = boundariesOf(turns);
+  const counts = new Map<string, number>();
+  for (const clause of clauses)
+    for (const { stem } of contentWords(clause.text)) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  const rough = clauses
+    .map((clause) => ({ ...clause, ...weigh(clause, cuts, counts) }))
+    .filter((clause) => clause.words <= 45 && clause.score > 0);
+  const kept =
+    rough.length > candidatesKept
+      ? rough.toSorted((a, b) => b.score - a.score).slice(0, candidatesKept)
+      : rough;
+  return kept.map(withEntities);
+}
+
+function weigh(
+  clause: Clause,
+  cuts: readonly number[],
+  counts: ReadonlyMap<string, number>,
+): { score: number; words: number; chapter: number; keys: Set<string> } {
+  const words = wordsIn(clause.text);
+  const content = contentWords(clause.text);
+  const chapter = cuts.findLastIndex((cut) => cut <= clause.turn);
+  const keys = new Set(content.map((word) => word.stem));
+  const isAgent = clause.role === 'agent';
+  let score = 0;
+  for (const stem of keys) score += 0.12 * Math.min(4, counts.get(stem) ?? 0);
+  score = Math.min(score, 1.4) + Math.min(keys.size, 6) * 0.12;
+  const sinceCut = clause.turn - (cuts[Math.max(0, chapter)] ?? 0);
+  // What a topic is opened with says what it is about.
+  if (!isAgent && sinceCut >= 0 && sinceCut <= 2 && keys.size >= 2)
+    score += sinceCut === 0 ? 1.6 : 0.8;
+  if (done.test(clause.text) && actions.test(clause.text)) score += isAgent ? 1.5 : 0.7;
+  else if (actions.test(clause.text)) score += 0.5;
+  if (trouble.test(clause.text)) score += isAgent ? 0.4 : 0.9;
+  if (tried.test(clause.text)) score += isAgent ? 0.2 : 0.9;
+  if (finding.test(clause.text)) score += 0.8;
+  if (clause.isQuestion) score -= !isAgent && sinceCut <= 1 ? 0.2 : 1.6;
+  if (chatter.test(clause.text)) score -= 1.4;
+  if (words < 4) score -= 1;
+  // Who it is stands in the first line already.
+  if (/\b(?:date of birth|my name|this is|speaking)\b/i.test(clause.text) && keys.size <= 3)
+    score -= 1.2;
+  return { score, words, chapter: Math.max(0, chapter), keys };
+}
+
+const weights: Record<string, number> = {
+  MONEY: 1.2,
+  DATE: 0.9,
+  TIME: 0.6,
+  DATE_INTERVAL: 0.9,
+  NUMERICAL_PII: 1.6,
+  ACCOUNT_NUMBER: 0.3,
+  NAME: 0.6,
+  LOCATION_ADDRESS: 0.8,
+  LOCATION_ADDRESS_STREET: 0.8,
+  ORGANIZATION: 0.4,
+  LOCATION_CITY: 0.4,
+  LOCATION: 0.4,
+  NAME_MEDICAL_PROFESSIONAL: 0.5,
+  NAME_GIVEN: 0.2,
+  EMAIL_ADDRESS: 0.3,
+  PHONE_NUMBER: 0.3,
+};
+
+/** Amounts, days and numbers are what a manager looks for; how long something takes, too. */
+function withEntities(clause: Omit<Scored, 'entities'>): Scored {
+  const entities = new Map<string, number>();
+  const spans = findEntities(clause.text);
+  for (const span of spans)
+    entities.set(span.text.toLowerCase(), clause.isQuestion ? 0.2 : (weights[span.type] ?? 0.2));
+  const lasts = /(?:\S+ )?(?:\S+ )(?:hours|days|weeks|months)\b/i.exec(clause.text)?.[0];
+  if (lasts) entities.set(lasts.toLowerCase(), 0.6);
+  const isOnlyIdentity =
+    spans.length > 0 &&
+    spans.every((span) => /^(?:NAME|DOB|DATE|ACCOUNT_NUMBER|PHONE)/.test(span.type)) &&
+    spans.reduce((sum, span) => sum + span.text.length, 0) > clause.text.length * 0.6;
+  return {
+    ...clause,
+    score: isOnlyIdentity ? 0 : Math.min(clause.score, 4),
+    entities: isOnlyIdentity ? new Map() : entities,
+  };
 }

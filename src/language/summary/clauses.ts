@@ -1,0 +1,83 @@
+import { splitSentences } from '../text/sentences.ts';
+import type { Turn } from '../types.ts';
+
+/** One thing somebody said, cleaned for reading: no fillers, no stutter, no "okay so" before it. */
+export type Clause = {
+  turn: number;
+  order: number;
+  role: string;
+  text: string;
+  isQuestion: boolean;
+};
+
+const leading =
+  /^(?:(?:okay|ok|alright|all right|right|so|well|um|uh|er|erm|yeah|yes|yep|no problem|oh|ah|and|but|now|great|perfect|lovely|good|sure|of course|thank you|thanks|sorry|i see|got it|actually|hi there|hi|hello|hey|good (?:morning|afternoon|evening)|let me see|let me check|let me have a look|one (?:second|moment)(?: please)?|give me a second|you're right|that's right|oh no|thank goodness|honestly|done|absolutely|certainly|fair enough|i understand|you can)\b[\s,.!:-]*)+/i;
+const fillers = /(?:^|\s|,)(?:um|uh|er|erm|uhm|mm|hmm|you know|i mean)\b,?(?=\s|$|[.,!?])/gi;
+
+/** A word said twice, but no figure and no letter: "four four one" is a number. */
+const stutter =
+  /\b(?!(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|ten|twenty|double|very|so)\b)([\p{L}']{2,}|I)((?:[ ,]+\1\b)+)/giu;
+
+export function clausesOf(turns: readonly Turn[]): Clause[] {
+  const clauses: Clause[] = [];
+  for (const [index, turn] of turns.entries())
+    for (const span of splitSentences(turn.text))
+      for (const piece of breathe(turn.text.slice(span.start, span.end))) {
+        const text = tidy(piece);
+        if (text === '') continue;
+        clauses.push({
+          turn: index,
+          order: clauses.length,
+          role: turn.role,
+          text,
+          isQuestion:
+            text.endsWith('?') || (!/[.!]$/.test(piece.trim()) && looksLikeQuestion(text)),
+        });
+      }
+  return clauses;
+}
+
+/** A long sentence without marks is cut where a new statement begins: speech has no full stops. */
+function breathe(sentence: string): string[] {
+  const words = wordsIn(sentence);
+  if (words <= 16 || (words <= 30 && /[,;]/.test(sentence))) return [sentence];
+  const pieces = sentence.split(
+    /\s+(?=(?:and|but|so|because|then|okay)\s+(?:um\s+|uh\s+|then\s+|also\s+)*(?:i|i'm|i'll|i've|we|we'll|we're|you|you'll|they|he|she|it|it's|that's|there's|my|if|can|your|what|how|when|is|are|do|could|please|just)\b)|\s+(?=(?:(?:the|my|your) \w+(?: \w+)? (?:is|was|goes|starts|leaves|takes) |please come|that's why|it says|you'll have to)\b)|,\s+(?=(?:and|but|so)\s+(?:I|we|you|they|it|the|now|then)\b)/i,
+  );
+  const joined: string[] = [];
+  for (const piece of pieces) {
+    const last = joined.at(-1);
+    // Too short to stand alone: it stays with what was said before.
+    if (last !== undefined && (wordsIn(piece) < 5 || wordsIn(last) < 4))
+      joined[joined.length - 1] = `${last} ${piece}`;
+    else joined.push(piece);
+  }
+  return joined;
+}
+
+export function wordsIn(text: string): number {
+  return text.split(/\s+/).filter(Boolean).length;
+}
+
+function tidy(piece: string): string {
+  let text = piece.replace(fillers, ' ').replace(/\s+/g, ' ').trim();
+  text = text.replace(stutter, '$1').replace(/\s+([,.?!])/g, '$1');
+  const without = text.replace(leading, '');
+  if (wordsIn(without) >= 2) text = without;
+  // "Chloe, I have ...": whom one speaks to is no part of what is said.
+  text = text.replace(
+    /^(?:(?:mr|mrs|ms|miss)\.? )?\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?, (?=(?:I|we|my|this|it|you|the|can|could|is|do)\b)/u,
+    '',
+  );
+  text = text.replace(/^[\s,.;:!?-]+/, '').replace(/[\s,;:-]+$/, '');
+  if (!/[\p{L}\p{N}]/u.test(text)) return '';
+  text = text.replace(/\bi(?=\b(?:'|\s|$|,|\.))/g, 'I');
+  text = text.slice(0, 1).toUpperCase() + text.slice(1);
+  return /[.?!…]$/.test(text) ? text : `${text}${looksLikeQuestion(text) ? '?' : '.'}`;
+}
+
+export function looksLikeQuestion(text: string): boolean {
+  return /^(?:what|what's|when|where|who|who's|why|how|which|is|are|was|were|do|does|did|can|could|would|will|have|has|may|shall|should|am|isn't|don't|didn't|can't)\b(?! (?:i did|i'm|i want|i need|happened is|i can do)\b)/i.test(
+    text,
+  );
+}

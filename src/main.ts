@@ -13,6 +13,7 @@ import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './lib/part.ts';
 import { version } from './lib/version.ts';
+import { startOutbox } from './outbox/outbox.ts';
 import { startRecogniser } from './speech-service/recogniser/pool.ts';
 import type { Recogniser } from './speech-service/recogniser/recogniser.ts';
 import { startSpeechService } from './speech-service/service.ts';
@@ -96,7 +97,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
     mount(await startSpeechService(part));
   }
   if (!roles.has('bridge')) return;
-  const outbox = { wake: () => undefined, eraseCall: () => Promise.resolve() };
+  const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
   const bridge = mount(
     await startBridge({
       config: config.bridge,

@@ -49,6 +49,8 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
         pair.server.write(data.subarray(0, left), () => setImmediate(cut));
         const done = cutAt?.done;
         cutAt = undefined;
+        // Nothing may follow the cut: a wire loses the end of a frame, never its middle.
+        pair.frozen = true;
         done?.();
         return;
       }

@@ -24,6 +24,8 @@ export type TestService = AsyncDisposable & {
   store: Store & { dataDir: string };
   service: SpeechService;
   post(body?: unknown, query?: string): Promise<{ id: string; url: string; created_at: string }>;
+  /** Waits while the service is at its limit, as a client should. */
+  postWhenFree(body?: unknown): Promise<{ id: string; url: string; created_at: string }>;
   http(path: string, init?: TestRequest): Promise<Response>;
   job(id: string): Promise<LiveJobRecord>;
   /** Waits until the job is done or in error. */
@@ -85,6 +87,19 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
   const job = async (id: string): Promise<LiveJobRecord> =>
     (await (await call(`/v2/live/${id}`)).json()) as LiveJobRecord;
+  const post = async (
+    body: unknown = telephony,
+    query = '',
+  ): Promise<{ id: string; url: string; created_at: string }> => {
+    const response = await call(`/v2/live${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    if (response.status !== 201)
+      throw new Error(`POST answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as { id: string; url: string; created_at: string };
+  };
   return {
     url,
     port: http.port,
@@ -92,15 +107,16 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     service,
     http: call,
     job,
-    async post(body = telephony, query = '') {
-      const response = await call(`/v2/live${query}`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      });
-      if (response.status !== 201)
-        throw new Error(`POST answered ${response.status}: ${await response.text()}`);
-      return (await response.json()) as { id: string; url: string; created_at: string };
+    post,
+    async postWhenFree(body) {
+      for (let tries = 0; ; tries++) {
+        try {
+          return await post(body);
+        } catch (error) {
+          if (tries > 150 || !String(error).includes('answered 429')) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 200));
+        }
+      }
     },
     async ended(id) {
       for (let tries = 0; tries < 1_000; tries++) {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { readCommand } from './client-message.ts';
 import type { Intake } from './intake.ts';
-import { candidates, positionOf, remember, type AckTrail } from './overlap.ts';
+import { candidates, placeOf, remember, type AckTrail } from './overlap.ts';
 import type { Tape } from './tape.ts';
 
 export type InboundOptions = {
@@ -31,6 +31,9 @@ type Item =
 
 /** A client sends what it holds at once after it reconnects; this long the server waits for all of it. */
 const gatherMs = 250;
+/** A slow line brings the repeated bytes in more time; while they are plainly repeated, so long at most. */
+const longestGatherMs = 3_000;
+const lookAgainMs = 100;
 
 export const notAccepted = 'audio is no longer accepted, the session was stopped';
 
@@ -44,9 +47,14 @@ export class Inbound {
   readonly #trail: AckTrail = [];
   #socketEndedMs: number | undefined;
   #gathered: Item[] | undefined;
+  #gatheringSinceMs = 0;
+  #isSocketOpen = false;
+  /** Acks go to the socket that their audio came by. */
+  #socketNumber = 0;
   #places: number[] = [];
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
+  #waitForMore = false;
   /** Items of a socket that was replaced during the matching of its first ones. */
   #earlier: number | undefined;
   /** Bytes that the client repeats, and the end of the ack before. */
@@ -70,6 +78,8 @@ export class Inbound {
 
   socketOpened(): void {
     this.#flushGathered();
+    this.#isSocketOpen = true;
+    this.#socketNumber++;
     // What a lost socket left half repeated says nothing about the next one.
     this.#repeated = 0;
     if (this.#matching) this.#earlier = this.#gathered?.length ?? 0;
@@ -86,6 +96,7 @@ export class Inbound {
 
   socketClosed(): void {
     this.#socketEndedMs = this.#options.clock.monotonicMs();
+    this.#isSocketOpen = false;
     this.#flushGathered();
   }
 
@@ -118,8 +129,10 @@ export class Inbound {
   }
 
   #gatherOn(newest: Item): void {
-    if (this.#gathered?.length === 1)
+    if (this.#gathered?.length === 1) {
+      this.#gatheringSinceMs = this.#options.clock.monotonicMs();
       this.#cancelGathering = this.#options.clock.after(gatherMs, () => this.#flushGathered());
+    }
     const furthest = this.#options.intake.bytes - (this.#places[0] ?? 0);
     if (newest.type === 'stop' || this.heldBytes >= furthest) this.#flushGathered();
   }
@@ -141,6 +154,13 @@ export class Inbound {
 
   /** What came meanwhile follows; a socket that was opened meanwhile is matched by itself. */
   #afterMatching(): void {
+    if (this.#waitForMore) {
+      this.#waitForMore = false;
+      if (this.#isSocketOpen && this.#earlier === undefined)
+        this.#cancelGathering = this.#options.clock.after(lookAgainMs, () => this.#flushGathered());
+      else this.#flushGathered();
+      return;
+    }
     const waiting = this.#gathered ?? [];
     this.#gathered = undefined;
     const own = this.#earlier === undefined ? waiting : waiting.slice(0, this.#earlier);
@@ -163,13 +183,39 @@ export class Inbound {
       const burst = Buffer.concat(
         items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
       );
-      const place = positionOf(places, stored, total - stored.length, burst);
-      this.#repeated = total - place;
-      this.#ackedTo = place;
+      const placed = placeOf(places, stored, total - stored.length, burst);
+      if (placed.outcome === 'perhaps' && !placed.isFlat && this.#mayWait(items)) {
+        this.#places = places;
+        this.#gathered = [...items, ...(this.#gathered ?? [])];
+        this.#waitForMore = true;
+        return;
+      }
+      // A client that stopped has sent all it held: a part of a repetition is then none. One whose socket
+      // went in the middle comes back with the rest.
+      const hasStopped = items.some((item) => item.type === 'stop');
+      if (placed.outcome === 'found') this.#repeat(placed.place, total - placed.place);
+      else if (
+        placed.outcome === 'perhaps' &&
+        !hasStopped &&
+        !(placed.isFlat && this.#isSocketOpen)
+      )
+        this.#repeat(placed.place, this.#isSocketOpen ? total - placed.place : burst.length);
     } catch (error) {
       this.#options.onDiskFailure(error);
     }
     for (const item of items) this.#handle(item);
+  }
+
+  #repeat(place: number, bytes: number): void {
+    this.#repeated = bytes;
+    this.#ackedTo = place;
+  }
+
+  #mayWait(items: Item[]): boolean {
+    const waitedMs = this.#options.clock.monotonicMs() - this.#gatheringSinceMs;
+    if (!this.#isSocketOpen || this.#earlier !== undefined || waitedMs > longestGatherMs)
+      return false;
+    return ![...items, ...(this.#gathered ?? [])].some((item) => item.type === 'stop');
   }
 
   #handle(item: Item): void {
@@ -217,7 +263,9 @@ export class Inbound {
       byteRange: [from, to],
       timeRange: [intake.secondsAt(from), intake.secondsAt(to)],
     };
+    const socket = this.#socketNumber;
     tape.append(fresh).then(() => {
+      if (socket !== this.#socketNumber || !this.#isSocketOpen) return;
       remember(this.#trail, to, this.#options.clock.monotonicMs());
       onAck(ack, messageId);
     }, onDiskFailure);

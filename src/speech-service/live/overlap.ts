@@ -21,26 +21,45 @@ export function candidates(trail: AckTrail, socketEndedMs: number, total: number
   const since = socketEndedMs - lostAckWindowMs;
   const first = trail.findIndex((ack) => ack.atMs >= since);
   const recent = first === -1 ? trail.slice(-1) : trail.slice(Math.max(0, first - 1));
-  const before = first === 0 && trail.length < longestTrail ? [0] : [];
+  // Before the first ack of all a client stands at the beginning.
+  const before =
+    first <= 0 && trail.length < longestTrail && recent.length === trail.length ? [0] : [];
   const ends = [...before, ...recent.map((ack) => ack.endByte)];
   return [...new Set(ends)].filter((end) => end < total).sort((a, b) => a - b);
 }
 
+export type Placed =
+  /** Here the client stands: what it sent first repeats the bytes from there to the total. */
+  | { outcome: 'found'; place: number }
+  /** So far it repeats what is stored from here; more of it is needed to be sure. */
+  | { outcome: 'perhaps'; place: number; isFlat: boolean }
+  | { outcome: 'none' };
+
 /**
- * The earliest position whose stored bytes equal the start of what the client sent; the total when none
- * does. `stored` holds the session's bytes from `storedFrom` to the total.
+ * The earliest position whose stored bytes equal the start of what the client sent. `stored` holds the
+ * session's bytes from `storedFrom` to the total. Silence equals silence anywhere, which is told apart:
+ * nobody is made to wait for more of it.
  */
-export function positionOf(
+export function placeOf(
   places: readonly number[],
   stored: Buffer,
   storedFrom: number,
   burst: Buffer,
-): number {
+): Placed {
   const total = storedFrom + stored.length;
+  let perhaps: Placed = { outcome: 'none' };
   for (const place of places) {
-    const overlap = total - place;
-    if (place < storedFrom || overlap > burst.length) continue;
-    if (stored.subarray(place - storedFrom).equals(burst.subarray(0, overlap))) return place;
+    if (place < storedFrom || place >= total) continue;
+    const overlap = Math.min(total - place, burst.length);
+    const at = place - storedFrom;
+    if (overlap === 0 || !stored.subarray(at, at + overlap).equals(burst.subarray(0, overlap)))
+      continue;
+    if (total - place <= burst.length) return { outcome: 'found', place };
+    if (perhaps.outcome === 'none') perhaps = { outcome: 'perhaps', place, isFlat: isFlat(burst) };
   }
-  return total;
+  return perhaps;
+}
+
+function isFlat(bytes: Buffer): boolean {
+  return bytes.length < 16 || bytes.every((byte) => byte === bytes[0]);
 }

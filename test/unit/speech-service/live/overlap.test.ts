@@ -1,0 +1,84 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  candidates,
+  placeOf,
+  remember,
+  type AckTrail,
+} from '../../../../src/speech-service/live/overlap.ts';
+
+const noise = (bytes: number): Buffer =>
+  Buffer.from(
+    Array.from({ length: bytes }, (_, index) => (index * 7919 + (index >> 3) * 31) % 251),
+  );
+
+describe('where a client stands that lost its socket', () => {
+  test('is one of the acks of the last five seconds, the one before them, or the total', () => {
+    const trail: AckTrail = [];
+    for (let second = 0; second <= 20; second++) remember(trail, second * 100, second * 1_000);
+    expect(candidates(trail, 20_000, 2_100)).toEqual([1400, 1500, 1600, 1700, 1800, 1900, 2000]);
+    expect(candidates(trail, 60_000, 2_100)).toEqual([2000]);
+    expect(candidates([], 0, 0)).toEqual([]);
+  });
+
+  test('is the beginning when no ack of the session arrived', () => {
+    const trail: AckTrail = [];
+    expect(candidates(trail, 20, 800)).toEqual([0]);
+    remember(trail, 800, 10);
+    expect(candidates(trail, 20, 800)).toEqual([0]);
+  });
+
+  test('is found from what it sends, for every ack that may have been lost and every length of the burst', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 30 }),
+        fc.nat(),
+        fc.nat(600),
+        (chunks, pick, extra) => {
+          const ends = chunks.reduce<number[]>(
+            (list, chunk) => [...list, (list.at(-1) ?? 0) + chunk],
+            [],
+          );
+          const total = ends.at(-1) ?? 0;
+          const audio = noise(total + extra);
+          const places = [0, ...ends.slice(0, -1)];
+          const stands = [...places, total][pick % (places.length + 1)] ?? total;
+          const placed = placeOf(places, audio.subarray(0, total), 0, audio.subarray(stands));
+          const found = placed.outcome === 'found' ? placed.place : total;
+          // A burst that repeats nothing may by chance look like a repetition of a byte or two.
+          if (stands === total) expect(total - found).toBeLessThan(4);
+          else expect(found).toBeLessThanOrEqual(stands);
+          expect(
+            audio.subarray(found, total).equals(audio.subarray(stands, stands + total - found)),
+          ).toBe(true);
+        },
+      ),
+    );
+  });
+
+  test('is not yet sure while only a part of the repeated bytes has come', () => {
+    const audio = noise(4000);
+    expect(placeOf([0, 800, 1600], audio, 0, audio.subarray(1600, 2400))).toEqual({
+      outcome: 'perhaps',
+      place: 1600,
+      isFlat: false,
+    });
+    const silence = Buffer.alloc(4000, 0xff);
+    expect(placeOf([800], silence, 0, silence.subarray(0, 160))).toMatchObject({ isFlat: true });
+  });
+
+  test('the worked example: three of five acks seen, two chunks sent meanwhile', () => {
+    const audio = noise(5600);
+    const placed = placeOf(
+      [0, 800, 1600, 2400, 3200],
+      audio.subarray(0, 4000),
+      0,
+      audio.subarray(2400),
+    );
+    expect(placed).toEqual({ outcome: 'found', place: 2400 });
+  });
+
+  test('a burst that matches nothing is appended at the total', () => {
+    expect(placeOf([0, 800], noise(1600), 0, Buffer.alloc(1600, 1))).toEqual({ outcome: 'none' });
+  });
+});

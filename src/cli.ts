@@ -4,6 +4,7 @@ import { registerCall } from './commands/call.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerDeliveries } from './commands/deliveries.ts';
 import { registerHooks } from './commands/hooks.ts';
+import { registerLanguage } from './commands/language.ts';
 import { registerWebhooks } from './commands/webhooks.ts';
 import { registerModels } from './commands/models.ts';
 import { registerStart } from './commands/start.ts';
@@ -20,6 +21,7 @@ registerModels(program);
 registerWebhooks(program);
 registerHooks(program);
 registerDeliveries(program);
+registerLanguage(program);
 
 try {
   await program.parseAsync();

@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { TrunklineError } from '../lib/errors.ts';
+
+const TextLine = z.looseObject({ id: z.union([z.string(), z.number()]), text: z.string() });
+const CallLine = z.looseObject({
+  id: z.union([z.string(), z.number()]),
+  turns: z.array(z.looseObject({ role: z.string().default(''), text: z.string() })),
+});
+
+/** `trunkline language ...`: the insight that a transcript gets, on JSON lines from the outside. */
+export function registerLanguage(program: Command): void {
+  const language = program
+    .command('language')
+    .description('what the language part makes of texts: JSON lines in, JSON lines out');
+  language
+    .command('entities')
+    .description('{id, text} in; {id, entities: [{type, text, start, end}]} out')
+    .action(async () => {
+      const { findEntities } = await import('../language/entities/find.ts');
+      await overLines(TextLine, ({ id, text }) => ({ id, entities: findEntities(text) }));
+    });
+  language
+    .command('sentiment')
+    .description('{id, text} in; {id, label} out')
+    .action(async () => {
+      const { scoreSentiment } = await import('../language/sentiment/score.ts');
+      await overLines(TextLine, ({ id, text }) => ({ id, label: scoreSentiment(text).label }));
+    });
+  language
+    .command('calls')
+    .description('{id, turns: [{role, text}]} in; {id, summary, chapters: [turn index]} out')
+    .action(async () => {
+      const { boundariesOf } = await import('../language/summary/chapters.ts');
+      const { summarize } = await import('../language/summary/summarize.ts');
+      await overLines(CallLine, ({ id, turns }) => {
+        const timed = turns.map(({ role, text }, i) => ({ role, text, start: i, end: i + 1 }));
+        return { id, summary: summarize(timed, 'general'), chapters: boundariesOf(timed) };
+      });
+    });
+}
+
+/** Each line answered as it comes; a line that is none of ours is named, the others still get their answer. */
+async function overLines<T>(schema: z.ZodType<T>, answer: (line: T) => object): Promise<void> {
+  let number = 0;
+  let refused = 0;
+  for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    number += 1;
+    const text = number === 1 ? line.replace(/^\uFEFF/, '') : line;
+    if (text.trim() === '') continue;
+    const parsed = schema.safeParse(parseJson(text));
+    if (!parsed.success) {
+      refused += 1;
+      process.stderr.write(
+        `line ${number}: ${z.prettifyError(parsed.error).replace(/\n/g, ' ')}\n`,
+      );
+      continue;
+    }
+    if (!process.stdout.write(`${JSON.stringify(answer(parsed.data))}\n`))
+      await new Promise((resolve) => process.stdout.once('drain', resolve));
+  }
+  if (refused > 0)
+    throw new TrunklineError('BAD_INPUT', `${refused} of ${number} lines were not understood`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Told to the reader by the schema: whatever this is, it is not the object that the line should hold.
+    return undefined;
+  }
+}

@@ -1,5 +1,5 @@
 import { get } from './api.js';
-import { h } from './dom.js';
+import { h, setText } from './dom.js';
 import { deliveryStates } from './deliveries-view.js';
 
 const settleMs = 700;
@@ -8,6 +8,7 @@ const everyMs = 5_000;
 /** Where this call's events stand on their way to the CRM. */
 export function callDeliveries(callId) {
   const counts = h('dl', {});
+  const problem = h('p', { class: 'error' });
   const none = h('p', { class: 'quiet' }, 'No webhook is configured.');
   const link = h('p', {}, h('a', { href: '#/deliveries' }, 'All deliveries'));
   let asked;
@@ -38,9 +39,8 @@ export function callDeliveries(callId) {
       ),
     );
     counts.replaceChildren(...rows);
-    const problem = items.find(({ state, reason }) => state === 'parked' && reason);
-    if (problem)
-      counts.append(h('div', { class: 'error' }, `${problem.endpoint}: ${problem.reason}`));
+    const parked = items.find(({ state, reason }) => state === 'parked' && reason);
+    setText(problem, parked ? `${parked.endpoint}: ${parked.reason}` : '');
   }
 
   const heading = h('h2', { id: 'panel-deliveries' }, 'To the CRM');
@@ -51,6 +51,7 @@ export function callDeliveries(callId) {
       { class: 'panel', 'aria-labelledby': 'panel-deliveries' },
       heading,
       counts,
+      problem,
       none,
       link,
     ),

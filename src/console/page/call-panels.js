@@ -123,52 +123,43 @@ const legStates = {
   failed: 'without a session',
 };
 
-/** Every byte accounted for: received = acknowledged + gaps + paused, and what is still under way. */
+/** Every byte accounted for: received = understood + paused + gaps, and what is still under way. */
 export class LedgerPanel {
-  #body = h('tbody');
-  element = panel(
-    'Audio',
-    h(
-      'div',
-      { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Audio ledger' },
-      h(
-        'table',
-        {},
-        h(
-          'thead',
-          {},
-          h(
-            'tr',
-            {},
-            ['Leg', 'Received', 'Understood', 'Paused', 'Gaps'].map((name) =>
-              h('th', { scope: 'col' }, name),
-            ),
-          ),
-        ),
-        this.#body,
-      ),
-    ),
-  );
+  #legs = h('div', { class: 'ledger' });
+  element = panel('Audio', this.#legs);
 
   draw(legs) {
-    this.#body.replaceChildren(...legs.map(row));
+    const text = JSON.stringify(legs);
+    if (this.#legs.dataset.drawn === text) return;
+    this.#legs.dataset.drawn = text;
+    this.#legs.replaceChildren(...legs.map(legElement));
   }
 }
 
-function row(leg) {
+function legElement(leg) {
   const { received, acknowledged, gaps, paused } = leg.ledger;
   const details = [leg.track, leg.encoding, legStates[leg.state] ?? ''].filter(Boolean).join(' · ');
+  const counts = [
+    ['Received', received],
+    ['Understood', acknowledged],
+    ['Paused', paused],
+    ['Gaps', gaps],
+  ];
   return h(
-    'tr',
-    {},
+    'section',
+    { dataset: { role: leg.role } },
+    h('h3', {}, roleNames[leg.role], h('small', { class: 'quiet' }, ` ${details}`)),
     h(
-      'th',
-      { scope: 'row' },
-      h('span', { dataset: { role: leg.role } }, roleNames[leg.role]),
-      h('small', { class: 'quiet' }, details),
-    ),
-    [received, acknowledged, paused, gaps].map((count, at) =>
-      h('td', { class: at === 3 && count > 0 ? 'bad' : null }, bytes(count)),
+      'dl',
+      {},
+      counts.map(([name, count]) =>
+        h(
+          'div',
+          {},
+          h('dt', {}, name),
+          h('dd', { class: name === 'Gaps' && count > 0 ? 'bad' : null }, bytes(count)),
+        ),
+      ),
     ),
   );
 }

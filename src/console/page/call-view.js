@@ -3,12 +3,13 @@ import { callDeliveries } from './call-deliveries.js';
 import { ChartPanel, FiguresPanel, LedgerPanel } from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
-import { Feed } from './feed.js';
 import { clock, moment, parties, secondsBetween, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 import { Recording } from './recording.js';
 import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
+
+const ledgerEveryTicks = 3;
 
 /** One call, from its first word to its summary. */
 export class CallView {
@@ -32,10 +33,11 @@ export class CallView {
   #summary = h('div');
   #sound = h('div');
   #ticking;
-  #feed;
+  #ticks = 0;
+  #closed = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
-  constructor(id, { onState }) {
+  constructor(id) {
     this.#id = id;
     this.#deliveries = callDeliveries(id);
     this.element = h(
@@ -68,49 +70,69 @@ export class CallView {
         ),
       ),
     );
-    this.#feed = new Feed(`/api/calls/${id}/live`, (message) => this.#take(message), onState);
-    this.#ticking = setInterval(() => this.#drawClock(), 1_000);
-    void this.#load();
+    this.#ticking = setInterval(() => this.#tick(), 1_000);
+    void this.#loadCall();
   }
 
   close() {
-    this.#feed.close();
+    this.#closed = true;
     clearInterval(this.#ticking);
     this.#recording?.close();
     this.#deliveries.close();
   }
 
-  /** The feed brings everything; this only tells at once when there is no such call. */
-  async #load() {
+  /** The feed is open, for the first time or again: what came before it is read from the start. */
+  connected() {
+    void this.#loadCall();
+    void this.#loadEvents();
+  }
+
+  async #loadCall() {
     try {
-      this.#show(await get(`/api/calls/${this.#id}`));
+      const call = await get(`/api/calls/${this.#id}`);
+      if (!this.#closed) this.#show(call);
     } catch (error) {
       if (error.status === 404) this.#gone('This call is not known here. It may have been erased.');
     }
   }
 
+  async #loadEvents() {
+    let cursor = '';
+    do {
+      const page = await get(`/api/calls/${this.#id}/events?limit=500${cursor}`).catch(
+        () => undefined,
+      );
+      if (!page || this.#closed) return;
+      for (const event of page.items) this.#event(event);
+      cursor = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+    } while (cursor);
+  }
+
   #gone(text) {
-    this.#feed.close();
     setText(this.#problem, text);
   }
 
-  #take(message) {
-    switch (message.type) {
-      case 'call':
-        return this.#show(message.call);
-      case 'levels':
-        for (const { leg_id: leg, level } of message.levels) this.#levels.set(leg, level);
-        return;
-      case 'call-deleted':
-        return this.#gone('This call was erased.');
-      default: {
-        const changed = this.#conversation.take(message);
-        this.#transcript.changed(changed);
-        if (message.type !== 'partial') this.#draw();
-        if (message.type === 'call.summary') this.#drawSummary();
-        if (message.id) this.#deliveries.changed();
-      }
-    }
+  take(message) {
+    const { call, call_id: id = call?.id } = message;
+    if (message.type === 'levels') return this.#showLevels(message.levels);
+    if (message.type === 'reset') return this.connected();
+    if (id !== this.#id) return;
+    if (message.type === 'call') this.#show(call);
+    else if (message.type === 'call-deleted') this.#gone('This call was erased.');
+    else this.#event(message);
+  }
+
+  #showLevels(levels) {
+    for (const { call_id: id, leg_id: leg, level } of levels)
+      if (id === this.#id) this.#levels.set(leg, level);
+  }
+
+  #event(message) {
+    this.#transcript.changed(this.#conversation.take(message));
+    if (message.type === 'partial') return;
+    this.#draw();
+    if (message.type === 'call.summary') this.#drawSummary();
+    this.#deliveries.changed();
   }
 
   #show(call) {
@@ -137,6 +159,14 @@ export class CallView {
     this.#recording = new Recording(this.#id, (seconds) => this.#transcript.heard(seconds));
     this.#sound.replaceChildren(this.#recording.element);
     this.element.classList.add('has-recording');
+  }
+
+  /** The ledger moves with every frame; a look at it now and then is enough. */
+  #tick() {
+    this.#drawClock();
+    const isOver = this.#call?.state === 'ended';
+    if (isOver || document.visibilityState === 'hidden') return;
+    if (++this.#ticks % ledgerEveryTicks === 0) void this.#loadCall();
   }
 
   #drawClock() {

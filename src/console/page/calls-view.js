@@ -1,30 +1,30 @@
-import { get } from './api.js';
 import { h, onNextFrame, setText } from './dom.js';
-import { Feed } from './feed.js';
 import { clock, moment, parties, roleNames, secondsBetween, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
-
-const pageItems = 50;
 
 /** All calls, live first: a row per call that changes in place. */
 export class CallsView {
   title = 'Calls';
-  #calls = new Map();
+  #book;
   #rows = new Map();
   #changed = new Set();
   #live = h('ol', { class: 'calls', 'aria-labelledby': 'live-heading' });
   #earlier = h('ol', { class: 'calls', 'aria-labelledby': 'earlier-heading' });
   #count = h('span', { class: 'count' });
   #empty = h('p', { class: 'empty' });
-  #older = h('button', { type: 'button', onclick: () => void this.#loadOlder() }, 'Older calls');
-  #cursor = null;
+  #older = h(
+    'button',
+    { type: 'button', onclick: () => void this.#loadOlder(), hidden: true },
+    'Older calls',
+  );
   #visible = new Set();
   #watcher = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: '200px' });
   #draw = onNextFrame(() => this.#drawChanged());
   #clock = setInterval(() => this.#drawClocks(), 1_000);
-  #feed;
+  #unwatch;
 
-  constructor({ onState, placeTestCall }) {
+  constructor({ book, placeTestCall }) {
+    this.#book = book;
     this.element = h(
       'div',
       { class: 'view' },
@@ -36,91 +36,52 @@ export class CallsView {
       this.#earlier,
       this.#older,
     );
-    this.#older.hidden = true;
-    this.#feed = new Feed('/api/live', (message) => this.#take(message), onState);
-    void this.#loadOlder();
+    this.#unwatch = book.watch((id) => this.#change(id));
+    for (const id of book.calls.keys()) this.#changed.add(id);
     this.#draw();
   }
 
   close() {
-    this.#feed.close();
+    this.#unwatch();
     this.#watcher.disconnect();
     clearInterval(this.#clock);
   }
 
   async #loadOlder() {
     this.#older.disabled = true;
-    const cursor = this.#cursor ? `&cursor=${encodeURIComponent(this.#cursor)}` : '';
-    const page = await get(`/api/calls?limit=${pageItems}${cursor}`).catch(() => undefined);
+    await this.#book.loadOlder();
     this.#older.disabled = false;
-    if (!page) return;
-    this.#cursor = page.next_cursor;
-    this.#older.hidden = page.next_cursor === null;
-    // What the feed has told in the meantime is newer than this answer.
-    for (const call of page.items) if (!this.#calls.has(call.id)) this.#put(call);
   }
 
-  #take(message) {
-    if (message.type === 'call') return this.#put(message.call);
-    if (message.type === 'levels') return this.#levels(message.levels);
-    if (message.type === 'partial')
-      return this.#words(message.call_id, message.role, message.utterance.text, true);
-    if (message.type === 'call-deleted') return this.#remove(message.call_id);
-    if (message.type === 'reset') return this.#reload();
-    if (message.type === 'call.transcript')
-      return this.#words(message.call.id, message.leg.role, message.data.text, false);
-  }
-
-  #put(call) {
-    const known = this.#calls.get(call.id);
-    const turn = call.transcript.at(-1);
-    const words = known?.words ?? (turn && { role: turn.role, text: turn.text, partial: false });
-    // The transcript is the longest part and only its last words are shown here.
-    const { transcript: _, ...rest } = call;
-    this.#calls.set(call.id, { ...rest, words });
-    this.#change(call.id);
-  }
-
-  #words(id, role, text, partial) {
-    const call = this.#calls.get(id);
-    if (!call) return;
-    call.words = { role, text, partial };
-    this.#change(id);
-  }
-
-  #remove(id) {
-    this.#calls.delete(id);
-    this.#change(id);
-  }
-
-  #reload() {
-    for (const id of this.#calls.keys()) this.#change(id);
-    this.#calls.clear();
-    this.#cursor = null;
-    void this.#loadOlder();
+  /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */
+  take(message) {
+    if (message.type !== 'levels') return;
+    for (const { call_id: id, leg_id: leg, level } of message.levels)
+      if (this.#visible.has(id)) this.#rows.get(id)?.levels.set(leg, level);
   }
 
   #change(id) {
-    this.#changed.add(id);
+    if (id !== undefined) this.#changed.add(id);
     this.#draw();
   }
 
   #drawChanged() {
     for (const id of this.#changed) this.#drawCall(id);
     this.#changed.clear();
+    this.#older.hidden = !this.#book.hasOlder;
     const live = this.#live.childElementCount;
     setText(this.#count, live === 0 ? '' : String(live));
     this.#empty.hidden = live > 0;
     setText(
       this.#empty,
-      this.#calls.size === 0
+      this.#book.calls.size === 0
         ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
         : 'Nobody is on the line.',
     );
   }
 
   #drawCall(id) {
-    const call = this.#calls.get(id);
+    const call = this.#book.calls.get(id);
     let row = this.#rows.get(id);
     if (!call) {
       row?.element.remove();
@@ -144,25 +105,25 @@ export class CallsView {
       else this.#visible.delete(target.dataset.id);
   }
 
-  /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */
-  #levels(levels) {
-    for (const { call_id: id, leg_id: leg, level } of levels)
-      if (this.#visible.has(id)) this.#rows.get(id)?.levels.set(leg, level);
-  }
-
   #drawClocks() {
     for (const id of this.#visible) {
-      const call = this.#calls.get(id);
+      const call = this.#book.calls.get(id);
       if (call && call.state === 'live') this.#rows.get(id)?.drawClock(call);
     }
   }
 }
 
-/** Ids sort by time; the newest stands first. */
+/** Ids sort by time; the newest stands first. Found by halving, since a list may hold thousands. */
 function insertNewestFirst(list, element) {
-  let before = list.firstElementChild;
-  while (before && before.dataset.id > element.dataset.id) before = before.nextElementSibling;
-  list.insertBefore(element, before);
+  const rows = list.children;
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (rows[middle].dataset.id > element.dataset.id) low = middle + 1;
+    else high = middle;
+  }
+  list.insertBefore(element, rows[low] ?? null);
 }
 
 function testCallButton(placeTestCall) {

@@ -1,34 +1,41 @@
 import { get, post, whenSignedOut } from './api.js';
+import { CallBook } from './call-book.js';
 import { CallView } from './call-view.js';
 import { CallsView } from './calls-view.js';
 import { DeliveriesView } from './deliveries-view.js';
 import { h, setText } from './dom.js';
+import { Feed } from './feed.js';
 import { InstallationView } from './installation-view.js';
 import { SignInView } from './sign-in.js';
 
 /**
- * The page: one view at a time, named by the address after the #. Nothing is kept in the browser beyond the
- * open page: no storage, no cache.
+ * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing
+ * is kept in the browser beyond the open page: no storage, no cache.
  */
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 const parked = document.getElementById('parked');
 const parkedEveryMs = 10_000;
 
+let book;
+let feed;
 let view;
-let firstView = true;
+let isLive = false;
+let isFirstView = true;
 
 const views = [
-  [/^#\/calls\/([\w-]+)$/, 'calls', (id) => new CallView(id, { onState })],
+  [/^#\/calls\/([\w-]+)$/, 'calls', (id) => new CallView(id)],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
   [/^#\/installation$/, 'installation', () => new InstallationView()],
-  [/^/, 'calls', () => new CallsView({ onState, placeTestCall })],
+  [/^/, 'calls', () => new CallsView({ book, placeTestCall })],
 ];
 
 function show() {
+  if (!feed) return;
   const [pattern, name, open] = views.find(([known]) => known.test(location.hash));
   const [, detail] = pattern.exec(location.hash);
   replace(open(detail));
+  if (isLive) view.connected?.();
   for (const link of document.querySelectorAll('nav a[data-view]'))
     if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -37,13 +44,12 @@ function show() {
 function replace(next) {
   view?.close?.();
   view = next;
-  onState('');
   main.replaceChildren(view.element);
   document.title = `${view.title} · Trunkline`;
   window.scrollTo(0, 0);
   // Whoever moves by keyboard or hears the page is taken along; the first view comes by itself.
-  if (!firstView) main.focus({ preventScroll: true });
-  firstView = false;
+  if (!isFirstView) main.focus({ preventScroll: true });
+  isFirstView = false;
 }
 
 const states = {
@@ -54,8 +60,17 @@ const states = {
 
 function onState(state) {
   if (state === 'signed-out') return askForKey();
+  isLive = state === 'live';
   connection.dataset.state = state;
   setText(connection, states[state] ?? '');
+  if (!isLive) return;
+  void book.loadNewest();
+  view?.connected?.();
+}
+
+function onMessage(message) {
+  book.take(message);
+  view?.take?.(message);
 }
 
 /** The newcomer's button: the words are on the page without another click. */
@@ -72,7 +87,7 @@ async function callId({ carrier, carrier_call_id: id }) {
 }
 
 async function countParked() {
-  if (document.visibilityState === 'hidden' || view instanceof SignInView) return;
+  if (document.visibilityState === 'hidden' || !feed) return;
   const found = await get('/api/deliveries?state=parked&limit=100').catch(() => undefined);
   const count = found?.items.length ?? 0;
   parked.hidden = count === 0;
@@ -81,6 +96,9 @@ async function countParked() {
 
 function askForKey() {
   if (view instanceof SignInView) return;
+  feed?.close();
+  feed = undefined;
+  isLive = false;
   connection.dataset.state = '';
   setText(connection, '');
   replace(new SignInView(start));
@@ -96,6 +114,8 @@ async function start() {
   if (!session.signed_in) return askForKey();
   const installation = await get('/api/installation');
   document.getElementById('insecure').hidden = !installation.insecure;
+  book = new CallBook();
+  feed = new Feed('/api/live', onMessage, onState);
   show();
   void countParked();
 }

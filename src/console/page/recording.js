@@ -20,7 +20,7 @@ export class Recording {
     const address = `/api/calls/${callId}/recording`;
     this.#audio = h('audio', {
       controls: true,
-      preload: 'metadata',
+      preload: 'none',
       src: address,
       'aria-label': 'Recording of the call',
     });
@@ -31,7 +31,7 @@ export class Recording {
     const waves = h('div', { class: 'waves' }, this.#canvases, this.#head);
     waves.addEventListener('click', (event) => {
       const { left, width } = waves.getBoundingClientRect();
-      this.hear(((event.clientX - left) / width) * (this.#audio.duration || 0));
+      this.hear(((event.clientX - left) / width) * this.#seconds());
     });
     this.element = h(
       'section',
@@ -57,6 +57,11 @@ export class Recording {
     this.#audio.removeAttribute('src');
   }
 
+  /** The browser reads nothing before someone listens; until then the waveform knows the length. */
+  #seconds() {
+    return this.#audio.duration || this.#peaks?.seconds || 0;
+  }
+
   async #load(address) {
     try {
       this.#peaks = await peaksOf(address, bins, this.#stop.signal, (peaks) => {
@@ -72,9 +77,9 @@ export class Recording {
   }
 
   #moveHead() {
-    const { currentTime, duration } = this.#audio;
-    this.#head.hidden = !duration;
-    this.#head.style.left = `${((currentTime / (duration || 1)) * 100).toFixed(2)}%`;
+    const { currentTime } = this.#audio;
+    this.#head.hidden = false;
+    this.#head.style.left = `${((currentTime / (this.#seconds() || 1)) * 100).toFixed(2)}%`;
   }
 
   #draw() {

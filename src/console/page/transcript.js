@@ -8,7 +8,7 @@ const followsWithinPx = 120;
 export class Transcript {
   element;
   #conversation;
-  #list = h('ol', { class: 'conversation', role: 'log', 'aria-label': 'Conversation' });
+  #list = h('ol', { class: 'conversation' });
   #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
   #empty = h('p', { class: 'empty' }, 'No words yet.');
   #elements = new Map();
@@ -21,7 +21,7 @@ export class Transcript {
     this.element = h(
       'section',
       { class: 'transcript', 'aria-label': 'Transcript' },
-      this.#list,
+      h('div', { role: 'log', 'aria-label': 'Conversation' }, this.#list),
       this.#partials,
       this.#empty,
     );

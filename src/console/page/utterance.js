@@ -52,7 +52,8 @@ function wordNodes(text, from, to, wordSpans) {
 
 /** One entry of the conversation as a list item; drawn again when something about it changes. */
 export function entryElement(entry, element = h('li')) {
-  element.className = `entry ${entry.kind}`;
+  // Added, not set: whether the role is named again is the list's own mark.
+  element.classList.add('entry', entry.kind);
   element.dataset.start = entry.start;
   if (entry.kind === 'utterance') drawUtterance(element, entry);
   else element.replaceChildren(time(entry.start), h('p', {}, noteOf(entry)));

@@ -1,0 +1,94 @@
+import { get } from './api.js';
+
+const pageItems = 50;
+
+/** Every call this page knows of, kept current by the one feed while views come and go. */
+export class CallBook {
+  calls = new Map();
+  /** Whether there are older calls to ask for. */
+  hasOlder = false;
+  #cursor = null;
+  #watchers = new Set();
+
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  take(message) {
+    switch (message.type) {
+      case 'call':
+        return this.#put(message.call);
+      case 'call-deleted':
+        this.calls.delete(message.call_id);
+        return this.#changed(message.call_id);
+      case 'partial':
+        return this.#patch(message.call_id, words(message.role, message.utterance.text, true));
+      case 'call.transcript':
+        return this.#patch(message.call.id, words(message.leg.role, message.data.text, false));
+      case 'call.ended':
+        // Said here too: after a time without connection there is no other word of it.
+        return this.#patch(message.call.id, { state: 'ended', ended_at: message.data.ended_at });
+      case 'reset':
+        return this.#reset();
+      default:
+        return undefined;
+    }
+  }
+
+  /** The newest page: what is already known is known better from the feed. */
+  async loadNewest() {
+    await this.#load('');
+  }
+
+  async loadOlder() {
+    if (this.#cursor) await this.#load(`&cursor=${encodeURIComponent(this.#cursor)}`);
+  }
+
+  async #load(cursor) {
+    const page = await get(`/api/calls?limit=${pageItems}${cursor}`).catch(() => undefined);
+    if (!page) return;
+    if (cursor || this.#cursor === null) {
+      this.#cursor = page.next_cursor;
+      this.hasOlder = page.next_cursor !== null;
+    }
+    for (const call of page.items) {
+      const known = this.calls.get(call.id);
+      if (!known || (known.state !== 'ended' && call.state === 'ended')) this.#put(call);
+    }
+    this.#changed(undefined);
+  }
+
+  #put(call) {
+    const known = this.calls.get(call.id);
+    const turn = call.transcript.at(-1);
+    // The transcript is the longest part, and only its last words are shown in a list.
+    const { transcript: _, ...rest } = call;
+    const said = turn ? words(turn.role, turn.text, false) : {};
+    this.calls.set(call.id, { ...rest, ...(known?.words ? { words: known.words } : said) });
+    this.#changed(call.id);
+  }
+
+  #patch(id, change) {
+    const call = this.calls.get(id);
+    if (!call) return;
+    Object.assign(call, change);
+    this.#changed(id);
+  }
+
+  #reset() {
+    const ids = [...this.calls.keys()];
+    this.calls.clear();
+    this.#cursor = null;
+    for (const id of ids) this.#changed(id);
+    void this.loadNewest();
+  }
+
+  #changed(id) {
+    for (const watcher of this.#watchers) watcher(id);
+  }
+}
+
+function words(role, text, partial) {
+  return { words: { role, text, partial } };
+}

@@ -1,0 +1,299 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Call } from '../../src/protocol/api.ts';
+import { startBrowser, type Browser } from '../support/browser.ts';
+import { startRecordedApi, type Recorded } from '../support/recorded-api.ts';
+import {
+  callId,
+  eventId,
+  manyCalls,
+  recordedCall,
+  recordedDeliveries,
+  recordedEvents,
+  recordedInstallation,
+} from '../support/recorded-call.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser[Symbol.asyncDispose]());
+
+/** Machines are slow at times; what is waited for comes all the same. */
+const eventually = <T>(look: () => T) => expect.poll(look, { timeout: 30_000 });
+
+function recorded(change: Partial<Recorded> = {}): Recorded {
+  return {
+    calls: [recordedCall(), ...manyCalls(3)],
+    events: { [callId]: recordedEvents() },
+    deliveries: recordedDeliveries(),
+    installation: recordedInstallation,
+    ...change,
+  };
+}
+
+const views = [
+  ['calls', '#/calls', '.calls li'],
+  ['call', `#/calls/${callId}`, '.summary'],
+  ['deliveries', '#/deliveries', '.deliveries tbody tr'],
+  ['installation', '#/installation', '.cards .panel'],
+] as const;
+
+test.each([
+  ['light', { dark: false }],
+  ['dark', { dark: true }],
+  ['narrow', { width: 390 }],
+])('every view is whole, accessible and quiet when %s', async (look, options) => {
+  await using api = await startRecordedApi(recorded());
+  const { page, ...opened } = await browser.open(api.url, options);
+  await page.waitForSelector('#connection[data-state=live]');
+  for (const [name, hash, selector] of views) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await page.waitForSelector(selector);
+    if (name === 'deliveries') await page.getByText('Inspect').nth(2).click();
+    if (name === 'call') await page.getByText('Customer above, agent below').waitFor();
+    await opened.screenshot(`${name}-${look}`);
+    expect(await opened.violations()).toEqual([]);
+  }
+  expect(opened.problems).toEqual([]);
+  await page.context().close();
+});
+
+test('one call shows its words, marks, feelings, gaps, pauses, figures and books', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  const texts = page.locator('.conversation .text');
+  await eventually(() => texts.count()).toBe(5);
+  // The marks' types stand outside the text: it reads and copies as it was said.
+  expect(await texts.nth(1).textContent()).toBe(
+    'My name is Oriane Vasquez, and order 472916 arrived damaged. I am really angry.',
+  );
+  expect(
+    await page
+      .locator('mark.entity')
+      .evaluateAll((all) => all.map((one) => [one.textContent, one.dataset['type']])),
+  ).toEqual([
+    ['Oriane Vasquez', 'name'],
+    ['472916', 'numerical pii'],
+    ['$89', 'money'],
+    ['the 21st of June', 'date'],
+  ]);
+  await page.getByText('negative, anger').waitFor();
+  await page.getByText('Agent: 0.8 s without words').waitFor();
+  await page.getByText('Paused for 0:10').waitFor();
+  await page.getByText('Key pressed: *').waitFor();
+  await page.getByText('53 % · 0:21').waitFor();
+  await page.getByText('4 s · longest 4 s').waitFor();
+  expect(await page.locator('svg.course').getAttribute('aria-label')).toContain(
+    'Customer: 1 positive, 1 neutral, 1 negative, last positive',
+  );
+  expect(await page.locator('.ledger').textContent()).toContain(
+    'Received458 kBUnderstood357 kBPaused102 kBGaps0 B',
+  );
+  await page.getByRole('heading', { name: 'Summary' }).waitFor();
+  await page.getByText('Refund that never came', { exact: true }).waitFor();
+  await page.locator('.panels').getByText('Parked').waitFor();
+  await page.context().close();
+});
+
+test('a click on a word, and a key on its time, play the recording from there', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByText('Customer above, agent below · 1:00').waitFor();
+  const heard = () => page.evaluate<number>(`document.querySelector('audio').currentTime`);
+  await page.locator('.word', { hasText: 'damaged.' }).click();
+  await eventually(heard).toBeGreaterThan(7);
+  expect(await heard()).toBeLessThan(10);
+  await page.locator('[aria-current=true]', { hasText: 'Oriane' }).waitFor();
+  await page.getByRole('button', { name: 'Hear from 0:41' }).focus();
+  await page.keyboard.press('Enter');
+  await eventually(heard).toBeGreaterThan(41);
+  await page.context().close();
+});
+
+test('partials are grey until the final takes their place, and nobody hears them read out', async () => {
+  const live = recordedCall({
+    state: 'live',
+    ended_at: null,
+    recording: false,
+    started_at: new Date().toISOString(),
+  });
+  const all = recordedEvents();
+  const data = recorded({ calls: [live], events: { [callId]: all.slice(0, 3) } });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByText('this is Robert').waitFor();
+  const [transcript] = all.slice(3);
+  if (transcript?.type !== 'call.transcript' || !transcript.leg)
+    throw new Error('not a transcript');
+  const said = transcript.data;
+  const partial = (text: string) =>
+    api.tell({
+      type: 'partial',
+      call_id: callId,
+      leg_id: 'leg_customer',
+      role: 'customer',
+      utterance: { ...said, session_id: transcript.leg?.session_id ?? '', text },
+    });
+  partial('My name');
+  await page.locator('.partial', { hasText: 'My name' }).waitFor();
+  partial('My name is Oriane');
+  await page.locator('.partial', { hasText: 'My name is Oriane' }).waitFor();
+  expect(await page.locator('.partials').getAttribute('aria-hidden')).toBe('true');
+  api.tell(transcript);
+  await page.locator('[role=log] .text', { hasText: 'arrived damaged' }).waitFor();
+  await eventually(() => page.locator('.partial').count()).toBe(0);
+  // Overtaken partials change nothing.
+  partial('My na');
+  api.tell({ type: 'levels', levels: [{ call_id: callId, leg_id: 'leg_agent', level: 0.49 }] });
+  await eventually(() =>
+    page.locator('.level[data-role=agent] i').evaluate((bar) => bar.style.transform),
+  ).toBe('scaleX(0.7)');
+  expect(await page.locator('.partial').count()).toBe(0);
+  await page.context().close();
+});
+
+test('pause and resume go to the call, and the page says so', async () => {
+  const live: Call = recordedCall({ state: 'live', ended_at: null, recording: false });
+  const posts: string[] = [];
+  const data = recorded({
+    calls: [live],
+    onPost(path) {
+      posts.push(path);
+      live.paused = path.endsWith('/pause');
+      return live;
+    },
+  });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Resume' }).waitFor();
+  await page.locator('.heading .state', { hasText: 'Paused' }).waitFor();
+  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Pause' }).waitFor();
+  expect(posts).toEqual([`/api/calls/${callId}/pause`, `/api/calls/${callId}/resume`]);
+  await page.context().close();
+});
+
+test('after a cut the page goes on after the last event it saw, and nothing is missing or twice', async () => {
+  const all = recordedEvents();
+  const data = recorded({
+    events: { [callId]: all.slice(0, 3) },
+    calls: [recordedCall({ state: 'live', ended_at: null })],
+  });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByText('this is Robert').waitFor();
+  data.events[callId] = all.slice(0, 6);
+  for (const event of all.slice(3, 6)) api.tell(event);
+  await page.getByText('Oriane Vasquez').waitFor();
+  // While the page is away, the rest of the call happens.
+  data.events[callId] = all;
+  data.calls = [recordedCall()];
+  api.cut();
+  await page.getByText('Oh, that is wonderful.').first().waitFor();
+  await page.getByRole('heading', { name: 'Summary' }).waitFor();
+  expect(api.resumedFrom).toEqual(['', eventId(6)]);
+  expect(await page.locator('.conversation .text').count()).toBe(5);
+  await page.context().close();
+});
+
+test('a parked delivery is inspected, tried again and released', async () => {
+  const posts: [string, unknown][] = [];
+  const data = recorded({ onPost: (path, body) => void posts.push([path, body]) });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(api.url);
+  await page.getByText('1 parked').waitFor();
+  await page.getByRole('link', { name: /Deliveries/ }).click();
+  await page.getByRole('link', { name: 'Parked', exact: true }).click();
+  const row = page.locator('.deliveries tbody tr');
+  await eventually(() => row.count()).toBe(1);
+  await row.getByText('Inspect').click();
+  await row.getByText('the endpoint answers 422').waitFor();
+  await row.getByText('{"error":"unknown case"}').waitFor();
+  await row.getByRole('button', { name: /Retry now/ }).click();
+  await page.getByText('One delivery is on its way.').waitFor();
+  await row.getByRole('button', { name: /Release the call/ }).click();
+  await row.getByRole('button', { name: /Send again from here/ }).click();
+  await eventually(() => posts.length).toBe(3);
+  const parked = data.deliveries.find(({ state }) => state === 'parked');
+  expect(posts.map(([path]) => path)).toEqual([
+    `/api/deliveries/${parked?.id}/retry`,
+    `/api/calls/${callId}/deliveries/release`,
+    `/api/calls/${callId}/deliveries/retry`,
+  ]);
+  expect(posts[2]?.[1]).toEqual({ from: 13, endpoint: 'crm' });
+  await page.context().close();
+});
+
+test('of a thousand live calls only those on the screen move, and all are in the list', async () => {
+  const calls = manyCalls(1_000);
+  await using api = await startRecordedApi(recorded({ calls }));
+  const { page, problems } = await browser.open(api.url);
+  await page.locator('.count', { hasText: '1000' }).waitFor();
+  expect(await page.locator('.calls li').count()).toBe(1_000);
+  const levels = calls.flatMap((call) =>
+    call.legs.map((leg) => ({ call_id: call.id, leg_id: leg.id, level: 0.5 })),
+  );
+  const moved = () => page.locator('.level i[style*=transform]').count();
+  await eventually(async () => {
+    api.tell({ type: 'levels', levels });
+    return moved();
+  }).toBeGreaterThan(0);
+  expect(await moved()).toBeLessThan(100);
+  // The last row moves once it is looked at, and is told what was said meanwhile.
+  const last = calls[0];
+  const [leg] = last?.legs ?? [];
+  if (!last || !leg) throw new Error('no call');
+  const row = page.locator(`li[data-id=${last.id}]`);
+  await row.scrollIntoViewIfNeeded();
+  const utterance = {
+    utterance_id: '1',
+    session_id: '1',
+    start: 1,
+    end: 2,
+    text: 'still here',
+    language: 'en',
+  };
+  api.tell({ type: 'partial', call_id: last.id, leg_id: leg.id, role: 'agent', utterance });
+  await row.getByText('Agent: still here').waitFor();
+  await eventually(async () => {
+    api.tell({ type: 'levels', levels });
+    return row.locator('.level i[style*=transform]').count();
+  }).toBe(2);
+  expect(problems).toEqual([]);
+  await page.context().close();
+});
+
+describe('behind a key', () => {
+  const apiKeys = ['correct-horse-battery'];
+
+  test('the page asks for it, keeps only a cookie that no script reads, and asks again after a restart', async () => {
+    const first = await startRecordedApi(recorded(), { apiKeys });
+    const opened = await browser.open(`${first.url}/#/calls/${callId}`);
+    const { page } = opened;
+    await page.getByLabel('API key').waitFor();
+    expect(opened.problems).toEqual([]);
+    await opened.screenshot('sign-in-light');
+    expect(await opened.violations()).toEqual([]);
+    await page.getByLabel('API key').fill('wrong-key-entirely');
+    await page.keyboard.press('Enter');
+    await page.getByText('This key is not known here.').waitFor();
+    await page.getByLabel('API key').fill(apiKeys[0] ?? '');
+    await page.keyboard.press('Enter');
+    await page.getByText('Oriane Vasquez').first().waitFor();
+    const [cookie] = await page.context().cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
+    const kept = 'JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }])';
+    expect(await page.evaluate(kept)).toBe('["",{},{}]');
+    // Sessions live in memory: the next process knows nothing of them.
+    const { port } = new URL(first.url);
+    await first[Symbol.asyncDispose]();
+    await using second = await startRecordedApi(recorded(), { apiKeys, port: Number(port) });
+    await page.getByLabel('API key').waitFor({ timeout: 30_000 });
+    await page.getByLabel('API key').fill(apiKeys[0] ?? '');
+    await page.keyboard.press('Enter');
+    await page.getByText('Oriane Vasquez').first().waitFor();
+    expect(second.resumedFrom).toHaveLength(1);
+    await page.context().close();
+  });
+});

@@ -17,7 +17,8 @@ export async function admit(
   options: { bridge: Bridge; auth: AuthContext; insecure: boolean },
 ): Promise<Admission> {
   const verdict = carrier.authenticate(request, options.auth);
-  const token = urlToken ?? (verdict.outcome === 'accepted' ? undefined : bearerOf(request));
+  const mayBeBearer = carrier.sendsBearer && verdict.outcome !== 'accepted';
+  const token = urlToken ?? (mayBeBearer ? bearerOf(request) : undefined);
   if (token !== undefined) {
     const claim = await options.bridge.claimToken(token, carrier.name);
     if (claim.outcome === 'accepted') {

@@ -12,6 +12,7 @@ export const audiohook: Carrier = {
       organizationId: headers['audiohook-organization-id'],
     }),
   pings: () => true,
+  sendsBearer: false,
   closesItself: true,
 };
 

@@ -112,6 +112,8 @@ export type Carrier = {
   newCodec(config: CarriersConfig, request: UpgradeRequest): Codec;
   /** Whether WebSocket pings are harmless to this carrier. */
   pings(config: CarriersConfig): boolean;
+  /** Whether a stream token may stand in its Authorization header. */
+  sendsBearer: boolean;
   /** Sends a last message of its own after our `disconnect`; we do not close first. */
   closesItself: boolean;
 };

@@ -11,6 +11,7 @@ export const plivo: Carrier = {
   authenticate,
   newCodec: (config) => new JsonCodec(dialect(config)),
   pings: () => true,
+  sendsBearer: false,
   closesItself: false,
 };
 

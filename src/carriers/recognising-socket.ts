@@ -7,21 +7,20 @@ export type HeldMessage = { data: RawData; isBinary: boolean };
 
 /** Queue `carrier-recognising`: audio can come ahead of the first text; past this bound the peer is refused. */
 const heldBytesAtMost = 65_536;
+/** Once recognised the socket is paused, but what it has read already still comes. */
+const restBytesAtMost = 1_048_576;
 
 /** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
 export class RecognisingSocket {
   readonly #socket: WebSocket;
-  readonly #onRecognised: (name: CarrierName, held: HeldMessage[]) => void;
+  readonly #onRecognised: (name: CarrierName) => void;
   readonly #openedMs: number;
   readonly #held: HeldMessage[] = [];
   readonly #texts: string[] = [];
   #heldBytes = 0;
+  #isRecognised = false;
 
-  constructor(
-    socket: WebSocket,
-    nowMs: number,
-    onRecognised: (name: CarrierName, held: HeldMessage[]) => void,
-  ) {
+  constructor(socket: WebSocket, nowMs: number, onRecognised: (name: CarrierName) => void) {
     this.#socket = socket;
     this.#openedMs = nowMs;
     this.#onRecognised = onRecognised;
@@ -32,22 +31,29 @@ export class RecognisingSocket {
     if (nowMs - this.#openedMs >= socketLimits.firstMessageMs) this.#refuse();
   }
 
+  /** Everything that came until now; from here on the messages are another's. */
+  handOver(): HeldMessage[] {
+    this.#socket.off('message', this.#onMessage);
+    return this.#held;
+  }
+
   readonly #onMessage = (data: RawData, isBinary: boolean): void => {
     this.#held.push({ data, isBinary });
-    this.#heldBytes += Buffer.isBuffer(data)
-      ? data.length
-      : data instanceof ArrayBuffer
-        ? data.byteLength
-        : 0;
+    this.#heldBytes += Buffer.isBuffer(data) ? data.length : 0;
+    if (this.#isRecognised) {
+      if (this.#heldBytes > restBytesAtMost) this.#refuse();
+      return;
+    }
     if (this.#heldBytes > heldBytesAtMost || this.#held.length > socketLimits.messagesBeforeStart)
       return this.#refuse();
     if (isBinary) return;
     this.#texts.push(asText(data));
     const verdict = recogniseTexts(this.#texts);
     if (verdict === 'more') return;
-    this.#socket.off('message', this.#onMessage);
-    if (verdict === 'unknown') this.#refuse();
-    else this.#onRecognised(verdict, this.#held);
+    if (verdict === 'unknown') return this.#refuse();
+    this.#isRecognised = true;
+    this.#socket.pause();
+    this.#onRecognised(verdict);
   };
 
   #refuse(): void {

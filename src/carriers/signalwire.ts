@@ -15,5 +15,6 @@ export const signalwire: Carrier = {
       }),
     ),
   pings: () => true,
+  sendsBearer: true,
   closesItself: false,
 };

@@ -138,6 +138,11 @@ export class StreamSocket {
     }
   }
 
+  /** The socket closed before anyone listened. */
+  gone(): void {
+    this.#end('close');
+  }
+
   /** Once a second: deadlines, pings, idle. One timer serves all sockets. */
   tick(nowMs: number): void {
     const last = this.#lastTick;

@@ -12,6 +12,7 @@ export const telnyx: Carrier = {
   authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
   newCodec: (config) => new JsonCodec(dialect(config)),
   pings: () => true,
+  sendsBearer: true,
   closesItself: false,
 };
 

@@ -11,6 +11,7 @@ export const twilio: Carrier = {
   newCodec: () =>
     new JsonCodec(twilioDialect({ byteOrder: 'little', otherCodec: 'Twilio streams mu-law only' })),
   pings: () => true,
+  sendsBearer: false,
   closesItself: false,
 };
 

@@ -3,8 +3,8 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { reasonOf } from '../lib/errors.ts';
 import { admit } from './admission.ts';
-import { carrierNamed } from './all.ts';
-import type { AuthContext, Carrier, NonceMemory, UpgradeRequest } from './carrier.ts';
+import { carrierNamed, carriers } from './all.ts';
+import type { AuthContext, Carrier, CarrierName, NonceMemory, UpgradeRequest } from './carrier.ts';
 import { socketsOpen, upgradesTotal } from './counters.ts';
 import { recogniseUpgrade } from './detect.ts';
 import { RecognisingSocket } from './recognising-socket.ts';
@@ -169,29 +169,41 @@ export class Upgrades {
     request: UpgradeRequest,
     token: string | undefined,
   ): void {
-    const recognising = new RecognisingSocket(
+    const recognising: RecognisingSocket = new RecognisingSocket(
       socket,
       this.#context.clock.monotonicMs(),
-      (name, held) => {
-        const carrier = carrierNamed(name);
-        if (!carrier) return socket.close(1008, 'no such carrier');
-        socket.pause();
-        void this.#admit(carrier, request, token)
-          .catch(() => ({ outcome: 'refused' as const, status: 403 as const, reason: 'internal' }))
-          .then((admission) => {
-            socket.resume();
-            upgradesTotal.inc({
-              carrier: name,
-              outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
-            });
-            if (admission.outcome === 'refused') return socket.close(1008, admission.reason);
-            if (socket.readyState !== socket.OPEN) return;
-            const stream = this.#keep(socket, raw, carrier, request, admission.proof);
-            for (const { data, isBinary } of held) stream.message(data, isBinary);
+      (name) => {
+        void this.#admitRecognised(name, request, token).then(({ carrier, admission }) => {
+          upgradesTotal.inc({
+            carrier: name,
+            outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
           });
+          const held = recognising.handOver();
+          socket.resume();
+          if (admission.outcome === 'refused')
+            return socket.close(1008, admission.reason.slice(0, 123));
+          const stream = this.#keep(socket, raw, carrier, request, admission.proof);
+          for (const { data, isBinary } of held) stream.message(data, isBinary);
+          // A short call can be over before it was let in.
+          if (socket.readyState === socket.CLOSED) stream.gone();
+        });
       },
     );
     this.#watch(socket, recognising);
+  }
+
+  async #admitRecognised(
+    name: CarrierName,
+    request: UpgradeRequest,
+    token: string | undefined,
+  ): Promise<{ carrier: Carrier; admission: Awaited<ReturnType<typeof admit>> }> {
+    const carrier = carriers[name];
+    try {
+      return { carrier, admission: await this.#admit(carrier, request, token) };
+    } catch (error) {
+      this.#context.log.error({ err: error }, 'carrier upgrade failed');
+      return { carrier, admission: { outcome: 'refused', status: 403, reason: 'internal' } };
+    }
   }
 
   #keep(

@@ -16,6 +16,7 @@ export type CueKind =
   | 'license'
   | 'zip'
   | 'phone'
+  | 'birth'
   | 'none'
   | 'number';
 
@@ -52,6 +53,7 @@ cue(
   'none',
   'meter reading reads version page pages room floor gate seat channel model measures weighs error step option apartment apt flat unit suite minutes total percent extension kilometers miles mileage odometer',
 );
+cue('birth', 'birth born dob birthday birthdate');
 cue('number', 'number numbers no num digits');
 
 export type Cue = { kind: CueKind; adjacent: boolean; at: number };
@@ -85,7 +87,7 @@ function cueBefore(doc: Doc, from: number): Cue | undefined {
     else if (kind) return { kind, adjacent, at: i };
     if (doc.isTaken(i)) adjacent = false;
     const token = doc.tokens[i];
-    if (token?.kind === 'mark' ? /[.?!;]/.test(token.text) : !connectors.has(token?.lower ?? ''))
+    if (token?.kind === 'mark' ? /[.?!;]/.test(token.text) : !connectors.has((token?.lower ?? '').replace(/'s$/, '')))
       adjacent = false;
   }
   return weak;
@@ -119,6 +121,8 @@ function kindAt(doc: Doc, i: number): CueKind | undefined {
       if (previous === 'zip' || previous === 'postal') return 'zip';
       if (previous === 'area' || previous === 'error') return 'none';
       return previous === '' ? undefined : 'id';
+    case 'v':
+      return previous === 'v' && doc.word(i - 2) === 'c' ? 'cvv' : undefined;
     case 'social':
       return /^(?:media|network|worker)$/.test(next) ? undefined : 'ssn';
     case 'sort':

@@ -1,6 +1,7 @@
 import { runAt, runOf, type Piece, type Run } from './code-runs.ts';
 import { cueOf, type Cue } from './code-cues.ts';
 import type { Doc } from './doc.ts';
+import { stateEnd } from './gazetteer.ts';
 
 /** Cards, bank accounts, phones, post codes and every number that a word beside it makes an id. */
 export function findCodes(doc: Doc): void {
@@ -26,10 +27,10 @@ function classify(doc: Doc, run: Run): number {
   if (type === 'skip' || type === undefined) return run.to;
   let from = run.from;
   const before = doc.tokens[from - 1];
-  // The plus, the opening bracket and the sharp sign of a written number belong to it.
+  // The plus, the opening bracket of a written number belong to it.
   if (
     before &&
-    /[+(#]/.test(before.text) &&
+    /[+(]/.test(before.text) &&
     !(doc.tokens[from]?.spaced ?? true) &&
     !doc.isTaken(from - 1)
   )
@@ -113,6 +114,10 @@ function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
       if (!isCodeLike || isQuantity(doc, run)) return undefined;
       if (far && (digits < 5 || isPhoneShape(doc, run))) return undefined;
       return 'NUMERICAL_PII';
+    case 'birth':
+      return onlyDigits && digits >= 4 && digits <= 8 && run.pieces.length >= 2
+        ? 'DOB'
+        : undefined;
     case 'number':
     case 'none':
       return undefined;
@@ -124,11 +129,15 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   if (letters > 0) {
     if (isBritishPostcode(chars) && doc.hasCase && run.pieces.length <= 4 && isWritten(doc, run))
       return 'LOCATION_ZIP';
+    if (isBritishPostcode(chars) && run.pieces.length >= 5) return 'LOCATION_ZIP';
     if (cue?.kind === 'number' && cue.adjacent && digits >= 3) return 'NUMERICAL_PII';
+    // Spelled out with some care, so it is somebody's code.
+    if (run.pieces.length >= 5 && digits >= 3) return 'NUMERICAL_PII';
     // Written in one piece like a reference: letters and many digits.
     const isReference = digits >= 5 && letters >= 2 && /^[A-Z]{1,4}\d{5,}$/.test(chars);
     return isReference && isWritten(doc, run) ? 'NUMERICAL_PII' : undefined;
   }
+  if (digits === 5 && isBehindState(doc, run.from)) return 'LOCATION_ZIP';
   const socialGroups = run.pieces.map((piece) => piece.chars.length).join('-');
   if (digits === 9 && socialGroups === '3-2-4' && doc.tokens[run.from + 1]?.text === '-')
     return 'SSN';
@@ -142,6 +151,12 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
     ? 'NUMERICAL_PII'
     : undefined;
+}
+
+function isBehindState(doc: Doc, from: number): boolean {
+  const end = doc.word(from - 1) === ',' ? from - 1 : from;
+  for (let i = end - 3; i < end; i++) if (i >= 0 && stateEnd(doc, i, true) === end) return true;
+  return false;
 }
 
 function isPhoneShape(doc: Doc, run: Run): boolean {
@@ -181,7 +196,7 @@ function isWritten(doc: Doc, run: Run): boolean {
 }
 
 function isBankTalk(doc: Doc, run: Run): boolean {
-  for (let i = Math.max(0, run.from - 20); i < run.from; i++)
+  for (let i = Math.max(0, run.from - 20); i < run.to + 6; i++)
     if (/^(?:routing|sort|iban|bank|checking|savings|swift|aba)$/.test(doc.word(i))) return true;
   return false;
 }

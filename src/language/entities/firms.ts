@@ -54,7 +54,7 @@ export function findFirms(doc: Doc): void {
     if (doc.isTaken(i)) continue;
     const landmark = landmarkPhrases.match(doc.tokens, i);
     if (landmark > 0 && casedAs(doc, i) && doc.isFree(i, landmark)) {
-      const end = placeKindEnd(doc, landmark) || landmark;
+      const end = /^(?:airport|station)$/.test(doc.word(landmark)) ? landmark + 1 : landmark;
       doc.claimName('LOCATION', i, end);
       i = end - 1;
       continue;
@@ -68,7 +68,13 @@ export function findFirms(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) if (!doc.isTaken(i)) claimKnown(doc, i);
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
-    const end = organizationEnds.match(doc.tokens, i);
+    let end = organizationEnds.match(doc.tokens, i);
+    // "Riverstone Properties LLC": endings in a row are one.
+    while (end > 0 && casedAs(doc, end)) {
+      const more = organizationEnds.match(doc.tokens, end);
+      if (more === 0) break;
+      end = more;
+    }
     if (end > 0) claimEnding(doc, 'ORGANIZATION', i, end);
   }
 }

@@ -100,6 +100,8 @@ function isCommonNow(word: string): boolean {
     isCommonNow(word.replace(/^(?:un|re|dis|non|pre|over|mis)/, ''))
   )
     return true;
+  // "andy" is no "and" with an ending.
+  if (given.has(word)) return false;
   for (const [ending, replacements] of endings) {
     if (!word.endsWith(ending) || word.length - ending.length < 3) continue;
     const stem = word.slice(0, -ending.length);

@@ -59,16 +59,20 @@ function personAt(doc: Doc, i: number): number {
   const titled = isTitled(doc, i);
   const cue = titled ? 'strong' : cueAt(doc, i);
   const asked = familyCue(doc, i);
-  if (!accepts(doc, i, word, asked ? 'strong' : cue)) return 0;
+  // A particle opens a surname: "Mr. van der Meer".
+  const opens = titled && particles.has(doc.word(i)) && doc.tokens[i + 1]?.kind === 'word';
+  if (!opens && !accepts(doc, i, word, asked ? 'strong' : cue)) return 0;
   const end = nameEnd(doc, i);
   if (end === 0) return 0;
   const words = doc.tokens
     .slice(i, end)
     .filter((token) => token.kind === 'word' && !/^[a-z]$/.test(token.lower));
-  const isFull = words.length >= 2 && !isHyphenated(doc, i, end);
+  const isFull =
+    words.filter((token) => !particles.has(token.lower) || given.has(token.lower)).length >= 2 &&
+    !isHyphenated(doc, i, end);
   const type = isFull
     ? 'NAME'
-    : asked || titled || (family.has(word) && !given.has(word))
+    : asked || titled || ((family.has(word) || isUnderName(doc, i)) && !given.has(word))
       ? 'NAME_FAMILY'
       : 'NAME_GIVEN';
   return doc.claimName(type, i, end) ? end : 0;
@@ -110,8 +114,9 @@ function cueAt(doc: Doc, i: number): Strength {
   if (/^(?:is|was)$/.test(one) && (two === 'name' || (two === 'here' && three === 'name')))
     return 'strong';
   if (/^(?:is|was)$/.test(one) && hasNameBefore(doc, at - 1)) return 'strong';
-  if (one === 'name' && /^(?:the|under|in|my|his|her)$/.test(two) === false && two === 'first')
+  if (one === 'name' && (two === 'first' || two === 'under' || (two === 'the' && three === 'under')))
     return 'strong';
+
   if (
     /^(?:to|with)$/.test(one) &&
     /^(?:speak|speaking|spoke|spoken|talk|talking|talked)$/.test(two)
@@ -141,6 +146,12 @@ function cueAt(doc: Doc, i: number): Strength {
     return 'weak';
   if (behindName(doc, i)) return 'weak';
   return 'none';
+}
+
+/** "It's under the name X": a surname, as bookings are made. */
+function isUnderName(doc: Doc, i: number): boolean {
+  const near = `${doc.word(i - 3)} ${doc.word(i - 2)} ${doc.word(i - 1)}`;
+  return /\bunder (?:the )?(?:name|name of|surname)$|under the name$/.test(near) || /^name of$/.test(`${doc.word(i - 2)} ${doc.word(i - 1)}`);
 }
 
 /** "the name on the account is", "my full name, um, is" */

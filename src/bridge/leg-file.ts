@@ -133,21 +133,25 @@ export class LegFile {
    * chunk, which knows where the file ends; anything else goes once all of it is past.
    */
   async forgetTo(position: number): Promise<void> {
-    let gone = 0;
-    for (const chunk of this.chunks) {
-      if (chunk.position + chunk.bytes > position) break;
-      gone++;
-    }
-    if (this.recording) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
-    else if (gone > 0 && gone === this.chunks.length) await this.remove();
+    // In turn, because what is being appended meanwhile is not past.
+    await this.inTurn(async () => {
+      const past = this.chunks.findIndex((chunk) => chunk.position + chunk.bytes > position);
+      const gone = past < 0 ? this.chunks.length : past;
+      if (this.recording) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
+      else if (gone > 0 && past < 0) await this.clear();
+    });
   }
 
   async remove(): Promise<void> {
     await this.inTurn(async () => {
-      this.chunks = [];
-      this.size = 0;
-      await rm(this.path, { force: true });
+      await this.clear();
     });
+  }
+
+  private async clear(): Promise<void> {
+    this.chunks = [];
+    this.size = 0;
+    await rm(this.path, { force: true });
   }
 
   private chunkAt(position: number): Chunk | undefined {

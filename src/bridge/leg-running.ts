@@ -258,7 +258,7 @@ export class RunningLeg implements LegAudio {
     }
     const source = {
       cut: undefined as number | undefined,
-      end: () => source.cut ?? this.books.end,
+      end: () => source.cut ?? this.store.writtenTo,
       ended: () => source.cut !== undefined || this.finishing !== undefined,
       read: (position: number, maxBytes: number) => this.store.read(position, maxBytes),
     };
@@ -363,7 +363,7 @@ export class RunningLeg implements LegAudio {
         return;
       }
       this.next = made;
-      this.cut = this.books.end;
+      this.cut = this.store.writtenTo;
       this.cutSession(this.cut);
       session.more();
       if (this.books.settled >= this.cut) this.change();
@@ -385,6 +385,7 @@ export class RunningLeg implements LegAudio {
       stopWithin: this.options.clock.after(deadlines.withinMs, () => this.giveUp('deadline')),
       stopFinals: undefined,
     };
+    this.options.journal.flush(); // the last frames go first, one for one
     const id = this.session?.id;
     this.setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
     this.options.journal.snapshotNow(this.entry);
@@ -455,8 +456,7 @@ export class RunningLeg implements LegAudio {
       this.log.error({ ledger: this.books.counts() }, 'ledger does not come out even');
     }
     this.setState({ at: 'ended' });
-    void this.options.journal
-      .finish(this.entry)
+    void this.putAway(finishing.deadlines)
       .catch((error: unknown) =>
         this.log.error({ err: error }, 'audio of an ended leg could not be put away'),
       )
@@ -467,6 +467,12 @@ export class RunningLeg implements LegAudio {
           finals: finishing.finals,
         });
       });
+  }
+
+  /** Only when what was handed over is durable: until then a killed process must find the leg again (F46). */
+  private async putAway({ settled }: FinishDeadlines): Promise<void> {
+    if (settled && (await settled()) === false) return;
+    await this.options.journal.finish(this.entry);
   }
 
   /** Nothing happens here any more. */
@@ -523,7 +529,8 @@ export class RunningLeg implements LegAudio {
       ...(session
         ? { current: { id: session.id, url: session.url, flight: session.inFlight.state() } }
         : {}),
-      sessions: this.history.map((one) => ({ ...one })),
+      // Read or not, what they said may not be durable yet when this process is killed: the next one asks again.
+      sessions: this.history.map((one) => ({ ...one, unread: true })),
     };
   }
 }

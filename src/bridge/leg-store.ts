@@ -39,6 +39,8 @@ export type LegStoreOptions = {
 export class LegStore implements WrittenTo {
   /** The journal has let go of the leg. */
   closed = false;
+  /** Leg position up to which everything is journalled: only that may go to the speech service. */
+  writtenTo: number;
   private readonly options: LegStoreOptions;
   private readonly ledger: Ledger;
   private readonly backlog: Backlog;
@@ -53,6 +55,7 @@ export class LegStore implements WrittenTo {
     this.number = options.entry.number;
     this.backlog = new Backlog(options.ledger.end);
     this.spilledTo = options.file.end;
+    this.writtenTo = options.ledger.end;
   }
 
   get heldBytes(): number {
@@ -86,6 +89,7 @@ export class LegStore implements WrittenTo {
   }
 
   written(position: number, bytes: Buffer): void {
+    this.writtenTo = position + bytes.length;
     this.options.onWritten(position, bytes);
   }
 
@@ -179,7 +183,7 @@ export class LegStore implements WrittenTo {
   }
 
   private bound(): void {
-    const limit = this.options.recording ? recordedBytes : waitingBytes;
+    const limit = this.limit();
     if (this.backlog.heldBytes <= limit) return;
     if (!this.spilling && performance.now() >= this.retryAfterMs) void this.spill();
     const most = Math.max(limit * 2, heldSeconds * this.options.bytesPerSecond);
@@ -187,10 +191,23 @@ export class LegStore implements WrittenTo {
   }
 
   private spill(): Promise<void> {
-    this.spilling ??= this.spillOnce().finally(() => {
+    this.spilling ??= this.spillDown().finally(() => {
       this.spilling = undefined;
     });
     return this.spilling;
+  }
+
+  private async spillDown(): Promise<void> {
+    const limit = this.limit();
+    do {
+      const before = this.spilledTo;
+      await this.spillOnce();
+      if (this.spilledTo === before) return;
+    } while (this.backlog.heldBytes > limit);
+  }
+
+  private limit(): number {
+    return this.options.recording ? recordedBytes : waitingBytes;
   }
 
   private async spillOnce(): Promise<void> {

@@ -45,6 +45,8 @@ export class SpeechClient implements AsyncDisposable {
   private readonly gate: Gate;
   private readonly catchUp: CatchUp;
   private readonly sessions = new Set<LiveSession>();
+  /** Of all who wait for a session: what they wait for may change under them. */
+  private readonly telling = new Set<() => void>();
   private stopSweep: (() => void) | undefined;
   private refusal: string | undefined;
   private closed = false;
@@ -60,16 +62,25 @@ export class SpeechClient implements AsyncDisposable {
 
   /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
   async create(request: CreateRequest): Promise<Created> {
-    const { body, region, signal, sinceMs } = request;
     let told: GateCause | undefined;
-    let orphans = 0;
     const tell = (): void => {
       const cause = this.gate.cause;
       if (cause !== undefined && cause !== told) request.onWaiting(cause);
       told = cause;
     };
+    tell();
+    this.telling.add(tell);
+    try {
+      return await this.ask(request);
+    } finally {
+      this.telling.delete(tell);
+    }
+  }
+
+  private async ask(request: CreateRequest): Promise<Created> {
+    const { body, region, signal, sinceMs } = request;
+    let orphans = 0;
     while (!signal.aborted) {
-      tell();
       if (!(await this.gate.enter(sinceMs, signal))) break;
       const result = await this.api.create(withAcks(body, this.config.model), region, signal);
       if (signal.aborted && result.outcome !== 'created') {
@@ -98,7 +109,6 @@ export class SpeechClient implements AsyncDisposable {
           this.failed('unreachable', result.reason, result.waitMs);
           break;
       }
-      tell();
     }
     return { outcome: 'aborted', orphans };
   }
@@ -164,6 +174,7 @@ export class SpeechClient implements AsyncDisposable {
     if (this.gate.cause !== cause)
       this.log.warn({ cause, reason }, 'no live session can be had for now; audio is journalled');
     this.settle(cause, waitMs);
+    for (const tell of this.telling) tell();
   }
 
   private settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {

@@ -24,7 +24,9 @@ function wordOf(frame: Buffer): string {
 export type LinkSession = {
   id: string;
   request: Record<string, unknown>;
+  /** A view of what it holds; grows with room to spare, since a long outage brings many pieces. */
   audio: Buffer;
+  room: Buffer;
   said: number;
   stopped: boolean;
   state: 'live' | 'done' | 'gone';
@@ -192,6 +194,7 @@ export class LinkSpeech implements AsyncDisposable {
         id,
         request: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
         audio: Buffer.alloc(0),
+        room: Buffer.alloc(0),
         said: 0,
         stopped: false,
         state: 'live',
@@ -253,7 +256,7 @@ export class LinkSpeech implements AsyncDisposable {
           .sort((one, other) => one - other)
           .find((at) => session.audio.subarray(at).equals(data.subarray(0, total - at))) ?? total;
     }
-    session.audio = Buffer.concat([session.audio, data.subarray(total - from)]);
+    append(session, data.subarray(total - from));
     session.lastAudioMs = performance.now();
     const range = this.faults.ack
       ? this.faults.ack([from, session.audio.length], session)
@@ -355,4 +358,15 @@ export class LinkSpeech implements AsyncDisposable {
       JSON.stringify({ session_id: session.id, created_at: new Date().toISOString(), ...message }),
     );
   }
+}
+
+function append(session: LinkSession, bytes: Buffer): void {
+  const end = session.audio.length + bytes.length;
+  if (end > session.room.length) {
+    const room = Buffer.alloc(Math.max(65_536, end * 2));
+    session.audio.copy(room);
+    session.room = room;
+  }
+  bytes.copy(session.room, session.audio.length);
+  session.audio = session.room.subarray(0, end);
 }

@@ -97,19 +97,32 @@ async function strike(
   const spellMs = 20 + random() * 180;
   const after = (run: () => void): void => void setTimeout(run, spellMs);
   switch (fault) {
-    case 'cut':
-      return proxy.cut();
-    case 'reset':
-      return proxy.reset();
+    case 'cut': {
+      proxy.cut();
+      return;
+    }
+    case 'reset': {
+      proxy.reset();
+      return;
+    }
     case 'freeze':
       proxy.freeze();
-      return after(() => proxy.mend());
+      {
+        after(() => proxy.mend());
+        return;
+      }
     case 'deaf':
       speech.deaf(true);
-      return after(() => speech.deaf(false));
+      {
+        after(() => speech.deaf(false));
+        return;
+      }
     case 'slow':
       proxy.wire.bytesPerSecond = 20_000;
-      return after(() => proxy.mend());
+      {
+        after(() => proxy.mend());
+        return;
+      }
     case 'slices':
       proxy.wire.sliceBytes = 7;
       return;
@@ -118,22 +131,32 @@ async function strike(
       return;
     case 'limit':
       proxy.wire.limitBytes = 3_000 + random() * 10_000;
-      return after(() => proxy.mend());
+      {
+        after(() => proxy.mend());
+        return;
+      }
     case 'refuse':
       await proxy.refuse();
-      return after(() => void proxy.accept());
+      {
+        after(() => void proxy.accept());
+        return;
+      }
     case 'forget':
       // The sessions' results stay readable, as after a session was finalised elsewhere.
       speech.expireAll();
       return;
     case 'withhold':
       speech.faults.ack = () => undefined;
-      return after(() => delete speech.faults.ack);
+      {
+        after(() => delete speech.faults.ack);
+        return;
+      }
     case 'bad acks': {
       const kind = Math.floor(random() * 3);
       speech.faults.ack = ([start, end]) =>
         kind === 0 ? [start, end + 1_000_000] : kind === 1 ? [0, 0] : [end, start];
-      return after(() => delete speech.faults.ack);
+      after(() => delete speech.faults.ack);
+      return;
     }
     default: {
       const code = Number(fault);

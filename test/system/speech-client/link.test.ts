@@ -1,0 +1,375 @@
+import { describe, expect, test } from 'vitest';
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
+import { LinkSpeech } from '../../support/link-speech.ts';
+import { until } from '../../support/until.ts';
+import { linkFaults, phases, runSeed } from '../../trials/speech-link.ts';
+
+const deadlines = { finalsMs: 60_000, withinMs: 120_000 };
+
+describe('a leg through faults of its speech socket (sample of test/trials/speech-link.ts)', () => {
+  // Every fault once, its phase by turn: bytes conserved, text and times as in the undisturbed run.
+  test.each(linkFaults.map((fault, index) => ({ fault, phase: phases[index % 3]!, seed: index })))(
+    'F20 F22 F28 F78: $fault $phase',
+    async ({ fault, phase, seed }) => {
+      expect(await runSeed(seed, fault, phase)).toEqual([]);
+    },
+  );
+});
+
+describe('a session that is created late', () => {
+  test('F16: refused, 500, a lost answer and 503 with a wait; every frame is heard in the end', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    speech.faults.create = (count) =>
+      [{ status: 500 }, { status: 503, headers: { 'retry-after': '1' } }, { status: 302 }][
+        count - 1
+      ];
+    await proxy.refuse();
+    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    const leg = rig.leg();
+    leg.push(300);
+    await until(() => leg.states.some((state) => state.at === 'waiting'));
+    await proxy.accept();
+    await until(() => leg.leg.state().at === 'live');
+    leg.push(50);
+    expect((await leg.leg.finish(deadlines)).finals).toBe('complete');
+    expect(faultsOf(leg)).toEqual([]);
+    expect(leg.states).toContainEqual({ at: 'waiting', cause: 'unreachable' });
+  });
+
+  test('F17: a wrong key with 500 legs is asked for less than five times a second', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.create = () => ({ status: 401 });
+    await using rig = await legRig({ url: speech.url });
+    const legs = Array.from({ length: 500 }, () => rig.leg());
+    await until(() => legs.every((leg) => leg.leg.state().at === 'waiting'));
+    // Those that were on their way when the first answer came are at most the width of the gate.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    const before = speech.posts.length;
+    expect(before).toBeLessThanOrEqual(17);
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(speech.posts.length - before).toBeLessThan(5);
+    expect(rig.speech.health()).toMatchObject({ state: 'degraded' });
+    for (const leg of legs) void leg.leg.abandon();
+  });
+
+  test('F18: on 429 legs wait their turn by age, honour Retry-After and lose nothing', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.maxSessions = 1;
+    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    const legs = [rig.leg()];
+    await until(() => legs[0]!.leg.state().at === 'live');
+    for (let index = 0; index < 3; index++) {
+      legs.push(rig.leg());
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    for (const leg of legs) leg.push(60);
+    await until(() => legs[1]!.leg.state().at === 'waiting');
+    const order: number[] = [];
+    await Promise.all(
+      legs.map(async (leg, index) => {
+        await leg.leg.finish(deadlines);
+        order.push(index);
+      }),
+    );
+    expect(order).toEqual([0, 1, 2, 3]);
+    for (const leg of legs) expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('F19: an answer that is lost leads to a second session, and no audio is lost or doubled', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    proxy.wire.lose = 'down';
+    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    const leg = rig.leg();
+    leg.push(100);
+    await until(() => speech.posts.length === 1);
+    proxy.cut();
+    proxy.mend();
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+    expect(speech.sessions.size).toBe(2);
+  });
+
+  test('a request that the service refuses ends as a gap that says so, with the fields in the log only', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.create = () => ({
+      status: 400,
+      body: { message: 'no', validation_errors: ['endpointing must be a number'] },
+    });
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.state().at === 'waiting');
+    expect(leg.leg.state()).toEqual({ at: 'waiting', cause: 'refused' });
+    const outcome = await leg.leg.finish(deadlines);
+    expect(outcome).toMatchObject({
+      finals: 'late',
+      ledger: { received: 8_000, acknowledged: 0, gaps: 8_000 },
+    });
+    expect(leg.gaps).toEqual([{ startS: 0, durationS: 1, bytes: 8_000, cause: 'refused' }]);
+    expect(speech.posts).toHaveLength(1);
+  });
+
+  test('T37: a session address that leads elsewhere is refused and gets no audio', async () => {
+    await using speech = await LinkSpeech.start();
+    await using other = await LinkSpeech.start();
+    speech.publicPort = other.port;
+    await using rig = await legRig({ url: `http://127.0.0.1:${speech.port}` });
+    const leg = rig.leg();
+    leg.push(10);
+    await until(() => leg.leg.state().at === 'waiting');
+    expect(leg.leg.state()).toEqual({ at: 'waiting', cause: 'refused' });
+    await leg.leg.abandon();
+  });
+});
+
+describe('a session that is lost', () => {
+  test('F21: five minutes away, 20 legs: all is kept, caught up faster than real time, in order, no gap', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    await using rig = await legRig({ url: proxy.url, clock: fastClock(5) });
+    const legs = Array.from({ length: 20 }, () => rig.leg());
+    for (const leg of legs) leg.push(50);
+    await until(() => legs.every((leg) => leg.leg.ledger().acknowledged === 8_000));
+    await proxy.refuse();
+    // Five minutes of frames; the service finishes the sessions that nobody comes back to.
+    for (let second = 0; second < 300; second++) {
+      for (const leg of legs) leg.push(50);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const heldBytes = legs.reduce((sum, leg) => sum + heldOf(leg.leg), 0);
+    expect(heldBytes / legs.length).toBeLessThan(240_000);
+    speech.expireAll();
+    await proxy.accept();
+    await Promise.all(
+      legs.map(async (leg) => await leg.leg.finish({ finalsMs: 200_000, withinMs: 1_000_000 })),
+    );
+    for (const leg of legs) {
+      expect(faultsOf(leg)).toEqual([]);
+      expect(leg.gaps).toEqual([]);
+    }
+  });
+
+  test('an outage longer than the call: the leg catches up afterwards, from the journal', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    await proxy.refuse();
+    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    const leg = rig.leg({ recording: true });
+    leg.push(3_000);
+    const outcome = leg.leg.finish({ finalsMs: 60_000, withinMs: 10_000_000 });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(leg.leg.state().at).not.toBe('ended');
+    await proxy.accept();
+    expect((await outcome).finals).toBe('complete');
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('out of time: what was never acknowledged is one declared gap, and the ledger comes out even', async () => {
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', clock: fastClock(20) });
+    const leg = rig.leg();
+    leg.push(100);
+    const outcome = await leg.leg.finish({ finalsMs: 1_000, withinMs: 2_000 });
+    expect(outcome.ledger).toEqual({
+      received: 16_000,
+      acknowledged: 0,
+      gaps: 16_000,
+      paused: 0,
+      filler: 0,
+    });
+    expect(leg.gaps).toEqual([{ startS: 0, durationS: 2, bytes: 16_000, cause: 'deadline' }]);
+    expect(outcome.finals).toBe('late');
+  });
+
+  test('F23: acks that stop are noticed, and the socket is renewed', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    const leg = rig.leg();
+    leg.push(10);
+    await until(() => leg.leg.ledger().acknowledged === 1_600);
+    speech.faults.ack = () => undefined;
+    leg.push(10);
+    await until(() => [...speech.sessions.values()].some((session) => session.sockets > 1));
+    delete speech.faults.ack;
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('F25: messages that come twice, on the socket or from the record, are given once', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(60);
+    await until(() => leg.words.length >= 50);
+    const [session] = speech.sessions.values();
+    for (const text of session!.messages) session!.socket!.send(text);
+    // Also another session's words, which prove nothing about ours (T36).
+    session!.socket!.send(
+      session!.messages[0]!.replace(session!.id, '00000000-0000-4000-8000-000000000000'),
+    );
+    session!.socket!.terminate();
+    leg.push(40);
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('finals that a lost socket swallowed come from GET, duplicates dropped', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(30);
+    await until(() => leg.words.length === 25);
+    speech.faults.swallow = (type) => type === 'transcript';
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 80 * 160);
+    speech.closeAll(1012);
+    leg.push(20);
+    expect((await leg.leg.finish(deadlines)).finals).toBe('complete');
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('F27: finals that are late are waited for, and no longer than the deadline', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.finalsDelayMs = 300;
+    await using rig = await legRig({ url: speech.url });
+    const patient = rig.leg();
+    patient.push(30);
+    expect((await patient.leg.finish(deadlines)).finals).toBe('complete');
+    expect(faultsOf(patient)).toEqual([]);
+    speech.faults.finalsDelayMs = 60_000;
+    const hasty = rig.leg();
+    hasty.push(30);
+    expect((await hasty.leg.finish({ finalsMs: 200, withinMs: 60_000 })).finals).toBe('late');
+    expect(hasty.leg.ledger()).toMatchObject({ received: 4_800, acknowledged: 4_800 });
+  });
+
+  test('F29: a service that reads slowly does not make us grow, and hears everything', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url, clock: fastClock(2) });
+    const leg = rig.leg();
+    leg.push(5);
+    await until(() => leg.leg.ledger().acknowledged === 800);
+    speech.deaf(true);
+    leg.push(20_000);
+    await until(() => heldOf(leg.leg) < 100_000);
+    speech.deaf(false);
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('the 3 h limit: a new session takes over between two frames, times go on', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({
+      url: speech.url,
+      clock: fastClock(4),
+      config: { catchUpSpeed: 1_000 },
+    });
+    // At 8 bytes a second three hours are 86 kB.
+    const leg = rig.leg({
+      request: { encoding: 'wav/ulaw', bit_depth: 8, sample_rate: 8 as 8000, channels: 1 },
+    });
+    for (let frame = 0; frame < 800; frame++) {
+      leg.push(1);
+      if (frame % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await leg.leg.finish(deadlines);
+    const sessions = leg.leg.sessions();
+    expect(sessions).toHaveLength(2);
+    expect(sessions[1]!.offsetS).toBeGreaterThan(10_500);
+    expect(leg.leg.ledger()).toMatchObject({ received: 128_000, acknowledged: 128_000, gaps: 0 });
+    expect(leg.words.map(({ word }) => word)).toEqual(
+      Array.from({ length: 800 }, (_, index) => `f${index}`),
+    );
+  });
+
+  test('sessions up to a bound, then the audio is journalled only and the gap says why', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.closeAt = () => 4400;
+    await using rig = await legRig({
+      url: speech.url,
+      clock: fastClock(20),
+      config: { maxSessionsPerLeg: 3 },
+    });
+    const leg = rig.leg();
+    const timer = setInterval(() => leg.push(1), 5);
+    await until(() => leg.leg.state().at === 'journal-only');
+    clearInterval(timer);
+    expect(speech.sessions.size).toBe(3);
+    const outcome = await leg.leg.finish(deadlines);
+    expect(leg.gaps.at(-1)).toMatchObject({ cause: 'sessions' });
+    expect(outcome.ledger.received).toBe(outcome.ledger.acknowledged + outcome.ledger.gaps);
+  });
+});
+
+describe('pause', () => {
+  test('F13: paused bytes reach neither journal nor wire; silence of the same length does; times stay true', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg({ recording: true });
+    leg.push(50);
+    leg.leg.pause();
+    leg.push(25); // card numbers
+    speech.closeAll(4500);
+    leg.push(25);
+    leg.leg.resume();
+    leg.push(50);
+    leg.leg.filler(1_600);
+    leg.push(25);
+    await leg.leg.finish(deadlines);
+    expect(leg.leg.ledger()).toEqual({
+      received: 175 * 160,
+      acknowledged: 125 * 160,
+      gaps: 0,
+      paused: 50 * 160,
+      filler: 60 * 160,
+    });
+    const heard = [...speech.sessions.values()][0]!.audio;
+    for (let frame = 50; frame < 100; frame++)
+      expect(heard.subarray(frame * 160, frame * 160 + 160).every((byte) => byte === 0xff)).toBe(
+        true,
+      );
+    expect(leg.words.find(({ word }) => word === 'f100')?.atS).toBeCloseTo(2, 5);
+    expect(leg.words.find(({ word }) => word === 'f150')?.atS).toBeCloseTo(3.2, 5);
+    const recording = await rig.journal.recordingOf(leg.leg.legId);
+    const kept: Buffer[] = [];
+    for await (const part of recording!.read(0, recording!.bytes)) kept.push(part);
+    expect(Buffer.concat(kept).equals(heard)).toBe(true);
+  });
+});
+
+test('frames are forwarded one for one, or joined where coalesceMs asks for it', async () => {
+  await using speech = await LinkSpeech.start();
+  const sizes: number[] = [];
+  speech.faults.ack = (range) => {
+    sizes.push(range[1] - range[0]);
+    return range;
+  };
+  await using rig = await legRig({ url: speech.url });
+  const leg = rig.leg();
+  await until(() => leg.leg.state().at === 'live');
+  leg.push(20);
+  await leg.leg.finish(deadlines);
+  expect(sizes).toEqual(Array.from({ length: 20 }, () => 160));
+  sizes.length = 0;
+  await using joined = await legRig({ url: speech.url, config: { coalesceMs: 100 } });
+  const other = joined.leg();
+  await until(() => other.leg.state().at === 'live');
+  for (let frame = 0; frame < 22; frame++) {
+    other.push(1);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await other.leg.finish(deadlines);
+  expect(sizes).toEqual([800, 800, 800, 800, 320]);
+  expect(faultsOf(other)).toEqual([]);
+});
+
+/** Audio that the leg has in memory: read from the store that the journal gave it. */
+function heldOf(leg: unknown): number {
+  return (leg as { store: { heldBytes: number } }).store.heldBytes;
+}

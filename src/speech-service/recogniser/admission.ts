@@ -1,11 +1,14 @@
-import type { ChildLoad, LegCost } from './messages.ts';
+import type { LegCost } from './messages.ts';
 
 /** The share of a core that recognition may plan with: the rest absorbs that people speak at once. */
 const plannedShare = 0.75;
 /** A bound where cost is next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
-/** Finals this late are too late; nobody else is let in until it is over. */
+/** Work that has waited this long at every report in a row makes finals too late. */
 const lateMs = 800;
+const reportsInARow = 4;
+/** With fewer streams it is not they who make the machine late, and refusing one more would mend nothing. */
+const leastShare = 0.25;
 
 /** Legs that may speak all the time in one process and still be served in time. */
 export function capacityOf(cost: LegCost | undefined): number {
@@ -13,6 +16,15 @@ export function capacityOf(cost: LegCost | undefined): number {
   return Math.max(1, Math.min(mostPerProcess, Math.floor(plannedShare / cost.least)));
 }
 
-export function overloaded(load: ChildLoad): boolean {
-  return load.latenessMs > lateMs;
+/** One process as admission sees it. */
+export type Occupied = { streams: number; capacity: number; lateness: readonly number[] };
+
+/** Late for a while, and because of what it serves: a burst that is being caught up with is neither. */
+export function overloaded({ streams, capacity, lateness }: Occupied): boolean {
+  const recent = lateness.slice(-reportsInARow);
+  return (
+    streams >= capacity * leastShare &&
+    recent.length === reportsInARow &&
+    recent.every((ms) => ms > lateMs)
+  );
 }

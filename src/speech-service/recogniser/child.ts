@@ -12,16 +12,18 @@ const send = (message: FromChild): void => {
 
 let recognition: Recognition | undefined;
 
-process.on('message', (message: ToChild) => {
-  if (message.type !== 'load') {
-    recognition?.handle(message);
-    return;
-  }
+async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> {
   try {
-    recognition = new Recognition(loadSherpa(), message, send);
+    recognition = await Recognition.load(loadSherpa(), message, send);
   } catch (error) {
     send({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
   }
+}
+
+// Nothing else arrives before `ready` has been said.
+process.on('message', (message: ToChild) => {
+  if (message.type === 'load') void load(message);
+  else recognition?.handle(message);
 });
 
 // An orphan would keep a model in memory and listen to nobody.

@@ -1,4 +1,5 @@
 import type { Model } from '../models/model-folder.ts';
+import type { TextLanguage } from './language-choice.ts';
 import type { LegCost } from './messages.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from './recogniser.ts';
 import type { Sherpa } from './sherpa.ts';
@@ -24,7 +25,11 @@ export type Engine = {
   open(options: RecogniserStreamOptions, emit: (event: RecogniserEvent) => void): EngineSession;
 };
 
-export type EngineOptions = { vadModel: string; load: () => LoadLevel };
+export type EngineOptions = {
+  vadModel: string;
+  load: () => LoadLevel;
+  textLanguage: TextLanguage;
+};
 
 /** How hard the process is working; what is optional gives way first. */
 export type LoadLevel = { busy: number; latenessMs: number };
@@ -35,7 +40,7 @@ export function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions)
     case 'streaming-nemo-ctc':
     case 'streaming-zipformer-ctc':
     case 'streaming-transducer':
-      return openStreamingEngine(sherpa, model, description);
+      return openStreamingEngine(sherpa, model, description, options.textLanguage);
     case 'moonshine':
     case 'whisper':
     case 'sense-voice':

@@ -1,6 +1,7 @@
 import type { Model } from '../models/model-folder.ts';
 import { AudioTrack } from './audio-track.ts';
 import type { Engine, EngineOptions } from './engine.ts';
+import { LanguageChoice } from './language-choice.ts';
 import { OfflineModel, type OfflineDescription } from './offline-model.ts';
 import { OfflineSession } from './offline-session.ts';
 import type { Sherpa } from './sherpa.ts';
@@ -24,6 +25,7 @@ export function openOfflineEngine(
           track: new AudioTrack(),
           voice: new VoiceActivity(sherpa, options.vadModel, stream.speechThreshold),
           load: options.load,
+          language: new LanguageChoice(model.languages, stream, options.textLanguage),
         },
         stream,
         emit,
@@ -38,11 +40,11 @@ function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string): number 
     const syllable = Math.max(0, Math.sin((2 * Math.PI * 4 * i) / 16000));
     return 0.2 * syllable * Math.sin((2 * Math.PI * (120 + 40 * Math.sin(i / 9000)) * i) / 16000);
   });
-  model.read(audio); // the first reading also allocates
+  model.read(audio, ''); // the first reading also allocates
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
   const before = process.cpuUsage();
   voice.accept(audio, () => undefined);
-  model.read(audio);
+  model.read(audio, '');
   const used = process.cpuUsage(before);
   return (used.user + used.system) / 1e6 / seconds;
 }

@@ -1,6 +1,12 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
-import type { OfflineModelFiles, OfflineRecognizer, OfflineResult, Sherpa } from './sherpa.ts';
+import type {
+  OfflineConfig,
+  OfflineModelFiles,
+  OfflineRecognizer,
+  OfflineResult,
+  Sherpa,
+} from './sherpa.ts';
 
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
 
@@ -10,24 +16,34 @@ export class OfflineModel {
   readonly languages: readonly string[];
   readonly estimatedTimes: boolean;
   readonly #recognizer: OfflineRecognizer;
+  readonly #configOf: (language: string) => OfflineConfig;
+  readonly #toldLanguage: boolean;
+  #language = '';
 
   constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
     this.longestS = longestOf(description.kind);
     this.languages = description.languages;
     this.estimatedTimes = estimatesTimes(description.kind);
-    this.#recognizer = new sherpa.OfflineRecognizer({
+    this.#configOf = (language) => ({
       featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
       modelConfig: {
-        ...modelFiles(model.folder, description),
+        ...modelFiles(model.folder, description, language),
         tokens: join(model.folder, description.files.tokens),
         numThreads: 1,
         provider: 'cpu',
         debug: 0,
       },
     });
+    this.#toldLanguage = description.kind === 'whisper' || description.kind === 'sense-voice';
+    this.#recognizer = new sherpa.OfflineRecognizer(this.#configOf(''));
   }
 
-  read(samples: Float32Array): OfflineResult {
+  /** `language` is what to expect, '' to detect; models that cannot be told ignore it. */
+  read(samples: Float32Array, language: string): OfflineResult {
+    if (this.#toldLanguage && language !== this.#language) {
+      this.#recognizer.setConfig(this.#configOf(language));
+      this.#language = language;
+    }
     const stream = this.#recognizer.createStream();
     stream.acceptWaveform({ samples, sampleRate: 16000 });
     this.#recognizer.decode(stream);
@@ -51,7 +67,11 @@ function longestOf(kind: OfflineDescription['kind']): number {
   }
 }
 
-function modelFiles(folder: string, description: OfflineDescription): OfflineModelFiles {
+function modelFiles(
+  folder: string,
+  description: OfflineDescription,
+  language: string,
+): OfflineModelFiles {
   const path = (name: string) => join(folder, name);
   switch (description.kind) {
     case 'moonshine':
@@ -63,8 +83,6 @@ function modelFiles(folder: string, description: OfflineDescription): OfflineMod
       };
     case 'whisper': {
       const { encoder, decoder } = description.files;
-      // Empty: it detects the language of each piece.
-      const language = description.languages.length === 1 ? (description.languages[0] ?? '') : '';
       return {
         whisper: { encoder: path(encoder), decoder: path(decoder), language, task: 'transcribe' },
       };
@@ -73,7 +91,7 @@ function modelFiles(folder: string, description: OfflineDescription): OfflineMod
       return {
         senseVoice: {
           model: path(description.files.model),
-          language: '',
+          language,
           useInverseTextNormalization: 1,
         },
       };

@@ -1,10 +1,11 @@
 import type { AudioTrack } from './audio-track.ts';
 import type { Reading } from './consensus.ts';
 import type { EngineSession, LoadLevel } from './engine.ts';
+import type { LanguageChoice } from './language-choice.ts';
 import type { OfflineModel } from './offline-model.ts';
 import { PartialWords } from './partial-words.ts';
 import { pauseOf } from './pause.ts';
-import { readingsFor, readTogether, type Variation } from './readings.ts';
+import { plain, readingsFor, readTogether, type Variation } from './readings.ts';
 import type {
   RecognisedUtterance,
   RecognisedWord,
@@ -24,12 +25,13 @@ const progressEveryS = 0.5;
 const firstPartialS = 0.6;
 const partialEveryS = 0.5;
 
-type ReadPiece = { words: RecognisedWord[]; text: string };
+type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
 export type OfflineParts = {
   model: OfflineModel;
   track: AudioTrack;
   voice: VoiceActivity;
+  language: LanguageChoice;
   load: () => LoadLevel;
 };
 
@@ -92,18 +94,19 @@ export class OfflineSession implements EngineSession {
   emitPartial(): void {
     const open = this.#segmenter.open;
     if (!open) return;
-    const { track, model } = this.#parts;
+    const { track, model, language } = this.#parts;
     this.#partialAt = track.end;
-    const from = open.pieceFrom - preRollS * rateHz;
+    const from = open.pieceFrom - (open.cutBefore ? 0 : preRollS * rateHz);
     const audio = track.view(Math.max(from, track.end - model.longestS * rateHz), track.end);
-    const reading = readingOf(model.read(audio.slice()).text);
+    const result = model.read(audio.slice(), language.hint);
+    const reading = readingOf(result.text);
     const words = this.#partial.update(reading.words, track.end / rateHz);
     if (!words) return;
     const piece = this.#timed(
       words,
       words.join(' '),
       { from: open.pieceFrom, to: open.voicedEnd, cutBefore: open.cutBefore },
-      [],
+      { agreement: [], language: language.ofPartial(reading.text, result.lang) },
     );
     this.#emit({
       type: 'partial',
@@ -128,40 +131,53 @@ export class OfflineSession implements EngineSession {
   }
 
   #read(cut: Cut): void {
-    const { track, model, load } = this.#parts;
-    const { from, to } = cut;
-    let tokens: RecognisedWord[] | undefined;
+    const { model, language, load } = this.#parts;
     const level = load();
+    if (model.estimatedTimes && worthProbing(level, cut)) this.#probe(cut);
+    const piece = model.estimatedTimes ? this.#readTogether(cut, level) : this.#readOnce(cut);
+    this.#partial = new PartialWords();
+    if (piece.words.length === 0) return;
+    piece.language = language.ofFinal(piece.text, piece.language);
+    this.#pieces.push(piece);
+  }
+
+  /** A model without times or probabilities: several readings say what was said and how sure that is. */
+  #readTogether(cut: Cut, level: LoadLevel): ReadPiece {
+    const { track, model, language } = this.#parts;
+    let said = '';
     const { reading, agreement } = readTogether((variation) => {
-      const audio = varied(track, cut, variation);
-      const result = model.read(audio);
-      if (result.timestamps.length > 0 && variation.paddingS === 0.15)
-        tokens = tokenWords(result, (from - variation.paddingS * rateHz) / rateHz, to / rateHz);
+      const result = model.read(varied(track, cut, variation), language.hint);
+      said ||= result.lang;
       return readingOf(result.text);
     }, readingsFor(level));
-    if (model.estimatedTimes && worthProbing(level, cut)) this.#probe(cut);
-    if (reading.words.length > 0)
-      this.#pieces.push(
-        tokens
-          ? { words: tokens, text: reading.text }
-          : this.#timed(reading.words, reading.text, cut, agreement),
-      );
-    this.#partial = new PartialWords();
+    return this.#timed(reading.words, reading.text, cut, { agreement, language: said });
+  }
+
+  /** A model that tells times, and some of them probabilities, token by token. */
+  #readOnce(cut: Cut): ReadPiece {
+    const { track, model, language } = this.#parts;
+    const result = model.read(varied(track, cut, plain), language.hint);
+    const offsetS = cut.from / rateHz - plain.paddingS;
+    return {
+      text: readingOf(result.text).text,
+      words: tokenWords(result, offsetS, cut.to / rateHz),
+      language: result.lang,
+    };
   }
 
   /** Half of the piece, read alone, tells which words lie in which half. */
-  #probe({ from, to }: Cut): void {
-    const { track, model } = this.#parts;
+  #probe({ from, to, cutBefore }: Cut): void {
+    const { track, model, language } = this.#parts;
     const middle = (from + to) / 2;
-    const half = track.view(from - preRollS * rateHz, middle).slice();
-    this.#partial.note(readingOf(model.read(half).text).words, middle / rateHz);
+    const half = track.view(from - (cutBefore ? 0 : preRollS * rateHz), middle).slice();
+    this.#partial.note(readingOf(model.read(half, language.hint).text).words, middle / rateHz);
   }
 
   #timed(
     words: string[],
     text: string,
     { from, to, cutBefore }: Pick<Cut, 'from' | 'to' | 'cutBefore'>,
-    agreement: readonly number[],
+    about: { agreement: readonly number[]; language: string },
   ): ReadPiece {
     // The detector answers a little late at both ends; what is quiet there is trimmed off again.
     const first = from - (cutBefore ? 0 : onsetS * rateHz);
@@ -179,11 +195,12 @@ export class OfflineSession implements EngineSession {
     );
     return {
       text,
+      language: about.language,
       words: words.map((word, index) => ({
         word,
         start: offsetS + (spans[index]?.start ?? 0),
         end: offsetS + (spans[index]?.end ?? 0),
-        confidence: confidenceOf(agreement[index], evidence[index]?.saidBy !== undefined),
+        confidence: confidenceOf(about.agreement[index], evidence[index]?.saidBy !== undefined),
       })),
     };
   }
@@ -221,7 +238,7 @@ export class OfflineSession implements EngineSession {
       start: words[0]?.start ?? from / rateHz,
       end: words.at(-1)?.end ?? from / rateHz,
       confidence: words.length === 0 ? 0 : sum / words.length,
-      language: this.#parts.model.languages[0] ?? 'en',
+      language: pieces[0]?.language ?? '',
       words,
     };
   }

@@ -93,8 +93,8 @@ class Pool implements RecogniserPool {
         detail: `no installed model covers ${unknown.join(', ')}; installed: ${languages.join(', ')}`,
       };
     const capacity = this.#capacity();
-    const busy = [...this.#processes].filter((process) => process.state === 'ready');
-    const late = busy.length === this.#most && busy.every((process) => overloaded(process.load));
+    const ready = [...this.#processes].filter((process) => process.state === 'ready');
+    const late = ready.length === this.#most && ready.every(isOverloaded);
     if (late || this.#streams.size + streams > capacity)
       return {
         outcome: 'at-capacity',
@@ -197,6 +197,10 @@ class Pool implements RecogniserPool {
       this.#grow();
     }, retryMs(this.#failures));
   }
+}
+
+function isOverloaded({ streams, legCost, lateness }: RecogniserProcess): boolean {
+  return overloaded({ streams, capacity: capacityOf(legCost), lateness });
 }
 
 /** The voice detector's weights come with their package. */

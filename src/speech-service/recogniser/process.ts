@@ -18,6 +18,7 @@ type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
 const loadEveryMs = 500;
 const tickMs = 250;
 const stderrBytes = 2000;
+const latenessKept = 8;
 
 /**
  * One supervised recogniser process: says `ready` first, is killed when it falls silent, and ends
@@ -31,6 +32,7 @@ export class RecogniserProcess {
   readonly #watch: NodeJS.Timeout;
   #state: 'loading' | 'ready' | 'ended' = 'loading';
   #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
+  readonly #lateness: number[] = [];
   #legCost: LegCost | undefined;
   #estimatedTimes = false;
   #silentMs = 0;
@@ -69,6 +71,11 @@ export class RecogniserProcess {
 
   get load(): ChildLoad {
     return this.#load;
+  }
+
+  /** The last few reports of how long work has waited, the newest last. */
+  get lateness(): readonly number[] {
+    return this.#lateness;
   }
 
   get legCost(): LegCost | undefined {
@@ -121,6 +128,8 @@ export class RecogniserProcess {
         break;
       case 'load':
         this.#load = message;
+        this.#lateness.push(message.latenessMs);
+        if (this.#lateness.length > latenessKept) this.#lateness.shift();
         break;
       case 'event':
       case 'consumed':

@@ -4,9 +4,11 @@ import { agree, agreement, closest, type Reading } from './consensus.ts';
 /** A small change under which the same words must come out: silence around the piece, and loudness. */
 export type Variation = { paddingS: number; gain: number };
 
+export const plain: Variation = { paddingS: 0.15, gain: 1 };
+
 /** In the order in which they are tried; the first alone is the cheapest answer. */
 const variations: readonly Variation[] = [
-  { paddingS: 0.15, gain: 1 },
+  plain,
   { paddingS: 0.3, gain: 1 },
   { paddingS: 0.05, gain: 1 },
   { paddingS: 0.2, gain: 0.5 },

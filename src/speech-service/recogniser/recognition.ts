@@ -1,9 +1,12 @@
 import { Chain } from './chain.ts';
+import { Enhancer } from './enhancer.ts';
 import { type Engine, type EngineSession, openEngine } from './engine.ts';
 import { Intake } from './intake.ts';
+import type { TextLanguage } from './language-choice.ts';
 import { LoadMeter } from './load-meter.ts';
 import type { FromChild, ToChild } from './messages.ts';
 import type { Sherpa } from './sherpa.ts';
+import { loadTextLanguage, noTextLanguage } from './text-language.ts';
 
 type Stream = {
   number: number;
@@ -28,19 +31,35 @@ export class Recognition {
   readonly #streams = new Map<number, Stream>();
   readonly #sherpa: Sherpa;
   readonly #engine: Engine;
+  readonly #newEnhancer: () => Enhancer;
   readonly #send: (message: FromChild) => void;
   readonly #meter = new LoadMeter();
   #running = false;
 
-  constructor(
+  static async load(
     sherpa: Sherpa,
     load: Extract<ToChild, { type: 'load' }>,
     send: (message: FromChild) => void,
+  ): Promise<Recognition> {
+    const several = load.model.description.languages.length > 1;
+    return new Recognition(sherpa, load, send, {
+      newEnhancer: await Enhancer.loader(),
+      textLanguage: several ? await loadTextLanguage() : noTextLanguage,
+    });
+  }
+
+  private constructor(
+    sherpa: Sherpa,
+    load: Extract<ToChild, { type: 'load' }>,
+    send: (message: FromChild) => void,
+    loaded: { newEnhancer: () => Enhancer; textLanguage: TextLanguage },
   ) {
+    this.#newEnhancer = loaded.newEnhancer;
     this.#sherpa = sherpa;
     this.#send = send;
     this.#engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
+      textLanguage: loaded.textLanguage,
       load: () => this.#meter.level(performance.now(), this.#oldestMs()),
     });
     send({
@@ -70,6 +89,7 @@ export class Recognition {
         this.#wake();
         break;
       case 'close':
+        stream?.chain[Symbol.dispose]();
         this.#streams.delete(message.stream);
         break;
     }
@@ -83,7 +103,7 @@ export class Recognition {
       number,
       rateHz: options.sampleRate,
       intake: new Intake(Math.round(options.sampleRate * blockS)),
-      chain: new Chain(this.#sherpa, options),
+      chain: new Chain(this.#sherpa, options, this.#newEnhancer),
       session,
       finishing: false,
       waitingSinceMs: undefined,
@@ -134,6 +154,7 @@ export class Recognition {
     stream.session.accept(stream.chain.end(rest));
     this.#send({ type: 'consumed', stream: stream.number, samples: rest.length });
     stream.session.finish();
+    stream.chain[Symbol.dispose]();
   }
 
   #partial(nowMs: number): boolean {

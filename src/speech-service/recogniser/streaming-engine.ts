@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Model, ModelDescription } from '../models/model-folder.ts';
 import type { Engine, EngineSession } from './engine.ts';
+import { LanguageChoice, type TextLanguage } from './language-choice.ts';
 import { pauseOf } from './pause.ts';
 import type {
   RecognisedUtterance,
@@ -32,6 +33,7 @@ export function openStreamingEngine(
   sherpa: Sherpa,
   model: Model,
   description: StreamingDescription,
+  textLanguage: TextLanguage,
 ): Engine {
   const recognizer = new sherpa.OnlineRecognizer({
     featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
@@ -45,11 +47,16 @@ export function openStreamingEngine(
     decodingMethod: 'greedy_search',
     enableEndpoint: false,
   });
-  const language = description.languages[0] ?? 'en';
   const engine: Engine = {
     estimatedTimes: false,
     measure: () => ({ least: measure(engine) }),
-    open: (options, emit) => new StreamingSession(recognizer, options, language, emit),
+    open: (options, emit) =>
+      new StreamingSession(
+        recognizer,
+        options,
+        new LanguageChoice(description.languages, options, textLanguage),
+        emit,
+      ),
   };
   return engine;
 }
@@ -96,7 +103,7 @@ class StreamingSession implements EngineSession {
   readonly #recognizer: OnlineRecognizer;
   readonly #stream: OnlineStream;
   readonly #options: RecogniserStreamOptions;
-  readonly #language: string;
+  readonly #language: LanguageChoice;
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #pauseS: number;
   #index = 0;
@@ -108,7 +115,7 @@ class StreamingSession implements EngineSession {
   constructor(
     recognizer: OnlineRecognizer,
     options: RecogniserStreamOptions,
-    language: string,
+    language: LanguageChoice,
     emit: (event: RecogniserEvent) => void,
   ) {
     this.#recognizer = recognizer;
@@ -164,12 +171,12 @@ class StreamingSession implements EngineSession {
     }
     if (this.#options.partials && result.text !== this.#shown) {
       this.#shown = result.text;
-      this.#emit({ type: 'partial', utterance: this.#utterance(result) });
+      this.#emit({ type: 'partial', utterance: this.#utterance(result, false) });
     }
   }
 
   #final(result: OnlineResult, decidedS: number): void {
-    const utterance = this.#utterance(result);
+    const utterance = this.#utterance(result, true);
     this.#emit({ type: 'speech-end', at: utterance.end });
     this.#emit({ type: 'final', utterance });
     this.#recognizer.reset(this.#stream);
@@ -185,7 +192,7 @@ class StreamingSession implements EngineSession {
     this.#emit({ type: 'progress', at });
   }
 
-  #utterance(result: OnlineResult): RecognisedUtterance {
+  #utterance(result: OnlineResult, isFinal: boolean): RecognisedUtterance {
     const tokens = result.tokens.map((text, index) => {
       const logProbability = result.ys_probs[index];
       const start = result.start_time + (result.timestamps[index] ?? 0);
@@ -203,7 +210,9 @@ class StreamingSession implements EngineSession {
       start: words[0]?.start ?? result.start_time,
       end: words.at(-1)?.end ?? result.start_time,
       confidence: words.length === 0 ? 0 : sum / words.length,
-      language: this.#language,
+      language: isFinal
+        ? this.#language.ofFinal(result.text, '')
+        : this.#language.ofPartial(result.text, ''),
       words,
     };
   }

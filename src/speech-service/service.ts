@@ -2,6 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PublicUrl } from '../lib/addresses.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
 import type { Store } from '../store/store.ts';
@@ -45,6 +46,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const sessions = new Sessions({ ...options, jobs, folder, node, clock, log, callbacks });
   await sessions.recover();
+  // The first sentence of the first session does not wait for the data of the language part.
+  options.language.warm?.().catch((error: unknown) => {
+    log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
+  });
   const admissions = new Admissions({ config, store, sessions, recogniser });
   const sockets = liveSockets({ sessions, log, refuseTokenWith401: config.refuseTokenWith401 });
   const retention = startRetention({ config, jobs, sessions, store, node, clock, log, folder });

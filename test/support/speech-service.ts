@@ -55,6 +55,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const store = options.store ?? stack.use(await temporaryStore());
   const recogniser = options.recogniser ?? stack.use(await fixtureRecogniser());
   const language = options.language ?? stack.use(startLanguageRunner());
+  await language.warm?.();
   const http = stack.use(
     await listen({
       config: HttpConfig.parse({

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { PostBlocks, RecordEntry } from '../live/result.ts';
 
 /** What the service needs of the language part. */
-export type AddonRunner = Pick<LanguageRunner, 'run'>;
+export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;
 
 export type AddonsOptions = {
   runner: AddonRunner;

@@ -1,8 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { MessageKind } from '../live/flags.ts';
 
-export type Delivery =
-  { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
+export type Delivery = { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
 /** The id stays the same over all attempts: receivers know a repetition by it. */
 export type Deliver = (id: string, body: string) => Promise<Delivery>;
 

@@ -224,17 +224,18 @@ export class Inbound {
         this.#audio(item.bytes, item.messageId);
         return;
       case 'bad-audio':
-        this.#inOrder(() =>
+        this.inOrder(() =>
           this.#options.onAck({ accepted: false, reason: item.reason }, item.messageId),
         );
         return;
       case 'stop':
-        this.#inOrder(() => this.#options.onStop(item.messageId));
+        // Decided at once: what follows is too late. Its answer comes after the acks of what came before.
+        this.#options.onStop(item.messageId);
     }
   }
 
-  /** After the acks of what came before. */
-  #inOrder(act: () => void): void {
+  /** Acts after the acks of what came before. */
+  inOrder(act: () => void): void {
     this.#options.tape.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
   }
 
@@ -244,7 +245,7 @@ export class Inbound {
     this.#repeated -= repeated;
     const fresh = bytes.subarray(repeated);
     if ((fresh.length > 0 || repeated === 0) && !this.#options.mayTake()) {
-      this.#inOrder(() => onAck({ accepted: false, reason: notAccepted }, messageId));
+      this.inOrder(() => onAck({ accepted: false, reason: notAccepted }, messageId));
       return;
     }
     const from = this.#ackedTo;

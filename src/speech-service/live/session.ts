@@ -79,6 +79,7 @@ export class LiveSession {
   readonly #speech: Speech;
   #state: SessionState;
   #socket: WebSocket | undefined;
+  #closingWith: number | undefined;
   #connectedMs = 0;
   #lastAudioMs = 0;
   #recordingSinceMs: number | undefined;
@@ -160,6 +161,7 @@ export class LiveSession {
       this.#inbound.socketClosed();
     }
     this.#socket = socket;
+    this.#closingWith = undefined;
     this.#connectedMs = this.#lastAudioMs = this.#parts.clock.monotonicMs();
     socket.on('message', (data: Buffer, isBinary: boolean) =>
       this.#received(socket, data, isBinary),
@@ -215,6 +217,8 @@ export class LiveSession {
   #closed(socket: WebSocket, code: number): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
+    // An answered close frame says that everything before it arrived.
+    if (code === this.#closingWith) this.#parts.outlets.socket.delivered();
     this.#parts.outlets.socket.detach();
     this.#inbound.socketClosed();
     // What a client sent before it closed is taken before its close counts.
@@ -251,19 +255,21 @@ export class LiveSession {
 
   #ackStop(acknowledged: boolean, messageId: string | undefined): void {
     const { id, clock, outlets, intake } = this.#parts;
-    const left = Math.max(0, intake.durationS - this.#recognition.decidedS);
-    outlets.emit({
-      ...message(id, clock.now(), 'stop_recording', {
-        acknowledged,
-        error: acknowledged ? null : { message: 'the session is already stopped' },
-        data: acknowledged
-          ? {
-              recording_duration: round3(intake.durationS),
-              recording_left_to_process: round3(left),
-            }
-          : null,
-      }),
-      ...(messageId === undefined ? {} : { message_id: messageId }),
+    const durationS = intake.durationS;
+    this.#inbound.inOrder(() => {
+      const left = Math.max(0, durationS - this.#recognition.decidedS);
+      const data = {
+        recording_duration: round3(durationS),
+        recording_left_to_process: round3(left),
+      };
+      outlets.emit({
+        ...message(id, clock.now(), 'stop_recording', {
+          acknowledged,
+          error: acknowledged ? null : { message: 'the session is already stopped' },
+          data: acknowledged ? data : null,
+        }),
+        ...(messageId === undefined ? {} : { message_id: messageId }),
+      });
     });
   }
 
@@ -336,10 +342,7 @@ export class LiveSession {
   #close(code: number, reason: string): void {
     const socket = this.#socket;
     if (!socket) return;
-    // An answered close frame says that everything before it arrived.
-    socket.once('close', (answered: number) => {
-      if (answered === code) this.#parts.outlets.socket.delivered();
-    });
+    this.#closingWith = code;
     socket.close(code, reason.slice(0, 120));
   }
 

@@ -17,7 +17,11 @@ export class CarrierClient implements AsyncDisposable {
   }
 
   /** The status of the refusal, or the open socket. */
-  static async connect(url: string, headers: Record<string, string> = {}, options: ClientOptions & { protocols?: string[] } = {}): Promise<CarrierClient | { status: number; body: string }> {
+  static async connect(
+    url: string,
+    headers: Record<string, string> = {},
+    options: ClientOptions & { protocols?: string[] } = {},
+  ): Promise<CarrierClient | { status: number; body: string }> {
     const { protocols = [], ...rest } = options;
     const socket = new WebSocket(url, protocols, { headers, perMessageDeflate: false, ...rest });
     const client = new CarrierClient(socket);
@@ -26,21 +30,32 @@ export class CarrierClient implements AsyncDisposable {
       socket.once('error', reject);
       socket.once('unexpected-response', (_request, response) => {
         let body = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk)).on('end', () => {
-          resolve({ status: response.statusCode ?? 0, body });
-        });
+        response
+          .setEncoding('utf8')
+          .on('data', (chunk: string) => (body += chunk))
+          .on('end', () => {
+            resolve({ status: response.statusCode ?? 0, body });
+          });
       });
     });
   }
 
-  static async open(url: string, headers: Record<string, string> = {}, options: ClientOptions & { protocols?: string[] } = {}): Promise<CarrierClient> {
+  static async open(
+    url: string,
+    headers: Record<string, string> = {},
+    options: ClientOptions & { protocols?: string[] } = {},
+  ): Promise<CarrierClient> {
     const client = await CarrierClient.connect(url, headers, options);
-    if (!(client instanceof CarrierClient)) throw new Error(`refused with ${client.status}: ${client.body}`);
+    if (!(client instanceof CarrierClient))
+      throw new Error(`refused with ${client.status}: ${client.body}`);
     return client;
   }
 
   send(...messages: (string | Buffer | object)[]): void {
-    for (const message of messages) this.socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+    for (const message of messages)
+      this.socket.send(
+        typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message),
+      );
   }
 
   async close(code?: number): Promise<void> {
@@ -70,12 +85,24 @@ export class CarrierClient implements AsyncDisposable {
 /** Twilio's first two messages, and one of audio. */
 export const twilioConnected = { event: 'connected', protocol: 'Call', version: '1.0.0' };
 
-export function twilioStart(options: { callSid?: string; streamSid?: string; tracks?: string[]; customParameters?: Record<string, unknown>; encoding?: string } = {}): object {
+export function twilioStart(
+  options: {
+    callSid?: string;
+    streamSid?: string;
+    tracks?: string[];
+    customParameters?: Record<string, unknown>;
+    encoding?: string;
+  } = {},
+): object {
   const streamSid = options.streamSid ?? 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601';
   return {
-    event: 'start', sequenceNumber: '1', streamSid,
+    event: 'start',
+    sequenceNumber: '1',
+    streamSid,
     start: {
-      streamSid, accountSid: 'AC5d2c8f10a9b84e3f9c7a6b5d4e3f2a10', callSid: options.callSid ?? 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b',
+      streamSid,
+      accountSid: 'AC5d2c8f10a9b84e3f9c7a6b5d4e3f2a10',
+      callSid: options.callSid ?? 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b',
       tracks: options.tracks ?? ['inbound', 'outbound'],
       mediaFormat: { encoding: options.encoding ?? 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
       customParameters: options.customParameters ?? {},
@@ -85,9 +112,21 @@ export function twilioStart(options: { callSid?: string; streamSid?: string; tra
 
 export function twilioMedia(sequence: number, bytes: Buffer, track = 'inbound'): string {
   return JSON.stringify({
-    event: 'media', sequenceNumber: String(sequence), streamSid: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601',
-    media: { track, chunk: String(sequence - 1), timestamp: String(sequence * 20), payload: bytes.toString('base64') },
+    event: 'media',
+    sequenceNumber: String(sequence),
+    streamSid: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601',
+    media: {
+      track,
+      chunk: String(sequence - 1),
+      timestamp: String(sequence * 20),
+      payload: bytes.toString('base64'),
+    },
   });
 }
 
-export const twilioStop = { event: 'stop', sequenceNumber: '999', streamSid: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601', stop: {} };
+export const twilioStop = {
+  event: 'stop',
+  sequenceNumber: '999',
+  streamSid: 'MZ0f5a61e0b1c24d7f8a9be2c3d4e5f601',
+  stop: {},
+};

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { carrierNames } from '../../../src/carriers/carrier.ts';
-import { audiohookSignature, newNonce, plivoSignature, twilioSignature } from '../../../src/player/signing.ts';
-import { CarrierClient, twilioConnected, twilioMedia, twilioStart, twilioStop } from '../../support/carrier-client.ts';
+import {
+  audiohookSignature,
+  newNonce,
+  plivoSignature,
+  twilioSignature,
+} from '../../../src/player/signing.ts';
+import {
+  CarrierClient,
+  twilioConnected,
+  twilioMedia,
+  twilioStart,
+  twilioStop,
+} from '../../support/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
 
 const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
@@ -16,7 +27,10 @@ const config = {
   asteriskPassword: 'asterisk-secret',
 };
 
-async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number | 'open'> {
+async function statusOf(
+  url: string,
+  headers: Record<string, string> = {},
+): Promise<number | 'open'> {
   const client = await CarrierClient.connect(url, headers);
   if (!(client instanceof CarrierClient)) return client.status;
   await client[Symbol.asyncDispose]();
@@ -30,64 +44,139 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
   ['twilio', 'an empty signature', { 'x-twilio-signature': '' }, 403],
   ['telnyx', 'a wrong bearer token', { authorization: 'Bearer not-the-secret' }, 403],
   ['telnyx', 'an empty bearer token', { authorization: 'Bearer ' }, 403],
-  ['telnyx', 'the secret of another carrier', { authorization: 'Bearer signalwire-secret-of-the-tests' }, 403],
+  [
+    'telnyx',
+    'the secret of another carrier',
+    { authorization: 'Bearer signalwire-secret-of-the-tests' },
+    403,
+  ],
   ['telnyx', 'the secret in part', { authorization: 'Bearer telnyx-secret-of-the-test' }, 403],
   ['telnyx', 'the secret and more', { authorization: 'Bearer telnyx-secret-of-the-testss' }, 403],
   ['telnyx', 'the secret as Basic', { authorization: basic('telnyx-secret-of-the-tests:') }, 403],
   ['signalwire', 'a wrong bearer token', { authorization: 'Bearer not-the-secret' }, 403],
-  ['signalwire', 'the secret without its scheme', { authorization: 'signalwire-secret-of-the-tests' }, 403],
+  [
+    'signalwire',
+    'the secret without its scheme',
+    { authorization: 'signalwire-secret-of-the-tests' },
+    403,
+  ],
   ['asterisk', 'nothing', {}, 401],
   ['asterisk', 'a wrong password', { authorization: basic('asterisk:wrong') }, 403],
   ['asterisk', 'a wrong user', { authorization: basic('someone:asterisk-secret') }, 403],
   ['asterisk', 'a user without password', { authorization: basic('asterisk') }, 403],
   ['asterisk', 'no base64', { authorization: 'Basic %%%' }, 403],
-  ['asterisk', 'cut base64', { authorization: basic('asterisk:asterisk-secret').slice(0, -1) }, 403],
-  ['asterisk', 'a password with a colon more', { authorization: basic('asterisk:asterisk-secret:') }, 403],
+  [
+    'asterisk',
+    'cut base64',
+    { authorization: basic('asterisk:asterisk-secret').slice(0, -1) },
+    403,
+  ],
+  [
+    'asterisk',
+    'a password with a colon more',
+    { authorization: basic('asterisk:asterisk-secret:') },
+    403,
+  ],
   ['asterisk', 'a digest', { authorization: 'Digest username="asterisk"' }, 403],
   ['audiohook', 'nothing', {}, 401],
   ['audiohook', 'the key without a signature', { 'x-api-key': 'audiohook-key-of-the-tests' }, 403],
   ['audiohook', 'a wrong key', { 'x-api-key': 'not-the-key-of-ours' }, 403],
   ['plivo', 'a signature without nonce', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=' }, 403],
-  ['plivo', 'a wrong signature', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=', 'x-plivo-signature-v3-nonce': '1' }, 403],
-  ['plivo', 'an endless nonce', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=', 'x-plivo-signature-v3-nonce': '1'.repeat(300) }, 403],
+  [
+    'plivo',
+    'a wrong signature',
+    { 'x-plivo-signature-v3': 'A'.repeat(43) + '=', 'x-plivo-signature-v3-nonce': '1' },
+    403,
+  ],
+  [
+    'plivo',
+    'an endless nonce',
+    { 'x-plivo-signature-v3': 'A'.repeat(43) + '=', 'x-plivo-signature-v3-nonce': '1'.repeat(300) },
+    403,
+  ],
 ];
 
 describe('who may stream', () => {
-  test.each(wrongCredentials)('%s with %s is refused before the upgrade', async (carrier, _what, headers, status) => {
-    await using server = await carrierServer({ config });
-    expect(await statusOf(`${server.url}/carriers/${carrier}`, headers)).toBe(status);
-    expect(server.bridge.streams).toEqual([]);
-  });
+  test.each(wrongCredentials)(
+    '%s with %s is refused before the upgrade',
+    async (carrier, _what, headers, status) => {
+      await using server = await carrierServer({ config });
+      expect(await statusOf(`${server.url}/carriers/${carrier}`, headers)).toBe(status);
+      expect(server.bridge.streams).toEqual([]);
+    },
+  );
 
   test('right credentials are accepted, the old ones of a rotation too', async () => {
     await using server = await carrierServer({ config });
     const at = (carrier: string): string => `${server.url}/carriers/${carrier}`;
-    expect(await statusOf(at('twilio'), { 'x-twilio-signature': twilioSignature(at('twilio'), 'twilio-secret-of-the-tests') })).toBe('open');
-    expect(await statusOf(at('telnyx'), { authorization: 'Bearer telnyx-secret-of-the-tests' })).toBe('open');
-    expect(await statusOf(at('telnyx'), { authorization: 'bearer telnyx-secret-before' })).toBe('open');
-    expect(await statusOf(at('signalwire'), { authorization: 'Bearer signalwire-secret-of-the-tests' })).toBe('open');
-    expect(await statusOf(at('asterisk'), { authorization: basic('asterisk:asterisk-secret') })).toBe('open');
+    expect(
+      await statusOf(at('twilio'), {
+        'x-twilio-signature': twilioSignature(at('twilio'), 'twilio-secret-of-the-tests'),
+      }),
+    ).toBe('open');
+    expect(
+      await statusOf(at('telnyx'), { authorization: 'Bearer telnyx-secret-of-the-tests' }),
+    ).toBe('open');
+    expect(await statusOf(at('telnyx'), { authorization: 'bearer telnyx-secret-before' })).toBe(
+      'open',
+    );
+    expect(
+      await statusOf(at('signalwire'), { authorization: 'Bearer signalwire-secret-of-the-tests' }),
+    ).toBe('open');
+    expect(
+      await statusOf(at('asterisk'), { authorization: basic('asterisk:asterisk-secret') }),
+    ).toBe('open');
   });
 
   test('T3 a Plivo and an AudioHook upgrade are good once each', async () => {
     await using server = await carrierServer({ config });
     const url = `${server.url}/carriers/plivo`;
     const nonce = newNonce();
-    const headers = { 'x-plivo-signature-v3': plivoSignature(url, nonce, 'plivo-secret-of-the-tests'), 'x-plivo-signature-v3-nonce': nonce };
+    const headers = {
+      'x-plivo-signature-v3': plivoSignature(url, nonce, 'plivo-secret-of-the-tests'),
+      'x-plivo-signature-v3-nonce': nonce,
+    };
     expect(await statusOf(url, headers)).toBe('open');
     expect(await statusOf(url, headers)).toBe(403);
-    const ids = { 'audiohook-organization-id': 'o', 'audiohook-session-id': 's', 'audiohook-correlation-id': 'c', 'x-api-key': config.audiohookApiKey };
-    const signed = { ...ids, ...audiohookSignature({ target: '/carriers/audiohook', authority: `127.0.0.1:${server.port}`, headers: ids, apiKey: config.audiohookApiKey, clientSecret, nonce: newNonce(), createdS: Math.floor(Date.now() / 1000) }) };
+    const ids = {
+      'audiohook-organization-id': 'o',
+      'audiohook-session-id': 's',
+      'audiohook-correlation-id': 'c',
+      'x-api-key': config.audiohookApiKey,
+    };
+    const signed = {
+      ...ids,
+      ...audiohookSignature({
+        target: '/carriers/audiohook',
+        authority: `127.0.0.1:${server.port}`,
+        headers: ids,
+        apiKey: config.audiohookApiKey,
+        clientSecret,
+        nonce: newNonce(),
+        createdS: Math.floor(Date.now() / 1000),
+      }),
+    };
     expect(await statusOf(`${server.url}/carriers/audiohook`, signed)).toBe('open');
     expect(await statusOf(`${server.url}/carriers/audiohook`, signed)).toBe(403);
   });
 
   test('without any secret every carrier is closed, and a signature does not open it', async () => {
     await using server = await carrierServer();
-    for (const carrier of ['asterisk', 'audiohook']) expect(await statusOf(`${server.url}/carriers/${carrier}`)).toBe(401);
-    expect(await statusOf(`${server.url}/carriers/twilio`, { 'x-twilio-signature': twilioSignature(`${server.url}/carriers/twilio`, '') })).toBe(403);
-    expect(await statusOf(`${server.url}/carriers/asterisk`, { authorization: basic('undefined:undefined') })).toBe(403);
-    expect(await statusOf(`${server.url}/carriers/telnyx`, { authorization: 'Bearer undefined' })).toBe(403);
+    for (const carrier of ['asterisk', 'audiohook'])
+      expect(await statusOf(`${server.url}/carriers/${carrier}`)).toBe(401);
+    expect(
+      await statusOf(`${server.url}/carriers/twilio`, {
+        'x-twilio-signature': twilioSignature(`${server.url}/carriers/twilio`, ''),
+      }),
+    ).toBe(403);
+    expect(
+      await statusOf(`${server.url}/carriers/asterisk`, {
+        authorization: basic('undefined:undefined'),
+      }),
+    ).toBe(403);
+    expect(
+      await statusOf(`${server.url}/carriers/telnyx`, { authorization: 'Bearer undefined' }),
+    ).toBe(403);
     // These may bring a token in their first message; one that brings none goes no further.
     {
       await using client = await CarrierClient.open(`${server.url}/carriers/twilio`);
@@ -106,32 +195,59 @@ describe('who may stream', () => {
 
   test('paths that are no carrier are not found', async () => {
     await using server = await carrierServer({ insecure: true });
-    for (const path of ['/carriers/nobody', '/carriers/__proto__', '/carriers/twilio/a/b', '/carriers/TWILIO', '/carriers/twilio%2f'])
+    for (const path of [
+      '/carriers/nobody',
+      '/carriers/__proto__',
+      '/carriers/twilio/a/b',
+      '/carriers/TWILIO',
+      '/carriers/twilio%2f',
+    ])
       expect(await statusOf(`${server.url}${path}`), path).toBe(404);
   });
 
   test('the refusal names what to check and no secret, and so does the log', async () => {
     await using server = await carrierServer({ config });
-    const refused = await CarrierClient.connect(`${server.url}/carriers/twilio/a-secret-token-in-the-path`, { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' });
-    const wrong = await CarrierClient.connect(`${server.url}/carriers/twilio`, { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' });
+    const refused = await CarrierClient.connect(
+      `${server.url}/carriers/twilio/a-secret-token-in-the-path`,
+      { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' },
+    );
+    const wrong = await CarrierClient.connect(`${server.url}/carriers/twilio`, {
+      'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=',
+    });
     expect(refused).toMatchObject({ status: 403, body: 'stream token unknown\n' });
-    expect(wrong).toMatchObject({ status: 403, body: expect.stringContaining('TRUNKLINE_PUBLIC_URL') });
+    expect(wrong).toMatchObject({
+      status: 403,
+      body: expect.stringContaining('TRUNKLINE_PUBLIC_URL'),
+    });
     const log = server.log.join('');
     expect(log).toContain('carrier upgrade refused');
-    for (const secret of ['a-secret-token-in-the-path', 'twilio-secret-of-the-tests', 'AAAAAAAAAAA']) expect(log).not.toContain(secret);
+    for (const secret of [
+      'a-secret-token-in-the-path',
+      'twilio-secret-of-the-tests',
+      'AAAAAAAAAAA',
+    ])
+      expect(log).not.toContain(secret);
   });
 });
 
 describe('stream tokens', () => {
   const call = 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b';
 
-  async function outcome(server: CarrierServer, path: string, customParameters: Record<string, unknown> = {}, headers: Record<string, string> = {}): Promise<string> {
+  async function outcome(
+    server: CarrierServer,
+    path: string,
+    customParameters: Record<string, unknown> = {},
+    headers: Record<string, string> = {},
+  ): Promise<string> {
     const client = await CarrierClient.connect(`${server.url}${path}`, headers);
     if (!(client instanceof CarrierClient)) return `${client.status} ${client.body.trim()}`;
     await using open = client;
     const before = server.bridge.streams.length;
     open.send(twilioConnected, twilioStart({ customParameters }), twilioStop);
-    await Promise.race([open.untilClosed(), server.bridge.until(() => server.bridge.streams.length > before)]);
+    await Promise.race([
+      open.untilClosed(),
+      server.bridge.until(() => server.bridge.streams.length > before),
+    ]);
     return open.closed ? `${open.closed.code} ${open.closed.reason}` : 'streamed';
   }
 
@@ -139,46 +255,75 @@ describe('stream tokens', () => {
     ['in the path', (token: string) => [`/carriers/twilio/${token}`, {}]],
     ['in the query', (token: string) => [`/carriers/twilio?token=${token}`, {}]],
     ['as a parameter', (token: string) => ['/carriers/twilio', { token }]],
-    ['in the path of the detecting address, as its query', (token: string) => [`/carriers?token=${token}`, {}]],
+    [
+      'in the path of the detecting address, as its query',
+      (token: string) => [`/carriers?token=${token}`, {}],
+    ],
     ['as a parameter on the detecting path', (token: string) => ['/carriers', { token }]],
-  ] satisfies [string, (token: string) => [string, Record<string, string>]][])('%s: good once, then used; expired, foreign and unknown ones are refused', async (_where, place) => {
-    await using server = await carrierServer();
-    const attempt = (token: string): Promise<string> => {
-      const [path, parameters] = place(token);
-      return outcome(server, path, parameters);
-    };
-    const { token } = await server.bridge.mintToken({ carrier: 'twilio', carrierCallId: call, metadata: { crmCase: 'C-1' } });
-    expect(await attempt(token)).toBe('streamed');
-    const stream = await server.bridge.stream();
-    expect(stream.start.parameters).toEqual({ crmCase: 'C-1' });
-    expect(JSON.stringify(stream.start)).not.toContain(token);
-    expect(await attempt(token)).toMatch(/stream token used$/);
-    expect(await attempt('no-token-of-ours')).toMatch(/stream token unknown$/);
-    const foreign = await server.bridge.mintToken({ carrier: 'telnyx' });
-    expect(await attempt(foreign.token)).toMatch(/stream token other-carrier$/);
-    const late = await server.bridge.mintToken({ carrier: 'twilio' });
-    server.bridge.tokens.get(late.token)!.expired = true;
-    expect(await attempt(late.token)).toMatch(/stream token expired$/);
-    const other = await server.bridge.mintToken({ carrier: 'twilio', carrierCallId: 'CA-another-call' });
-    expect(await attempt(other.token)).toMatch(/stream token other-call$/);
-    expect(server.bridge.streams.length).toBe(1);
-  });
+  ] satisfies [string, (token: string) => [string, Record<string, string>]][])(
+    '%s: good once, then used; expired, foreign and unknown ones are refused',
+    async (_where, place) => {
+      await using server = await carrierServer();
+      const attempt = (token: string): Promise<string> => {
+        const [path, parameters] = place(token);
+        return outcome(server, path, parameters);
+      };
+      const { token } = await server.bridge.mintToken({
+        carrier: 'twilio',
+        carrierCallId: call,
+        metadata: { crmCase: 'C-1' },
+      });
+      expect(await attempt(token)).toBe('streamed');
+      const stream = await server.bridge.stream();
+      expect(stream.start.parameters).toEqual({ crmCase: 'C-1' });
+      expect(JSON.stringify(stream.start)).not.toContain(token);
+      expect(await attempt(token)).toMatch(/stream token used$/);
+      expect(await attempt('no-token-of-ours')).toMatch(/stream token unknown$/);
+      const foreign = await server.bridge.mintToken({ carrier: 'telnyx' });
+      expect(await attempt(foreign.token)).toMatch(/stream token other-carrier$/);
+      const late = await server.bridge.mintToken({ carrier: 'twilio' });
+      server.bridge.tokens.get(late.token)!.expired = true;
+      expect(await attempt(late.token)).toMatch(/stream token expired$/);
+      const other = await server.bridge.mintToken({
+        carrier: 'twilio',
+        carrierCallId: 'CA-another-call',
+      });
+      expect(await attempt(other.token)).toMatch(/stream token other-call$/);
+      expect(server.bridge.streams.length).toBe(1);
+    },
+  );
 
   test('T4 a token of one call does not open another, signature or not', async () => {
     await using server = await carrierServer({ config });
-    const headers = { 'x-twilio-signature': twilioSignature(`${server.url}/carriers/twilio`, 'twilio-secret-of-the-tests') };
-    const other = await server.bridge.mintToken({ carrier: 'twilio', carrierCallId: 'CA-another-call' });
-    expect(await outcome(server, '/carriers/twilio', { token: other.token }, headers)).toBe('1008 stream token other-call');
+    const headers = {
+      'x-twilio-signature': twilioSignature(
+        `${server.url}/carriers/twilio`,
+        'twilio-secret-of-the-tests',
+      ),
+    };
+    const other = await server.bridge.mintToken({
+      carrier: 'twilio',
+      carrierCallId: 'CA-another-call',
+    });
+    expect(await outcome(server, '/carriers/twilio', { token: other.token }, headers)).toBe(
+      '1008 stream token other-call',
+    );
     expect(server.bridge.streams).toEqual([]);
     // A signed stream may have a parameter of that name with a meaning of its own.
-    expect(await outcome(server, '/carriers/twilio', { token: 'meant-for-the-crm' }, headers)).toBe('streamed');
+    expect(await outcome(server, '/carriers/twilio', { token: 'meant-for-the-crm' }, headers)).toBe(
+      'streamed',
+    );
   });
 
   test('a token also counts as the bearer token of a carrier that sends one', async () => {
     await using server = await carrierServer({ config });
     const { token } = await server.bridge.mintToken({ carrier: 'telnyx' });
-    expect(await statusOf(`${server.url}/carriers/telnyx`, { authorization: `Bearer ${token}` })).toBe('open');
-    expect(await statusOf(`${server.url}/carriers/telnyx`, { authorization: `Bearer ${token}` })).toBe(403);
+    expect(
+      await statusOf(`${server.url}/carriers/telnyx`, { authorization: `Bearer ${token}` }),
+    ).toBe('open');
+    expect(
+      await statusOf(`${server.url}/carriers/telnyx`, { authorization: `Bearer ${token}` }),
+    ).toBe(403);
   });
 
   test.each(carrierNames)('an address with a token is enough for %s', async (carrier) => {
@@ -191,13 +336,23 @@ describe('stream tokens', () => {
 
 test('T1 2,000 unauthenticated upgrades reach nothing, and a call that goes on meanwhile keeps every byte', async () => {
   await using server = await carrierServer({ config });
-  const headers = { 'x-twilio-signature': twilioSignature(`${server.url}/carriers/twilio`, 'twilio-secret-of-the-tests') };
+  const headers = {
+    'x-twilio-signature': twilioSignature(
+      `${server.url}/carriers/twilio`,
+      'twilio-secret-of-the-tests',
+    ),
+  };
   await using call = await CarrierClient.open(`${server.url}/carriers/twilio`, headers);
   call.send(twilioConnected, twilioStart());
   const statuses: Record<string, number> = {};
   const knock = async (at: number): Promise<void> => {
     const carrier = carrierNames[at % carrierNames.length] ?? 'twilio';
-    const status = await statusOf(`${server.url}/carriers/${carrier}`, { 'x-twilio-signature': 'wrong', 'x-plivo-signature-v3': 'wrong', authorization: 'Bearer wrong', 'x-api-key': 'wrong' });
+    const status = await statusOf(`${server.url}/carriers/${carrier}`, {
+      'x-twilio-signature': 'wrong',
+      'x-plivo-signature-v3': 'wrong',
+      authorization: 'Bearer wrong',
+      'x-api-key': 'wrong',
+    });
     statuses[status] = (statuses[status] ?? 0) + 1;
   };
   for (let batch = 0; batch < 20; batch++) {
@@ -209,22 +364,37 @@ test('T1 2,000 unauthenticated upgrades reach nothing, and a call that goes on m
   expect(statuses).toEqual({ 403: 2_000 });
   expect(server.bridge.streams.length).toBe(1);
   expect(server.bridge.claims).toBeLessThanOrEqual(700);
-  expect(stream.bytes('inbound').equals(Buffer.concat(Array.from({ length: 20 }, (_, at) => Buffer.alloc(160, at))))).toBe(true);
+  expect(
+    stream
+      .bytes('inbound')
+      .equals(Buffer.concat(Array.from({ length: 20 }, (_, at) => Buffer.alloc(160, at)))),
+  ).toBe(true);
   // A flood is a handful of lines, not 2,000.
   expect(server.log.filter((line) => line.includes('refused')).length).toBeLessThan(40);
 });
 
 test('T7 strangers who say nothing share a bounded room; a signed stream still gets in', async () => {
   await using server = await carrierServer({ config });
-  const strangers = await Promise.all(Array.from({ length: 300 }, () => CarrierClient.connect(`${server.url}/carriers/twilio`)));
+  const strangers = await Promise.all(
+    Array.from({ length: 300 }, () => CarrierClient.connect(`${server.url}/carriers/twilio`)),
+  );
   const inside = strangers.filter((one) => one instanceof CarrierClient);
   expect(inside.length).toBe(256);
-  const headers = { 'x-twilio-signature': twilioSignature(`${server.url}/carriers/twilio`, 'twilio-secret-of-the-tests') };
+  const headers = {
+    'x-twilio-signature': twilioSignature(
+      `${server.url}/carriers/twilio`,
+      'twilio-secret-of-the-tests',
+    ),
+  };
   expect(await statusOf(`${server.url}/carriers/twilio`, headers)).toBe('open');
   for (const one of inside) await one[Symbol.asyncDispose]();
 });
 
 test('half a secret refuses to start', async () => {
-  await expect(carrierServer({ config: { audiohookApiKey: 'only-the-api-key' } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
-  await expect(carrierServer({ config: { asteriskUsername: 'asterisk' } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  await expect(
+    carrierServer({ config: { audiohookApiKey: 'only-the-api-key' } }),
+  ).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  await expect(carrierServer({ config: { asteriskUsername: 'asterisk' } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+  });
 });

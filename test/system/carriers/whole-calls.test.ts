@@ -1,7 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { voices } from '../../../src/player/carriers/all.ts';
-import { playedCarriers, type Encoding, type PlayedCall, type PlayedCarrier, type PlayerSecrets } from '../../../src/player/dialogue.ts';
+import {
+  playedCarriers,
+  type Encoding,
+  type PlayedCall,
+  type PlayedCarrier,
+  type PlayerSecrets,
+} from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { carrierServer } from '../../support/carrier-server.ts';
@@ -28,7 +34,12 @@ const config: Partial<CarriersConfig> = {
   asteriskPassword: 'asterisk-secret',
 };
 
-type Form = { encoding: Encoding; rateHz: number; legs: ('customer' | 'agent')[]; controlFormat?: 'json'; };
+type Form = {
+  encoding: Encoding;
+  rateHz: number;
+  legs: ('customer' | 'agent')[];
+  controlFormat?: 'json';
+};
 
 const both: Form['legs'] = ['customer', 'agent'];
 const forms: [PlayedCarrier, Form][] = [
@@ -57,43 +68,82 @@ const trackOf = (carrier: PlayedCarrier, leg: 'customer' | 'agent'): string => {
 };
 const expectedEncoding = { mulaw: 'mulaw', alaw: 'alaw', slin: 'pcm16' } as const;
 
-async function playOne(to: string, carrier: PlayedCarrier, form: Form, faults: Faults = {}, ms = 1_000): Promise<{ result: PlayResult; call: PlayedCall; audio: Map<string, Buffer> }> {
+async function playOne(
+  to: string,
+  carrier: PlayedCarrier,
+  form: Form,
+  faults: Faults = {},
+  ms = 1_000,
+): Promise<{ result: PlayResult; call: PlayedCall; audio: Map<string, Buffer> }> {
   const voice = voices[carrier];
   const call: PlayedCall = {
-    ...voice.newIds(), ...form, controlFormat: form.controlFormat ?? 'plain-text',
-    from: '+15550100123', to: '+15550100200', direction: 'inbound', parameters: { crmCase: 'C-20417' },
+    ...voice.newIds(),
+    ...form,
+    controlFormat: form.controlFormat ?? 'plain-text',
+    from: '+15550100123',
+    to: '+15550100200',
+    direction: 'inbound',
+    parameters: { crmCase: 'C-20417' },
   };
   const bytes = (ms / 1000) * form.rateHz * (form.encoding === 'slin' ? 2 : 1);
   const audio = form.legs.map((leg) => ({ leg, bytes: randomBytes(bytes) }));
   const result = await play({ to, voice, call, audio, secrets, speed: 20, faults });
-  return { result, call, audio: new Map(audio.map(({ leg, bytes: sent }) => [trackOf(carrier, leg), sent])) };
+  return {
+    result,
+    call,
+    audio: new Map(audio.map(({ leg, bytes: sent }) => [trackOf(carrier, leg), sent])),
+  };
 }
 
-describe.each(forms)('a call by %s with $encoding at $rateHz Hz and legs $legs', (carrier, form) => {
-  test.each(['its own path', 'the detecting path'])('arrives to the byte and ends once on %s', async (way) => {
-    await using server = await carrierServer({ config });
-    const path = way === 'its own path' ? `/carriers/${carrier}` : '/carriers';
-    const { result, call, audio } = await playOne(`${server.url}${path}`, carrier, form);
-    expect(result).toMatchObject({ outcome: 'played', detail: '' });
-    const stream = await server.bridge.ended();
-    for (const [track, bytes] of audio) expect(stream.bytes(track).equals(bytes), track).toBe(true);
-    expect(stream.ends.length).toBe(1);
-    expect(stream.start).toMatchObject({ carrier, carrierCallId: call.callId, encoding: expectedEncoding[form.encoding], sampleRate: form.rateHz });
-    expect(stream.counts()).toEqual({});
-    expect(server.bridge.streams.length).toBe(1);
-  });
-});
+describe.each(forms)(
+  'a call by %s with $encoding at $rateHz Hz and legs $legs',
+  (carrier, form) => {
+    test.each(['its own path', 'the detecting path'])(
+      'arrives to the byte and ends once on %s',
+      async (way) => {
+        await using server = await carrierServer({ config });
+        const path = way === 'its own path' ? `/carriers/${carrier}` : '/carriers';
+        const { result, call, audio } = await playOne(`${server.url}${path}`, carrier, form);
+        expect(result).toMatchObject({ outcome: 'played', detail: '' });
+        const stream = await server.bridge.ended();
+        for (const [track, bytes] of audio)
+          expect(stream.bytes(track).equals(bytes), track).toBe(true);
+        expect(stream.ends.length).toBe(1);
+        expect(stream.start).toMatchObject({
+          carrier,
+          carrierCallId: call.callId,
+          encoding: expectedEncoding[form.encoding],
+          sampleRate: form.rateHz,
+        });
+        expect(stream.counts()).toEqual({});
+        expect(server.bridge.streams.length).toBe(1);
+      },
+    );
+  },
+);
 
 describe('faults of the line', () => {
   test('F7 frames out of order and lost ones are put right or declared, to the millisecond', async () => {
     await using server = await carrierServer({ config });
     for (const [at, carrier] of (['telnyx', 'plivo', 'twilio', 'signalwire'] as const).entries()) {
-      const { result, audio } = await playOne(`${server.url}/carriers/${carrier}`, carrier, { encoding: 'mulaw', rateHz: 8000, legs: both }, { drop: 0.05, reorder: 0.05, seed: 3 }, 4_000);
+      const { result, audio } = await playOne(
+        `${server.url}/carriers/${carrier}`,
+        carrier,
+        { encoding: 'mulaw', rateHz: 8000, legs: both },
+        { drop: 0.05, reorder: 0.05, seed: 3 },
+        4_000,
+      );
       expect(result.outcome).toBe('played');
       expect(result.framesDropped).toBeGreaterThan(0);
       const stream = await server.bridge.ended(at);
       for (const [track, bytes] of audio) {
-        const lostMs = stream.happened.reduce((sum, event) => (event.what === 'lost' && event['track'] === track ? sum + Number(event['durationMs']) : sum), 0);
+        const lostMs = stream.happened.reduce(
+          (sum, event) =>
+            event.what === 'lost' && event['track'] === track
+              ? sum + Number(event['durationMs'])
+              : sum,
+          0,
+        );
         const missing = bytes.length - stream.bytes(track).length - lostMs * 8;
         // A loss at the very end has no later frame to show it.
         expect(missing, `${carrier} ${track}`).toBeGreaterThanOrEqual(0);
@@ -107,7 +157,12 @@ describe('faults of the line', () => {
     const form: Form = { encoding: 'mulaw', rateHz: 8000, legs: both };
     for (const [at, carrier] of playedCarriers.entries()) {
       const one: Form = carrier === 'asterisk' ? { ...form, legs: ['customer'] } : form;
-      const { result } = await playOne(`${server.url}/carriers/${carrier}`, carrier, one, at % 2 === 0 ? { cutAtMs: 400 } : { noStop: true });
+      const { result } = await playOne(
+        `${server.url}/carriers/${carrier}`,
+        carrier,
+        one,
+        at % 2 === 0 ? { cutAtMs: 400 } : { noStop: true },
+      );
       expect(result.outcome).toBe(at % 2 === 0 ? 'cut' : 'played');
       const stream = await server.bridge.ended(at);
       expect(stream.ends).toEqual([{ reason: 'close', detail: expect.stringContaining('code') }]);

@@ -1,0 +1,464 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import type { OpenedStream } from '../../../src/bridge/call-stream.ts';
+import {
+  CarrierClient,
+  twilioConnected,
+  twilioMedia,
+  twilioStart,
+  twilioStop,
+} from '../../support/carrier-client.ts';
+import { readFixture } from '../../support/carrier-fixture.ts';
+import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
+import { MovableClock } from '../../support/movable-clock.ts';
+
+const frame = (at: number): Buffer => Buffer.alloc(160, at + 1);
+
+async function liveCall(server: CarrierServer, start = twilioStart()): Promise<CarrierClient> {
+  const client = await CarrierClient.open(`${server.url}/carriers/twilio`);
+  client.send(twilioConnected, start, twilioMedia(2, frame(0)));
+  await server.bridge.until(
+    () => server.bridge.streams.at(-1)?.bytes('inbound').length === 160,
+    'the first frame',
+  );
+  return client;
+}
+
+/** The carrier's side of a recorded conversation, without its end. */
+function openingOf(name: string): (string | Buffer)[] {
+  return readFixture(name)
+    .filter(({ from }) => from === 'carrier')
+    .slice(0, 4)
+    .map(({ data, isBinary }) => (isBinary ? data : data.toString()));
+}
+
+describe('deadlines of a carrier socket', () => {
+  test('T7 F6 silence is closed after 5 s, chatter without a start after 8 s, nothing was opened', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({ insecure: true, clock });
+    await using silent = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    await using unknown = await CarrierClient.open(`${server.url}/carriers`);
+    await using chatty = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    chatty.send(twilioConnected, twilioMedia(2, frame(0)));
+    await chatty.ping();
+    clock.forward(5_500);
+    expect(await silent.untilClosed()).toEqual({ code: 1008, reason: 'no first message' });
+    expect((await unknown.untilClosed()).code).toBe(1008);
+    expect(chatty.closed).toBeUndefined();
+    clock.forward(3_000);
+    expect(await chatty.untilClosed()).toEqual({ code: 1008, reason: 'no start message' });
+    expect(server.bridge.streams).toEqual([]);
+  });
+
+  test('F1 a peer that answers no ping ends after 15 s, one that answers lives on', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({ insecure: true, clock });
+    await using alive = await liveCall(server);
+    await using dead = await CarrierClient.open(
+      `${server.url}/carriers/twilio`,
+      {},
+      { autoPong: false },
+    );
+    dead.send(twilioConnected, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
+    await server.bridge.stream(1);
+    for (let pings = 1; pings <= 2; pings++) {
+      clock.forward(10_500);
+      await Promise.race([server.bridge.ended(1), untilPings(alive, pings)]);
+    }
+    expect((await server.bridge.ended(1)).ends).toEqual([
+      { reason: 'error', detail: 'no answer to pings' },
+    ]);
+    expect((await server.bridge.stream(0)).ends).toEqual([]);
+  });
+
+  test('a carrier that goes quiet is not dead until the idle time; where closing would hang up, the socket stays', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({
+      insecure: true,
+      clock,
+      config: { idleTimeoutMs: 25_000 },
+    });
+    await using fork = await liveCall(server);
+    await using held = await liveCall(
+      server,
+      twilioStart({ callSid: 'CA2', streamSid: 'MZ2', tracks: ['inbound'] }),
+    );
+    for (let step = 1; step <= 2; step++) {
+      clock.forward(9_000);
+      await Promise.all([fork.ping(), held.ping()]);
+      await ticked();
+    }
+    expect((await server.bridge.stream(0)).ends).toEqual([]);
+    clock.forward(9_000);
+    expect((await server.bridge.ended(0)).ends).toEqual([{ reason: 'idle', detail: undefined }]);
+    expect((await server.bridge.ended(1)).ends).toEqual([{ reason: 'idle', detail: undefined }]);
+    expect((await fork.untilClosed()).code).toBe(1000);
+    expect(held.closed).toBeUndefined();
+  });
+
+  test('Asterisk is not pinged unless the operator says that its version bears it', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({ insecure: true, clock });
+    await using client = await CarrierClient.open(`${server.url}/carriers/asterisk`);
+    client.send(...openingOf('asterisk-plain'));
+    await server.bridge.stream();
+    for (let step = 0; step < 2; step++) {
+      clock.forward(16_000);
+      await ticked();
+    }
+    await client.ping();
+    expect(client.pings).toBe(0);
+    expect((await server.bridge.stream()).ends).toEqual([]);
+  });
+});
+
+/** The sweep looks once a second. */
+async function ticked(): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 1_100));
+}
+
+async function untilPings(client: CarrierClient, count: number): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (client.pings < count && Date.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+describe('the end of a stream happens once', () => {
+  test.each([
+    [
+      'stop, then close',
+      async (client: CarrierClient) => {
+        client.send(twilioStop);
+        await client.close(1000);
+      },
+      'stop',
+    ],
+    [
+      'stop twice',
+      async (client: CarrierClient) => {
+        client.send(twilioStop, twilioStop);
+        await client.close();
+      },
+      'stop',
+    ],
+    ['close 1000 without stop', (client: CarrierClient) => client.close(1000), 'close'],
+    ['close 1001 without stop', (client: CarrierClient) => client.close(1001), 'close'],
+    ['close without a code', (client: CarrierClient) => client.close(), 'close'],
+    [
+      'a cut',
+      (client: CarrierClient) => {
+        client.socket.terminate();
+        return Promise.resolve();
+      },
+      'close',
+    ],
+    [
+      'stop and a cut',
+      async (client: CarrierClient) => {
+        client.send(twilioStop);
+        await client.ping();
+        client.socket.terminate();
+      },
+      'stop',
+    ],
+    [
+      'a frame that is too big',
+      (client: CarrierClient) => {
+        client.send('x'.repeat(70_000));
+        return Promise.resolve();
+      },
+      'error',
+    ],
+  ] as const)('F2 %s', async (_what, hangUp, reason) => {
+    await using server = await carrierServer({ insecure: true });
+    await using client = await liveCall(server);
+    await hangUp(client);
+    const stream = await server.bridge.ended();
+    await client.untilClosed().catch(() => undefined);
+    expect(stream.ends.map((end) => end.reason)).toEqual([reason]);
+  });
+
+  test('F3 media after the stop is counted as late and not played', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using client = await liveCall(server);
+    client.send(twilioStop, twilioMedia(3, frame(1)), twilioMedia(4, frame(2)));
+    await client.ping();
+    const stream = await server.bridge.ended();
+    expect(stream.bytes('inbound').length).toBe(160);
+    expect(stream.counts()).toEqual({ late: 2 });
+  });
+
+  test('a carrier that says stop and stays is shown out', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({ insecure: true, clock });
+    await using client = await liveCall(server);
+    client.send(twilioStop);
+    await server.bridge.ended();
+    clock.forward(11_000);
+    expect((await client.untilClosed()).code).toBe(1000);
+  });
+});
+
+describe('F90 a failure of ours does not touch the phone call', () => {
+  /** Closing would hang up, or move the call on. */
+  const holding = ['twilio-connect', 'plivo-both', 'asterisk-plain'];
+  const harmless = ['twilio-fork', 'telnyx-pcmu'];
+
+  test.each(holding)(
+    '%s: a bridge that refuses, fails or hangs leaves the socket open',
+    async (name) => {
+      await using server = await carrierServer({ insecure: true });
+      const answers: (() => Promise<OpenedStream | undefined>)[] = [
+        () => Promise.resolve({ outcome: 'refused', reason: 'disk low' }),
+        () => Promise.reject(new Error('the store failed')),
+        () => new Promise(() => undefined),
+        () => Promise.resolve({ outcome: 'duplicate', callId: 'call_0' }),
+      ];
+      for (const answer of answers) {
+        server.bridge.answer = answer;
+        await using client = await CarrierClient.open(
+          `${server.url}/carriers/${name.split('-')[0] ?? ''}`,
+        );
+        client.send(...openingOf(name));
+        await client.ping();
+        await client.ping();
+        expect(client.closed).toBeUndefined();
+      }
+      expect(server.bridge.streams).toEqual([]);
+    },
+  );
+
+  test.each(harmless)('%s: a refused stream is closed with the reason', async (name) => {
+    await using server = await carrierServer({ insecure: true });
+    server.bridge.answer = () => Promise.resolve({ outcome: 'refused', reason: 'disk low' });
+    await using client = await CarrierClient.open(
+      `${server.url}/carriers/${name.split('-')[0] ?? ''}`,
+    );
+    client.send(...openingOf(name));
+    expect(await client.untilClosed()).toEqual({ code: 1003, reason: 'disk low' });
+  });
+
+  test('F68 an error in the bridge while audio flows ends this stream only, and the socket stays', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using bad = await liveCall(server, twilioStart({ callSid: 'CA1', streamSid: 'MZ1' }));
+    await using good = await liveCall(server, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
+    const stream = await server.bridge.stream(0);
+    stream.audio = () => {
+      throw new Error('a bug of the bridge');
+    };
+    bad.send(twilioMedia(3, frame(1)), twilioMedia(4, frame(2)));
+    good.send(twilioMedia(3, frame(1)));
+    await Promise.all([bad.ping(), good.ping()]);
+    expect(stream.ends).toEqual([{ reason: 'error', detail: 'internal' }]);
+    expect(bad.closed).toBeUndefined();
+    expect((await server.bridge.stream(1)).bytes('inbound').length).toBe(320);
+  });
+
+  test('F5 the same stream a second time is left open and unheard', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using first = await liveCall(server);
+    server.bridge.answer = () => Promise.resolve({ outcome: 'duplicate', callId: 'call_0' });
+    await using second = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    second.send(twilioConnected, twilioStart(), twilioMedia(2, frame(9)));
+    await second.ping();
+    first.send(twilioMedia(3, frame(1)));
+    await first.ping();
+    expect(second.closed).toBeUndefined();
+    expect(server.bridge.streams.length).toBe(1);
+    expect(
+      (await server.bridge.stream()).bytes('inbound').equals(Buffer.concat([frame(0), frame(1)])),
+    ).toBe(true);
+  });
+
+  test('F8 an encoding that cannot be transcribed: Telnyx is told which setting to change, Asterisk keeps its call', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using telnyx = await CarrierClient.open(`${server.url}/carriers/telnyx`);
+    telnyx.send(...openingOf('telnyx-g722'));
+    expect(await telnyx.untilClosed()).toEqual({
+      code: 1003,
+      reason: expect.stringContaining('stream_codec=PCMU'),
+    });
+    await using asterisk = await CarrierClient.open(`${server.url}/carriers/asterisk`);
+    asterisk.send(...openingOf('asterisk-opus'));
+    await asterisk.ping();
+    expect(asterisk.closed).toBeUndefined();
+    expect(server.bridge.streams).toEqual([]);
+    expect(server.log.join('')).toContain('c(ulaw)');
+  });
+});
+
+describe('a bridge that takes its time', () => {
+  test('F12 AudioHook is answered at once, and what it says meanwhile is not lost', async () => {
+    await using server = await carrierServer({ insecure: true });
+    let open: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => (open = resolve));
+    server.bridge.answer = async () => {
+      await waiting;
+      return undefined;
+    };
+    await using client = await CarrierClient.open(`${server.url}/carriers/audiohook`);
+    const lines = readFixture('audiohook-stereo').filter(({ from }) => from === 'carrier');
+    client.send(...lines.map(({ data, isBinary }) => (isBinary ? data : data.toString())));
+    await client.ping();
+    const types = client.received.map((text) => (JSON.parse(text) as { type: string }).type);
+    expect(types).toEqual(['opened', 'pong', 'pong', 'updated', 'closed']);
+    expect(server.bridge.streams).toEqual([]);
+    open();
+    const stream = await server.bridge.ended();
+    expect(stream.bytes('external').length).toBe(4 * 1600);
+    expect(stream.bytes('internal').length).toBe(4 * 1600);
+    expect(stream.happened.map(({ what }) => what)).toEqual([
+      'paused',
+      'resumed',
+      'lost',
+      'lost',
+      'language',
+    ]);
+    expect(stream.ends).toEqual([{ reason: 'stop', detail: 'end' }]);
+  });
+
+  test('F11 minutes of audio before the answer are bounded, and what had to go is declared', async () => {
+    await using server = await carrierServer({ insecure: true });
+    let open: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => (open = resolve));
+    server.bridge.answer = async () => {
+      await waiting;
+      return undefined;
+    };
+    await using client = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    client.send(twilioConnected, twilioStart());
+    const frames = 6_000;
+    for (let at = 0; at < frames; at++) client.send(twilioMedia(at + 2, frame(at % 200)));
+    await client.ping();
+    open();
+    const stream = await server.bridge.until(() => server.bridge.streams[0]);
+    const kept = stream.bytes('inbound').length;
+    const lost = stream.happened.reduce(
+      (sum, event) => sum + (event.what === 'lost' ? Number(event['durationMs']) * 8 : 0),
+      0,
+    );
+    expect(kept).toBeLessThanOrEqual(480_000);
+    expect(kept + lost).toBe(frames * 160);
+  });
+});
+
+describe('bad input on the wire', () => {
+  test('T8 huge frames, floods of fragments and broken framing close their own socket and harm no other', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using good = await liveCall(server);
+    await using huge = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    huge.send(
+      twilioConnected,
+      JSON.stringify(twilioStart({ customParameters: { note: 'x'.repeat(1_000_000) } })),
+    );
+    expect((await huge.untilClosed()).code).toBe(1009);
+    await using shredded = await CarrierClient.open(`${server.url}/carriers/twilio`);
+    for (let at = 0; at < 100; at++) shredded.socket.send('x', { fin: false });
+    expect([1008, 1009]).toContain((await shredded.untilClosed()).code);
+    await using compressed = await CarrierClient.open(
+      `${server.url}/carriers/twilio`,
+      {},
+      { perMessageDeflate: true },
+    );
+    expect(compressed.socket.extensions).toBe('');
+    good.send(twilioMedia(3, frame(1)));
+    await good.ping();
+    expect((await server.bridge.stream()).bytes('inbound').length).toBe(320);
+  });
+
+  test('truncated JSON, wrong types, unknown events and binary are counted, and the call goes on', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using client = await liveCall(server);
+    client.send(
+      '{"event":"media","media":{"pay',
+      '[1]',
+      { event: 'media', media: { track: 5, payload: {} } },
+      { event: 'brand_new' },
+      Buffer.alloc(160),
+    );
+    client.send(
+      { event: 'media', sequenceNumber: '3', media: { track: 'inbound', payload: '!!!!' } },
+      twilioStart(),
+    );
+    client.send(twilioMedia(3, frame(1)), twilioStop);
+    const stream = await server.bridge.ended();
+    expect(stream.counts()).toEqual({ malformed: 5, unknown: 1, duplicate: 1 });
+    expect(stream.bytes('inbound').length).toBe(320);
+  });
+
+  test('F9 a stream of nothing but rubbish ends; where closing is harmless it is closed', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using client = await liveCall(server);
+    for (let at = 0; at < 120; at++) client.send('rubbish');
+    expect((await server.bridge.ended()).ends).toEqual([
+      { reason: 'error', detail: 'most frames are undecodable' },
+    ]);
+    expect((await client.untilClosed()).code).toBe(1003);
+  });
+
+  test('T7 a message that drips in byte by byte never becomes a stream', async () => {
+    const clock = new MovableClock();
+    await using server = await carrierServer({ insecure: true, clock });
+    const raw = connect(server.port, '127.0.0.1');
+    raw.on('error', () => undefined);
+    raw.write(
+      'GET /carriers/twilio HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+    );
+    await new Promise((resolve) => raw.once('data', resolve));
+    raw.write(Buffer.from([0x81, 0xfe, 0x00, 0xff, 0, 0, 0, 0, 0x7b]));
+    clock.forward(5_500);
+    const closed = await new Promise((resolve) => {
+      raw.on('data', (data: Buffer) => resolve(data[0]));
+      raw.on('close', () => resolve('closed'));
+    });
+    expect([0x88, 'closed']).toContain(closed);
+    raw.destroy();
+    expect(server.bridge.streams).toEqual([]);
+  });
+});
+
+describe('the process stops', () => {
+  test('F66 nothing new is taken, AudioHook is told, the calls are told once', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using twilio = await liveCall(server);
+    await using audiohook = await CarrierClient.open(`${server.url}/carriers/audiohook`);
+    audiohook.send(...openingOf('audiohook-stereo'));
+    await server.bridge.stream(1);
+    const drained = server.part.drain?.(300);
+    expect(await CarrierClient.connect(`${server.url}/carriers/twilio`)).toMatchObject({
+      status: 503,
+    });
+    await drained;
+    expect((await server.bridge.ended(0)).ends.map(({ reason }) => reason)).toEqual(['drain']);
+    expect((await server.bridge.ended(1)).ends.map(({ reason }) => reason)).toEqual(['drain']);
+    expect((await twilio.untilClosed()).code).toBe(1001);
+    await audiohook.untilClosed();
+    expect(JSON.parse(audiohook.received.at(-1) ?? '{}')).toMatchObject({
+      type: 'disconnect',
+      parameters: { reason: 'completed' },
+    });
+  });
+});
+
+test('T13 T14 neither numbers nor parameters nor tokens nor audio reach the log', async () => {
+  await using server = await carrierServer();
+  const { token } = await server.bridge.mintToken({ carrier: 'twilio' });
+  await using client = await CarrierClient.open(`${server.url}/carriers/twilio`);
+  const secrets = { from: '+15550100123', to: '+15550100200', note: 'Emily Johnson', token };
+  client.send(
+    twilioConnected,
+    twilioStart({ customParameters: secrets }),
+    'not json with Emily Johnson',
+    twilioMedia(2, frame(0)),
+    twilioStop,
+  );
+  await server.bridge.ended();
+  const log = server.log.join('');
+  expect(log).toContain('stream opened');
+  for (const secret of [
+    ...Object.values(secrets),
+    '15550100123',
+    frame(0).toString('base64').slice(0, 20),
+  ])
+    expect(log).not.toContain(secret);
+});

@@ -1,6 +1,7 @@
 import type { Role } from '../protocol/events.ts';
 import type { StreamEncoding } from './call-stream.ts';
 import type { LegAudio } from './leg-audio.ts';
+import type { CompandingWatch } from './companding-watch.ts';
 import type { LastFinal } from './timeline.ts';
 
 export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
@@ -23,6 +24,10 @@ const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: LegAudio;
+  /** Until the first speech has shown its law. */
+  companding: CompandingWatch | undefined;
+  /** Frames that come while the leg is being begun anew. */
+  held: Buffer[] | undefined;
   /** Where the leg's first byte lies on the call's clock; known with the first byte. */
   offsetS: number | undefined;
   /** The last final heard in each session, for add-ons that fail without naming theirs. */
@@ -79,6 +84,14 @@ export class CallLeg {
 
   release(streamId: string): void {
     if (this.#owner === streamId) this.#owner = undefined;
+  }
+
+  /** The same leg with another audio behind it: whose frames it takes and where it lies go on. */
+  continueWith(record: LegRecord, audio: LegAudio): CallLeg {
+    const next = new CallLeg(record, audio, this.offsetS);
+    next.#owner = this.#owner;
+    next.#ownerHeardMs = this.#ownerHeardMs;
+    return next;
   }
 
   get quietSinceMs(): number {

@@ -10,6 +10,7 @@ import { CommitQueue, type Said } from './commit-queue.ts';
 import type { LegSession } from './leg-audio.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { bridgeMetrics } from './metrics.ts';
+import type { Redactor } from './redactor.ts';
 import type { Result } from './timeline.ts';
 
 export type StoryOptions = {
@@ -18,6 +19,7 @@ export type StoryOptions = {
   feed: LiveFeed;
   clock: Clock;
   log: Logger;
+  redactor: Redactor | undefined;
   wakeOutbox(): void;
 };
 
@@ -31,6 +33,8 @@ export class CallStory {
   readonly #options: StoryOptions;
   readonly #commits: CommitQueue;
   readonly #warnings: Warning[] = [];
+  /** Results that are being redacted keep their order among themselves. */
+  #redacting: Promise<unknown> = Promise.resolve();
 
   constructor(options: StoryOptions) {
     this.#options = options;
@@ -67,7 +71,11 @@ export class CallStory {
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { warnings }) });
   }
 
-  streamOpened(id: string, carrierStreamId: string, newLegs: readonly LegRecord[]): Promise<boolean> {
+  streamOpened(
+    id: string,
+    carrierStreamId: string,
+    newLegs: readonly LegRecord[],
+  ): Promise<boolean> {
     const openedAt = this.#now;
     return this.#commits.add({
       rows: async (tx) => {
@@ -81,7 +89,11 @@ export class CallStory {
     const closed_at = this.#now;
     void this.#commits.add({
       rows: async (tx) => {
-        await tx.updateTable('streams').set({ closed_at, end_reason: reason }).where('id', '=', id).execute();
+        await tx
+          .updateTable('streams')
+          .set({ closed_at, end_reason: reason })
+          .where('id', '=', id)
+          .execute();
       },
     });
   }
@@ -92,10 +104,20 @@ export class CallStory {
       rows: async (tx) => {
         await tx
           .insertInto('leg_sessions')
-          .values({ id: session.id, leg_id: leg.id, call_id: this.#id, offset_s: session.offsetS, opened_at })
+          .values({
+            id: session.id,
+            leg_id: leg.id,
+            call_id: this.#id,
+            offset_s: session.offsetS,
+            opened_at,
+          })
           .onConflict((conflict) => conflict.doNothing())
           .execute();
-        await tx.updateTable('legs').set({ session_id: session.id }).where('id', '=', leg.id).execute();
+        await tx
+          .updateTable('legs')
+          .set({ session_id: session.id })
+          .where('id', '=', leg.id)
+          .execute();
       },
     });
   }
@@ -113,6 +135,14 @@ export class CallStory {
 
   /** A result is one event, however often the service says it. */
   result(leg: CallLeg, result: Result): void {
+    const { redactor } = this.#options;
+    if (redactor === undefined) return this.#addResult(leg, result);
+    this.#redacting = this.#redacting.then(async () =>
+      this.#addResult(leg, await redactor.redact(result)),
+    );
+  }
+
+  #addResult(leg: CallLeg, result: Result): void {
     const { type, data, key, sessionId, channel, start, end, text } = result;
     const role = leg.roleOf(channel);
     void this.#commits.add({
@@ -143,7 +173,10 @@ export class CallStory {
         text: '',
       },
       event: {
-        said: { type: 'call.gap', data: { cause, start, end, duration: rounded(end - start), bytes, detail } },
+        said: {
+          type: 'call.gap',
+          data: { cause, start, end, duration: rounded(end - start), bytes, detail },
+        },
         occurredAt: this.#now,
         leg: eventLeg(leg),
       },
@@ -165,7 +198,8 @@ export class CallStory {
   pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
     return this.#commits.add({
       ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),
-      rows: (tx) => updateCall(tx, this.#id, { paused: heldBy, paused_at: heldBy === 0 ? null : pausedAt }),
+      rows: (tx) =>
+        updateCall(tx, this.#id, { paused: heldBy, paused_at: heldBy === 0 ? null : pausedAt }),
     });
   }
 
@@ -173,16 +207,37 @@ export class CallStory {
     const counts = JSON.stringify(this.counts);
     void this.#commits.add({
       rows: (tx) =>
-        updateCall(tx, this.#id, { state: 'finishing', hung_up_at: hungUpAt, end_reason: reason, counts }),
+        updateCall(tx, this.#id, {
+          state: 'finishing',
+          hung_up_at: hungUpAt,
+          end_reason: reason,
+          counts,
+        }),
     });
   }
 
-  legSettled(leg: CallLeg): Promise<boolean> {
+  /** The leg's own encoding was not what its stream said. */
+  legCorrected(leg: LegRecord): void {
+    const { id, encoding } = leg;
+    void this.#commits.add({
+      rows: async (tx) => {
+        await tx.updateTable('legs').set({ encoding }).where('id', '=', id).execute();
+      },
+    });
+  }
+
+  async legSettled(leg: CallLeg): Promise<boolean> {
+    await this.#redacting;
     return this.#commits.add({ rows: (tx) => updateLeg(tx, leg) });
   }
 
   /** `call.ended` and the row that says so are one commit; a summary is owed from then on. */
-  ended(data: CallEventData<'call.ended'>, hungUpAt: number, endedAt: number, hasRecording: boolean): Promise<boolean> {
+  ended(
+    data: CallEventData<'call.ended'>,
+    hungUpAt: number,
+    endedAt: number,
+    hasRecording: boolean,
+  ): Promise<boolean> {
     bridgeMetrics.ended.inc({ reason: data.reason });
     bridgeMetrics.hangUpToEnded.observe((endedAt - hungUpAt) / 1_000);
     return this.#commits.add({
@@ -205,13 +260,15 @@ export class CallStory {
   summarised(data: CallEventData<'call.summary'>): Promise<boolean> {
     return this.#commits.add({
       event: { said: { type: 'call.summary', data }, occurredAt: this.#now },
-      rows: (tx) => updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) }),
+      rows: (tx) =>
+        updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) }),
     });
   }
 
   /** Resolves when everything told so far is durable. */
-  settled(): Promise<void> {
-    return this.#commits.settled();
+  async settled(): Promise<void> {
+    await this.#redacting;
+    await this.#commits.settled();
   }
 
   leave(): void {

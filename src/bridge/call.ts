@@ -6,6 +6,7 @@ import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
 import type { Store } from '../store/store.ts';
 import { CallClock } from './call-clock.ts';
+import { CompandingWatch } from './companding-watch.ts';
 import { endedData, isBalanced } from './call-ended.ts';
 import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
 import type { CallRecord } from './call-record.ts';
@@ -24,13 +25,21 @@ import { summaryOf } from './call-summary.ts';
 import type { BridgeConfig } from './config.ts';
 import { legMetadata } from './custom-metadata.ts';
 import type { Journal, RecoveredLeg } from './journal.ts';
-import { openLegAudio, type LegGap, type LegOutcome, type LegRequest, type LegState } from './leg-audio.ts';
+import {
+  openLegAudio,
+  type LegAudio,
+  type LegGap,
+  type LegOutcome,
+  type LegRequest,
+  type LegState,
+} from './leg-audio.ts';
 import { levelOf } from './level.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { bridgeMetrics } from './metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from './roles.ts';
+import { Redactor } from './redactor.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 import { finalOf, place, type Partial } from './timeline.ts';
 
@@ -75,7 +84,12 @@ export class Call {
     this.#state = state;
     this.#log = env.log.child({ callId: record.id, carrier: record.carrier });
     this.#clock = new CallClock(env.clock);
-    this.story = new CallStory({ ...env, record, log: this.#log });
+    this.story = new CallStory({
+      ...env,
+      record,
+      log: this.#log,
+      redactor: Redactor.from(env.language, env.config),
+    });
     this.#pauses = new Pauses({
       clock: env.clock,
       nowS: () => this.#clock.nowS(),
@@ -100,6 +114,10 @@ export class Call {
 
   get isPaused(): boolean {
     return this.#pauses.isPaused;
+  }
+
+  get #isRedacted(): boolean {
+    return this.#env.config.redactEntities.length > 0;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -129,10 +147,7 @@ export class Call {
   }
 
   /** Takes the stream up at once, so that nothing ends the call while its rows are being written. */
-  attach(
-    start: StreamStart,
-    control: StreamControl,
-  ): { stream: OpenStream; newLegs: LegRecord[] } {
+  attach(start: StreamStart, control: StreamControl): { stream: OpenStream; newLegs: LegRecord[] } {
     const tracks = new Map<string, LegRecord>();
     const newLegs: LegRecord[] = [];
     for (const track of start.tracks) {
@@ -165,7 +180,41 @@ export class Call {
     else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
     if (this.#env.feed.isWatched) leg.level = levelOf(payload, leg.record.encoding);
     leg.quietFilledS = 0;
-    leg.audio.push(payload);
+    if (leg.held !== undefined) leg.held.push(Buffer.from(payload));
+    else leg.audio.push(payload);
+    const verdict = leg.companding?.hear(payload);
+    if (verdict !== undefined) this.#compandingHeard(leg, verdict);
+  }
+
+  /** A wrong law makes noise of every word; the declared one is kept unless the setting says otherwise (F8). */
+  #compandingHeard(leg: CallLeg, verdict: 'as-declared' | 'other-law'): void {
+    const kept = leg.companding?.takeKept();
+    leg.companding = undefined;
+    if (verdict === 'as-declared') return;
+    const { encoding, track } = leg.record;
+    const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
+    const corrects = kept !== undefined;
+    const done = corrects ? `it is transcribed as ${shown}` : 'the declared law is kept';
+    this.story.warn(
+      'WRONG_COMPANDING',
+      `track ${track} is declared ${encoding} and sounds like ${shown}; ${done}`,
+    );
+    if (corrects) void this.#beginAnew(leg, { ...leg.record, encoding: shown }, kept);
+  }
+
+  /** The leg's first second by the right law; what comes meanwhile waits in memory for the moment it takes. */
+  async #beginAnew(leg: CallLeg, record: LegRecord, heard: Buffer[]): Promise<void> {
+    leg.held = [];
+    const wrongSessions = leg.audio.sessions();
+    await leg.audio.abandon();
+    this.story.legCorrected(record);
+    const next = leg.continueWith(
+      record,
+      this.#openAudio(record, () => next),
+    );
+    this.#legs.set(record.id, next);
+    for (const payload of [...heard, ...leg.held]) next.audio.push(payload);
+    for (const { id } of wrongSessions) void this.#env.speech.erase(id);
   }
 
   /** The carrier itself lost this much: silence instead, and a declared gap. */
@@ -207,6 +256,15 @@ export class Call {
   // --- legs --------------------------------------------------------------------------------------
 
   openLeg(record: LegRecord, recovered?: RecoveredLeg, offsetS?: number): CallLeg {
+    const audio = this.#openAudio(record, () => leg, recovered);
+    const leg: CallLeg = new CallLeg(record, audio, offsetS);
+    if (recovered === undefined)
+      leg.companding = CompandingWatch.of(record.encoding, this.#env.config.correctCompanding);
+    this.#legs.set(record.id, leg);
+    return leg;
+  }
+
+  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): LegAudio {
     const { config, journal, speech, clock } = this.#env;
     const { role, track } = record;
     const request = sessionRequest({
@@ -215,7 +273,7 @@ export class Call {
       format: record,
       metadata: legMetadata(this.record.metadata, { legId: record.id, role, track }),
     });
-    const audio = openLegAudio({
+    return openLegAudio({
       legId: record.id,
       callId: this.record.id,
       request: request as LegRequest,
@@ -227,21 +285,19 @@ export class Call {
       ...(recovered === undefined ? {} : { recovered }),
       log: this.#log.child({ legId: record.id }),
       clock,
-      onMessage: (message, sessionId, atS) => this.#heard(leg, message, sessionId, atS),
-      onState: (state) => this.#legChanged(leg, state),
-      onGap: (gap) => this.#legGap(leg, gap),
+      onMessage: (message, sessionId, atS) => this.#heard(leg(), message, sessionId, atS),
+      onState: (state) => this.#legChanged(leg(), state),
+      onGap: (gap) => this.#legGap(leg(), gap),
       onSession: (session) => this.story.sessionOpened(record, session),
     });
-    const leg: CallLeg = new CallLeg(record, audio, offsetS);
-    this.#legs.set(record.id, leg);
-    return leg;
   }
 
   #goingLeg(start: StreamStart, track: StreamStart['tracks'][number]): LegRecord | undefined {
     const { encoding, sampleRate } = start;
     const format = { encoding, sampleRate, channels: track.channels };
     return this.legs.find(
-      ({ record, isDone }) => !isDone && record.track === track.name && isSameFormat(record, format),
+      ({ record, isDone }) =>
+        !isDone && record.track === track.name && isSameFormat(record, format),
     )?.record;
   }
 
@@ -274,13 +330,22 @@ export class Call {
     const { text, language, confidence } = result.data;
     leg.heardUntilS = Math.max(leg.heardUntilS, result.end);
     this.#languageCode = language;
+    if (this.#isRedacted) return;
     const [startS, endS] = [result.start, result.end];
     for (const stream of this.#streams.values())
-      stream.control.result?.({ track: leg.record.track, text, startS, endS, confidence, language });
+      stream.control.result?.({
+        track: leg.record.track,
+        text,
+        startS,
+        endS,
+        confidence,
+        language,
+      });
   }
 
   #showPartial(leg: CallLeg, partial: Partial): void {
-    if (!this.#env.feed.isWatched) return;
+    // Words that change every moment cannot be looked through in time: redacted calls show finals only.
+    if (!this.#env.feed.isWatched || this.#isRedacted) return;
     const { utteranceId, sessionId, start, end, text, language, channel } = partial;
     this.#env.feed.publish({
       kind: 'partial',

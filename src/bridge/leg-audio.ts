@@ -96,8 +96,9 @@ export type FinishDeadlines = {
   /**
    * Awaited after the last message and gap, before the journal forgets that the leg was unfinished:
    * what was handed over is durable then. A process killed before that finds the leg again (F46).
+   * False: it is not and will not be here, the journal keeps the leg.
    */
-  settled?: () => Promise<unknown>;
+  settled?: () => Promise<boolean>;
 };
 
 export type LegOutcome = {

@@ -105,12 +105,12 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
         { leg: 'customer', bytes: inbound },
         { leg: 'agent', bytes: outbound },
       ],
-      speed: 3,
+      speed: 1,
       signal: hangUp.signal,
     }).catch(() => undefined),
   );
   const ids = await until(async () => {
-    const list = (await ask(app, '/api/calls?state=live&limit=200'));
+    const list = await ask(app, '/api/calls?limit=100');
     const ours = list.items.filter((call: Json) =>
       plans.some((plan) => plan.callId === call.carrier_call_id),
     );
@@ -118,11 +118,11 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
       ours.length === calls &&
       ours.every((call: Json) => call.legs.every((leg: Json) => leg.ledger.received > 4_000));
     return all && ours.map((call: Json) => call.id as string);
-  });
+  }, 120_000);
   await new Promise((resolve) => setTimeout(resolve, 200 + ((seed * 7_919) % 1_500)));
   const known = new Map<string, number>();
   for (const id of ids) {
-    const call = (await ask(app, `/api/calls/${id}`));
+    const call = await ask(app, `/api/calls/${id}`);
     for (const leg of call.legs) known.set(leg.id, leg.ledger.received);
   }
   await app.end('SIGKILL');
@@ -133,10 +133,10 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
   const next = await start();
   for (const id of ids) {
     const events = await until(async () => {
-      const list = ((await ask(next, `/api/calls/${id}/events?limit=1000`))).items;
+      const list = (await ask(next, `/api/calls/${id}/events?limit=1000`)).items;
       return list.at(-1)?.type === 'call.summary' && list;
     }, 120_000);
-    const call = (await ask(next, `/api/calls/${id}`));
+    const call = await ask(next, `/api/calls/${id}`);
     const plan = plans.find((one) => one.callId === call.carrier_call_id)!;
     for (const leg of call.legs) {
       report.legs++;
@@ -150,7 +150,13 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
 
 /** Without keeping the connection: one that the server just closed would fail the question, not the bridge. */
 async function ask(app: App, path: string): Promise<Json> {
-  return (await app.get(path, { headers: { connection: 'close' } })).json();
+  try {
+    return await (await app.get(path, { headers: { connection: 'close' } })).json();
+  } catch (cause) {
+    throw new Error(`${path} was not answered; last lines:\n${app.lines.slice(-20).join('\n')}`, {
+      cause,
+    });
+  }
 }
 
 function judgeLeg(options: {

@@ -43,6 +43,8 @@ export class ScriptedSpeech implements AsyncDisposable {
   readonly #sockets = new WebSocketServer({ noServer: true });
   readonly #open = new Map<WebSocket, ScriptedSession>();
   readonly #timers = new Set<NodeJS.Timeout>();
+  /** Where in its session each socket's next byte belongs. */
+  readonly #places = new WeakMap<WebSocket, number>();
 
   static async start(port = 0): Promise<ScriptedSpeech> {
     const speech = new ScriptedSpeech();
@@ -182,15 +184,15 @@ export class ScriptedSpeech implements AsyncDisposable {
     if (session.stopped) this.#finish(session);
   }
 
-  /** The first burst after a resume repeats what was not acknowledged: the overlap is found by its bytes. */
+  /** After a resume the client begins again at some earlier byte: its first message says where by its bytes. */
   #take(socket: WebSocket, session: ScriptedSession, data: Buffer, resent: boolean): void {
     const before = session.bytes.length;
-    let overlap = 0;
-    if (resent)
-      for (let size = Math.min(before, data.length); size > 0 && overlap === 0; size--)
-        if (session.bytes.subarray(before - size).equals(data.subarray(0, size))) overlap = size;
+    if (resent) this.#places.set(socket, placeOf(session.bytes, data));
+    const place = this.#places.get(socket) ?? before;
+    const overlap = Math.min(data.length, before - place);
     session.bytes = Buffer.concat([session.bytes, data.subarray(overlap)]);
-    const range = [before - overlap, session.bytes.length];
+    this.#places.set(socket, place + data.length);
+    const range = [place, place + data.length];
     socket.send(
       JSON.stringify({
         session_id: session.id,
@@ -202,11 +204,8 @@ export class ScriptedSpeech implements AsyncDisposable {
       }),
     );
     const rate = bytesPerSecond(session);
-    for (
-      let second = Math.floor(before / rate);
-      second < Math.floor(session.bytes.length / rate);
-      second++
-    )
+    const last = Math.floor(session.bytes.length / rate);
+    for (let second = Math.floor(before / rate); second < last; second++)
       this.#say(session, second, session.bytes.subarray(second * rate, (second + 1) * rate));
   }
 
@@ -279,6 +278,15 @@ export class ScriptedSpeech implements AsyncDisposable {
     }, delayMs);
     this.#timers.add(timer);
   }
+}
+
+/** The earliest place whose bytes the data repeats; the end when it repeats none. */
+function placeOf(bytes: Buffer, data: Buffer): number {
+  for (let place = 0; place < bytes.length; place++) {
+    const size = Math.min(data.length, bytes.length - place);
+    if (bytes.compare(data, 0, size, place, place + size) === 0) return place;
+  }
+  return bytes.length;
 }
 
 function wordOf(bytes: Buffer): string {

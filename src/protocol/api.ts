@@ -178,12 +178,32 @@ export const Delivery = z
     answer: z.string().nullable().optional().describe('First bytes of the last answer.'),
     created_at: DateTime,
     delivered_at: DateTime.nullable(),
+    history: z
+      .array(
+        z.object({
+          at: DateTime,
+          ms: z.number(),
+          status: z.int().nullable(),
+          error: z.string().nullable(),
+        }),
+      )
+      .optional()
+      .describe('The last attempts, when one delivery is read.'),
   })
   .meta({ id: 'Delivery' });
 export type Delivery = z.infer<typeof Delivery>;
 
 export const DeliveryPage = page(Delivery).meta({ id: 'DeliveryPage' });
 export type DeliveryPage = z.infer<typeof DeliveryPage>;
+
+export const EndpointPage = page(
+  z.object({
+    name: z.string(),
+    disabled_at: DateTime.nullable().describe('Set when deliveries to it were switched off.'),
+    reason: z.string().nullable(),
+  }),
+).meta({ id: 'EndpointPage' });
+export type EndpointPage = z.infer<typeof EndpointPage>;
 
 /** POST /api/calls/{id}/deliveries/retry: everything of the call from that event on is sent again. */
 export const RetryCallRequest = z

@@ -210,8 +210,9 @@ test('a parked delivery is inspected, tried again and released', async () => {
   await row.getByText('Inspect').click();
   await row.getByText('the endpoint answers 422').waitFor();
   await row.getByText('{"error":"unknown case"}').waitFor();
+  await row.getByText('422 · 12 ms').waitFor();
   await row.getByRole('button', { name: /Retry now/ }).click();
-  await page.getByText('One delivery is on its way.').waitFor();
+  await page.getByText('One delivery is on the way.').waitFor();
   await row.getByRole('button', { name: /Release the call/ }).click();
   await row.getByRole('button', { name: /Send again from here/ }).click();
   await eventually(() => posts.length).toBe(3);

@@ -117,6 +117,16 @@ function recordedRoutes(recorded: Recorded): Router {
     );
     response.json(page(items));
   });
+  router.get('/api/deliveries/endpoints', (_request, response) => {
+    response.json(page([{ name: 'crm', disabled_at: null, reason: null }]));
+  });
+  router.get('/api/deliveries/:id', (request, response) => {
+    const found = recorded.deliveries.find(({ id }) => id === request.params.id);
+    if (!found) throw new Problem(404, 'no such delivery');
+    const at = found.last_attempt_at;
+    const history = at === null ? [] : [{ at, ms: 12, status: found.status, error: null }];
+    response.json({ ...found, history });
+  });
   router.post('/{*path}', (request, response) => {
     response.status(202).json(recorded.onPost?.(request.path, request.body) ?? { changed: 1 });
   });

@@ -27,6 +27,7 @@ export class DeliveriesView {
     { type: 'button', hidden: true, onclick: () => void this.#load(true) },
     'Older deliveries',
   );
+  #endpoints = h('div', { class: 'endpoints' });
   #timer;
   #closed = false;
 
@@ -36,6 +37,7 @@ export class DeliveriesView {
       'div',
       { class: 'view' },
       h('div', { class: 'heading' }, h('h1', {}, 'Deliveries'), this.#filters()),
+      this.#endpoints,
       this.#told,
       h(
         'div',
@@ -46,6 +48,7 @@ export class DeliveriesView {
       this.#older,
     );
     void this.#load(false);
+    void this.#loadEndpoints();
   }
 
   close() {
@@ -67,6 +70,32 @@ export class DeliveriesView {
         return h('li', {}, h('a', { href, 'aria-current': isOn ? 'true' : null }, name));
       }),
     );
+  }
+
+  /** Said when something is to be done: none is configured, or one was switched off. */
+  async #loadEndpoints() {
+    const page = await get('/api/deliveries/endpoints').catch(() => undefined);
+    if (!page || this.#closed) return;
+    const none = h(
+      'p',
+      { class: 'quiet' },
+      'No webhook is configured: set TRUNKLINE_WEBHOOK_URL and its secret.',
+    );
+    const off = page.items.filter((endpoint) => endpoint.disabled_at !== null);
+    this.#endpoints.replaceChildren(
+      ...(page.items.length === 0 ? [none] : off.map((endpoint) => this.#switchedOff(endpoint))),
+    );
+  }
+
+  #switchedOff({ name, disabled_at: since, reason }) {
+    const button = h('button', { type: 'button' }, `Switch ${name} on`);
+    button.addEventListener('click', async () => {
+      button.disabled = true;
+      await this.#tell(() => post(`/api/deliveries/endpoints/${encodeURIComponent(name)}/enable`));
+      await this.#loadEndpoints();
+    });
+    const why = `${name} has been switched off since ${moment(since)}: ${reason ?? 'it asked for it'}`;
+    return h('p', {}, h('span', { class: 'error' }, why), ' ', button);
   }
 
   async #load(older) {
@@ -116,18 +145,19 @@ export class DeliveriesView {
   }
 
   async #act(verb, item) {
+    await this.#tell(() => post(...requestOf(verb, item)));
+    await this.#load(false);
+  }
+
+  async #tell(ask) {
     setText(this.#told, '');
     try {
-      const changed = await post(...requestOf(verb, item));
-      const count = changed?.changed ?? 1;
-      setText(
-        this.#told,
-        count === 1 ? 'One delivery is on its way.' : `${count} deliveries are on their way.`,
-      );
+      const { changed = 1 } = (await ask()) ?? {};
+      const count = changed === 1 ? 'One delivery is' : `${changed} deliveries are`;
+      setText(this.#told, `${count} on the way.`);
     } catch (error) {
       setText(this.#told, `That did not work: ${error.message}`);
     }
-    await this.#load(false);
   }
 }
 
@@ -198,7 +228,8 @@ class DeliveryRow {
         },
         name,
       );
-    return h(
+    const past = h('div');
+    const details = h(
       'details',
       { open },
       h('summary', { 'aria-label': `Inspect ${label}` }, 'Inspect'),
@@ -206,6 +237,7 @@ class DeliveryRow {
         'div',
         { class: 'inspect' },
         facts(item),
+        past,
         h(
           'div',
           { class: 'actions' },
@@ -215,7 +247,27 @@ class DeliveryRow {
         ),
       ),
     );
+    details.addEventListener('toggle', () => {
+      if (details.open) void showHistory(item.id, past);
+    });
+    return details;
   }
+}
+
+/** The attempts one by one, read only for who looks. */
+async function showHistory(id, element) {
+  const { history = [] } =
+    (await get(`/api/deliveries/${encodeURIComponent(id)}`).catch(() => undefined)) ?? {};
+  if (history.length === 0) return;
+  element.replaceChildren(
+    h(
+      'ol',
+      { class: 'history', 'aria-label': 'Attempts' },
+      history.map(({ at, ms, status, error }) =>
+        h('li', {}, `${moment(at)} · ${status ?? error ?? 'no answer'} · ${Math.round(ms)} ms`),
+      ),
+    ),
+  );
 }
 
 function facts(item) {

@@ -1,4 +1,66 @@
-import type { Route } from './route.ts';
+import { z } from 'zod';
+import type { Answer, Parameter, Route } from './route.ts';
+
+const tag = 'Carriers';
+
+const form = {
+  description: 'The carrier’s own fields; those we read are in the schema.',
+  content: {
+    'application/x-www-form-urlencoded': z
+      .looseObject({ CallSid: z.string().optional(), CallUUID: z.string().optional() })
+      .meta({ id: 'CarrierForm' }),
+  },
+};
+
+const twiml: Answer = {
+  description: 'TwiML that starts the stream with a token of its own.',
+  content: { 'text/xml': z.string() },
+};
+
+const kept: Answer = { description: 'Kept with the call.' };
+
+const twilioSignature: Parameter[] = [
+  {
+    name: 'x-twilio-signature',
+    description: 'Twilio’s signature, checked with TRUNKLINE_TWILIO_AUTH_TOKEN.',
+    schema: z.string(),
+  },
+];
+
+const plivoSignature: Parameter[] = [
+  {
+    name: 'x-plivo-signature-v3',
+    description: 'Plivo’s signature, checked with TRUNKLINE_PLIVO_AUTH_TOKEN.',
+    schema: z.string(),
+  },
+  { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
+];
 
 /** Carriers' own HTTP; each carrier authenticates itself as its platform does. */
-export const carrierRoutes: readonly Route[] = [];
+export const carrierRoutes: readonly Route[] = [
+  hook('/carriers/twilio/voice', 'What a Twilio number asks when it is called', twilioSignature, {
+    200: twiml,
+  }),
+  hook('/carriers/twilio/status', 'Twilio’s status callbacks', twilioSignature, { 204: kept }),
+  hook('/carriers/plivo/status', 'Plivo’s status callbacks', plivoSignature, { 204: kept }),
+];
+
+function hook(
+  path: string,
+  summary: string,
+  headers: Parameter[],
+  answers: Record<number, Answer>,
+): Route {
+  const errors = [400, 401, 403, 413, 415];
+  return {
+    method: 'post',
+    path,
+    tag,
+    access: 'carrier',
+    summary,
+    headers,
+    body: form,
+    answers,
+    errors,
+  };
+}

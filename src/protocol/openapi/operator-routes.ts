@@ -9,6 +9,7 @@ import {
   Delivery,
   DeliveryPage,
   DeliveryState,
+  EndpointPage,
   Installation,
   LiveFeedMessage,
   NewStream,
@@ -134,6 +135,17 @@ export const operatorRoutes: readonly Route[] = [
     ],
     answers: { 200: answer('A page of deliveries.', DeliveryPage) },
     errors: [400],
+  },
+  {
+    ...one('/api/deliveries/endpoints', 'List the configured webhook endpoints'),
+    tag: deliveries,
+    answers: { 200: answer('Every endpoint.', EndpointPage) },
+    errors: [],
+  },
+  {
+    ...act('/api/deliveries/endpoints/{name}/enable', 'Switch an endpoint on again'),
+    tag: deliveries,
+    answers: { 202: answer('It is on; what waited for it is on its way.', ChangedDeliveries) },
   },
   {
     ...one('/api/deliveries/{id}', 'Inspect a delivery'),

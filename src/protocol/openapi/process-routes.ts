@@ -59,6 +59,21 @@ export const processRoutes: readonly Route[] = [
     answers: { 200: { description: 'A style sheet.', content: { 'text/css': z.string() } } },
   },
   page('/', 'The console'),
+  {
+    method: 'get',
+    path: '/page/{file}',
+    tag,
+    access: 'public',
+    summary: 'A module or the style sheet of the console',
+    answers: {
+      200: {
+        description: 'The file.',
+        content: { 'text/javascript': z.string(), 'text/css': z.string() },
+      },
+      304: answer('Unchanged.'),
+    },
+    errors: [404],
+  },
 ];
 
 function page(path: string, summary: string): Route {

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { startApp, type App } from '../support/app.ts';
+import { startBrowser, type Browser, type OpenPage } from '../support/browser.ts';
+
+/** The program as a newcomer has it, with the default model, and nothing but the page to act through. */
+let app: App;
+let browser: Browser;
+
+const script = JSON.parse(
+  readFileSync(new URL('../../src/player/conversation/script.json', import.meta.url), 'utf8'),
+) as { turns: { leg: string; text: string }[] };
+
+const waitMs = 120_000;
+
+beforeAll(async () => {
+  [app, browser] = await Promise.all([
+    startApp({ env: { TRUNKLINE_MODEL: 'moonshine-tiny-en' } }),
+    startBrowser(),
+  ]);
+  await expect
+    .poll(async () => (await (await app.get('/api/installation')).json()).recogniser.state, {
+      timeout: waitMs,
+    })
+    .toBe('ready');
+}, waitMs);
+
+afterAll(async () => {
+  await browser[Symbol.asyncDispose]();
+  await app[Symbol.asyncDispose]();
+});
+
+test(
+  'from the empty page to the finished test call, by one click and by keyboard alone',
+  async () => {
+    const byMouse = await browser.open(app.url);
+    const byKeyboard = await browser.open(app.url);
+    await byMouse.page.getByText('No call yet.').waitFor();
+    await byMouse.screenshot('first-1-empty');
+    const pressedAt = performance.now();
+    await byMouse.page.getByRole('button', { name: /test call/i }).click();
+    await words(byMouse, 'agent');
+    const agentS = (performance.now() - pressedAt) / 1_000;
+    await words(byMouse, 'customer');
+    const customerS = (performance.now() - pressedAt) / 1_000;
+    console.log(
+      `first words after the press: agent ${agentS.toFixed(1)} s, customer ${customerS.toFixed(1)} s`,
+    );
+
+    await toButtonByKeyboard(byKeyboard);
+    await byKeyboard.page.keyboard.press('Enter');
+    await words(byKeyboard, 'agent');
+    // From the call back to the list, and into the other call, without a mouse.
+    await byKeyboard.page.keyboard.press('Tab');
+    await byKeyboard.page.keyboard.press('Enter');
+    await expect.poll(() => byKeyboard.page.url(), { timeout: waitMs }).toMatch(/#\/calls$/);
+    await expect
+      .poll(() => byKeyboard.page.locator('.calls li').count(), { timeout: waitMs })
+      .toBe(2);
+    expect(byKeyboard.problems).toEqual([]);
+    await byKeyboard.page.context().close();
+
+    await byMouse.screenshot('first-2-live');
+    await byMouse.page.getByRole('heading', { name: 'Summary' }).waitFor({ timeout: waitMs });
+    await byMouse.page.getByText('Customer above, agent below').waitFor({ timeout: waitMs });
+    await byMouse.screenshot('first-3-ended');
+    const heard = await byMouse.page.locator('.conversation .text').allTextContents();
+    expect(wordsFound(heard.join(' '))).toBeGreaterThan(0.8);
+    for (const type of ['name', 'money'])
+      await byMouse.page.locator(`mark[data-type^="${type}"]`).first().waitFor();
+    await byMouse.page.locator('.mood[data-sentiment=negative]').first().waitFor();
+    await byMouse.page.locator('.mood[data-sentiment=positive]').first().waitFor();
+    expect(byMouse.problems).toEqual([]);
+    expect(await byMouse.violations()).toEqual([]);
+    await byMouse.page.context().close();
+  },
+  3 * waitMs,
+);
+
+async function words({ page }: OpenPage, role: string): Promise<void> {
+  await page.locator(`.entry[data-role=${role}] .text`).first().waitFor({ timeout: waitMs });
+}
+
+async function toButtonByKeyboard({ page }: OpenPage): Promise<void> {
+  for (let stops = 0; stops < 12; stops++) {
+    await page.keyboard.press('Tab');
+    const name = await page.evaluate<string>('document.activeElement.textContent');
+    if (/test call/i.test(name)) return;
+  }
+  throw new Error('the button cannot be reached with Tab');
+}
+
+/** The share of the script's longer words that are on the page; how well they are heard is the recogniser's test. */
+function wordsFound(text: string): number {
+  const heard = text.toLowerCase();
+  const wanted = script.turns.flatMap(
+    ({ text: said }) => said.toLowerCase().match(/[a-z]{5,}/g) ?? [],
+  );
+  return wanted.filter((word) => heard.includes(word)).length / wanted.length;
+}

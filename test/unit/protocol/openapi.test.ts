@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { docsPage } from '../../../src/lib/docs-page.ts';
+import { callEventTypes } from '../../../src/protocol/events.ts';
+import { openApiDocument, routes } from '../../../src/protocol/openapi/document.ts';
+import { webhooks } from '../../../src/protocol/openapi/webhooks.ts';
+
+const document = openApiDocument({ version: '1.2.3', serverUrl: 'http://127.0.0.1:8080' });
+const text = JSON.stringify(document);
+const { schemas } = z
+  .object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) })
+  .parse(document['components']);
+
+test('every reference leads to a schema', () => {
+  const names = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name);
+  expect(names.length).toBeGreaterThan(100);
+  for (const name of names) expect(schemas, name).toHaveProperty(name ?? '');
+});
+
+test('nothing of the generator is left in it', () => {
+  expect(text).not.toMatch(/\$defs|\$schema|9007199254740991|__shared/);
+});
+
+test('a request’s fields with a default may be left out, an answer’s are there', () => {
+  expect(schemas['StreamingRequest']?.['required']).toBeUndefined();
+  expect(schemas['TranslationConfig']?.['required']).toEqual(['target_languages']);
+  expect(schemas['PreRecordedRequest']?.['required']).toEqual(['audio_url']);
+  expect(schemas['TranslationMessage']?.['required']).toEqual(
+    expect.arrayContaining(['error', 'data']),
+  );
+});
+
+test('requests refuse unknown keys, answers may grow', () => {
+  expect(schemas['StreamingRequest']?.['additionalProperties']).toBe(false);
+  expect(schemas['Call']).not.toHaveProperty('additionalProperties');
+});
+
+test('operations have names of their own, a summary and an answer', () => {
+  const ids = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(ids).toHaveLength(routes.length);
+  for (const route of routes) expect(Object.keys(route.answers), route.path).not.toEqual([]);
+});
+
+test('every event is a webhook whose example its schema takes', () => {
+  const names = webhooks.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining([...callEventTypes]));
+  for (const { schema, example } of webhooks)
+    if (example !== undefined) expect(schema.safeParse(example).error).toBeUndefined();
+});
+
+test('bodies and answers in the document are taken by their own schemas', () => {
+  for (const { path, body, answers } of routes)
+    for (const one of [body, ...Object.values(answers)]) {
+      const [schema] = Object.values(one?.content ?? {});
+      if (one?.example === undefined || schema === undefined || schema === 'binary') continue;
+      expect(schema.safeParse(one.example).error, path).toBeUndefined();
+    }
+});
+
+test('the page made from it escapes what it shows', () => {
+  const page = docsPage(
+    {
+      info: { title: 'A <b>', version: '1', description: 'x `<code>` & "y"' },
+      tags: [{ name: 'T', description: '' }],
+      paths: { '/<x>': { get: { tags: ['T'], summary: '<img src=x>', responses: {} } } },
+    },
+    { style: '/s.css', source: '/o.json' },
+  );
+  expect(page).toContain('A &lt;b&gt;');
+  expect(page).toContain('<code>&lt;code&gt;</code> &amp; &quot;y&quot;');
+  expect(page).not.toMatch(/<img|<b>/);
+});

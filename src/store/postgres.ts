@@ -46,6 +46,8 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     types: { getTypeParser: parserOf },
   });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  // A connection that breaks while it is lent out tells its statement; unheard, it would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool) });
   const state: { health: Health } = { health: { state: 'ok' } };
   try {

@@ -1,0 +1,216 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/*
+ * What a power cut leaves, from a trace of system calls: what was synced stays, every 512-byte piece of
+ * what was written since stays or goes by chance. Acknowledgements stand in the same trace, so each cut
+ * knows what had been promised by then.
+ */
+export type DiskCall =
+  | { call: 'write'; file: string; at: number; bytes: Buffer }
+  | { call: 'truncate'; file: string; size: number }
+  | { call: 'sync'; file: string }
+  | { call: 'unlink'; file: string }
+  | { call: 'ack'; number: number };
+
+export const traced = [
+  '-e',
+  'trace=openat,pwrite64,write,ftruncate,fsync,fdatasync,close,unlink',
+  '-xx',
+  '-s',
+  '1000000',
+];
+
+/** Reads the trace of `strace -f -xx -o`; files other than the database and its log are left out. */
+export function readTrace(path: string, database: string): DiskCall[] {
+  const calls: DiskCall[] = [];
+  const files = new Map<number, string>();
+  const begun = new Map<string, string>();
+  for (const raw of readFileSync(path, 'latin1').split('\n')) {
+    const [, thread = '', text = ''] = /^(\d+) +(.*)$/.exec(raw) ?? [];
+    const line = whole(text, thread, begun);
+    const parts = line === undefined ? null : /^(\w+)\((.*)\) += (-?\d+)/.exec(line);
+    if (!parts || Number(parts[3]) < 0) continue;
+    const [, name = '', args = '', result = ''] = parts;
+    if (name === 'openat') {
+      const file = text2(/"((?:\\x[0-9a-f]{2})*)"/.exec(args)?.[1] ?? '');
+      if (file.startsWith(database) && !file.endsWith('-shm'))
+        files.set(Number(result), basename(file));
+      else files.delete(Number(result));
+      continue;
+    }
+    if (name === 'unlink') {
+      const gone = text2(/"((?:\\x[0-9a-f]{2})*)"/.exec(args)?.[1] ?? '');
+      if (gone.startsWith(database)) calls.push({ call: 'unlink', file: basename(gone) });
+      continue;
+    }
+    const file = files.get(Number(/^\d+/.exec(args)?.[0]));
+    const data = /"((?:\\x[0-9a-f]{2})*)"/.exec(args)?.[1] ?? '';
+    if (name === 'write' && args.startsWith('1,')) {
+      for (const ack of text2(data).matchAll(/ack (\d+)\n/g))
+        calls.push({ call: 'ack', number: Number(ack[1]) });
+    } else if (file === undefined) continue;
+    else if (name === 'pwrite64')
+      calls.push({
+        call: 'write',
+        file,
+        at: Number(/(\d+)$/.exec(args)?.[1]),
+        bytes: bytesOf(data),
+      });
+    else if (name === 'ftruncate')
+      calls.push({ call: 'truncate', file, size: Number(/(\d+)$/.exec(args)?.[1]) });
+    else if (name === 'fsync' || name === 'fdatasync') calls.push({ call: 'sync', file });
+    else if (name === 'close') files.delete(Number(/^\d+/.exec(args)?.[0]));
+  }
+  return calls;
+}
+
+/** A call that another thread interrupted is written in two halves. An acknowledgement counts from its start. */
+function whole(text: string, thread: string, begun: Map<string, string>): string | undefined {
+  if (text.endsWith('<unfinished ...>')) {
+    begun.set(thread, text.slice(0, -'<unfinished ...>'.length).trimEnd());
+    return undefined;
+  }
+  const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(text);
+  return resumed ? (begun.get(thread) ?? '') + (resumed[1] ?? '') : text;
+}
+
+function bytesOf(escaped: string): Buffer {
+  return Buffer.from(escaped.replaceAll('\\x', ''), 'hex');
+}
+
+function text2(escaped: string): string {
+  return bytesOf(escaped).toString('utf8');
+}
+
+const piece = 512;
+
+/** The disk as the calls go by: what is durable, and what waits for a sync. */
+class Disk {
+  readonly acks: number[] = [];
+  readonly #durable = new Map<string, Buffer>();
+  readonly #pending = new Map<string, DiskCall[]>();
+
+  take(call: DiskCall): void {
+    if (call.call === 'ack') this.acks.push(call.number);
+    else if (call.call === 'unlink') {
+      // Directory entries are the file system's journal's business: here they go at once.
+      this.#durable.delete(call.file);
+      this.#pending.delete(call.file);
+    } else if (call.call === 'sync') {
+      for (const write of this.#pending.get(call.file) ?? []) apply(this.#durable, write);
+      this.#pending.delete(call.file);
+    } else {
+      const waiting = this.#pending.get(call.file);
+      if (waiting) waiting.push(call);
+      else this.#pending.set(call.file, [call]);
+    }
+  }
+
+  /** After the power went off now. */
+  cut(random: () => number): Map<string, Buffer> {
+    const files = new Map([...this.#durable].map(([name, bytes]) => [name, Buffer.from(bytes)]));
+    for (const writes of this.#pending.values())
+      for (const write of writes)
+        for (const part of torn(write)) if (random() < 0.5) apply(files, part);
+    return files;
+  }
+}
+
+function torn(call: DiskCall): DiskCall[] {
+  if (call.call !== 'write') return [call];
+  const parts: DiskCall[] = [];
+  for (let from = 0; from < call.bytes.length; from += piece)
+    parts.push({ ...call, at: call.at + from, bytes: call.bytes.subarray(from, from + piece) });
+  return parts;
+}
+
+function apply(files: Map<string, Buffer>, call: DiskCall): void {
+  if (call.call !== 'write' && call.call !== 'truncate') return;
+  const old = files.get(call.file) ?? Buffer.alloc(0);
+  const size =
+    call.call === 'write' ? Math.max(old.length, call.at + call.bytes.length) : call.size;
+  const grown =
+    size <= old.length
+      ? old.subarray(0, size)
+      : Buffer.concat([old, Buffer.alloc(size - old.length)]);
+  if (call.call === 'write') call.bytes.copy(grown, call.at);
+  files.set(call.file, grown);
+}
+
+export type CutResult = { cuts: number; lossy: number; lostRows: number; corrupt: number };
+
+/** Rebuilds the disk at so many moments and counts what had been acknowledged and is not there. */
+export function replayCuts(
+  calls: readonly DiskCall[],
+  database: string,
+  cuts: number,
+  random: () => number,
+): CutResult {
+  const result: CutResult = { cuts, lossy: 0, lostRows: 0, corrupt: 0 };
+  const firstAck = calls.findIndex((call) => call.call === 'ack');
+  const moments = Array.from(
+    { length: cuts },
+    () => firstAck + 1 + Math.floor(random() * (calls.length - firstAck)),
+  );
+  moments.sort((a, b) => a - b);
+  const disk = new Disk();
+  let done = 0;
+  for (const moment of moments) {
+    for (; done < moment; done++) {
+      const call = calls[done];
+      if (call) disk.take(call);
+    }
+    const lost = lossAfter(disk, database, random);
+    if (lost === 'corrupt') result.corrupt++;
+    else if (lost > 0) {
+      result.lossy++;
+      result.lostRows += lost;
+    }
+  }
+  return result;
+}
+
+function lossAfter(disk: Disk, database: string, random: () => number): number | 'corrupt' {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-cut-'));
+  try {
+    for (const [name, bytes] of disk.cut(random)) writeFileSync(join(folder, name), bytes);
+    return lostRows(join(folder, basename(database)), disk.acks);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function lostRows(path: string, acks: readonly number[]): number | 'corrupt' {
+  const database = new DatabaseSync(path);
+  try {
+    const verdict = database.prepare('PRAGMA integrity_check').get();
+    if (Object.values(verdict ?? {})[0] !== 'ok') return 'corrupt';
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE name = 'events'").all();
+    if (tables.length === 0) return acks.length;
+    const rows = new Map(
+      database
+        .prepare('SELECT id, body FROM events')
+        .all()
+        .map((row) => [row['id'], row['body']]),
+    );
+    return acks.filter((number) => rows.get(`e${number}`) !== String(number).repeat(40)).length;
+  } catch {
+    return 'corrupt';
+  } finally {
+    database.close();
+  }
+}
+
+/** The same sequence for the same seed, so that a failure can be shown again. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

@@ -1,0 +1,146 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, test } from 'vitest';
+import { openStore } from '../../../src/store/store.ts';
+import { readTrace, replayCuts, seeded, traced } from '../../support/power-cut.ts';
+import { temporaryFolder } from '../../support/store.ts';
+import { acknowledged, runChild, straceMissing } from '../../support/strace.ts';
+
+const quiet = { ballastBytes: 0, lowWaterBytes: 0 };
+
+function storedRows(dataDir: string): Set<string> {
+  const database = new DatabaseSync(join(dataDir, 'trunkline.sqlite'));
+  const rows = database.prepare('SELECT id FROM events').all();
+  database.close();
+  return new Set(rows.map((row) => String(row['id'])));
+}
+
+function syncs(trace: string): number {
+  return readFileSync(trace, 'utf8').match(/fdatasync\(|fsync\(/g)?.length ?? 0;
+}
+
+describe('what the store acknowledged', () => {
+  test('survives kill -9 at any moment (F46)', async () => {
+    await using folder = await temporaryFolder();
+    const acks = new Set<number>();
+    for (let round = 0; round < 4; round++) {
+      const child = runChild('store-writer.ts', [folder.path, '100000', '8']);
+      await child.saw(`ack`);
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
+      child.process.kill('SIGKILL');
+      await child.ended;
+      for (const number of acknowledged(child.lines)) acks.add(number);
+    }
+    expect(acks.size).toBeGreaterThan(0);
+    const rows = storedRows(folder.path);
+    expect([...acks].filter((number) => !rows.has(`e${number}`))).toEqual([]);
+  });
+
+  test.skipIf(straceMissing)(
+    'was synced: every commit of its own has a sync, which NORMAL does not give (F48)',
+    async () => {
+      await using folder = await temporaryFolder();
+      const trace = join(folder.path, 'trace');
+      const store = runChild(
+        'store-writer.ts',
+        [join(folder.path, 'data'), '60', '1'],
+        ['-e', 'trace=fsync,fdatasync', '-o', trace],
+      );
+      await store.ended;
+      expect(acknowledged(store.lines)).toHaveLength(60);
+      expect(syncs(trace)).toBeGreaterThanOrEqual(60);
+      const control = runChild(
+        'bare-writer.ts',
+        [join(folder.path, 'bare.sqlite'), '60'],
+        ['-e', 'trace=fsync,fdatasync', '-o', trace],
+      );
+      await control.ended;
+      expect(acknowledged(control.lines)).toHaveLength(60);
+      expect(syncs(trace)).toBeLessThan(60);
+    },
+  );
+
+  test.skipIf(straceMissing)('a burst shares syncs: many transactions, few commits', async () => {
+    await using folder = await temporaryFolder();
+    const trace = join(folder.path, 'trace');
+    // Each sync takes 20 ms here, as on a slow disk: what comes meanwhile waits for the next one together.
+    const child = runChild(
+      'store-writer.ts',
+      [join(folder.path, 'data'), '200', '40'],
+      ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=20000', '-o', trace],
+    );
+    await child.ended;
+    expect(acknowledged(child.lines)).toHaveLength(200);
+    expect(syncs(trace)).toBeLessThan(100);
+  });
+
+  test.skipIf(straceMissing)('a sync of 50 ms holds nobody on the event loop (F52)', async () => {
+    await using folder = await temporaryFolder();
+    const child = runChild(
+      'store-writer.ts',
+      [folder.path, '20', '1'],
+      ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=50000'],
+    );
+    await child.ended;
+    expect(acknowledged(child.lines)).toHaveLength(20);
+    const turns = Number(child.lines.find((line) => line.startsWith('turns '))?.slice(6));
+    // A loop that waited for its syncs would turn about once per commit.
+    expect(turns).toBeGreaterThan(60);
+  });
+
+  test.skipIf(straceMissing)(
+    'is on the disk after a power cut at any moment; NORMAL is the control that loses (F48, F49)',
+    async () => {
+      await using folder = await temporaryFolder();
+      const database = join(folder.path, 'trunkline.sqlite');
+      const trace = join(folder.path, 'trace');
+      await runChild('store-writer.ts', [folder.path, '120', '4'], [...traced, '-o', trace]).ended;
+      const full = replayCuts(readTrace(trace, database), database, 100, seeded(1));
+      expect(full).toMatchObject({ lossy: 0, corrupt: 0 });
+
+      const bare = join(folder.path, 'bare.sqlite');
+      await runChild('bare-writer.ts', [bare, '120'], [...traced, '-o', trace]).ended;
+      const normal = replayCuts(readTrace(trace, bare), bare, 60, seeded(2));
+      expect(normal.lossy).toBeGreaterThan(0);
+      expect(normal.corrupt).toBe(0);
+    },
+  );
+
+  test.skipIf(straceMissing).each([
+    ['a sync fails (F50)', 'fsync,fdatasync', 'EIO', 25],
+    ['a write fails (F50)', 'pwrite64', 'EIO', 160],
+    ['the disk is full (F51)', 'pwrite64', 'ENOSPC', 160],
+  ])(
+    'stands when %s, and nothing is acknowledged that was not kept',
+    async (_, call, error, when) => {
+      await using folder = await temporaryFolder();
+      const child = runChild(
+        'store-writer.ts',
+        [folder.path, '400', '4'],
+        ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}+3`],
+      );
+      await child.ended;
+      const acks = acknowledged(child.lines);
+      expect(child.lines.some((line) => line.startsWith('refused'))).toBe(true);
+      if (error === 'EIO') expect(child.lines).toContain('store failed');
+      const rows = storedRows(folder.path);
+      expect(acks.filter((number) => !rows.has(`e${number}`))).toEqual([]);
+    },
+  );
+});
+
+describe('the data folder', () => {
+  test('belongs to one process, and to nobody once that process is killed (F55)', async () => {
+    await using folder = await temporaryFolder();
+    const first = runChild('store-writer.ts', [folder.path, '5', '1', 'hold']);
+    await first.saw('done');
+    await expect(openStore({ ...quiet, dataDir: folder.path })).rejects.toMatchObject({
+      code: 'DATA_LOCKED',
+    });
+    first.process.kill('SIGKILL');
+    await first.ended;
+    await using second = await openStore({ ...quiet, dataDir: folder.path });
+    expect(await second.db.selectFrom('events').select('id').execute()).toHaveLength(5);
+  });
+});

@@ -1,0 +1,292 @@
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { migrate, migrations } from '../../../src/store/migrations.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store.ts';
+
+const quiet = { ballastBytes: 0, lowWaterBytes: 0 };
+const addCall = (store: Store, id: string) =>
+  store.transaction((tx) =>
+    tx
+      .insertInto('event_calls')
+      .values({ call_id: id, last_sequence: 1, erased_at: null })
+      .execute(),
+  );
+
+async function filled(dataDir: string): Promise<void> {
+  await using store = await openStore({ ...quiet, dataDir });
+  for (let call = 0; call < 50; call++) await addCall(store, `call_${call}_${'x'.repeat(300)}`);
+}
+
+describe('a damaged database', () => {
+  const damages: [string, (path: string) => void][] = [
+    ['cut to nothing', (path) => truncateSync(path, 0)],
+    ['cut in half', (path) => truncateSync(path, statSync(path).size / 2)],
+    ['with another header', (path) => writeFileSync(path, Buffer.concat([Buffer.alloc(100, 0x55), readFileSync(path).subarray(100)]))],
+    ['with pages of rubbish', (path) => writeFileSync(path, readFileSync(path).map((byte, at) => (at > 4_096 ? byte ^ 0xff : byte)))],
+  ]; // prettier-ignore
+
+  test.each(damages)(
+    '%s is refused by name, and set aside only when told to (F53)',
+    async (_, damage) => {
+      await using folder = await temporaryFolder();
+      await filled(folder.path);
+      damage(join(folder.path, 'trunkline.sqlite'));
+      await expect(openStore({ ...quiet, dataDir: folder.path })).rejects.toMatchObject({
+        code: 'STORE_CORRUPT',
+      });
+      await using store = await openStore({
+        ...quiet,
+        dataDir: folder.path,
+        setAsideCorrupt: true,
+      });
+      expect(await store.db.selectFrom('event_calls').selectAll().execute()).toEqual([]);
+      expect(readdirSync(folder.path).some((name) => name.includes('.corrupt-'))).toBe(true);
+    },
+  );
+
+  test('with single bits flipped opens as it is or is refused, and is never empty in silence (F53)', async () => {
+    await using folder = await temporaryFolder();
+    await filled(folder.path);
+    const path = join(folder.path, 'trunkline.sqlite');
+    const whole = readFileSync(path);
+    let refused = 0;
+    for (let flip = 0; flip < 12; flip++) {
+      const at = Math.floor((flip / 12) * whole.length) + flip;
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (flip % 8));
+      writeFileSync(path, bytes);
+      try {
+        await using store = await openStore({ ...quiet, dataDir: folder.path });
+        expect(
+          (await store.db.selectFrom('event_calls').select('call_id').execute()).length,
+        ).toBeGreaterThan(40);
+      } catch (error) {
+        expect(error).toMatchObject({ code: expect.stringMatching(/^STORE_/) });
+        refused++;
+      }
+    }
+    expect(refused).toBeLessThan(12);
+  });
+});
+
+describe('the schema', () => {
+  test('of a newer program is refused (F56)', async () => {
+    await using folder = await temporaryFolder();
+    await filled(folder.path);
+    const database = new DatabaseSync(join(folder.path, 'trunkline.sqlite'));
+    database.exec("INSERT INTO schema_version VALUES (99, 'later', 0)");
+    database.close();
+    await expect(openStore({ ...quiet, dataDir: folder.path })).rejects.toMatchObject({
+      code: 'STORE_NEWER',
+    });
+  });
+
+  test('moves as a whole: a migration that fails half-way leaves nothing of itself (F56)', async () => {
+    await using store = await temporaryStore();
+    const broken = {
+      name: '999-broken',
+      up: async (db: Parameters<(typeof migrations)[number]['up']>[0]) => {
+        await sql`create table half_way (id text)`.execute(db);
+        await sql`insert into nowhere values (1)`.execute(db);
+      },
+    };
+    await expect(migrate(store.db, 'sqlite', 0, [...migrations, broken])).rejects.toThrow(
+      'nowhere',
+    );
+    const { rows } = await sql`select name from sqlite_master where name = 'half_way'`.execute(
+      store.db,
+    );
+    expect(rows).toEqual([]);
+    await addCall(store, 'goes on');
+  });
+});
+
+describe('the disk', () => {
+  test('under the low-water mark refuses new calls with a reason, and takes them again by itself (F51)', async () => {
+    let free = 10_000_000_000;
+    await using store = await temporaryStore({
+      lowWaterBytes: 1_000_000_000,
+      ballastBytes: 1 << 20,
+      freeBytes: async () => free,
+    });
+    expect(store.acceptsNewCalls()).toEqual({ ok: true });
+    expect(existsSync(join(store.dataDir, 'ballast'))).toBe(true);
+    free = 500_000_000;
+    await expect
+      .poll(() => store.acceptsNewCalls(), { timeout: 15_000 })
+      .toMatchObject({ ok: false, reason: expect.stringContaining('477 MiB free') });
+    expect(store.health()['disk']).toMatchObject({ state: 'down' });
+    await addCall(store, 'what was begun can be finished');
+    free = 10_000_000_000;
+    await expect.poll(() => store.acceptsNewCalls(), { timeout: 15_000 }).toEqual({ ok: true });
+  });
+
+  test('holds the data for its owner only (T43)', async () => {
+    await using store = await temporaryStore();
+    await addCall(store, 'x');
+    expect(statSync(store.dataDir).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(store.dataDir))
+      expect([name, statSync(join(store.dataDir, name)).mode & 0o077]).toEqual([name, 0]);
+  });
+
+  test('keeps no trace of what was erased (T17)', async () => {
+    await using store = await temporaryStore();
+    const canary = 'canary-4111111111111111';
+    for (let call = 0; call < 20; call++) await addCall(store, `${canary}-${call}`);
+    await store.db.deleteFrom('event_calls').execute();
+    await store.forgetDeleted();
+    for (const name of readdirSync(store.dataDir))
+      expect([name, readFileSync(join(store.dataDir, name)).includes(canary)]).toEqual([
+        name,
+        false,
+      ]);
+  });
+
+  test('locked by another program for longer than the busy timeout delays a write and drops none (F57)', async () => {
+    await using store = await temporaryStore();
+    const other = new DatabaseSync(join(store.dataDir, 'trunkline.sqlite'));
+    other.exec('BEGIN IMMEDIATE');
+    setTimeout(() => {
+      other.exec('ROLLBACK');
+      other.close();
+    }, 5_500);
+    await addCall(store, 'waited');
+    expect(await store.db.selectFrom('event_calls').selectAll().execute()).toHaveLength(1);
+  });
+});
+
+/** A way to Postgres that can be cut at a statement, before or after it is passed on, or go silent. */
+async function postgresWire(target: string) {
+  const url = new URL(target);
+  const port = Number(url.port);
+  const state: { cutAt?: string; pass: boolean; silent: boolean; cuts: number } = {
+    pass: false,
+    silent: false,
+    cuts: 0,
+  };
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, url.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    }
+    client.on('data', (bytes) => {
+      if (state.silent) return;
+      if (state.cutAt !== undefined && bytes.includes(state.cutAt)) {
+        delete state.cutAt;
+        state.cuts++;
+        if (!state.pass) upstream.destroy();
+        else upstream.write(bytes);
+        // The answer never comes back.
+        client.destroy();
+        setTimeout(() => upstream.destroy(), 300);
+        return;
+      }
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => {
+      if (!state.silent) client.write(bytes);
+    });
+    upstream.on('close', () => client.destroy());
+    client.on('close', () => setTimeout(() => upstream.destroy(), 500));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    state,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(async () => {
+    await postgres[Symbol.asyncDispose]();
+  });
+
+  test.each([
+    ['after it was done', true],
+    ['before it was done', false],
+  ])('a connection cut at COMMIT, %s, is looked up and not guessed (F58)', async (_, pass) => {
+    await using wire = await postgresWire(await postgres.newDatabase());
+    await using store = await temporaryStore({ databaseUrl: wire.url });
+    let runs = 0;
+    Object.assign(wire.state, { cutAt: 'commit', pass });
+    await store.transaction(async (tx) => {
+      runs++;
+      await tx
+        .insertInto('event_calls')
+        .values({ call_id: `run ${runs}`, last_sequence: 1, erased_at: null })
+        .execute();
+    });
+    const rows = await store.db.selectFrom('event_calls').select('call_id').execute();
+    // Done once, whether it was the first run that counted or the second that had to be made.
+    expect(rows).toEqual([{ call_id: pass ? 'run 1' : 'run 2' }]);
+    expect(wire.state.cuts).toBe(1);
+  });
+
+  test('two transactions that lock each other are both done in the end (F61)', async () => {
+    await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
+    await addCall(store, 'a');
+    await addCall(store, 'b');
+    const bump = (first: string, second: string) =>
+      store.transaction(async (tx) => {
+        for (const id of [first, second]) {
+          await tx
+            .updateTable('event_calls')
+            .set({ last_sequence: sql`last_sequence + 1` })
+            .where('call_id', '=', id)
+            .execute();
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
+      });
+    await Promise.all([bump('a', 'b'), bump('b', 'a')]);
+    const rows = await store.db.selectFrom('event_calls').select('last_sequence').execute();
+    expect(rows.map((row) => row.last_sequence)).toEqual([3, 3]);
+  });
+
+  test('a connection that goes silent is given up, and a new one is made (F60)', async () => {
+    await using wire = await postgresWire(await postgres.newDatabase());
+    await using store = await temporaryStore({ databaseUrl: wire.url });
+    await addCall(store, 'before');
+    wire.state.silent = true;
+    const late = addCall(store, 'during').catch((error: unknown) => error);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    wire.state.silent = false;
+    await late;
+    await addCall(store, 'after');
+    const rows = await store.db.selectFrom('event_calls').select('call_id').execute();
+    expect(rows.map((row) => row.call_id)).toEqual(expect.arrayContaining(['before', 'after']));
+  });
+
+  test('two processes that start at once migrate once', async () => {
+    const databaseUrl = await postgres.newDatabase();
+    await using first = await temporaryFolder();
+    await using second = await temporaryFolder();
+    const stores = await Promise.all(
+      [first, second].map((folder) => openStore({ ...quiet, dataDir: folder.path, databaseUrl })),
+    );
+    for (const store of stores) await store[Symbol.asyncDispose]();
+  });
+});

@@ -18,19 +18,25 @@ import { fixtureModel, tones } from './fixture-model.ts';
 import { recogniserOf, silentLog } from './recogniser.ts';
 import { temporaryStore } from './store.ts';
 
-export type TestService = AsyncDisposable & {
-  url: string;
-  port: number;
-  store: Store & { dataDir: string };
-  service: SpeechService;
-  post(body?: unknown, query?: string): Promise<{ id: string; url: string; created_at: string }>;
+export type Job = { id: string; url: string; created_at: string };
+
+export type SpeechApi = {
+  post(body?: unknown, query?: string): Promise<Job>;
   /** Waits while the service is at its limit, as a client should. */
-  postWhenFree(body?: unknown): Promise<{ id: string; url: string; created_at: string }>;
+  postWhenFree(body?: unknown): Promise<Job>;
   http(path: string, init?: TestRequest): Promise<Response>;
   job(id: string): Promise<LiveJobRecord>;
   /** Waits until the job is done or in error. */
   ended(id: string): Promise<LiveJobRecord>;
 };
+
+export type TestService = AsyncDisposable &
+  SpeechApi & {
+    url: string;
+    port: number;
+    store: Store & { dataDir: string };
+    service: SpeechService;
+  };
 
 export type TestRequest = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> };
 
@@ -81,32 +87,35 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   );
   http.mount(service);
   const url = http.ownUrl;
-  const headers: Record<string, string> = options.keys?.[0]
-    ? { 'x-service-key': options.keys[0] }
-    : {};
-  const call = (path: string, init: TestRequest = {}): Promise<Response> =>
+  return {
+    ...speechApi(url, options.keys?.[0]),
+    url,
+    port: http.port,
+    store,
+    service,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The HTTP side of a client. */
+export function speechApi(url: string, key?: string): SpeechApi {
+  const headers: Record<string, string> = key === undefined ? {} : { 'x-service-key': key };
+  const http = (path: string, init: TestRequest = {}): Promise<Response> =>
     fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
   const job = async (id: string): Promise<LiveJobRecord> =>
-    (await (await call(`/v2/live/${id}`)).json()) as LiveJobRecord;
-  const post = async (
-    body: unknown = telephony,
-    query = '',
-  ): Promise<{ id: string; url: string; created_at: string }> => {
-    const response = await call(`/v2/live${query}`, {
+    (await (await http(`/v2/live/${id}`)).json()) as LiveJobRecord;
+  const post = async (body: unknown = telephony, query = ''): Promise<Job> => {
+    const response = await http(`/v2/live${query}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
     if (response.status !== 201)
       throw new Error(`POST answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as { id: string; url: string; created_at: string };
+    return (await response.json()) as Job;
   };
   return {
-    url,
-    port: http.port,
-    store,
-    service,
-    http: call,
+    http,
     job,
     post,
     async postWhenFree(body) {
@@ -127,7 +136,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       }
       throw new Error('the job did not end');
     },
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
 

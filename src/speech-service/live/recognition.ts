@@ -24,6 +24,8 @@ export type RecognitionOptions = {
   onFailed(reason: string): void;
 };
 
+const leastMs = 10;
+
 /** All channels of a session, each recognised by itself. */
 export class Recognition {
   readonly #options: RecognitionOptions;
@@ -32,6 +34,9 @@ export class Recognition {
   readonly #perFrame: number;
   #open: number;
   #pushed = 0;
+  #crumbs: Buffer[] = [];
+  #crumbBytes = 0;
+  #flushDue: (() => void) | undefined;
   #finished: () => void = () => undefined;
 
   constructor(options: RecognitionOptions) {
@@ -58,9 +63,26 @@ export class Recognition {
     return this.#open === 0;
   }
 
-  /** Frames that the intake has just counted. */
+  /** Frames that the intake has just counted. Crumbs are put together: a flood of them costs like one. */
   push(frames: Buffer): void {
-    if (frames.length === 0) return;
+    if (frames.length === 0 || this.isOver) return;
+    this.#crumbs.push(frames);
+    this.#crumbBytes += frames.length;
+    if (this.#crumbBytes * 1e3 >= leastMs * this.#options.format.sampleRate * this.#perFrame) {
+      this.#flush();
+      return;
+    }
+    this.#flushDue ??= this.#options.clock.after(leastMs, () => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushDue?.();
+    this.#flushDue = undefined;
+    if (this.#crumbBytes === 0) return;
+    const [only] = this.#crumbs;
+    const frames = this.#crumbs.length === 1 && only ? only : Buffer.concat(this.#crumbs);
+    this.#crumbs = [];
+    this.#crumbBytes = 0;
     const samples = this.#split(frames);
     for (const [index, channel] of this.#channels.entries())
       channel.push(samples[index] ?? new Int16Array());
@@ -73,12 +95,14 @@ export class Recognition {
     const finished = new Promise<void>((resolve) => {
       this.#finished = resolve;
     });
+    this.#flush();
     for (const channel of this.#channels) channel.finish();
     await finished;
   }
 
   close(): void {
     this.#open = 0;
+    this.#flushDue?.();
     for (const channel of this.#channels) channel.close();
     this.#finished();
   }

@@ -33,6 +33,8 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       maxFragments: 1_024,
       maxBufferedChunks: 4_096,
       perMessageDeflate: false,
+      // A chunk of the network can hold thousands of tiny frames: other sessions get their turn between.
+      allowSynchronousEvents: false,
       clientTracking: true,
       ...({ closeTimeout: 5_000 } as object), // newer than the published types
     });

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import type { LiveJobRecord } from '../../../src/protocol/job.ts';
+import { faultWords, noisyAudio } from '../../support/live-faults.ts';
+import { resumingClient } from '../../support/resuming-client.ts';
+import { speechProcess } from '../../support/speech-process.ts';
+import {
+  connect,
+  fixtureRecogniser,
+  mulawOf,
+  startTestService,
+  telephony,
+} from '../../support/speech-service.ts';
+import { temporaryFolder } from '../../support/store.ts';
+
+async function jobOf(url: string, id: string): Promise<LiveJobRecord> {
+  for (;;) {
+    const job = (await (await fetch(`${url}/v2/live/${id}`)).json()) as LiveJobRecord;
+    if (job.status === 'done' || job.status === 'error') return job;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+test('F46: a session goes on over kill -9 of the service: same address, same words, every byte once', async () => {
+  await using folder = await temporaryFolder();
+  let service = await speechProcess(folder.path);
+  const { port } = service;
+  const response = await fetch(`${service.url}/v2/live`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...telephony, endpointing: 0.2 }),
+  });
+  const { id, url } = (await response.json()) as { id: string; url: string };
+  const client = resumingClient(url, { ackDeadlineMs: 2_000 });
+  const audio = noisyAudio(5);
+  const kills = [9_000, 30_000, audio.length - 300];
+  for (let at = 0; at < audio.length; at += 160) {
+    client.send(audio.subarray(at, at + 160));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (kills[0] !== undefined && at >= kills[0]) {
+      kills.shift();
+      await service.kill();
+      service = await speechProcess(folder.path, port);
+    }
+  }
+  await client.acknowledged();
+  const stopped = client.stop();
+  await stopped;
+  const job = await jobOf(service.url, id);
+  expect(job.result?.transcription?.full_transcript).toBe(faultWords);
+  expect(client.finals().trim()).toBe(faultWords);
+  expect(client.counter()).toBe(audio.length);
+  const file = Buffer.from(await (await fetch(`${service.url}/v2/live/${id}/file`)).arrayBuffer());
+  expect(file.subarray(58).equals(audio)).toBe(true);
+  await service.kill();
+}, 60_000);
+
+test('a stopped session that a restart interrupted is finished by the next process, with nobody asking', async () => {
+  await using recogniser = await fixtureRecogniser();
+  await using first = await startTestService({ recogniser });
+  const open = await first.post();
+  const talker = await connect(open.url);
+  talker.send(mulawOf('my card is lost'));
+  await talker.until('transcript');
+  const silent = await first.post();
+  await first.service.drain?.(1_000);
+  expect((await talker.closed).code).toBe(1012);
+  await using second = await startTestService({
+    recogniser,
+    store: first.store,
+    config: { abandonedS: 0.2, neverConnectedS: 0.3 },
+  });
+  expect(await second.ended(open.id)).toMatchObject({
+    status: 'done',
+    result: { transcription: { full_transcript: 'my card is lost' } },
+  });
+  expect((await second.job(open.id)).result?.messages.length).toBeGreaterThan(3);
+  expect(await second.ended(silent.id)).toMatchObject({ status: 'error', error_code: 408 });
+});
+
+test('T18: what is older than the retention is deleted with its files', async () => {
+  await using recogniser = await fixtureRecogniser();
+  await using first = await startTestService({ recogniser });
+  const { id, url } = await first.post();
+  const client = await connect(url);
+  client.send(mulawOf('hello'));
+  client.stop();
+  await client.closed;
+  await first.ended(id);
+  await first.service[Symbol.asyncDispose]();
+  await using second = await startTestService({
+    recogniser,
+    store: first.store,
+    config: { retentionDays: 0 },
+  });
+  while ((await second.http(`/v2/live/${id}`)).status !== 404)
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  expect((await second.http(`/v2/live/${id}/file`)).status).toBe(404);
+});

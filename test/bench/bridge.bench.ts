@@ -1,0 +1,293 @@
+/**
+ * The bridge against the smallest possible pipe, on one machine, in turns.
+ *
+ * Method: a generator process plays N Twilio legs at 50 frames a second into the process under test; a sink
+ * process is the speech service, acknowledges every message, checks every byte of every frame (its number, its
+ * leg, its content) and its age by a stamp in the payload. The process under test is in turn the pipe, the
+ * bridge, the bridge, the pipe (A B B A), never two at once; ratios are sums of one against sums of the other.
+ * The bridge is the whole program (src/main.ts) with carriers, calls, events, SQLite, journal, ledger, recording
+ * and the language runner on; the pipe reads and parses one ack a frame as well. CPU is the whole process
+ * with all its threads, divided by the frames that came out. A row at N legs is printed only if the generator kept
+ * its own time (at most 1 % of its turns over 10 ms late) and neither side took more than 70 % of a core; a row
+ * that is left out says why. Memory: after a garbage collection with N legs open, less the same before them.
+ *
+ *   npm run bench -- bridge             all sizes
+ *   BENCH_LEGS=100 BENCH_SECONDS=5 npm run bench -- bridge
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { GeneratorCommand, GeneratorReport } from './bridge/generator.ts';
+import type { ProbeReading } from './bridge/probe.ts';
+import type { SinkReport } from './bridge/sink.ts';
+
+const here = join(import.meta.dirname, 'bridge');
+const root = join(import.meta.dirname, '../..');
+const quiet = '--disable-warning=ExperimentalWarning';
+const sizes = (process.env['BENCH_LEGS'] ?? '100,500,1000').split(',').map(Number);
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 8);
+
+type Kind = 'pipe' | 'bridge';
+type Subject = AsyncDisposable & { port: number; path: string; child: ChildProcess; url: string };
+type Turn = {
+  kind: Kind;
+  cpuMicrosPerFrame: number;
+  cpuShare: number;
+  p50Ms: number;
+  p99Ms: number;
+  p999Ms: number;
+  loopP99Ms: number;
+  framesPerSecond: number;
+  lateShare: number;
+  rssPerLeg: number;
+  heapPerLeg: number;
+  inexact: number;
+  journalMs: number;
+};
+
+async function ask<T>(child: ChildProcess, message: unknown): Promise<T> {
+  const answer = once(child, 'message');
+  child.send(message as object);
+  const [value] = (await answer) as [T & { error?: string }];
+  if (value.error !== undefined) throw new Error(value.error);
+  return value;
+}
+
+const probe = async (child: ChildProcess, what: string): Promise<ProbeReading> =>
+  await ask(child, { probe: what });
+const sleep = async (ms: number): Promise<void> =>
+  await new Promise((resolve) => setTimeout(resolve, ms));
+
+async function startSubject(kind: Kind, sink: string): Promise<Subject> {
+  const dir = await mkdtemp(join(tmpdir(), 'trunkline-bench-'));
+  const file = kind === 'pipe' ? join(here, 'pipe.ts') : join(root, 'src/main.ts');
+  const child = fork(file, kind === 'pipe' ? [sink.replace('http', 'ws')] : [], {
+    execArgv: [quiet, '--expose-gc', '--import', join(here, 'probe.ts')],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      HOME: dir,
+      ...(process.env['BENCH_PROFILE'] === undefined
+        ? {}
+        : { BENCH_PROFILE: process.env['BENCH_PROFILE'] }),
+      PORT: '0',
+      TRUNKLINE_DATA: dir,
+      TRUNKLINE_SPEECH_URL: sink,
+      TRUNKLINE_INSECURE: '1',
+      TRUNKLINE_ROLES: 'bridge',
+      TRUNKLINE_LOG_LEVEL: 'info',
+      TRUNKLINE_QUIET_FILL_MS: '0',
+      TRUNKLINE_FINALS_WAIT_MS: '1000',
+    },
+  });
+  if (!child.stdout) throw new Error('no output');
+  const url = await new Promise<string>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${kind} ended with ${String(code)}`)));
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
+      const address = /https?:\/\/[\w.:]+/.exec(line);
+      if (line.includes('ready') && address) resolve(address[0]);
+    });
+  });
+  return {
+    port: Number(new URL(url).port),
+    path: kind === 'pipe' ? '/' : '/carriers/twilio',
+    url,
+    child,
+    async [Symbol.asyncDispose]() {
+      child.removeAllListeners('exit');
+      child.kill('SIGKILL');
+      if (child.exitCode === null) await once(child, 'exit');
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+class Bench implements AsyncDisposable {
+  readonly sink: ChildProcess = fork(join(here, 'sink.ts'), { execArgv: [quiet] });
+  readonly generator: ChildProcess = fork(join(here, 'generator.ts'), { execArgv: [quiet] });
+  sinkUrl = '';
+  private nextLeg = 0;
+
+  async start(): Promise<void> {
+    const [{ port }] = (await once(this.sink, 'message')) as [{ port: number }];
+    this.sinkUrl = `http://127.0.0.1:${port}`;
+  }
+
+  async generate(command: GeneratorCommand): Promise<GeneratorReport> {
+    return await ask(this.generator, command);
+  }
+
+  async sinkSays(message: 'reset' | 'report' | 'forget'): Promise<SinkReport> {
+    return await ask(this.sink, message);
+  }
+
+  async open(subject: Subject, legs: number): Promise<void> {
+    await this.sinkSays('forget');
+    await this.generate({
+      do: 'open',
+      port: subject.port,
+      path: subject.path,
+      legs,
+      firstLeg: this.nextLeg,
+    });
+    this.nextLeg += legs;
+    for (let wait = 0; (await this.sinkSays('report')).sessions < legs; wait++) {
+      if (wait > 300) throw new Error('not every leg got its session');
+      await sleep(100);
+    }
+  }
+
+  /** Frames of this turn that did not come out exactly as they went in. */
+  async inexact(sent: readonly [number, number][]): Promise<number> {
+    let report = await this.sinkSays('report');
+    const missing = (): number => {
+      const heard = new Map(report.byLeg);
+      return sent.reduce((sum, [leg, count]) => sum + Math.abs(count - (heard.get(leg) ?? 0)), 0);
+    };
+    for (let wait = 0; wait < 50 && missing() > 0; wait++) {
+      await sleep(100);
+      report = await this.sinkSays('report');
+    }
+    return missing() + report.wrong;
+  }
+
+  async turn(kind: Kind, legs: number, how: 'play' | 'flood'): Promise<Turn> {
+    await using subject = await startSubject(kind, this.sinkUrl);
+    await sleep(500);
+    const empty = await probe(subject.child, 'read after gc');
+    await this.open(subject, legs);
+    await this.generate({ do: how, seconds: 3 });
+    await probe(subject.child, 'reset');
+    const before = await probe(subject.child, 'read');
+    await this.sinkSays('reset');
+    const played = await this.generate({ do: how, seconds });
+    const after = await probe(subject.child, 'read');
+    const heard = await this.sinkSays('report');
+    const inexact = await this.inexact(played.byLeg);
+    const full = await probe(subject.child, 'read after gc');
+    const journalMs = kind === 'bridge' ? await slowestJournalMs(subject.url) : 0;
+    await this.generate({ do: 'stop' });
+    const cpu = after.cpuMicros - before.cpuMicros;
+    return {
+      kind,
+      cpuMicrosPerFrame: cpu / Math.max(1, heard.frames),
+      cpuShare: cpu / 1e6 / played.seconds,
+      p50Ms: heard.p50Ms,
+      p99Ms: heard.p99Ms,
+      p999Ms: heard.p999Ms,
+      loopP99Ms: after.loopDelayP99Ms,
+      framesPerSecond: heard.frames / played.seconds,
+      lateShare: played.lateShare,
+      rssPerLeg: (full.rssBytes - empty.rssBytes) / legs,
+      heapPerLeg: (full.heapBytes - empty.heapBytes) / legs,
+      inexact,
+      journalMs,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.sink.kill('SIGKILL');
+    this.generator.kill('SIGKILL');
+    await Promise.resolve();
+  }
+}
+
+async function slowestJournalMs(url: string): Promise<number> {
+  const answer = await fetch(`${url}/metrics`);
+  const line = /^trunkline_journal_slowest_write_seconds (\S+)$/m.exec(await answer.text());
+  return line ? Number(line[1]) * 1_000 : Number.NaN;
+}
+
+const mean = (turns: readonly Turn[], of: (turn: Turn) => number): number =>
+  turns.reduce((sum, turn) => sum + of(turn), 0) / turns.length;
+
+async function abba(
+  bench: Bench,
+  legs: number,
+  how: 'play' | 'flood',
+): Promise<Record<Kind, Turn[]>> {
+  const turns: Record<Kind, Turn[]> = { pipe: [], bridge: [] };
+  for (const kind of ['pipe', 'bridge', 'bridge', 'pipe'] as const)
+    turns[kind].push(await bench.turn(kind, legs, how));
+  return turns;
+}
+
+function row(
+  name: string,
+  { pipe, bridge }: Record<Kind, Turn[]>,
+  of: (turn: Turn) => number,
+  target = '',
+): void {
+  const [one, other] = [mean(pipe, of), mean(bridge, of)];
+  console.log(
+    `  ${name.padEnd(30)} pipe ${one.toFixed(2).padStart(10)}   bridge ${other.toFixed(2).padStart(10)}   ratio ${(other / one).toFixed(2).padStart(5)}  ${target}`,
+  );
+}
+
+function tableAt(legs: number, turns: Record<Kind, Turn[]>): void {
+  const all = [...turns.pipe, ...turns.bridge];
+  const late = Math.max(...all.map(({ lateShare }) => lateShare));
+  const busiest = Math.max(...all.map(({ cpuShare }) => cpuShare));
+  console.log(
+    `\n${legs} legs at 50 frames a second (busiest side ${(busiest * 100).toFixed(0)} % of a core, generator late in ${(late * 100).toFixed(1)} % of its turns)`,
+  );
+  row('CPU us a frame', turns, (turn) => turn.cpuMicrosPerFrame, 'at most 1.30');
+  if (late > 0.01 || busiest > 0.7) {
+    console.log('  latency rows left out: the machine was too busy for them to mean anything');
+  } else {
+    row('added latency p50 ms', turns, (turn) => turn.p50Ms, 'at most 1.50');
+    row('added latency p99 ms', turns, (turn) => turn.p99Ms, 'at most 2.00');
+    row('added latency p99.9 ms', turns, (turn) => turn.p999Ms);
+    row('event-loop delay p99 ms', turns, (turn) => turn.loopP99Ms);
+  }
+  row('RSS a leg KB', turns, (turn) => turn.rssPerLeg / 1_024, 'bridge at most 60 KB');
+  row('heap a leg KB', turns, (turn) => turn.heapPerLeg / 1_024, 'bridge at most 16 KB');
+  exact(all);
+  console.log(
+    `  longest stall by the journal   ${Math.max(...turns.bridge.map(({ journalMs }) => journalMs)).toFixed(2)} ms  at most 10`,
+  );
+}
+
+function exact(turns: readonly Turn[]): void {
+  const inexact = turns.reduce((sum, turn) => sum + turn.inexact, 0);
+  console.log(`  frames lost, doubled or altered ${inexact}`);
+}
+
+/** Heap after rounds of legs that came and went, against the heap before them. */
+async function churn(bench: Bench, legs: number, rounds: number): Promise<void> {
+  await using subject = await startSubject('bridge', bench.sinkUrl);
+  // One round first, so that code and caches are there.
+  const once_ = async (): Promise<void> => {
+    await bench.open(subject, legs);
+    await bench.generate({ do: 'play', seconds: 1 });
+    await bench.generate({ do: 'stop' });
+    for (let wait = 0; wait < 200 && (await bench.sinkSays('report')).sessions > 0; wait++)
+      await sleep(100);
+    await sleep(2_000);
+  };
+  await once_();
+  const before = await probe(subject.child, 'read after gc');
+  for (let round = 0; round < rounds; round++) await once_();
+  await sleep(3_000);
+  const after = await probe(subject.child, 'read after gc');
+  console.log(
+    `\nheap after ${legs * rounds} legs have come and gone: ${(before.heapBytes / 2 ** 20).toFixed(1)} MB before, ${(after.heapBytes / 2 ** 20).toFixed(1)} MB after (${(((after.heapBytes - before.heapBytes) / before.heapBytes) * 100).toFixed(1)} %; within 10 %)`,
+  );
+}
+
+export async function run(): Promise<void> {
+  await using bench = new Bench();
+  await bench.start();
+  for (const legs of sizes) tableAt(legs, await abba(bench, legs, 'play'));
+  if (process.env['BENCH_ONLY'] === 'play') return;
+  const ceiling = await abba(bench, 100, 'flood');
+  console.log('\nceiling, 100 legs sending as fast as they are read');
+  row('frames a second', ceiling, (turn) => turn.framesPerSecond, 'at least 0.80');
+  row('frames a second a core', ceiling, (turn) => turn.framesPerSecond / turn.cpuShare);
+  row('CPU us a frame', ceiling, (turn) => turn.cpuMicrosPerFrame);
+  exact([...ceiling.pipe, ...ceiling.bridge]);
+  await churn(bench, 500, 4);
+}

@@ -6,7 +6,8 @@ import { TrunklineError } from '../lib/errors.ts';
 import { catalogue, catalogueEntry } from '../speech-service/models/catalogue.ts';
 import { folderOf, problemsOf } from '../speech-service/models/installed.ts';
 import { pullModel } from '../speech-service/models/pull.ts';
-import { modelsFolder, progressLine } from '../speech-service/models/supply.ts';
+import { progressDisplay } from '../speech-service/models/progress.ts';
+import { modelsFolder } from '../speech-service/models/supply.ts';
 
 /** `trunkline models`: what there is, what is here, and bringing, checking and removing it. */
 export function registerModels(program: Command): void {
@@ -69,34 +70,22 @@ async function pull(name: string | undefined): Promise<void> {
     console.error(
       `${entry.name} is unverified: its checksums are recorded now and later pulls must match them.`,
     );
-  const show = progressLines();
+  const display = progressDisplay(process.stderr, (line) => {
+    console.error(line);
+  });
   await pullModel(entry, {
     models: folder,
     mirror: modelsMirror,
     signal: new AbortController().signal,
     onProgress: (progress) => {
-      show(progressLine(entry.name, progress));
+      display.progress(entry.name, progress);
     },
     onWait: () => {
-      show(`another process is downloading ${entry.name}`);
+      display.note(`another process is downloading ${entry.name}`);
     },
   });
-  show('', true);
+  display.end();
   console.log(`${entry.name} is in ${folderOf(folder, entry.name)}`);
-}
-
-/** One line that is written over at a terminal, a line every five seconds elsewhere. */
-function progressLines(): (line: string, last?: boolean) => void {
-  let shownMs = 0;
-  return (line, last = false) => {
-    if (process.stderr.isTTY) {
-      process.stderr.write(last ? '\r\u001b[K' : `\r\u001b[K${line}`);
-      return;
-    }
-    if (line === '' || Date.now() - shownMs < 5_000) return;
-    shownMs = Date.now();
-    console.error(line);
-  };
 }
 
 async function verify(name: string | undefined): Promise<void> {

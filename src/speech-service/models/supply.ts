@@ -5,7 +5,8 @@ import type { Logger } from '../../lib/log.ts';
 import { catalogue, type CatalogueEntry } from './catalogue.ts';
 import { installedModel } from './installed.ts';
 import { readModelFolder, type Model } from './model-folder.ts';
-import { pullModel, type PullProgress } from './pull.ts';
+import { progressDisplay, progressLine } from './progress.ts';
+import { pullModel } from './pull.ts';
 
 export type SupplySettings = {
   model: string;
@@ -127,6 +128,9 @@ class Supply implements ModelSupply {
   async #pull(entry: CatalogueEntry): Promise<void> {
     const { signal } = this.#stop;
     this.#state = { state: 'pulling', detail: `${entry.name} is about to be downloaded` };
+    const display = progressDisplay(process.stderr, (line) => {
+      this.#log.info({ detail: line }, 'the recognition model is on its way');
+    });
     try {
       await pullModel(entry, {
         models: this.#models,
@@ -134,16 +138,20 @@ class Supply implements ModelSupply {
         signal,
         onProgress: (progress) => {
           this.#state = { state: 'pulling', detail: progressLine(entry.name, progress) };
+          display.progress(entry.name, progress);
         },
         onWait: () => {
           const detail = `another process is downloading ${entry.name}`;
           this.#state = { state: 'pulling', detail };
+          display.note(detail);
         },
       });
+      display.end();
       await this.look();
       this.#log.info({ model: entry.name }, 'the recognition model has been downloaded');
       if (!signal.aborted) this.#come();
     } catch (error) {
+      display.end();
       if (signal.aborted) return;
       this.#state = { state: 'missing', detail: reasonOf(error) };
       this.#pullAfterMs = Date.now() + retryMs(this.#failures++);
@@ -156,11 +164,4 @@ class Supply implements ModelSupply {
     clearTimeout(this.#timer);
     this.#listener();
   }
-}
-
-export function progressLine(name: string, { receivedBytes, totalBytes }: PullProgress): string {
-  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
-  const percent =
-    totalBytes > 0 ? ` (${String(Math.floor((100 * receivedBytes) / totalBytes))} %)` : '';
-  return `downloading ${name}: ${megabytes(receivedBytes)} of ${megabytes(totalBytes)} MB${percent}`;
 }

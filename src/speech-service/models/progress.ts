@@ -1,0 +1,49 @@
+import type { PullProgress } from './pull.ts';
+
+const barSigns = 24;
+const everyMs = 5_000;
+
+export function progressLine(name: string, { receivedBytes, totalBytes }: PullProgress): string {
+  const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
+  const share = totalBytes > 0 ? Math.min(1, receivedBytes / totalBytes) : 0;
+  const percent = totalBytes > 0 ? ` (${String(Math.floor(100 * share))} %)` : '';
+  return `downloading ${name}: ${megabytes(receivedBytes)} of ${megabytes(totalBytes)} MB${percent}`;
+}
+
+export type ProgressDisplay = {
+  progress(name: string, progress: PullProgress): void;
+  note(line: string): void;
+  end(): void;
+};
+
+/** A bar that is written over at a terminal; a line every five seconds for everybody else. */
+export function progressDisplay(
+  terminal: { isTTY?: boolean; write(text: string): unknown },
+  say: (line: string) => void,
+): ProgressDisplay {
+  let saidMs = -Infinity;
+  const show = (line: string, atTerminal: string) => {
+    if (terminal.isTTY) {
+      terminal.write(`\r\u001b[K${atTerminal}`);
+      return;
+    }
+    const nowMs = performance.now();
+    if (nowMs - saidMs < everyMs) return;
+    saidMs = nowMs;
+    say(line);
+  };
+  return {
+    progress(name, progress) {
+      const line = progressLine(name, progress);
+      const { receivedBytes, totalBytes } = progress;
+      const done = totalBytes > 0 ? Math.round((barSigns * receivedBytes) / totalBytes) : 0;
+      show(line, `[${'#'.repeat(Math.min(barSigns, done)).padEnd(barSigns, '-')}] ${line}`);
+    },
+    note: (line) => {
+      show(line, line);
+    },
+    end() {
+      if (terminal.isTTY) terminal.write('\r\u001b[K');
+    },
+  };
+}

@@ -81,7 +81,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
   const { publicUrl } = http;
   const roles = new Set(config.roles);
   mount(openDocs({ version, publicUrl: () => publicUrl() }));
-  const language = own(startLanguageRunner());
+  const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
     recogniser = own(await startRecogniser({ config: config.speechService.recogniser, log }));

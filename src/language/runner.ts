@@ -1,7 +1,12 @@
 import { Thread, type Failure } from './thread.ts';
+import type { LanguageConfig } from './config.ts';
+import { withModel, type OnThread } from './llm/route.ts';
+import { llmProvider } from './llm/provider.ts';
 import { failedTask, type LanguageTasks, type TaskName } from './tasks.ts';
 
 export type LanguageRunnerOptions = {
+  /** Names the language model, if there is one. */
+  config?: LanguageConfig;
   /** Orders that may wait per thread; one more is answered with an error block at once. */
   queueLimit?: number;
   /** The thread's own file; another one only where a thread's misbehaviour is the subject. */
@@ -28,6 +33,10 @@ const wholeCallTasks = new Set<TaskName>(['summarization', 'chapterization', 'ca
 const liveDeadlineMs = 2_000;
 const wholeCallDeadlineMs = 20_000;
 
+function deadlineOf(task: TaskName): number {
+  return wholeCallTasks.has(task) ? wholeCallDeadlineMs : liveDeadlineMs;
+}
+
 const reasons: Record<Failure, [number, string, string]> = {
   deadline: [504, 'LanguageDeadline', 'the language task did not end before its deadline'],
   crashed: [500, 'LanguageThreadLost', 'the thread of the language task ended before its answer'],
@@ -46,9 +55,10 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
     });
   const live = thread(0);
   const wholeCalls = thread(60_000);
+  const llm = llmProvider(options.config);
   let lastId = 0;
 
-  async function run<K extends TaskName>(
+  async function runOnThread<K extends TaskName>(
     task: K,
     input: LanguageTasks[K]['input'],
     { deadlineMs, signal }: RunOptions = {},
@@ -64,8 +74,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
         return;
       }
       signal?.addEventListener('abort', abort, { once: true });
-      const limitMs = deadlineMs ?? (isWholeCall ? wholeCallDeadlineMs : liveDeadlineMs);
-      chosen.give({ id, task, input, deadlineMs: limitMs, settle });
+      chosen.give({ id, task, input, deadlineMs: deadlineMs ?? deadlineOf(task), settle });
     });
     signal?.removeEventListener('abort', abort);
     if ('output' in result) return result.output as LanguageTasks[K]['output'];
@@ -73,9 +82,14 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
   }
 
   return {
-    run,
+    run(task, input, runOptions = {}) {
+      if (!llm || runOptions.signal?.aborted) return runOnThread(task, input, runOptions);
+      const onThread: OnThread = (name, its) => runOnThread(name, its, runOptions);
+      const deadlineMs = runOptions.deadlineMs ?? deadlineOf(task);
+      return withModel(llm, task, input, onThread, { ...runOptions, deadlineMs });
+    },
     async warm() {
-      await run('entities', { utterance: emptyUtterance }, { deadlineMs: 30_000 });
+      await runOnThread('entities', { utterance: emptyUtterance }, { deadlineMs: 30_000 });
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([live.close(), wholeCalls.close()]);

@@ -1,14 +1,7 @@
-import { asBlock, failed } from './block.ts';
-import { findEntities } from './entities/find.ts';
-import { scoreSentiment } from './sentiment/score.ts';
-import { splitSentences } from './text/sentences.ts';
-import { summarize } from './summary/summarize.ts';
-import { timelineOf } from './timing.ts';
-import { chaptersOf } from './summary/chapters.ts';
-import { insightOf } from './summary/insight.ts';
-import { redactStep, type RedactInput, type RedactOutput } from './redaction/redact.ts';
-import { rewriteUtterance, type RewriteSettings } from './rewrite/rewrite.ts';
-import { translationAnswers, type TranslationConfig, type Translated } from './llm/translation.ts';
+import { failed } from './block.ts';
+import type { PromptAnswer, Translated, TranslationConfig } from './llm/types.ts';
+import type { RedactInput, RedactOutput } from './redaction/types.ts';
+import type { RewriteSettings } from './rewrite/types.ts';
 import type {
   AddonBlock,
   CallInsight,
@@ -19,6 +12,8 @@ import type {
   Turn,
   Utterance,
 } from './types.ts';
+
+// The process that gives tasks to the runner imports this file: it stays free of the data the work needs.
 
 /** What language work there is, by name: the input and the answer of each task. */
 export type LanguageTasks = {
@@ -39,7 +34,8 @@ export type LanguageTasks = {
     output: AddonBlock<string>;
   };
   chapterization: {
-    input: { utterances: (Utterance & { role?: string })[] };
+    /** `starts` names the turns where chapters begin, where somebody else has found them. */
+    input: { utterances: (Utterance & { role?: string })[]; starts?: number[] };
     output: AddonBlock<{ chapters: Chapter[] }>;
   };
   /** All that `call.summary` says about a call. */
@@ -47,72 +43,25 @@ export type LanguageTasks = {
     input: { turns: Turn[]; summaryType: SummaryType; language: string };
     output: AddonBlock<CallInsight>;
   };
+  /** Free prompts about a transcript; one block per prompt. */
+  audioToLlm: {
+    input: { transcript: string; prompts: string[] };
+    output: AddonBlock<AddonBlock<PromptAnswer>[]>;
+  };
+  structuredData: {
+    input: { transcript: string; classes: string[] };
+    output: AddonBlock<string>;
+  };
   redact: { input: RedactInput; output: AddonBlock<RedactOutput> };
 };
 
 export type TaskName = keyof LanguageTasks;
 
-type Perform = {
-  [K in TaskName]: (input: LanguageTasks[K]['input']) => LanguageTasks[K]['output'];
-};
-
-const perform: Perform = {
-  rewrite: ({ utterance, realtime }) => {
-    try {
-      return rewriteUtterance(utterance, realtime);
-    } catch {
-      // The words as they were recognised are better than none.
-      return utterance;
-    }
-  },
-  entities: ({ utterance, types }) =>
-    asBlock(() => {
-      const at = timelineOf(utterance);
-      const results = findEntities(utterance.text, types).map((span) => ({
-        entity_type: span.type,
-        text: span.text,
-        ...at(span.start, span.end),
-      }));
-      return { results, isEmpty: results.length === 0 };
-    }),
-  sentiment: ({ utterance }) =>
-    asBlock(() => {
-      const at = timelineOf(utterance);
-      const results = splitSentences(utterance.text).map((span) => {
-        const text = utterance.text.slice(span.start, span.end);
-        const { label, emotion } = scoreSentiment(text);
-        const time = at(span.start, span.end);
-        return { sentiment: label, emotion, text, ...time, channel: utterance.channel };
-      });
-      return { results, isEmpty: results.length === 0 };
-    }),
-  translation: ({ config }) => translationAnswers(config),
-  summarization: ({ utterances, type }) =>
-    asBlock(() => {
-      const results = summarize(utterances.map(turnOf), type);
-      return { results, isEmpty: results === '' };
-    }),
-  chapterization: ({ utterances }) =>
-    asBlock(() => {
-      const chapters = chaptersOf(utterances.map(turnOf));
-      return { results: { chapters }, isEmpty: chapters.length === 0 };
-    }),
-  call: ({ turns, summaryType }) =>
-    asBlock(() => ({ results: insightOf(turns, summaryType), isEmpty: turns.length === 0 })),
-  redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
-};
-
-function turnOf(utterance: Utterance & { role?: string }): Turn & { words: Utterance['words'] } {
+export function turnOf(
+  utterance: Utterance & { role?: string },
+): Turn & { words: Utterance['words'] } {
   const { role, channel, text, start, end, words } = utterance;
   return { role: role ?? `channel ${channel}`, text: text.trim(), start, end, words };
-}
-
-/** Does the task where it is called; the runner calls it in its worker thread. */
-export function performTask<K extends TaskName>(
-  task: K,
-  input: LanguageTasks[K]['input'],
-): LanguageTasks[K]['output'] {
-  return perform[task](input);
 }
 
 /** The answer of a task that could not be done in time or at all. */

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
-import { performTask, type LanguageTasks, type TaskName } from './tasks.ts';
+import { performTask } from './perform.ts';
+import type { LanguageTasks, TaskName } from './tasks.ts';
 
 /** The thread behind the runner: one task in, one answer out, in order. */
 type Order = { id: number; task: TaskName; input: LanguageTasks[TaskName]['input'] };

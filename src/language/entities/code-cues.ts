@@ -87,7 +87,11 @@ function cueBefore(doc: Doc, from: number): Cue | undefined {
     else if (kind) return { kind, adjacent, at: i };
     if (doc.isTaken(i)) adjacent = false;
     const token = doc.tokens[i];
-    if (token?.kind === 'mark' ? /[.?!;]/.test(token.text) : !connectors.has((token?.lower ?? '').replace(/'s$/, '')))
+    if (
+      token?.kind === 'mark'
+        ? /[.?!;]/.test(token.text)
+        : !connectors.has((token?.lower ?? '').replace(/'s$/, ''))
+    )
       adjacent = false;
   }
   return weak;

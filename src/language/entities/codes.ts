@@ -115,9 +115,7 @@ function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
       if (far && (digits < 5 || isPhoneShape(doc, run))) return undefined;
       return 'NUMERICAL_PII';
     case 'birth':
-      return onlyDigits && digits >= 4 && digits <= 8 && run.pieces.length >= 2
-        ? 'DOB'
-        : undefined;
+      return onlyDigits && digits >= 4 && digits <= 8 && run.pieces.length >= 2 ? 'DOB' : undefined;
     case 'number':
     case 'none':
       return undefined;

@@ -67,9 +67,7 @@ function personAt(doc: Doc, i: number): number {
   const words = doc.tokens
     .slice(i, end)
     .filter((token) => token.kind === 'word' && !/^[a-z]$/.test(token.lower));
-  const isFull =
-    words.filter((token) => !particles.has(token.lower) || given.has(token.lower)).length >= 2 &&
-    !isHyphenated(doc, i, end);
+  const isFull = words.length >= 2 && !opens && !isHyphenated(doc, i, end);
   const type = isFull
     ? 'NAME'
     : asked || titled || ((family.has(word) || isUnderName(doc, i)) && !given.has(word))
@@ -114,7 +112,10 @@ function cueAt(doc: Doc, i: number): Strength {
   if (/^(?:is|was)$/.test(one) && (two === 'name' || (two === 'here' && three === 'name')))
     return 'strong';
   if (/^(?:is|was)$/.test(one) && hasNameBefore(doc, at - 1)) return 'strong';
-  if (one === 'name' && (two === 'first' || two === 'under' || (two === 'the' && three === 'under')))
+  if (
+    one === 'name' &&
+    (two === 'first' || two === 'under' || (two === 'the' && three === 'under'))
+  )
     return 'strong';
 
   if (
@@ -151,7 +152,10 @@ function cueAt(doc: Doc, i: number): Strength {
 /** "It's under the name X": a surname, as bookings are made. */
 function isUnderName(doc: Doc, i: number): boolean {
   const near = `${doc.word(i - 3)} ${doc.word(i - 2)} ${doc.word(i - 1)}`;
-  return /\bunder (?:the )?(?:name|name of|surname)$|under the name$/.test(near) || /^name of$/.test(`${doc.word(i - 2)} ${doc.word(i - 1)}`);
+  return (
+    /\bunder (?:the )?(?:name|name of|surname)$|under the name$/.test(near) ||
+    /^name of$/.test(`${doc.word(i - 2)} ${doc.word(i - 1)}`)
+  );
 }
 
 /** "the name on the account is", "my full name, um, is" */

@@ -1,6 +1,6 @@
-/** Replaces each misspelling by its preferred spelling, whole words only, whatever the case. */
-export type SpellingDictionary = Record<string, string[]>;
+import type { SpellingDictionary } from './types.ts';
 
+/** Replaces each misspelling by its preferred spelling, whole words only, whatever the case. */
 export type Spelling = (text: string) => string;
 
 export function spellingOf(dictionary: SpellingDictionary): Spelling {

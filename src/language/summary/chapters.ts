@@ -139,11 +139,10 @@ function topicShift(words: readonly string[][], i: number): number {
 }
 
 /** The chapters of a call: cut where the topic turns, the greeting kept with what it leads to. */
-export function chaptersOf(turns: readonly TimedTurn[]): Chapter[] {
+export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]): Chapter[] {
   const spoken = turns.filter((turn) => turn.text.trim() !== '');
   if (spoken.length === 0) return [];
-  const cuts = boundariesOf(spoken);
-  const starts = [0, ...cuts.slice(1)];
+  const starts = givenStarts ?? [0, ...boundariesOf(spoken).slice(1)];
   const parts = starts.map((start, i) => spoken.slice(start, starts[i + 1] ?? spoken.length));
   const inParts = parts.map(
     (part) => new Set(part.flatMap((turn) => contentWords(turn.text).map((word) => word.stem))),

@@ -194,6 +194,6 @@ function withEntities(clause: Omit<Scored, 'entities'>): Scored {
   return {
     ...clause,
     score: isOnlyIdentity ? 0 : Math.min(clause.score, 4),
-    entities: isOnlyIdentity ? new Map() : entities,
+    entities: isOnlyIdentity ? new Map<string, number>() : entities,
   };
 }

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { reasonOf } from '../../lib/errors.ts';
+import type { LanguageConfig } from '../config.ts';
+
+/** Why a model gave nothing usable; the message is for an operator and never quotes the call. */
+export type LlmFailure = { statusCode: number; exception: string; message: string };
+
+export type LlmAnswer = { text: string } | { failure: LlmFailure };
+
+export type LlmProvider = {
+  /** One answer to one prompt. Never throws and never takes longer than the configured time. */
+  complete(prompt: { system: string; user: string }, signal?: AbortSignal): Promise<LlmAnswer>;
+};
+
+const Completion = z.object({
+  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).min(1),
+});
+
+/** An answer is a page of text; what is longer is a mistake or an attack. */
+const answerBytesMax = 512 * 1024;
+
+/** A client of any OpenAI-compatible address, or nothing where none is configured. */
+export function llmProvider(
+  config: LanguageConfig | undefined,
+  monotonicMs: () => number = () => performance.now(),
+): LlmProvider | undefined {
+  if (config?.llmUrl === undefined || config.llmModel === undefined) return undefined;
+  const { llmUrl: url, llmModel: model, llmKey: key, llmTimeoutMs: timeoutMs } = config;
+  const address = `${url.replace(/\/+$/, '')}/chat/completions`;
+  const started: number[] = [];
+  return {
+    async complete({ system, user }, signal) {
+      const nowMs = monotonicMs();
+      while (started.length > 0 && (started[0] ?? 0) <= nowMs - 60_000) started.shift();
+      if (started.length >= config.llmCallsPerMinute)
+        return failure(
+          429,
+          'LlmBudget',
+          'the budget of model calls a minute is spent (TRUNKLINE_LLM_CALLS_PER_MINUTE)',
+        );
+      started.push(nowMs);
+      const late = AbortSignal.timeout(timeoutMs);
+      try {
+        const response = await fetch(address, {
+          method: 'POST',
+          // The operator's address is trusted as written; where it points on to is not.
+          redirect: 'error',
+          headers: {
+            'content-type': 'application/json',
+            ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+          },
+          body: JSON.stringify({
+            model,
+            temperature: 0,
+            messages: [
+              { role: 'system', content: system },
+              { role: 'user', content: user },
+            ],
+          }),
+          signal: signal ? AbortSignal.any([late, signal]) : late,
+        });
+        if (!response.ok) {
+          await response.body?.cancel();
+          return failure(
+            502,
+            'LlmRefused',
+            `the language model answered with status ${response.status}`,
+          );
+        }
+        const body = await boundedText(response);
+        if (body === undefined)
+          return failure(502, 'LlmTooLong', 'the answer of the language model was too long');
+        const completion = Completion.safeParse(parseJson(body));
+        return completion.success
+          ? { text: completion.data.choices[0]?.message.content ?? '' }
+          : failure(502, 'LlmMalformed', 'the language model did not answer in the expected form');
+      } catch (error) {
+        if (late.aborted)
+          return failure(
+            504,
+            'LlmTimeout',
+            `the language model did not answer within ${timeoutMs} ms`,
+          );
+        return failure(
+          502,
+          'LlmUnreachable',
+          `the language model could not be reached (${causeOf(error)})`,
+        );
+      }
+    },
+  };
+}
+
+function failure(statusCode: number, exception: string, message: string): LlmAnswer {
+  return { failure: { statusCode, exception, message } };
+}
+
+async function boundedText(response: Response): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  if (!response.body) return '';
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the body.
+    if (bytes > answerBytesMax) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // What is no JSON fails the schema that the caller holds it against.
+    return undefined;
+  }
+}
+
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  return code ?? reasonOf(error);
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { failed, succeeded } from '../block.ts';
+import type { AddonBlock, SummaryType, Turn, Utterance } from '../types.ts';
+import { askAbout, type Asked } from './ask.ts';
+import type { LlmFailure, LlmProvider } from './provider.ts';
+import type { PromptAnswer, Translated } from './types.ts';
+
+export function failedBlock<T>(failure: LlmFailure, startedAtMs: number): AddonBlock<T> {
+  return failed(failure.statusCode, failure.exception, failure.message, startedAtMs);
+}
+
+const lengths: Record<SummaryType, string> = {
+  general: 'one paragraph of at most 150 words',
+  bullet_points: 'at most eight lines that each begin with "- "',
+  concise: 'at most three sentences',
+};
+
+export async function summaryBy(
+  llm: LlmProvider,
+  turns: readonly Turn[],
+  type: SummaryType,
+  signal?: AbortSignal,
+): Promise<Asked<string>> {
+  const asked = await askAbout(llm, {
+    task: `Summarise the call for a manager in ${lengths[type]}: who called about what, what was tried, what was agreed, amounts, dates and numbers as said, how it ended.`,
+    form: '{"summary": string}',
+    text: textOf(turns),
+    schema: z.object({ summary: z.string().trim().min(1).max(4_000) }),
+    ...(signal ? { signal } : {}),
+  });
+  return 'value' in asked ? { value: asked.value.summary } : asked;
+}
+
+const ChapterAnswer = z.object({
+  chapters: z
+    .array(
+      z.object({
+        first_turn: z.int().min(0),
+        headline: z.string().trim().min(1).max(200),
+        gist: z.string().trim().min(1).max(120),
+        keywords: z.array(z.string().trim().min(1).max(60)).max(12),
+        summary: z.string().trim().min(1).max(1_500),
+      }),
+    )
+    .min(1)
+    .max(60),
+});
+
+export type NamedChapter = z.infer<typeof ChapterAnswer>['chapters'][number];
+
+/** The model names the turns and the words; sentences and times come from the call itself. */
+export async function chaptersBy(
+  llm: LlmProvider,
+  turns: readonly Turn[],
+  signal?: AbortSignal,
+): Promise<Asked<NamedChapter[]>> {
+  const asked = await askAbout(llm, {
+    task: 'Divide the call into chapters, each from the turn that opens its topic. Turns are numbered.',
+    form: '{"chapters": [{"first_turn": number, "headline": string, "gist": string of at most five words, "keywords": [string], "summary": string}]}',
+    text: turns.map((turn, i) => `${i} ${turn.role}: ${turn.text.trim()}`).join('\n'),
+    schema: ChapterAnswer,
+    ...(signal ? { signal } : {}),
+  });
+  if ('failure' in asked) return asked;
+  const named = asked.value.chapters.toSorted((a, b) => a.first_turn - b.first_turn);
+  const starts = named.map((chapter, i) => (i === 0 ? 0 : chapter.first_turn));
+  const isValid = starts.every(
+    (start, i) => start < turns.length && (i === 0 || start > (starts[i - 1] ?? 0)),
+  );
+  if (!isValid)
+    return {
+      failure: {
+        statusCode: 502,
+        exception: 'LlmMalformed',
+        message: 'the chapters of the language model do not fit the call',
+      },
+    };
+  return { value: named.map((chapter, i) => ({ ...chapter, first_turn: starts[i] ?? 0 })) };
+}
+
+export async function translationBy(
+  llm: LlmProvider,
+  utterance: Utterance,
+  target: string,
+  signal?: AbortSignal,
+): Promise<AddonBlock<Translated>> {
+  const startedAtMs = performance.now();
+  const text = utterance.text.trim();
+  if (text === '') return succeeded(translated(utterance, target, ''), startedAtMs, true);
+  const asked = await askAbout(llm, {
+    task: `Translate the text from ${utterance.language} to ${target} (ISO 639-1 codes), keeping numbers and names.`,
+    form: '{"translation": string}',
+    text,
+    schema: z.object({
+      translation: z
+        .string()
+        .trim()
+        .min(1)
+        .max(Math.max(200, text.length * 6)),
+    }),
+    ...(signal ? { signal } : {}),
+  });
+  if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);
+  return succeeded(translated(utterance, target, asked.value.translation), startedAtMs);
+}
+
+/** A translation has the time of its utterance; words of another language have no times of their own. */
+function translated(utterance: Utterance, target: string, text: string): Translated {
+  return {
+    original_language: utterance.language,
+    target_language: target,
+    translated_utterance: {
+      ...utterance,
+      language: target,
+      text: text === '' ? '' : ` ${text}`,
+      words: [],
+    },
+  };
+}
+
+export async function promptBy(
+  llm: LlmProvider,
+  transcript: string,
+  prompt: string,
+  signal?: AbortSignal,
+): Promise<AddonBlock<PromptAnswer>> {
+  const startedAtMs = performance.now();
+  const asked = await askAbout(llm, {
+    task: `Answer from the transcript alone: ${prompt}`,
+    form: '{"response": string}',
+    text: transcript,
+    schema: z.object({ response: z.string().max(20_000) }),
+    ...(signal ? { signal } : {}),
+  });
+  if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);
+  return succeeded(
+    { prompt, response: asked.value.response },
+    startedAtMs,
+    asked.value.response === '',
+  );
+}
+
+export async function structuredBy(
+  llm: LlmProvider,
+  transcript: string,
+  classes: readonly string[],
+  signal?: AbortSignal,
+): Promise<AddonBlock<string>> {
+  const startedAtMs = performance.now();
+  const names = classes.length > 0 ? classes.join(', ') : 'whatever stands out';
+  const asked = await askAbout(llm, {
+    task: `Extract from the transcript, as lists of strings by class: ${names}.`,
+    form: '{"data": {"<class>": [string]}}',
+    text: transcript,
+    schema: z.object({ data: z.record(z.string().max(80), z.array(z.string().max(500)).max(200)) }),
+    ...(signal ? { signal } : {}),
+  });
+  if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);
+  return succeeded(JSON.stringify(asked.value.data), startedAtMs);
+}
+
+function textOf(turns: readonly Turn[]): string {
+  return turns.map((turn) => `${turn.role}: ${turn.text.trim()}`).join('\n');
+}

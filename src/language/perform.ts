@@ -1,0 +1,72 @@
+import { asBlock } from './block.ts';
+import { findEntities } from './entities/find.ts';
+import { needsProvider } from './llm/needs-provider.ts';
+import { redactStep } from './redaction/redact.ts';
+import { rewriteUtterance } from './rewrite/rewrite.ts';
+import { scoreSentiment } from './sentiment/score.ts';
+import { chaptersOf } from './summary/chapters.ts';
+import { insightOf } from './summary/insight.ts';
+import { summarize } from './summary/summarize.ts';
+import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
+import { splitSentences } from './text/sentences.ts';
+import { timelineOf } from './timing.ts';
+
+type Perform = {
+  [K in TaskName]: (input: LanguageTasks[K]['input']) => LanguageTasks[K]['output'];
+};
+
+const perform: Perform = {
+  rewrite: ({ utterance, realtime }) => {
+    try {
+      return rewriteUtterance(utterance, realtime);
+    } catch {
+      // The words as they were recognised are better than none.
+      return utterance;
+    }
+  },
+  entities: ({ utterance, types }) =>
+    asBlock(() => {
+      const at = timelineOf(utterance);
+      const results = findEntities(utterance.text, types).map((span) => ({
+        entity_type: span.type,
+        text: span.text,
+        ...at(span.start, span.end),
+      }));
+      return { results, isEmpty: results.length === 0 };
+    }),
+  sentiment: ({ utterance }) =>
+    asBlock(() => {
+      const at = timelineOf(utterance);
+      const results = splitSentences(utterance.text).map((span) => {
+        const text = utterance.text.slice(span.start, span.end);
+        const { label, emotion } = scoreSentiment(text);
+        const time = at(span.start, span.end);
+        return { sentiment: label, emotion, text, ...time, channel: utterance.channel };
+      });
+      return { results, isEmpty: results.length === 0 };
+    }),
+  translation: ({ config }) => config.target_languages.map(() => needsProvider('translation')),
+  audioToLlm: () => needsProvider('audio_to_llm'),
+  structuredData: () => needsProvider('structured_data_extraction'),
+  summarization: ({ utterances, type }) =>
+    asBlock(() => {
+      const results = summarize(utterances.map(turnOf), type);
+      return { results, isEmpty: results === '' };
+    }),
+  chapterization: ({ utterances, starts }) =>
+    asBlock(() => {
+      const chapters = chaptersOf(utterances.map(turnOf), starts);
+      return { results: { chapters }, isEmpty: chapters.length === 0 };
+    }),
+  call: ({ turns, summaryType }) =>
+    asBlock(() => ({ results: insightOf(turns, summaryType), isEmpty: turns.length === 0 })),
+  redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
+};
+
+/** Does the task where it is called; the runner calls it in its worker thread. */
+export function performTask<K extends TaskName>(
+  task: K,
+  input: LanguageTasks[K]['input'],
+): LanguageTasks[K]['output'] {
+  return perform[task](input);
+}

@@ -43,9 +43,11 @@ export class Breaker {
   }
 
   /** When the endpoint answered; true when it had been thought lost. */
-  succeeded(): boolean {
+  succeeded(nowMs: number): boolean {
     const state = this.#state;
     if (state.at === 'open') {
+      // An attempt from before it opened: the quiet that was asked for is kept all the same.
+      if (nowMs < state.probeAt) return false;
       this.#state = {
         at: 'closed',
         failures: 0,

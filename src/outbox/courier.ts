@@ -105,7 +105,7 @@ export class Courier {
       { endpoint: endpoint.name },
       Math.max(0, clock.now() - item.occurredAt) / 1000,
     );
-    if (breaker.succeeded()) await this.#options.onRecovered();
+    if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
     return held ? 'delivered' : 'held';
   }
 
@@ -125,7 +125,7 @@ export class Courier {
         random(),
         verdict.retryAfterMs,
       );
-    else breaker.succeeded(); // it answers: what it refuses is this event
+    else breaker.succeeded(clock.monotonicMs()); // it answers: what it refuses is this event
     const now = await this.#options.store.databaseNow();
     const since = this.claim.firstAttemptAt ?? attempt.at;
     const next = nextAttempt(verdict, item.attempts + 1, since, now, random(), rules);

@@ -5,7 +5,7 @@
  *                          ▲                └──failure──▶ open, waiting longer
  */
 type State =
-  | { at: 'closed'; failures: number; calls: Set<string>; ramp: number }
+  | { at: 'closed'; failures: number; hard: number; calls: Set<string>; ramp: number }
   | { at: 'open'; probeAt: number; waitMs: number };
 
 const failuresToOpen = 5;
@@ -25,6 +25,7 @@ export class Breaker {
     this.#state = {
       at: 'closed',
       failures: 0,
+      hard: 0,
       calls: new Set(),
       ramp: Math.min(rampFrom * 4, concurrency),
     };
@@ -51,12 +52,14 @@ export class Breaker {
       this.#state = {
         at: 'closed',
         failures: 0,
+        hard: 0,
         calls: new Set(),
         ramp: Math.min(rampFrom, this.#concurrency),
       };
       return true;
     }
     state.failures = 0;
+    state.hard = 0;
     state.calls.clear();
     state.ramp = Math.min(this.#concurrency, state.ramp * 2);
     return false;
@@ -73,9 +76,13 @@ export class Breaker {
       return;
     }
     state.failures++;
+    if (hard) state.hard++;
     state.calls.add(callId);
     if (askedMs !== undefined) this.#open(askedMs, firstWaitMs, nowMs, 0);
-    else if (state.failures >= failuresToOpen && (hard || state.calls.size >= callsToOpen))
+    else if (
+      state.hard >= failuresToOpen ||
+      (state.failures >= failuresToOpen && state.calls.size >= callsToOpen)
+    )
       this.#open(firstWaitMs, firstWaitMs, nowMs, random);
   }
 

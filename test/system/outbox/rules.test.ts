@@ -269,11 +269,11 @@ describe('the delivery contract', () => {
     outbox.wake();
     await until(() => crm.arrivals.length === 2);
     await outbox[Symbol.asyncDispose]();
-    expect(second.name).toBe('outbox');
     // The house is kept at each start and every minute.
     await using second = await outboxOn(store, crm.url, {
       config: { retainDeliveredMs: 10 * day, retainUndeliveredMs: 50 * day },
     });
+    expect(second.name).toBe('outbox');
     const left = await until(async () => {
       const rows = await store.db
         .selectFrom('events')

@@ -7,6 +7,8 @@ import { registerHooks } from './commands/hooks.ts';
 import { registerLanguage } from './commands/language.ts';
 import { registerWebhooks } from './commands/webhooks.ts';
 import { registerModels } from './commands/models.ts';
+import { registerRecord } from './commands/record.ts';
+import { registerReplay } from './commands/replay.ts';
 import { registerStart } from './commands/start.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 
@@ -17,6 +19,8 @@ const program = new Command('trunkline')
 registerStart(program);
 registerConfig(program);
 registerCall(program);
+registerRecord(program);
+registerReplay(program);
 registerModels(program);
 registerWebhooks(program);
 registerHooks(program);

@@ -6,7 +6,7 @@ import { playCall, type CallPlan } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { addCallOptions, faultsOf, secretsOf, type CallOptions } from './call-options.ts';
-import { runningProcess } from './running-process.ts';
+import { targetBridge } from './running-process.ts';
 import { ledgerLines, TranscriptPrinter } from './transcript-printer.ts';
 
 /** A call is known to the bridge soon after its start; the rest waits for its last words. */
@@ -27,7 +27,7 @@ export function registerCall(program: Command): void {
 }
 
 async function call(audio: string[], options: CallOptions): Promise<void> {
-  const { api, config } = runningProcess(options.url);
+  const { api, config, mayBeForeign } = targetBridge(options);
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const plan: CallPlan = {
@@ -41,7 +41,8 @@ async function call(audio: string[], options: CallOptions): Promise<void> {
     direction: options.outbound ? 'outbound' : 'inbound',
     controlFormat: options.json ? 'json' : 'plain-text',
     signal: stop.signal,
-    ...(isOurs(options) ? { api } : {}),
+    api,
+    apiIsOptional: mayBeForeign,
     ...(audio.length > 0 ? { legs: await legsOfFiles(audio) } : {}),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
     ...(options.rate === undefined ? {} : { rateHz: options.rate }),
@@ -50,14 +51,7 @@ async function call(audio: string[], options: CallOptions): Promise<void> {
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
   };
   if (options.calls > 1) return callMany(plan, options.calls);
-  await callOne(plan, isOurs(options) && options.watch ? api : undefined, stop.signal);
-}
-
-/** A bridge that is not ours has no API of ours: then the call is only played. */
-function isOurs({ to, url }: CallOptions): boolean {
-  if (to === undefined || url !== undefined) return true;
-  const { pathname } = new URL(to);
-  return pathname === '/' || pathname.startsWith('/carriers');
+  await callOne(plan, options.watch ? api : undefined, stop.signal);
 }
 
 async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal): Promise<void> {
@@ -114,7 +108,8 @@ async function waitForCall(
 ): Promise<string | undefined> {
   const untilMs = performance.now() + knownWithinMs;
   while (performance.now() < untilMs && !signal.aborted) {
-    const found = await findCall(api, carrierCallId);
+    // A bridge that is not ours has no such list: then the call is only played.
+    const found = await findCall(api, carrierCallId).catch(() => undefined);
     if (found) return found.id;
     await sleep(200);
   }

@@ -9,3 +9,19 @@ export function runningProcess(url: string | undefined): { api: Api; config: Con
   const address = (url ?? process.env['TRUNKLINE_URL'] ?? own).replace(/\/+$/, '');
   return { api: { url: address, ...(key === undefined ? {} : { key }) }, config };
 }
+
+/**
+ * The bridge that a call goes to. Named by its carrier address alone it may be somebody else's, without
+ * our API behind it.
+ */
+export function targetBridge({ url, to }: { url?: string; to?: string }): {
+  api: Api;
+  config: Config;
+  mayBeForeign: boolean;
+} {
+  const ofBridge = to === undefined ? undefined : new URL(to.replace(/^ws/, 'http')).origin;
+  return {
+    ...runningProcess(url ?? ofBridge),
+    mayBeForeign: url === undefined && to !== undefined,
+  };
+}

@@ -14,6 +14,19 @@ export async function mintStream(
   return ask(api, '/api/streams', NewStream, request);
 }
 
+/** The same for a bridge that may not be ours: undefined when it has no such API. */
+export async function mintStreamIfOffered(
+  api: Api,
+  request: { carrier: string; call_id?: string },
+): Promise<NewStream | undefined> {
+  try {
+    return await mintStream(api, request);
+  } catch (error) {
+    if (error instanceof TrunklineError && error.code === 'UNREACHABLE') return undefined;
+    throw error;
+  }
+}
+
 /** Undefined while the bridge does not know the call. */
 export async function findCall(api: Api, carrierCallId: string): Promise<Call | undefined> {
   const { items } = await ask(api, '/api/calls', CallPage);

@@ -1,5 +1,5 @@
 import { TrunklineError } from '../lib/errors.ts';
-import { mintStream, type Api } from './api-client.ts';
+import { mintStream, mintStreamIfOffered, type Api } from './api-client.ts';
 import { voices } from './carriers/all.ts';
 import { builtInConversation } from './conversation.ts';
 import type {
@@ -19,6 +19,8 @@ export type CallPlan = {
   to: string;
   /** The operator API of the bridge: a stream token is asked for when the carrier has no secret. */
   api?: Api;
+  /** The bridge may be somebody else's: then it is tried without a token. */
+  apiIsOptional?: boolean;
   secrets?: PlayerSecrets;
   /** The base address that a carrier signs, when `to` is another road to the same bridge. */
   publicUrl?: string;
@@ -165,9 +167,10 @@ async function withToken(
   const url = new URL(base);
   if (voice.name === 'asterisk') addAsteriskParameters(url, call);
   if (plan.api === undefined || hasSecret(voice.name, plan.secrets ?? {})) return url.href;
-  const { url: minted } = await mintStream(plan.api, { carrier: voice.name, call_id: call.callId });
+  const ask = plan.apiIsOptional ? mintStreamIfOffered : mintStream;
+  const minted = await ask(plan.api, { carrier: voice.name, call_id: call.callId });
   // The token's path on the road that was asked for: the public address may not be reachable from here.
-  url.pathname = new URL(minted).pathname;
+  if (minted) url.pathname = new URL(minted.url).pathname;
   return url.href;
 }
 

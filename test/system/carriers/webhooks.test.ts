@@ -78,7 +78,7 @@ describe('the voice webhook of Twilio', () => {
     };
     await using other = await open('CA-another-call');
     expect(await other.untilClosed()).toEqual({ code: 1008, reason: 'stream token other-call' });
-    await using ours = await open(call.CallSid);
+    await using _ours = await open(call.CallSid);
     expect((await server.bridge.ended()).start).toMatchObject({
       carrierCallId: call.CallSid,
       from: '+15550100123',

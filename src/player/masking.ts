@@ -1,0 +1,85 @@
+import { alawSilence, mulawSilence } from '../audio/g711.ts';
+import type { RecordedFrame } from './fixture.ts';
+
+export type MaskOptions = { keepNumbers: boolean; keepAudio: boolean };
+
+/** Fields that name a person or open a door. */
+const privateFields = new Set(['aniName', 'callerName', 'token', 'client_state']);
+
+/** Counters and times, which only look like phone numbers. */
+const technicalFields = new Set([
+  'timestamp',
+  'sequenceNumber',
+  'sequence_number',
+  'chunk',
+  'seq',
+  'position',
+  'occurred_at',
+]);
+
+/** A recorded conversation without the people in it: the same frames, lengths and order, other contents. */
+export class Masker {
+  readonly #options: MaskOptions;
+  readonly #numbers = new Map<string, string>();
+  #silence = mulawSilence;
+
+  constructor(options: MaskOptions) {
+    this.#options = options;
+  }
+
+  mask(frame: RecordedFrame): RecordedFrame {
+    if ('base64' in frame) return { ...frame, base64: this.#audio(frame.base64) };
+    this.#noteEncoding(frame.text);
+    const masked = this.#text(frame.text);
+    return { ...frame, text: masked };
+  }
+
+  /** L16 is silent at 0, A-law at 0xD5, mu-law at 0xFF. */
+  #noteEncoding(text: string): void {
+    if (/"(?:encoding|format)":"(?:audio\/)?(?:x-)?l16|format:slin|"format":"slin/i.test(text))
+      this.#silence = 0;
+    else if (/PCMA|alaw/i.test(text) && /start|open/i.test(text)) this.#silence = alawSilence;
+  }
+
+  #audio(base64: string): string {
+    if (this.#options.keepAudio) return base64;
+    return Buffer.alloc(Buffer.from(base64, 'base64').length, this.#silence).toString('base64');
+  }
+
+  #text(text: string): string {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch {
+      // Plain-text control, or a broken frame that must stay as broken as it was.
+      return this.#digits(text.replace(/("payload":")[^"]*/g, (_, head: string) => head));
+    }
+    return JSON.stringify(this.#value(value, ''));
+  }
+
+  #value(value: unknown, name: string): unknown {
+    if (typeof value === 'string') {
+      if (name === 'payload') return this.#audio(value);
+      if (this.#options.keepNumbers || technicalFields.has(name)) return value;
+      return privateFields.has(name) ? 'masked' : this.#digits(value);
+    }
+    if (Array.isArray(value)) return value.map((item) => this.#value(item, name));
+    if (typeof value === 'object' && value !== null)
+      return Object.fromEntries(
+        Object.entries(value).map(([key, item]) => [key, this.#value(item, key)]),
+      );
+    return value;
+  }
+
+  /** A phone number becomes one kept for fiction, the same each time; ids keep their form. */
+  #digits(text: string): string {
+    if (this.#options.keepNumbers) return text;
+    return text.replace(/(?<![\w.-])\+?\d{7,15}(?![\w.:-])/g, (number) => {
+      const known = this.#numbers.get(number);
+      if (known !== undefined) return known;
+      const masked = `+155501${String(this.#numbers.size).padStart(5, '0')}`;
+      this.#numbers.set(number, masked);
+      return masked;
+    });
+  }
+}

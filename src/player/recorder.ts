@@ -1,0 +1,139 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocket, WebSocketServer, type RawData } from 'ws';
+import { reasonOf } from '../lib/errors.ts';
+import type { RecordedFrame } from './fixture.ts';
+
+export type RecorderOptions = {
+  host: string;
+  port: number;
+  /** The bridge that answers; without one every upgrade is accepted and nothing is answered. */
+  to?: string;
+  /** Called for each conversation; what it answers takes the frames. */
+  onConversation: (path: string) => {
+    frame(frame: RecordedFrame): void;
+    end(reason: string): void;
+  };
+};
+
+export type Recorder = AsyncDisposable & { readonly port: number };
+
+/** What the bridge sent before the carrier's socket is open is bounded by the upgrade itself; this bounds the other way. */
+const waitingBytesAtMost = 1_048_576;
+/** Hop-by-hop fields of the upgrade, made anew by the socket to the bridge. */
+const ownHeaders = new Set([
+  'host',
+  'connection',
+  'upgrade',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+  'sec-websocket-protocol',
+]);
+
+/** Stands between a carrier and its bridge, passes every frame on unchanged and tells of it. */
+export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
+  const server = createServer((_request, response) => {
+    response.writeHead(426).end();
+  });
+  const sockets = new WebSocketServer({ server, perMessageDeflate: false, maxPayload: 1_048_576 });
+  sockets.on('connection', (socket, request) => record(socket, request, options));
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      for (const client of sockets.clients) client.close(1001);
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function record(carrier: WebSocket, request: IncomingMessage, options: RecorderOptions): void {
+  const conversation = options.onConversation((request.url ?? '/').split('?')[0] ?? '/');
+  const startedMs = performance.now();
+  const note = (from: 'carrier' | 'bridge', data: RawData, isBinary: boolean): void => {
+    const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer);
+    const atMs = Math.round(performance.now() - startedMs);
+    conversation.frame(
+      isBinary
+        ? { atMs, from, base64: bytes.toString('base64') }
+        : { atMs, from, text: bytes.toString('utf8') },
+    );
+  };
+  let reason = '';
+  const bridge = options.to === undefined ? undefined : connectBridge(options.to, request, carrier);
+  carrier.on('message', (data, isBinary) => {
+    note('carrier', data, isBinary);
+    bridge?.send(data, isBinary);
+  });
+  carrier.on('error', (error) => (reason ||= reasonOf(error)));
+  carrier.on('close', (code) => {
+    reason ||= `the carrier closed with ${code}`;
+    bridge?.close(code);
+    conversation.end(reason);
+  });
+  bridge?.onMessage((data, isBinary) => {
+    note('bridge', data, isBinary);
+    if (carrier.readyState === WebSocket.OPEN) carrier.send(data, { binary: isBinary });
+  });
+  bridge?.onClose((code, text) => {
+    reason ||= text;
+    carrier.close(isSendable(code) ? code : 1011);
+  });
+}
+
+type BridgeSide = {
+  send(data: RawData, isBinary: boolean): void;
+  close(code: number): void;
+  onMessage(told: (data: RawData, isBinary: boolean) => void): void;
+  onClose(told: (code: number, text: string) => void): void;
+};
+
+/** The carrier's path, query and headers go on, so that its proof still holds if the address it signed is the bridge's. */
+function connectBridge(to: string, request: IncomingMessage, carrier: WebSocket): BridgeSide {
+  const url = new URL(request.url ?? '/', to.replace(/^http/, 'ws'));
+  const headers = Object.fromEntries(
+    Object.entries(request.headersDistinct)
+      .filter(([name]) => !ownHeaders.has(name))
+      .map(([name, values]) => [name, values?.join(', ')]),
+  );
+  const bridge = new WebSocket(url, carrier.protocol === '' ? [] : [carrier.protocol], {
+    headers,
+    perMessageDeflate: false,
+    handshakeTimeout: 10_000,
+  });
+  const waiting: { data: RawData; isBinary: boolean }[] = [];
+  let waitingBytes = 0;
+  bridge.on('open', () => {
+    for (const { data, isBinary } of waiting.splice(0)) bridge.send(data, { binary: isBinary });
+  });
+  let failure = '';
+  bridge.on('error', (error) => (failure = `the bridge refused: ${reasonOf(error)}`));
+  return {
+    send(data, isBinary) {
+      if (bridge.readyState === WebSocket.OPEN) bridge.send(data, { binary: isBinary });
+      if (bridge.readyState !== WebSocket.CONNECTING) return;
+      waitingBytes += Buffer.isBuffer(data) ? data.length : 0;
+      if (waitingBytes <= waitingBytesAtMost) waiting.push({ data, isBinary });
+    },
+    close: (code) => bridge.close(isSendable(code) ? code : undefined),
+    onMessage: (told) => void bridge.on('message', told),
+    onClose: (told) =>
+      void bridge.on('close', (code, text) =>
+        told(code, failure || `the bridge closed with ${code} ${text.toString('utf8')}`.trim()),
+      ),
+  };
+}
+
+/** Codes that only a broken connection has must not be sent. */
+function isSendable(code: number): boolean {
+  return (
+    code === 1000 ||
+    (code >= 1001 && code <= 1014 && ![1004, 1005, 1006].includes(code)) ||
+    (code >= 3000 && code <= 4999)
+  );
+}

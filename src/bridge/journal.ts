@@ -164,7 +164,7 @@ export class Journal implements AsyncDisposable {
     if (entry.store && this.legs.get(entry.legId) === entry) await entry.store.spillRecording();
     this.close(entry);
     this.writer.flush();
-    await store?.removeFile();
+    await store?.closeFile();
   }
 
   private close(entry: LegEntry): void {
@@ -199,6 +199,7 @@ export class Journal implements AsyncDisposable {
     if (entry) this.close(entry);
     this.writer.flush();
     this.writer.roll();
+    await entry?.store?.eraseFile();
     await rm(this.filePath(legId), { force: true });
   }
 
@@ -226,6 +227,7 @@ export class Journal implements AsyncDisposable {
     this.stopTimer?.();
     for (const entry of this.legs.values()) this.writeSnapshot(entry);
     await this.writer.close();
+    for (const { store } of this.legs.values()) await store?.releaseFile();
   }
 
   private entry(legId: string, snapshot: () => LegSnapshot): LegEntry {

@@ -26,6 +26,8 @@ export class LegFile {
   private readonly recording: boolean;
   private chunks: Chunk[] = [];
   private size = 0;
+  /** Kept open while the leg lives: a recorded leg appends every few seconds. */
+  private handle: FileHandle | undefined;
   private busy: Promise<unknown> = Promise.resolve();
 
   private constructor(path: string, silence: number, recording: boolean) {
@@ -76,15 +78,24 @@ export class LegFile {
       if (bytes === 0) return;
       let crc = 0;
       for (const piece of pieces) crc = crc32(piece, crc);
-      const at = Math.max(this.size, fileHeaderBytes);
-      // Always at the end that we know to be whole: what a failed write left there is overwritten.
-      await using handle = await open(this.path, this.size === 0 ? 'w' : 'r+', 0o600);
-      if (this.size === 0) await handle.write(this.fileHeader(), 0, fileHeaderBytes, 0);
+      const first = this.size === 0;
+      this.handle ??= await open(this.path, first ? 'w' : 'r+', 0o600);
       const header = chunkHeader(position, bytes, crc);
-      const { bytesWritten } = await handle.writev([header, ...pieces], at);
-      if (bytesWritten !== header.length + bytes) throw new Error('short write');
-      this.size = at + bytesWritten;
-      this.chunks.push({ position, bytes, offset: at + chunkHeaderBytes, crc });
+      const parts = first ? [this.fileHeader(), header, ...pieces] : [header, ...pieces];
+      const length = parts.reduce((sum, part) => sum + part.length, 0);
+      // Always at the end that we know to be whole: what a failed write left there is overwritten.
+      const { bytesWritten } = await this.handle.writev(parts, this.size);
+      if (bytesWritten !== length) throw new Error('short write');
+      this.size += length;
+      this.chunks.push({ position, bytes, offset: this.size - bytes, crc });
+    });
+  }
+
+  /** Lets go of the file; it stays as it is. */
+  async release(): Promise<void> {
+    await this.inTurn(async () => {
+      await this.handle?.close();
+      this.handle = undefined;
     });
   }
 
@@ -149,6 +160,8 @@ export class LegFile {
   }
 
   private async clear(): Promise<void> {
+    await this.handle?.close();
+    this.handle = undefined;
     this.chunks = [];
     this.size = 0;
     await rm(this.path, { force: true });

@@ -152,8 +152,18 @@ export class LegStore implements WrittenTo {
   }
 
   /** The leg is over and the journal says so: only a recording stays. */
-  async removeFile(): Promise<void> {
-    if (!this.options.recording) await this.options.file.remove();
+  async closeFile(): Promise<void> {
+    if (this.options.recording) await this.options.file.release();
+    else await this.options.file.remove();
+  }
+
+  /** The process stops; the next one goes on with it. */
+  async releaseFile(): Promise<void> {
+    await this.options.file.release();
+  }
+
+  async eraseFile(): Promise<void> {
+    await this.options.file.remove();
   }
 
   private async readFile(position: number, maxBytes: number): Promise<Buffer> {

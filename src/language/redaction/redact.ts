@@ -1,26 +1,207 @@
+import { runAt } from '../entities/code-runs.ts';
+import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find.ts';
+import { requestedTypes } from '../entities/by-request.ts';
+import { allTypes } from '../entities/types.ts';
 import { alignWords } from '../rewrite/words.ts';
-import type { RedactInput, RedactOutput } from './types.ts';
+import type { EntitySpan } from '../types.ts';
+import { labelOf, typesOf } from './presets.ts';
+import type {
+  Held,
+  RedactInput,
+  Redacted,
+  RedactionForm,
+  RedactionState,
+  RedactOutput,
+} from './types.ts';
 
 export type { RedactionState } from './types.ts';
 
+/** Longer than a breath between two groups of a card number, shorter than anybody waits for a transcript. */
+const holdMsMax = 3_000;
+
+/** As much of an utterance's end as the head of a number can fill. */
+const tailCharacters = 160;
+
+/** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
 export function redactStep(input: RedactInput): RedactOutput {
-  const numbers = structuredClone(input.state?.numbers ?? {});
-  const spans = findEntities(input.text, input.entityTypes.length ? input.entityTypes : undefined);
-  let text = '';
-  let at = 0;
-  for (const span of spans) {
-    text += input.text.slice(at, span.start);
-    if (input.form === 'MASK') text += span.text.replace(/\S/gu, '#');
-    else {
-      const known = (numbers[span.type] ??= {});
-      const number = (known[span.text] ??= Object.keys(known).length + 1);
-      text += `[${span.type}_${number}]`;
-    }
-    at = span.end;
+  const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
+  const wanted = typesOf(input.entityTypes);
+  const cover = new Cover(state, input.form);
+  if (input.partial)
+    return {
+      released: [coverPartial(input, wanted, cover)],
+      held: state.held !== undefined,
+      holdMs: 0,
+      state: input.state ?? { numbers: {} },
+    };
+  const { held } = state;
+  delete state.held;
+  if (input.flush) {
+    const released = held ? [cover.all(held, find(held.text, wanted))] : [];
+    if (held) state.tail = tailOf(held.text);
+    return { released, held: false, holdMs: 0, state };
   }
-  text += input.text.slice(at);
-  const words = input.words ? alignWords(input.words, text) : [];
-  const released = { ...(input.id === undefined ? {} : { id: input.id }), text, words };
-  return { released: [released], held: false, state: { numbers } };
+  const next: Held = {
+    ...(input.id === undefined ? {} : { id: input.id }),
+    text: input.text,
+    words: input.words ?? [],
+  };
+  const before = held?.text ?? state.tail ?? '';
+  const seam = before === '' ? 0 : before.length + 1;
+  const spans = find(before === '' ? next.text : `${before} ${next.text}`, wanted);
+  const released: Redacted[] = [];
+  if (held) released.push(cover.all(held, within(spans, 0, seam - 1)));
+  if (input.mayHold && mayContinue(next.text, wanted)) {
+    // What was found over the seam must not be lost when this one is looked at again without its head.
+    const crossing = spans.some((span) => span.start < seam && span.end > seam);
+    if (!crossing) {
+      if (held) state.tail = tailOf(held.text);
+      state.held = next;
+      return { released, held: true, holdMs: holdMsMax, state };
+    }
+  }
+  released.push(
+    cover.all(next, within(spans, seam, seam + next.text.length), cover.known(next.text)),
+  );
+  state.tail = tailOf(next.text);
+  return { released, held: false, holdMs: 0, state };
+}
+
+function find(text: string, wanted: ReadonlySet<string> | undefined): EntitySpan[] {
+  // Without a list everything that can be found is asked for, the kinds found only by request too.
+  return findEntities(text, wanted ? [...wanted] : [...allTypes, ...requestedTypes]);
+}
+
+/** The parts of the spans that lie in a piece of the text, by the piece's own characters. */
+function within(spans: readonly EntitySpan[], from: number, to: number): EntitySpan[] {
+  return spans
+    .filter((span) => span.start < to && span.end > from)
+    .map((span) => ({
+      ...span,
+      start: Math.max(0, span.start - from),
+      end: Math.min(span.end, to) - from,
+    }));
+}
+
+/** Only an end with digits can be the head of anything. */
+function tailOf(text: string): string {
+  const tail = text.slice(-tailCharacters).replace(/^\S*\s/, '');
+  return /\d|\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|ten|\w+teen|\w+ty)\b[^\p{L}\d]*(?:\b(?:um|uh|er)\b[^\p{L}\d]*)?$/iu.test(
+    tail,
+  )
+    ? tail
+    : '';
+}
+
+/** The run of digits that ends the text, by its first character, when it could go on to be a card number. */
+function openRun(text: string): { start: number; digits: number; chars: string } | undefined {
+  const tail = text.slice(-tailCharacters);
+  const doc = new Doc(tail);
+  for (let i = 0; i < doc.tokens.length; i++) {
+    const run = runAt(doc, i, false);
+    if (!run) continue;
+    const rest = doc.tokens.slice(run.to);
+    const isLast = rest.every(
+      (token) => token.kind === 'mark' || /^(?:um|uh|er|erm|and|then)$/.test(token.lower),
+    );
+    if (isLast)
+      return {
+        start: text.length - tail.length + (doc.tokens[run.from]?.start ?? 0),
+        digits: run.digits,
+        chars: run.chars,
+      };
+    i = run.to - 1;
+  }
+  return undefined;
+}
+
+function mayContinue(text: string, wanted: ReadonlySet<string> | undefined): boolean {
+  if (wanted && !wanted.has('CREDIT_CARD')) return false;
+  const run = openRun(text);
+  if (!run || run.digits < 2 || run.digits > 15) return false;
+  const isCard = /\b(?:card|visa|mastercard|amex|debit|credit)\b/i.test(text);
+  // A price or a day at the end is no head: a card begins with 3 to 6 and comes in groups of digits.
+  return isCard || (/^[3-6]/.test(run.chars) && run.digits >= 4 && run.digits % 4 === 0);
+}
+
+function coverPartial(
+  input: RedactInput,
+  wanted: ReadonlySet<string> | undefined,
+  cover: Cover,
+): Redacted {
+  const spans = find(input.text, wanted);
+  const run = wanted && !wanted.has('CREDIT_CARD') ? undefined : openRun(input.text);
+  const piece: Held = {
+    ...(input.id === undefined ? {} : { id: input.id }),
+    text: input.text,
+    words: input.words ?? [],
+  };
+  const isOpen = run && run.digits >= 4 && !spans.some((span) => span.end > run.start);
+  const open = isOpen
+    ? [{ type: 'CREDIT_CARD', text: '', start: run.start, end: input.text.trimEnd().length }]
+    : [];
+  return cover.all(piece, [...spans, ...open]);
+}
+
+/** Writes over what was found, with the numbers that the conversation has given out so far. */
+class Cover {
+  readonly #numbers: RedactionState['numbers'];
+  readonly #form: RedactionForm;
+
+  constructor(state: RedactionState, form: RedactionForm) {
+    this.#numbers = state.numbers;
+    this.#form = form;
+  }
+
+  /** A short text that is exactly something taken out before: an entity's own text, without its surroundings. */
+  known(text: string): EntitySpan[] {
+    const key = keyOf(text);
+    if (key === '' || text.length > tailCharacters) return [];
+    for (const [label, entries] of Object.entries(this.#numbers)) {
+      if (!Object.hasOwn(entries, key)) continue;
+      const start = text.length - text.trimStart().length;
+      return [{ type: label, text: text.trim(), start, end: start + text.trim().length }];
+    }
+    return [];
+  }
+
+  all(piece: Held, spans: readonly EntitySpan[], known: readonly EntitySpan[] = []): Redacted {
+    const chosen = spans.length > 0 ? spans : known;
+    let text = '';
+    let at = 0;
+    for (const span of chosen.toSorted((a, b) => a.start - b.start)) {
+      if (span.start < at) continue;
+      text +=
+        piece.text.slice(at, span.start) + this.#over(span, piece.text.slice(span.start, span.end));
+      at = span.end;
+    }
+    text += piece.text.slice(at);
+    const words = text === piece.text ? piece.words : alignWords(piece.words, text);
+    return {
+      ...(piece.id === undefined ? {} : { id: piece.id }),
+      text,
+      words: piece.words.length > 0 ? words : [],
+    };
+  }
+
+  #over(span: EntitySpan, shown: string): string {
+    const label = labelOf(span.type);
+    const entries = (this.#numbers[label] ??= {});
+    const key = keyOf(span.text === '' ? shown : span.text);
+    const number = Object.hasOwn(entries, key)
+      ? (entries[key] ?? 1)
+      : Object.keys(entries).length + 1;
+    entries[key] = number;
+    return this.#form === 'MASK' ? shown.replace(/\S/gu, '#') : `[${label}_${number}]`;
+  }
+}
+
+/** The same entity however it was cased and spaced. `__proto__` and the like stay ordinary keys. */
+function keyOf(text: string): string {
+  const plain = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}@]+/gu, ' ')
+    .trim();
+  return plain === '' ? '' : `=${plain}`;
 }

@@ -1,0 +1,82 @@
+/**
+ * How a phrase sounds, as a short string: near sounds share a letter. By the rules of English spelling, no
+ * dictionary: brand names stand in none, and a pronunciation that the caller gives is spelled as it sounds.
+ */
+export function soundOf(phrase: string): string {
+  return phrase
+    .toLowerCase()
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .split(/[^a-z]+/)
+    .filter(Boolean)
+    .map(wordSound)
+    .join('');
+}
+
+function wordSound(word: string): string {
+  return word
+    .replace(/ph/g, 'f')
+    .replace(/ck/g, 'k')
+    .replace(/sch|sh/g, 'x')
+    .replace(/tch|ch/g, 'c')
+    .replace(/th/g, 'f')
+    .replace(/qu/g, 'kw')
+    .replace(/wh/g, 'w')
+    .replace(/c(?=[eiy])/g, 's')
+    .replace(/c/g, 'k')
+    .replace(/x$/g, 'ks')
+    .replace(/ee|ea|ie/g, 'i')
+    .replace(/oo|ou|ew/g, 'u')
+    .replace(/ay|ai|ei/g, 'e')
+    .replace(/y/g, 'i')
+    .replace(/dge?|g(?=[eiy])/g, 'j')
+    .replace(/([bdfgklmnprst])\1/g, '$1')
+    .replace(/(?<=.{2})e$/, '')
+    .replace(/[^a-z]/g, '');
+}
+
+const vowels = new Set('aeiouAOY');
+
+/** Edit distance over sounds, by length: a vowel for a vowel and voiced for voiceless cost little. */
+export function soundDistance(a: string, b: string): number {
+  const longest = Math.max(a.length, b.length);
+  if (longest === 0) return 0;
+  let row = Float64Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = new Float64Array(b.length + 1);
+    next[0] = i;
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + swapCost(a[i - 1] ?? '', b[j - 1] ?? '');
+      next[j] = Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1);
+    }
+    row = next;
+  }
+  return (row[b.length] ?? 0) / longest;
+}
+
+const pairs = new Set([
+  'pb',
+  'bp',
+  'td',
+  'dt',
+  'kg',
+  'gk',
+  'fv',
+  'vf',
+  'sz',
+  'zs',
+  'xc',
+  'cx',
+  'cj',
+  'jc',
+  'mn',
+  'nm',
+  'xs',
+  'sx',
+]);
+
+function swapCost(a: string, b: string): number {
+  if (a === b) return 0;
+  if (vowels.has(a) && vowels.has(b)) return 0.4;
+  return pairs.has(a + b) ? 0.4 : 1;
+}

@@ -8,16 +8,33 @@ import { WebSocketServer, type WebSocket } from 'ws';
  * final that says a digest of that second. So text that is equal proves audio that is equal. It keeps
  * sessions over lost sockets and dedupes resent audio by offset, as the interface asks of a server.
  */
-export type ScriptedSession = {
-  id: string;
-  request: Record<string, unknown>;
-  bytes: Buffer;
-  sockets: number;
-  stopped: boolean;
-  done: boolean;
-  deleted: boolean;
-  messages: string[];
-};
+export class ScriptedSession {
+  readonly id: string;
+  readonly request: Record<string, unknown>;
+  readonly messages: string[] = [];
+  sockets = 0;
+  stopped = false;
+  done = false;
+  deleted = false;
+  #held = Buffer.alloc(65_536);
+  #length = 0;
+
+  constructor(id: string, request: Record<string, unknown>) {
+    this.id = id;
+    this.request = request;
+  }
+
+  get bytes(): Buffer {
+    return this.#held.subarray(0, this.#length);
+  }
+
+  append(data: Buffer): void {
+    while (this.#length + data.length > this.#held.length)
+      this.#held = Buffer.concat([this.#held, Buffer.alloc(this.#held.length)]);
+    data.copy(this.#held, this.#length);
+    this.#length += data.length;
+  }
+}
 
 export type Behaviour = {
   /** Called for each POST; a status refuses it. */
@@ -148,16 +165,8 @@ export class ScriptedSpeech implements AsyncDisposable {
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const id = randomUUID();
-      this.sessions.set(id, {
-        id,
-        request: JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>,
-        bytes: Buffer.alloc(0),
-        sockets: 0,
-        stopped: false,
-        done: false,
-        deleted: false,
-        messages: [],
-      });
+      const body = JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>;
+      this.sessions.set(id, new ScriptedSession(id, body));
       json(201, {
         id,
         created_at: new Date().toISOString(),
@@ -190,7 +199,7 @@ export class ScriptedSpeech implements AsyncDisposable {
     if (resent) this.#places.set(socket, placeOf(session.bytes, data));
     const place = this.#places.get(socket) ?? before;
     const overlap = Math.min(data.length, before - place);
-    session.bytes = Buffer.concat([session.bytes, data.subarray(overlap)]);
+    session.append(data.subarray(overlap));
     this.#places.set(socket, place + data.length);
     const range = [place, place + data.length];
     socket.send(

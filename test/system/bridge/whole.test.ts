@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { playedCarriers } from '../../../src/player/dialogue.ts';
+import { playCall } from '../../../src/player/play-call.ts';
+import { startApp } from '../../support/app.ts';
+import { check, type Issued } from '../../support/checker.ts';
+import { digestOf, startCrm } from '../../support/crm.ts';
+import type { Json } from '../../support/bridge.ts';
+import { tones } from '../../support/fixture-model.ts';
+import { until } from '../../support/until.ts';
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`;
+const bare = (text: string): string =>
+  text
+    .toLowerCase()
+    .replace(/[^a-z ]/g, '')
+    .trim();
+
+test('a call of each carrier, through our own speech service, reaches the CRM signed, whole and in order', async () => {
+  await using crm = await startCrm([secret]);
+  await using app = await startApp({
+    env: {
+      TRUNKLINE_WEBHOOK_URL: crm.url,
+      TRUNKLINE_WEBHOOK_SECRET: secret,
+      TRUNKLINE_REJOIN_WAIT_MS: '1000',
+    },
+  });
+  const customer = { leg: 'customer' as const, samples: tones('my card is lost'), rateHz: 8_000 };
+  const agent = {
+    leg: 'agent' as const,
+    samples: tones('thanks please', { leadS: 2.2 }),
+    rateHz: 8_000,
+  };
+  const callIds = playedCarriers.map((carrier) => `${carrier}-${randomBytes(4).toString('hex')}`);
+  await Promise.all(
+    playedCarriers.map((carrier, at) =>
+      playCall({
+        carrier,
+        to: app.url.replace('http', 'ws'),
+        api: { url: app.url },
+        legs: [customer, agent],
+        callId: callIds[at]!,
+        parameters: { crmCase: 'C-20417' },
+      }),
+    ),
+  );
+  const calls: Json[] = await until(async () => {
+    const { items } = (await (await app.get('/api/calls?limit=100')).json()) as Json;
+    return (
+      items.length === playedCarriers.length &&
+      items.every((call: Json) => call.summary !== null) &&
+      items
+    );
+  }, 60_000);
+  for (const call of calls) {
+    const said = (role: string) =>
+      bare(
+        call.transcript
+          .filter((turn: Json) => turn.role === role)
+          .map((turn: Json) => turn.text)
+          .join(' '),
+      );
+    expect([call.carrier, said('customer'), said('agent')]).toEqual([
+      call.carrier,
+      'my card is lost',
+      'thanks please',
+    ]);
+    for (const { ledger } of call.legs)
+      expect(ledger.received, call.carrier).toBe(ledger.acknowledged + ledger.gaps + ledger.paused);
+  }
+  // What the CRM got, judged against what the store holds.
+  const issued: Issued[] = [];
+  for (const call of calls) {
+    const { items } = (await (
+      await app.get(`/api/calls/${call.id}/events?limit=1000`)
+    ).json()) as Json;
+    for (const event of items)
+      issued.push({
+        callId: call.id,
+        sequence: event.sequence,
+        id: event.id,
+        digest: digestOf(JSON.stringify(event)),
+      });
+  }
+  await until(() => crm.arrivals.length >= issued.length);
+  const acknowledged = new Set(issued.map((event) => event.id));
+  const findings = check({ issued, acknowledged, arrivals: crm.arrivals });
+  expect(findings).toMatchObject({ lost: [], invented: [], order: [], altered: [] });
+  expect(crm.refusedSignatures).toBe(0);
+}, 120_000);
+
+test('F66 SIGTERM under a live call: the process ends by itself, and the next one finishes the call', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '500' } });
+  const hangUp = new AbortController();
+  const playing = playCall({
+    carrier: 'twilio',
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    callId: 'CA-drain',
+    legs: [{ leg: 'customer', samples: tones(Array(40).fill('one')), rateHz: 8_000 }],
+    signal: hangUp.signal,
+  }).catch(() => undefined);
+  await until(
+    async () =>
+      ((await (await app.get('/api/calls')).json()) as Json).items[0]?.transcript.length > 0,
+    60_000,
+  );
+  hangUp.abort();
+  await playing;
+  expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  await using next = await startApp({
+    dataDir: app.dataDir,
+    env: { TRUNKLINE_REJOIN_WAIT_MS: '500' },
+  });
+  const call = await until(async () => {
+    const { items } = (await (await next.get('/api/calls')).json()) as Json;
+    return items[0]?.state === 'ended' && items[0];
+  }, 60_000);
+  expect(call.legs[0].ledger.received).toBe(call.legs[0].ledger.acknowledged);
+}, 120_000);

@@ -49,23 +49,36 @@ export function redactStep(input: RedactInput): RedactOutput {
   };
   const before = held?.text ?? state.tail ?? '';
   const seam = before === '' ? 0 : before.length + 1;
-  const spans = find(before === '' ? next.text : `${before} ${next.text}`, wanted);
+  // Each utterance is looked at by itself; together they are looked at only for what lies across the seam.
+  const crossing =
+    before === ''
+      ? []
+      : find(`${before} ${next.text}`, wanted).filter(
+          (span) => span.start < seam - 1 && span.end > seam,
+        );
   const released: Redacted[] = [];
-  if (held) released.push(cover.all(held, within(spans, 0, seam - 1)));
-  if (input.mayHold && mayContinue(next.text, wanted)) {
-    // What was found over the seam must not be lost when this one is looked at again without its head.
-    const crossing = spans.some((span) => span.start < seam && span.end > seam);
-    if (!crossing) {
-      if (held) state.tail = tailOf(held.text);
-      state.held = next;
-      return { released, held: true, holdMs: holdMsMax, state };
-    }
+  if (held) {
+    const whole = merged(within(crossing, 0, seam - 1), find(held.text, wanted));
+    released.push(cover.all(held, whole));
   }
-  released.push(
-    cover.all(next, within(spans, seam, seam + next.text.length), cover.known(next.text)),
-  );
+  // A number that ends here and has its head before is whole: it must not be looked at again without its head.
+  if (input.mayHold && crossing.length === 0 && mayContinue(next.text, wanted)) {
+    if (held) state.tail = tailOf(held.text);
+    state.held = next;
+    return { released, held: true, holdMs: holdMsMax, state };
+  }
+  const own = merged(within(crossing, seam, seam + next.text.length), find(next.text, wanted));
+  released.push(cover.all(next, own, cover.known(next.text)));
   state.tail = tailOf(next.text);
   return { released, held: false, holdMs: 0, state };
+}
+
+/** What crosses the seam first; what a piece shows by itself only where nothing is over it. */
+function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): EntitySpan[] {
+  const free = more.filter(
+    (span) => !first.some((other) => other.start < span.end && span.start < other.end),
+  );
+  return [...first, ...free];
 }
 
 function find(text: string, wanted: ReadonlySet<string> | undefined): EntitySpan[] {
@@ -197,11 +210,16 @@ class Cover {
   }
 }
 
-/** The same entity however it was cased and spaced. `__proto__` and the like stay ordinary keys. */
+/** The same entity however it was cased, spaced and spoken. `__proto__` and the like stay ordinary keys. */
 function keyOf(text: string): string {
-  const plain = text
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}@]+/gu, ' ')
-    .trim();
+  const doc = new Doc(text);
+  const run = runAt(doc, 0, true);
+  const plain =
+    run?.to === doc.tokens.length && doc.tokens.length > 0
+      ? run.chars.toLowerCase()
+      : text
+          .toLowerCase()
+          .replace(/[^\p{L}\p{N}@]+/gu, ' ')
+          .trim();
   return plain === '' ? '' : `=${plain}`;
 }

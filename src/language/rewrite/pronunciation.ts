@@ -15,6 +15,7 @@ export function soundOf(phrase: string): string {
 
 function wordSound(word: string): string {
   return word
+    .replace(/^x/, 'z')
     .replace(/ph/g, 'f')
     .replace(/ck/g, 'k')
     .replace(/sch|sh/g, 'x')

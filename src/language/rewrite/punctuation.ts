@@ -6,7 +6,7 @@ const names =
 
 /** Where a new sentence begins in speech without marks, once the one before has enough words to stand. */
 const starters =
-  /\s(?=(?:okay|ok|alright|thank you|thanks|hello|sorry|please|yes|no|yeah|so|but|and then|and|because)\s+(?:um\s+|uh\s+)*(?:i|i'm|i'll|i've|i'd|we|we'll|we're|you|you'll|you're|they|they're|he|she|it|it's|that's|there's|there is|my|your|let me|can|could|is|are|do|what|when|how|if|the)\b)/i;
+  /\s(?=(?:okay|ok|alright|thank you|thanks|hello|sorry|please|yes|no|yeah|so|but|and then|and|because)\s+(?:um\s+|uh\s+)*(?:i|i'm|i'll|i've|i'd|we|we'll|we're|you|you'll|you're|they|they're|he|she|it|it's|that's|there's|there is|my|your|let me|can|could|is|are|do|what|when|how|if|the)\b|(?:can|could|would|do|did|will|what|how|when|where|why)\s+(?:you|i|we)\b)/i;
 const shortest = 7;
 
 /** Sentences, capitals and marks for a text that has none; a text with marks is left as it is. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { openStore } from '../../src/store/store.ts';
-import { startTestService } from './speech-service.ts';
+import { startTestService, type TestServiceOptions } from './speech-service.ts';
 
 /** Of the service's event loop since the last question, and its memory. */
 export type Figures = { longestStallMs: number; p99Ms: number; rssBytes: number; cpuMs: number };
@@ -20,10 +20,18 @@ export type SpeechProcess = AsyncDisposable & {
 };
 
 /** The speech service in a process of its own, to be killed in the middle of a session. */
-export async function speechProcess(dataDir: string, port = 0): Promise<SpeechProcess> {
+export async function speechProcess(
+  dataDir: string,
+  options: { port?: number; config?: TestServiceOptions['config'] } = {},
+): Promise<SpeechProcess> {
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', import.meta.filename, dataDir, String(port)],
+    [
+      '--disable-warning=ExperimentalWarning',
+      import.meta.filename,
+      dataDir,
+      JSON.stringify(options),
+    ],
     { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
   );
   const own = await portOf(child);
@@ -60,11 +68,12 @@ async function portOf(child: ChildProcess): Promise<number> {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [, , dataDir = '', port = '0'] = process.argv;
+  const [, , dataDir = '', json = '{}'] = process.argv;
+  const options = JSON.parse(json) as TestServiceOptions;
   const store = await openStore({ dataDir, ballastBytes: 0, lowWaterBytes: 0 });
   const service = await startTestService({
     store: Object.assign(Object.create(store) as typeof store, { dataDir }),
-    port: Number(port),
+    ...options,
   });
   const delay = monitorEventLoopDelay({ resolution: 5 });
   delay.enable();

@@ -42,9 +42,11 @@ export class Admissions {
   /** Sessions that have not sent audio yet hold no stream; they were promised one all the same. */
   #recogniser(request: LiveRequest): void {
     const { recogniser, sessions } = this.#options;
-    const promised = Math.max(0, sessions.channelsOpen - recogniser.status().streams);
-    const languages = request.language_config.languages;
-    const admission = recogniser.admits({ languages }, promised + request.channels);
+    const { languages } = request.language_config;
+    const admission = recogniser.admits(
+      { languages },
+      sessions.channelsPromised + request.channels,
+    );
     switch (admission.outcome) {
       case 'admitted':
         return;

@@ -40,6 +40,8 @@ export type Found =
 const lingerMs = 300_000;
 const mostLingering = 2_000;
 const frameFloorBytes = 1_048_576;
+/** A client sends its first audio within this after its POST, or takes its chance like any other. */
+const promiseMs = 3_000;
 const storeRetryMs = [250, 1_000, 4_000, 15_000];
 
 type Entry = Assembled & { digest: string; zeroRetention: boolean; counted: boolean };
@@ -52,7 +54,7 @@ export class Sessions {
   readonly #byId = new Map<string, Entry>();
   readonly #lingering: Entry[] = [];
   #open = 0;
-  #channelsOpen = 0;
+  #channelsPromised = 0;
   #suspending = false;
 
   constructor(options: SessionsOptions) {
@@ -69,9 +71,9 @@ export class Sessions {
     return this.#open;
   }
 
-  /** Streams that sessions have been promised, opened already or not. */
-  get channelsOpen(): number {
-    return this.#channelsOpen;
+  /** Channels of sessions that have just begun and will want a recogniser at any moment. */
+  get channelsPromised(): number {
+    return this.#channelsPromised;
   }
 
   /** Resolves once the session would survive the process. */
@@ -83,14 +85,16 @@ export class Sessions {
     const createdAt = clock.now();
     const { zeroRetention } = config;
     // Counted before the first wait, so that a burst of requests cannot pass the limit together.
-    this.#count(request.channels, 1);
+    this.#open++;
+    const release = this.#promise(request.channels);
     try {
       await jobs.insert({ id, node, tokenDigest, createdAt, request, zeroRetention });
     } catch (error) {
-      this.#count(request.channels, -1);
+      this.#open--;
+      release();
       throw error;
     }
-    const entry = this.#add(tokenDigest, { id, request, createdAt, zeroRetention });
+    const entry = this.#add(tokenDigest, { id, request, createdAt, zeroRetention }, release);
     entry.outlets.emit(message(id, createdAt, 'start_session', {}));
     entry.session.start();
     return { id, token, createdAt };
@@ -128,7 +132,7 @@ export class Sessions {
     );
     const ended = row.status === 'done' || row.status === 'error';
     if (ended) taken.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
-    this.#count(ended ? 0 : request.channels, ended ? 0 : 1);
+    if (!ended) this.#open++;
     const entry = this.#add(row.token_digest ?? '', {
       id: row.id,
       request,
@@ -198,7 +202,7 @@ export class Sessions {
     await Promise.all(entries.map(({ session }) => session.suspend()));
   }
 
-  #add(digest: string, assembly: Assembly): Entry {
+  #add(digest: string, assembly: Assembly, onAudio = (): void => undefined): Entry {
     const { folder, jobs } = this.#options;
     const { id } = assembly;
     const assembled = assemble(
@@ -206,7 +210,10 @@ export class Sessions {
         ...this.#options,
         addons: this.#addons,
         paths: pathsOf(folder, id),
-        onRecording: () => this.#inBackground(id, () => jobs.recording(id)),
+        onRecording: () => {
+          onAudio();
+          this.#inBackground(id, () => jobs.recording(id));
+        },
         onEnd: (end) => this.#ended(id, end),
       },
       assembly,
@@ -246,7 +253,7 @@ export class Sessions {
   /** The slot is free; the session lingers for a late client and for its callbacks. */
   async #afterEnd(entry: Entry): Promise<void> {
     const { clock, jobs, log } = this.#options;
-    if (entry.counted) this.#count(entry.format.channels, -1);
+    if (entry.counted) this.#open--;
     entry.counted = false;
     this.#lingering.push(entry);
     if (this.#lingering.length > mostLingering) {
@@ -276,9 +283,16 @@ export class Sessions {
     if (index !== -1) this.#lingering.splice(index, 1);
   }
 
-  #count(channels: number, by: 1 | -1 | 0): void {
-    this.#open += by;
-    this.#channelsOpen += by * channels;
+  /** Until its first audio, and not for long: who is silent holds no place that another could use. */
+  #promise(channels: number): () => void {
+    this.#channelsPromised += channels;
+    let kept = true;
+    const release = (): void => {
+      if (kept) this.#channelsPromised -= channels;
+      kept = false;
+    };
+    this.#options.clock.after(promiseMs, release);
+    return release;
   }
 
   #inBackground(id: string, work: () => Promise<void>): void {

@@ -39,7 +39,7 @@ test('F46: a session goes on over kill -9 of the service: same address, same wor
     if (kills[0] !== undefined && at >= kills[0]) {
       kills.shift();
       await service.kill();
-      service = await speechProcess(folder.path, port);
+      service = await speechProcess(folder.path, { port });
     }
   }
   await client.acknowledged();

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findCall, getCall } from '../../../src/player/api-client.ts';
+import { playedCarriers, type Encoding, type PlayedCarrier } from '../../../src/player/dialogue.ts';
+import type { LegSamples } from '../../../src/player/leg-audio.ts';
+import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
+import type { Call } from '../../../src/protocol/api.ts';
+import { startApp, type App } from '../../support/app.ts';
+import { tones } from '../../support/fixture-model.ts';
+
+/** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
+const secrets = {
+  twilioAuthToken: 'twilio-secret-of-the-tests',
+  plivoAuthToken: 'plivo-secret-of-the-tests',
+  audiohookApiKey: 'audiohook-key-of-the-tests',
+  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
+  bearer: 'bearer-secret-of-the-tests',
+  username: 'asterisk',
+  password: 'asterisk-secret',
+};
+let app: App;
+
+beforeAll(async () => {
+  app = await startApp({
+    env: {
+      TRUNKLINE_REJOIN_WAIT_MS: '500',
+      TRUNKLINE_TWILIO_AUTH_TOKEN: secrets.twilioAuthToken,
+      TRUNKLINE_PLIVO_AUTH_TOKEN: secrets.plivoAuthToken,
+      TRUNKLINE_AUDIOHOOK_API_KEY: secrets.audiohookApiKey,
+      TRUNKLINE_AUDIOHOOK_CLIENT_SECRET: secrets.audiohookClientSecret,
+      TRUNKLINE_TELNYX_TOKEN: secrets.bearer,
+      TRUNKLINE_SIGNALWIRE_TOKEN: secrets.bearer,
+      TRUNKLINE_ASTERISK_USERNAME: secrets.username,
+      TRUNKLINE_ASTERISK_PASSWORD: secrets.password,
+    },
+  });
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+});
+
+const legs: LegSamples[] = [
+  { leg: 'customer', samples: tones('my card is lost', { tailS: 2.5 }), rateHz: 8000 },
+  { leg: 'agent', samples: tones('hello please', { leadS: 2.5 }), rateHz: 8000 },
+];
+
+async function ended(carrierCallId: string): Promise<Call> {
+  const api = { url: app.url };
+  const deadline = Date.now() + 45_000;
+  while (Date.now() < deadline) {
+    const found = await findCall(api, carrierCallId);
+    if (found?.state === 'ended') return getCall(api, found.id);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  throw new Error('the call did not end');
+}
+
+async function place(carrier: PlayedCarrier, more: Partial<CallPlan> = {}): Promise<Call> {
+  let callId = '';
+  const results = await playCall({
+    carrier,
+    to: app.url,
+    legs,
+    speed: 1,
+    onStarted: (ids) => (callId = ids.callId),
+    ...more,
+  });
+  expect(results.map(({ outcome, detail }) => `${outcome} ${detail}`.trim())).toEqual(
+    results.map(() => 'played'),
+  );
+  return ended(callId);
+}
+
+function expectWhole(call: Call): void {
+  const said = (role: string): string =>
+    call.transcript
+      .filter((turn) => turn.role === role)
+      .map(({ text }) => text)
+      .join(' ')
+      .toLowerCase();
+  expect(said('customer')).toContain('my card is lost');
+  expect(said('agent')).toContain('hello please');
+  expect(call.legs.length).toBe(2);
+  for (const { ledger, role } of call.legs) {
+    expect(ledger.received, role).toBeGreaterThan(0);
+    expect(ledger.received).toBe(ledger.acknowledged + ledger.gaps + ledger.paused);
+    expect(ledger.gaps).toBe(0);
+  }
+}
+
+describe.concurrent('from the carrier to the transcript', () => {
+  test.each(playedCarriers)(
+    '%s by its own secret: both roles, their words, every byte',
+    async (carrier) => {
+      const call = await place(carrier, { secrets });
+      expectWhole(call);
+      expect(call).toMatchObject({ carrier, from: '+15550100123', to: '+15550100200' });
+    },
+  );
+
+  test('the same with a stream token, where no secret is known', async () => {
+    expectWhole(
+      await place('twilio', { api: { url: app.url }, parameters: { crmCase: 'C-20417' } }),
+    );
+    expectWhole(await place('asterisk', { api: { url: app.url } }));
+  });
+
+  test.each([
+    ['telnyx', 'alaw', 8000],
+    ['telnyx', 'slin', 16_000],
+    ['audiohook', 'slin', 8000],
+  ] satisfies [PlayedCarrier, Encoding, number][])(
+    '%s with %s at %i Hz',
+    async (carrier, encoding, rateHz) => {
+      const call = await place(carrier, { secrets, encoding, rateHz });
+      expectWhole(call);
+      expect(call.legs.map(({ sample_rate }) => sample_rate)).toEqual([rateHz, rateHz]);
+    },
+  );
+});

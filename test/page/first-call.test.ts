@@ -1,11 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
+import type { Installation } from '../../src/protocol/api.ts';
 import { startApp, type App } from '../support/app.ts';
-import { startBrowser, type Browser, type OpenPage } from '../support/browser.ts';
-
-/** The program as a newcomer has it, with the default model, and nothing but the page to act through. */
-let app: App;
-let browser: Browser;
+import { startBrowser, type OpenPage } from '../support/browser.ts';
 
 const script = JSON.parse(
   readFileSync(new URL('../../src/player/conversation/script.json', import.meta.url), 'utf8'),
@@ -13,26 +10,13 @@ const script = JSON.parse(
 
 const waitMs = 120_000;
 
-beforeAll(async () => {
-  [app, browser] = await Promise.all([
-    startApp({ env: { TRUNKLINE_MODEL: 'moonshine-tiny-en' } }),
-    startBrowser(),
-  ]);
-  await expect
-    .poll(async () => (await (await app.get('/api/installation')).json()).recogniser.state, {
-      timeout: waitMs,
-    })
-    .toBe('ready');
-}, waitMs);
-
-afterAll(async () => {
-  await browser[Symbol.asyncDispose]();
-  await app[Symbol.asyncDispose]();
-});
-
 test(
   'from the empty page to the finished test call, by one click and by keyboard alone',
   async () => {
+    // The program as a newcomer has it, with the default model, and nothing but the page to act through.
+    await using app = await startApp({ env: { TRUNKLINE_MODEL: 'moonshine-tiny-en' } });
+    await using browser = await startBrowser();
+    await expect.poll(() => recogniserState(app), { timeout: waitMs }).toBe('ready');
     const byMouse = await browser.open(app.url);
     const byKeyboard = await browser.open(app.url);
     await byMouse.page.getByText('No call yet.').waitFor();
@@ -76,6 +60,11 @@ test(
   },
   3 * waitMs,
 );
+
+async function recogniserState(app: App): Promise<string> {
+  const facts = (await (await app.get('/api/installation')).json()) as Installation;
+  return facts.recogniser?.state ?? 'none';
+}
 
 async function words({ page }: OpenPage, role: string): Promise<void> {
   await page.locator(`.entry[data-role=${role}] .text`).first().waitFor({ timeout: waitMs });

@@ -62,7 +62,9 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
     if (url.protocol !== 'data:' && url.host !== host) problems.push(`other host: ${url.href}`);
   });
   page.on('requestfailed', (request) =>
-    problems.push(`failed: ${request.url()} ${request.failure()?.errorText ?? ''}`),
+    problems.push(
+      `failed: ${request.resourceType()} ${request.url()} ${request.failure()?.errorText ?? ''}`,
+    ),
   );
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);

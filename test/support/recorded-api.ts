@@ -104,11 +104,13 @@ function recordedRoutes(recorded: Recorded): Router {
   router.get('/api/calls/:id/recording', (request, response) => {
     callOf(recorded, request.params.id);
     const wav = stereoWav(60);
-    const from = Number(/^bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? -1);
+    const [, from, to] = /^bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
     response.type('audio/wav').set('accept-ranges', 'bytes');
-    if (from >= 0)
-      response.status(206).set('content-range', `bytes ${from}-${wav.length - 1}/${wav.length}`);
-    response.end(wav.subarray(Math.max(0, from)));
+    const part = wav.subarray(Number(from ?? 0), to ? Number(to) + 1 : undefined);
+    const last = Number(from ?? 0) + part.length - 1;
+    if (from !== undefined)
+      response.status(206).set('content-range', `bytes ${from}-${last}/${wav.length}`);
+    response.end(part);
   });
   router.get('/api/deliveries', (request, response) => {
     const { state, call_id: call } = request.query;

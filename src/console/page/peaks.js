@@ -1,41 +1,39 @@
-/** Pictures in between, so that a long recording shows that it is on its way. */
-const drawEveryBytes = 4_000_000;
+/** An hour of sound passes through in pieces of this size, and only one is held at a time. */
+const pieceBytes = 4_194_304;
 
-/**
- * The loudest sample of each stretch of a 16-bit WAV, channel by channel, read as it arrives: an hour of
- * sound passes through without being held.
- */
+/** The loudest sample of each stretch of a 16-bit WAV, channel by channel; `onProgress` after each piece. */
 export async function peaksOf(address, bins, signal, onProgress) {
-  const response = await fetch(address, { signal, cache: 'no-store' });
-  if (!response.ok) throw new Error(`the answer was ${response.status}`);
-  const reader = response.body.getReader();
   let rest = new Uint8Array(0);
   let wave;
-  let sinceDrawn = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    let bytes = joined(rest, value);
-    rest = new Uint8Array(0);
+  let at = 0;
+  let total = Infinity;
+  while (at < total) {
+    const piece = await pieceFrom(address, at, signal);
+    total = piece.total;
+    at += piece.bytes.length;
+    if (piece.bytes.length === 0) break;
+    let bytes = joined(rest, piece.bytes);
     if (!wave) {
-      wave = waveOf(bytes, Number(response.headers.get('content-length')), bins);
-      if (!wave) {
-        rest = bytes;
-        continue;
-      }
+      wave = waveOf(bytes, total, bins);
+      if (!wave) throw new Error('it is no WAV file');
       bytes = bytes.subarray(wave.dataAt);
     }
     const whole = bytes.length - (bytes.length % wave.frameBytes);
     addPeaks(wave, bytes.subarray(0, whole));
     rest = bytes.slice(whole);
-    sinceDrawn += whole;
-    if (sinceDrawn > drawEveryBytes) {
-      sinceDrawn = 0;
-      onProgress(wave.peaks);
-    }
+    onProgress(wave.peaks);
   }
-  if (!wave) throw new Error('it is no WAV file');
+  if (!wave) throw new Error('it is empty');
   return wave.peaks;
+}
+
+async function pieceFrom(address, at, signal) {
+  const range = `bytes=${at}-${at + pieceBytes - 1}`;
+  const response = await fetch(address, { signal, cache: 'no-store', headers: { range } });
+  if (!response.ok) throw new Error(`the answer was ${response.status}`);
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const total = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1];
+  return { bytes, total: total === undefined ? at + bytes.length : Number(total) };
 }
 
 function joined(first, second) {
@@ -46,7 +44,7 @@ function joined(first, second) {
   return both;
 }
 
-/** Undefined until the header is there up to its data. */
+/** Undefined when there is no header that leads to data. */
 function waveOf(bytes, fileBytes, bins) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let format;

@@ -1,9 +1,21 @@
 import type { LegRecord } from './call-leg.ts';
-import type { Call } from './call.ts';
 import type { CallStream, StreamControl, StreamEnd, StreamStart } from './call-stream.ts';
 
+/** What a stream tells its call. */
+export type StreamOwner = {
+  readonly record: { readonly id: string };
+  readonly story: { count(what: string): void };
+  audio(stream: OpenStream, legId: string, payload: Buffer): void;
+  lost(legId: string, durationMs: number, cause: string): void;
+  dtmf(digit: string, legId: string | undefined): void;
+  pause(by: 'carrier'): Promise<void>;
+  resume(by: 'carrier'): Promise<void>;
+  languageChanged(code: string): void;
+  streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void;
+};
+
 export type OpenStreamOptions = {
-  call: Call;
+  call: StreamOwner;
   id: string;
   start: StreamStart;
   control: StreamControl;
@@ -17,7 +29,7 @@ export class OpenStream implements CallStream {
   readonly control: StreamControl;
   readonly tracks: ReadonlyMap<string, LegRecord>;
   readonly openedAt = Date.now();
-  #call: Call | undefined;
+  #call: StreamOwner | undefined;
   readonly callId: string;
 
   constructor({ call, id, start, control, tracks }: OpenStreamOptions) {

@@ -15,7 +15,7 @@ export async function run(): Promise<string[]> {
     },
   });
   const lines = [
-    `kills ${report.kills}, legs ${report.legs}, bytes heard ${report.bytes}, finals ${report.finals}`,
+    `kills ${report.kills}, legs ${report.legs}, bytes heard ${report.bytes}, finals ${report.finals}, at most ${report.uncounted} bytes of a leg heard and not counted`,
     `faults ${report.faults.length}, ${Math.round((performance.now() - startedMs) / 1_000)} s`,
     ...report.faults,
   ];

@@ -1,5 +1,5 @@
 const firstChunkBytes = 2_048;
-const chunkBytes = 16_384;
+const chunkBytes = 4_096;
 
 type Chunk = { bytes: Buffer; start: number; end: number };
 

@@ -9,7 +9,8 @@
  * and the language runner on; the pipe reads and parses one ack a frame as well. CPU is the whole process
  * with all its threads, divided by the frames that came out. A row at N legs is printed only if the generator kept
  * its own time (at most 1 % of its turns over 10 ms late) and neither side took more than 70 % of a core; a row
- * that is left out says why. Memory: after a garbage collection with N legs open, less the same before them.
+ * that is left out says why. Memory: what each further leg adds to a process that has some legs already, after a
+ * garbage collection and while frames flow.
  *
  *   npm run bench -- bridge             all sizes
  *   BENCH_LEGS=100 BENCH_SECONDS=5 npm run bench -- bridge
@@ -42,8 +43,6 @@ type Turn = {
   loopP99Ms: number;
   framesPerSecond: number;
   lateShare: number;
-  rssPerLeg: number;
-  heapPerLeg: number;
   inexact: number;
   journalMs: number;
 };
@@ -124,8 +123,8 @@ class Bench implements AsyncDisposable {
     return await ask(this.sink, message);
   }
 
-  async open(subject: Subject, legs: number): Promise<void> {
-    await this.sinkSays('forget');
+  async open(subject: Subject, legs: number, already = 0): Promise<void> {
+    if (already === 0) await this.sinkSays('forget');
     await this.generate({
       do: 'open',
       port: subject.port,
@@ -134,7 +133,7 @@ class Bench implements AsyncDisposable {
       firstLeg: this.nextLeg,
     });
     this.nextLeg += legs;
-    for (let wait = 0; (await this.sinkSays('report')).sessions < legs; wait++) {
+    for (let wait = 0; (await this.sinkSays('report')).sessions < legs + already; wait++) {
       if (wait > 300) throw new Error('not every leg got its session');
       await sleep(100);
     }
@@ -154,10 +153,17 @@ class Bench implements AsyncDisposable {
     return missing() + report.wrong;
   }
 
+  /** Frames flow for a while, and everything that was begun for the legs is finished. */
+  async settle(): Promise<void> {
+    const first = await this.generate({ do: 'play', seconds: 3 });
+    await this.inexact(first.byLeg);
+    const played = await this.generate({ do: 'play', seconds: 6 });
+    await this.inexact(played.byLeg);
+  }
+
   async turn(kind: Kind, legs: number, how: 'play' | 'flood'): Promise<Turn> {
     await using subject = await startSubject(kind, this.sinkUrl);
     await sleep(500);
-    const empty = await probe(subject.child, 'read after gc');
     await this.open(subject, legs);
     const warm = await this.generate({ do: how, seconds: 3 });
     await this.inexact(warm.byLeg); // calls that were still being opened have caught up afterwards
@@ -168,7 +174,7 @@ class Bench implements AsyncDisposable {
     const after = await probe(subject.child, 'read');
     const heard = await this.sinkSays('report');
     const inexact = await this.inexact(played.byLeg);
-    const full = await probe(subject.child, 'read after gc');
+    await probe(subject.child, 'read after gc');
     const journalMs = kind === 'bridge' ? await slowestJournalMs(subject.url) : 0;
     await this.generate({ do: 'stop' });
     const cpu = after.cpuMicros - before.cpuMicros;
@@ -182,8 +188,6 @@ class Bench implements AsyncDisposable {
       loopP99Ms: after.loopDelayP99Ms,
       framesPerSecond: heard.frames / played.seconds,
       lateShare: played.lateShare,
-      rssPerLeg: (full.rssBytes - empty.rssBytes) / legs,
-      heapPerLeg: (full.heapBytes - empty.heapBytes) / legs,
       inexact,
       journalMs,
     };
@@ -244,8 +248,6 @@ function tableAt(legs: number, turns: Record<Kind, Turn[]>): void {
     row('added latency p99.9 ms', turns, (turn) => turn.p999Ms);
     row('event-loop delay p99 ms', turns, (turn) => turn.loopP99Ms);
   }
-  row('RSS a leg KB', turns, (turn) => turn.rssPerLeg / 1_024, 'bridge at most 60 KB');
-  row('heap a leg KB', turns, (turn) => turn.heapPerLeg / 1_024, 'bridge at most 16 KB');
   exact(all);
   console.log(
     `  longest stall by the journal   ${Math.max(...turns.bridge.map(({ journalMs }) => journalMs)).toFixed(2)} ms  at most 10`,
@@ -255,6 +257,35 @@ function tableAt(legs: number, turns: Record<Kind, Turn[]>): void {
 function exact(turns: readonly Turn[]): void {
   const inexact = turns.reduce((sum, turn) => sum + turn.inexact, 0);
   console.log(`  frames lost, doubled or altered ${inexact}`);
+}
+
+/** What a further leg costs in memory, in a process that has seen legs before. */
+async function memory(bench: Bench, some: number, more: number): Promise<void> {
+  const found: Partial<Record<Kind, { rss: number; heap: number }>> = {};
+  for (const kind of ['pipe', 'bridge'] as const) {
+    await using subject = await startSubject(kind, bench.sinkUrl);
+    await bench.open(subject, some);
+    await bench.settle();
+    const few = await probe(subject.child, 'read after gc');
+    await bench.open(subject, more, some);
+    await bench.settle();
+    const many = await probe(subject.child, 'read after gc');
+    await bench.generate({ do: 'stop' });
+    const share = (one: number, other: number): number => (other - one) / more / 1_024;
+    found[kind] = {
+      rss: share(few.rssBytes, many.rssBytes),
+      heap: share(few.heapBytes, many.heapBytes),
+    };
+  }
+  const line = (name: string, of: 'rss' | 'heap', target: string): void => {
+    const [one, other] = [found.pipe?.[of] ?? 0, found.bridge?.[of] ?? 0];
+    console.log(
+      `  ${name.padEnd(30)} pipe ${one.toFixed(1).padStart(10)}   bridge ${other.toFixed(1).padStart(10)}   ${target}`,
+    );
+  };
+  console.log(`\nmemory of a further leg, ${more} of them after ${some}`);
+  line('RSS KB', 'rss', 'at most 60');
+  line('heap KB', 'heap', 'at most 16');
 }
 
 /** Heap after rounds of legs that came and went, against the heap before them. */
@@ -282,8 +313,11 @@ async function churn(bench: Bench, legs: number, rounds: number): Promise<void> 
 export async function run(): Promise<void> {
   await using bench = new Bench();
   await bench.start();
-  for (const legs of sizes) tableAt(legs, await abba(bench, legs, 'play'));
+  for (const legs of process.env['BENCH_ONLY'] === 'memory' ? [] : sizes)
+    tableAt(legs, await abba(bench, legs, 'play'));
   if (process.env['BENCH_ONLY'] === 'play') return;
+  await memory(bench, 200, Number(process.env['BENCH_MORE'] ?? 800));
+  if (process.env['BENCH_ONLY'] === 'memory') return;
   const ceiling = await abba(bench, 100, 'flood');
   console.log('\nceiling, 100 legs sending as fast as they are read');
   row('frames a second', ceiling, (turn) => turn.framesPerSecond, 'at least 0.80');

@@ -13,6 +13,7 @@ import type {
   RecogniserStreamOptions,
 } from './recogniser.ts';
 import { Segmenter, type Piece as Cut, type SegmenterEvent } from './segmenter.ts';
+import { leastTonal, tonalShare } from './tonality.ts';
 import type { VoiceActivity } from './voice-activity.ts';
 import { wordsFromTokens } from './word-tokens.ts';
 import { estimateWordTimes } from './word-times.ts';
@@ -22,8 +23,11 @@ const rateHz = 16000;
 const preRollS = 0.4;
 const onsetS = 0.1;
 const progressEveryS = 0.5;
-const firstPartialS = 0.6;
+/** The first two readings come soon after each other: what they agree on is the first partial. */
+const firstPartialsS = [0.5, 0.35];
 const partialEveryS = 0.5;
+/** A signal is taken for a short word, never for a sentence. */
+const wordsOfSignal = 3;
 
 type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
@@ -47,6 +51,7 @@ export class OfflineSession implements EngineSession {
   #pieces: ReadPiece[] = [];
   #partial = new PartialWords();
   #partialAt = 0;
+  #partials = 0;
   #started = false;
 
   constructor(
@@ -86,7 +91,7 @@ export class OfflineSession implements EngineSession {
     const { busy, latenessMs } = this.#parts.load();
     if (latenessMs > 150 || busy > 0.9) return false;
     // Load decides the cadence: 2 Hz at ease, every two seconds when hard pressed.
-    const everyS = this.#partialAt === 0 ? firstPartialS : partialEveryS * (1 + 3 * busy);
+    const everyS = firstPartialsS[this.#partials] ?? partialEveryS * (1 + 3 * busy);
     const since = Math.max(this.#partialAt, open.from);
     return this.#parts.track.end - since >= everyS * rateHz && open.voicedEnd > since;
   }
@@ -96,12 +101,13 @@ export class OfflineSession implements EngineSession {
     if (!open) return;
     const { track, model, language } = this.#parts;
     this.#partialAt = track.end;
+    this.#partials++;
     const from = open.pieceFrom - (open.cutBefore ? 0 : preRollS * rateHz);
     const audio = track.view(Math.max(from, track.end - model.longestS * rateHz), track.end);
     const result = model.read(audio.slice(), language.hint);
     const reading = readingOf(result.text);
     const words = this.#partial.update(reading.words, track.end / rateHz);
-    if (!words) return;
+    if (!words || isSignal(words.length, audio)) return;
     const piece = this.#timed(
       words,
       words.join(' '),
@@ -124,6 +130,9 @@ export class OfflineSession implements EngineSession {
         this.#read(event);
         break;
       case 'end':
+        // Said when it is decided, before the reading takes its time.
+        if (this.#started) this.#emit({ type: 'speech-end', at: event.speechEnd / rateHz });
+        this.#started = false;
         this.#read(event);
         this.#end(event);
         break;
@@ -131,12 +140,13 @@ export class OfflineSession implements EngineSession {
   }
 
   #read(cut: Cut): void {
-    const { model, language, load } = this.#parts;
+    const { track, model, language, load } = this.#parts;
     const level = load();
-    if (model.estimatedTimes && worthProbing(level, cut)) this.#probe(cut);
+    if (model.estimatedTimes) this.#probe(cut, probesFor(level, (cut.to - cut.from) / rateHz));
     const piece = model.estimatedTimes ? this.#readTogether(cut, level) : this.#readOnce(cut);
     this.#partial = new PartialWords();
     if (piece.words.length === 0) return;
+    if (isSignal(piece.words.length, track.view(cut.from, cut.to))) return;
     piece.language = language.ofFinal(piece.text, piece.language);
     this.#pieces.push(piece);
   }
@@ -165,12 +175,15 @@ export class OfflineSession implements EngineSession {
     };
   }
 
-  /** Half of the piece, read alone, tells which words lie in which half. */
-  #probe({ from, to, cutBefore }: Cut): void {
+  /** The beginning of the piece, read alone, tells which words lie in it. */
+  #probe({ from, to, cutBefore }: Cut, probes: number): void {
     const { track, model, language } = this.#parts;
-    const middle = (from + to) / 2;
-    const half = track.view(from - (cutBefore ? 0 : preRollS * rateHz), middle).slice();
-    this.#partial.note(readingOf(model.read(half, language.hint).text).words, middle / rateHz);
+    const first = from - (cutBefore ? 0 : preRollS * rateHz);
+    for (let probe = 1; probe <= probes; probe++) {
+      const end = from + ((to - from) * probe) / (probes + 1);
+      const { text } = model.read(track.view(first, end).slice(), language.hint);
+      this.#partial.note(readingOf(text).words, end / rateHz);
+    }
   }
 
   #timed(
@@ -206,8 +219,6 @@ export class OfflineSession implements EngineSession {
   }
 
   #end({ to, speechEnd }: Extract<SegmenterEvent, { type: 'end' }>): void {
-    if (this.#started) this.#emit({ type: 'speech-end', at: speechEnd / rateHz });
-    this.#started = false;
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;
       this.#emit({ type: 'final', utterance: this.#utterance(this.#pieces, first * rateHz) });
@@ -215,6 +226,7 @@ export class OfflineSession implements EngineSession {
     }
     this.#pieces = [];
     this.#partialAt = 0;
+    this.#partials = 0;
     this.#progress(Math.max(to, speechEnd));
   }
 
@@ -284,9 +296,15 @@ function tokenWords(
   return wordsFromTokens(tokens, { endOfAudioS: endS, longestTokenS: 0.3, agreedConfidence: 0.8 });
 }
 
-/** Times are worth another half reading while there is room for it. */
-function worthProbing({ busy, latenessMs }: LoadLevel, { from, to }: Cut): boolean {
-  return to - from > 1.2 * rateHz && busy < 0.75 && latenessMs < 150;
+/** Word times are worth further readings while there is room for them. */
+function probesFor({ busy, latenessMs }: LoadLevel, lengthS: number): number {
+  if (lengthS < 1.2 || busy > 0.8 || latenessMs > 150) return 0;
+  if (busy > 0.5) return 1;
+  return Math.min(3, Math.ceil(lengthS / 2));
+}
+
+function isSignal(words: number, audio: Float32Array): boolean {
+  return words <= wordsOfSignal && tonalShare(audio) > leastTonal;
 }
 
 /** Readings that agree, and partials that never changed, are evidence; neither is certainty. */

@@ -4,8 +4,8 @@ import { bare } from './consensus.ts';
 export type WordEvidence = { saidBy?: number; notBefore?: number };
 
 /**
- * What of a growing utterance may be shown: the words that two readings in a row began with, and
- * before there are two, all but the last word of the first, which may still be half a word.
+ * What of a growing utterance may be shown: the words that two readings in a row began with. The last
+ * word of a first partial is held back besides: it may still be half a word.
  */
 export class PartialWords {
   #last: string[] = [];
@@ -14,14 +14,14 @@ export class PartialWords {
 
   /** The words to show now, or undefined when nothing new is sure. */
   update(words: string[], atS: number): string[] | undefined {
-    const first = this.#readings.length === 0;
-    const sure = Math.max(
-      commonStart(this.#last, words),
-      Math.min(words.length - 1, this.#shown.length),
-    );
+    const common = commonStart(this.#last, words);
+    const sure =
+      this.#shown.length === 0
+        ? Math.min(common, words.length - 1)
+        : Math.max(common, Math.min(words.length - 1, this.#shown.length));
     this.note(words, atS);
     this.#last = words;
-    const show = words.slice(0, first ? words.length - 1 : sure);
+    const show = words.slice(0, Math.max(0, sure));
     if (show.length === 0 || same(show, this.#shown)) return undefined;
     this.#shown = show;
     return show;

@@ -34,10 +34,11 @@ test('signs of a language without spaces are words of their own', () => {
   expect(wordsFromTokens(tokens, options).map(({ word }) => word)).toEqual(['你', '好', '吗']);
 });
 
-test('the first partial holds back its last word, later ones show what two readings agree on', () => {
+test('the first partial is what two readings agree on but for its last word, later ones keep it', () => {
   const partial = new PartialWords();
-  expect(partial.update(['I', 'would', 'lie'], 1)).toEqual(['I', 'would']);
-  expect(partial.update(['I', 'would', 'like', 'two'], 1.5)).toEqual(undefined);
+  expect(partial.update(['I', 'would', 'lie'], 0.5)).toBeUndefined();
+  expect(partial.update(['I', 'would'], 0.8)).toEqual(['I']);
+  expect(partial.update(['I', 'would', 'like', 'two'], 1.3)).toEqual(['I', 'would']);
   expect(partial.update(['I', 'would', 'like', 'to', 'speak'], 2)).toEqual(['I', 'would', 'like']);
 });
 

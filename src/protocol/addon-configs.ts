@@ -43,7 +43,7 @@ export const TranslationConfig = z
   })
   .meta({ id: 'TranslationConfig' });
 
-export const SummarizationType = z.enum(['general', 'bullet_points', 'concise']);
+const SummarizationType = z.enum(['general', 'bullet_points', 'concise']);
 
 export const SummarizationConfig = z
   .strictObject({ type: SummarizationType.default('general') })

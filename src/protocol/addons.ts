@@ -21,7 +21,7 @@ export const Utterance = z
 export type Word = z.infer<typeof Word>;
 export type Utterance = z.infer<typeof Utterance>;
 
-export const AddonError = z
+const AddonError = z
   .object({ status_code: z.int(), exception: z.string(), message: z.string() })
   .meta({ id: 'AddonError' });
 export type AddonError = z.infer<typeof AddonError>;
@@ -55,10 +55,10 @@ export const NamedEntity = z
   .meta({ id: 'NamedEntity' });
 export type NamedEntity = z.infer<typeof NamedEntity>;
 
-export const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
+const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
 export type Sentiment = z.infer<typeof Sentiment>;
 
-export const Emotion = z.enum([
+const Emotion = z.enum([
   'adoration',
   'amusement',
   'anger',
@@ -118,7 +118,7 @@ export const Chapter = z
   .meta({ id: 'Chapter' });
 export type Chapter = z.infer<typeof Chapter>;
 
-export const Sentence = z
+const Sentence = z
   .object({
     sentence: z.string(),
     start: Seconds,
@@ -132,7 +132,7 @@ export const Sentence = z
   .meta({ id: 'Sentence' });
 export type Sentence = z.infer<typeof Sentence>;
 
-export const Subtitles = z
+const Subtitles = z
   .object({ format: z.enum(['srt', 'vtt']), subtitles: z.string() })
   .meta({ id: 'Subtitles' });
 export type Subtitles = z.infer<typeof Subtitles>;

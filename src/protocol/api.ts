@@ -5,7 +5,7 @@ import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 /** The operator API: bodies of /api/* (design.md section 8). */
 
 /** Every list: the next page by `?cursor=`. */
-export function page<T extends z.ZodType>(item: T) {
+function page<T extends z.ZodType>(item: T) {
   return z.object({ items: z.array(item), next_cursor: z.string().nullable() });
 }
 
@@ -118,12 +118,10 @@ export const PartialMessage = z
   .meta({ id: 'PartialMessage' });
 
 /** What changed about a call beyond its events; sent for each call on connecting, too. */
-export const CallMessage = z
-  .object({ type: z.literal('call'), call: Call })
-  .meta({ id: 'CallMessage' });
+const CallMessage = z.object({ type: z.literal('call'), call: Call }).meta({ id: 'CallMessage' });
 
 /** Loudness of each live leg, 0 to 1, a few times a second. */
-export const LevelsMessage = z
+const LevelsMessage = z
   .object({
     type: z.literal('levels'),
     levels: z.array(z.object({ call_id: z.string(), leg_id: z.string(), level: z.number() })),
@@ -131,9 +129,9 @@ export const LevelsMessage = z
   .meta({ id: 'LevelsMessage' });
 
 /** The place asked for is no longer known: load anew. */
-export const ResetMessage = z.object({ type: z.literal('reset') }).meta({ id: 'ResetMessage' });
+const ResetMessage = z.object({ type: z.literal('reset') }).meta({ id: 'ResetMessage' });
 
-export const CallDeletedMessage = z
+const CallDeletedMessage = z
   .object({ type: z.literal('call-deleted'), call_id: z.string() })
   .meta({ id: 'CallDeletedMessage' });
 
@@ -153,6 +151,33 @@ export type PartialMessage = z.infer<typeof PartialMessage>;
 export type CallMessage = z.infer<typeof CallMessage>;
 export type LevelsMessage = z.infer<typeof LevelsMessage>;
 export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
+
+/** How frames came; drift is audio received against time passed, positive when the audio is ahead. */
+export const Cadence = z
+  .object({ frames: z.int(), mean_ms: z.number(), longest_ms: z.int(), drift_ms: z.int() })
+  .meta({ id: 'Cadence' });
+export type Cadence = z.infer<typeof Cadence>;
+
+/** What an engineer asks of one call beside its events: its streams, its sessions, how its frames came. */
+export const CallEvidence = z
+  .object({
+    zero_at: DateTime.nullable().describe("When the call's first byte came: zero of its clock."),
+    hung_up_at: DateTime.nullable(),
+    streams: z.array(
+      z.object({
+        carrier_stream_id: z.string(),
+        opened_at: DateTime,
+        closed_at: DateTime.nullable(),
+        closed_by: z.string().nullable(),
+      }),
+    ),
+    sessions: z.array(
+      z.object({ id: z.string(), leg_id: z.string(), offset_s: Seconds, opened_at: DateTime }),
+    ),
+    legs: z.array(z.object({ id: z.string(), reconnects: z.int(), cadence: Cadence.nullable() })),
+  })
+  .meta({ id: 'CallEvidence' });
+export type CallEvidence = z.infer<typeof CallEvidence>;
 
 export const DeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipped']);
 export type DeliveryState = z.infer<typeof DeliveryState>;

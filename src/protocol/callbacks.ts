@@ -3,7 +3,7 @@ import { PreRecordedResult } from './job.ts';
 import { ServerMessage } from './live-messages.ts';
 import { FreeObject, Uuid } from './values.ts';
 
-export const liveEvents = [
+const liveEvents = [
   'start_session',
   'start_recording',
   'end_recording',

@@ -33,7 +33,7 @@ const gdpr = [
  * A preset's name stands for a set of types. CORE_ENTITIES and LIDI have no published contents: ours follow
  * the notes' recommendation, and NUMERICAL_EXCL_PCI is what is a number and no payment card.
  */
-export const entityPresets: Readonly<Record<string, readonly string[]>> = {
+const entityPresets: Readonly<Record<string, readonly string[]>> = {
   APPI: [
     ...[...id7, ...loc5, ...nam4, ...pay4],
     ...words('AGE DRUG LOCATION LOCATION_COUNTRY LOCATION_STATE NUMERICAL_PII OCCUPATION'),

@@ -59,14 +59,14 @@ const StartedLeg = z.object({
   channels: z.int(),
 });
 
-export const CallStartedData = z.object({
+const CallStartedData = z.object({
   legs: z
     .array(StartedLeg)
     .describe('Those known when the call began; a later stream may add to them.'),
   continues: z.string().nullable().describe('The ended call that this one goes on from.'),
 });
 
-export const CallTranscriptData = z.object({
+const CallTranscriptData = z.object({
   utterance_id: z.string().describe('Of its session: unique beside leg.session_id.'),
   start: Seconds,
   end: Seconds,
@@ -80,21 +80,21 @@ export const CallTranscriptData = z.object({
 /** Set when the add-on failed for this utterance; `results` is empty then. */
 const addonFailure = z.object({ message: z.string() }).optional();
 
-export const CallSentimentData = z.object({
+const CallSentimentData = z.object({
   utterance_id: z.string(),
   utterance: Utterance,
   results: z.array(SentimentItem),
   error: addonFailure,
 });
 
-export const CallEntitiesData = z.object({
+const CallEntitiesData = z.object({
   utterance_id: z.string(),
   utterance: Utterance,
   results: z.array(NamedEntity),
   error: addonFailure,
 });
 
-export const CallTranslationData = z.object({
+const CallTranslationData = z.object({
   utterance_id: z.string(),
   utterance: Utterance,
   original_language: LanguageCode,
@@ -119,7 +119,7 @@ export const GapCause = z.enum([
 ]);
 export type GapCause = z.infer<typeof GapCause>;
 
-export const CallGapData = z.object({
+const CallGapData = z.object({
   cause: GapCause,
   start: Seconds,
   end: Seconds,
@@ -130,18 +130,18 @@ export const CallGapData = z.object({
   detail: z.string().optional().describe('One line for a person.'),
 });
 
-export const CallPausedData = z.object({
+const CallPausedData = z.object({
   at: Seconds,
   by: z.enum(['operator', 'carrier']),
 });
 
-export const CallResumedData = z.object({
+const CallResumedData = z.object({
   at: Seconds,
   by: z.enum(['operator', 'carrier']),
   duration: Seconds.describe('How long it was paused.'),
 });
 
-export const CallDtmfData = z.object({
+const CallDtmfData = z.object({
   at: Seconds,
   digit: z.string().describe('Masked as `*` unless the operator allowed digits.'),
 });
@@ -151,7 +151,7 @@ export type EndReason = z.infer<typeof EndReason>;
 
 const perRole = { customer: Seconds, agent: Seconds };
 
-export const CallEndedData = z.object({
+const CallEndedData = z.object({
   reason: EndReason,
   ended_at: DateTime,
   duration: Seconds,
@@ -171,14 +171,14 @@ export const CallEndedData = z.object({
   reconnects: z.int(),
 });
 
-export const SentimentPoint = z.object({
+const SentimentPoint = z.object({
   start: Seconds,
   end: Seconds,
   sentiment: z.string(),
   emotion: z.string(),
 });
 
-export const CallSummaryData = z.object({
+const CallSummaryData = z.object({
   summary: z.object({
     type: z.enum(['general', 'bullet_points', 'concise']),
     text: z.string(),
@@ -193,7 +193,7 @@ export const CallSummaryData = z.object({
     .describe('What of the above could not be made, and why.'),
 });
 
-export const CallSkippedData = z.object({
+const CallSkippedData = z.object({
   event_id: z.string(),
   type: z.string(),
   attempts: z.int(),
@@ -201,7 +201,7 @@ export const CallSkippedData = z.object({
   reason: z.string(),
 });
 
-export const eventData = {
+const eventData = {
   'call.started': CallStartedData,
   'call.transcript': CallTranscriptData,
   'call.sentiment': CallSentimentData,
@@ -233,18 +233,18 @@ function envelope<Type extends CallEventType>(type: Type) {
   });
 }
 
-export const CallStarted = envelope('call.started').meta({ id: 'CallStarted' });
-export const CallTranscript = envelope('call.transcript').meta({ id: 'CallTranscript' });
+const CallStarted = envelope('call.started').meta({ id: 'CallStarted' });
+const CallTranscript = envelope('call.transcript').meta({ id: 'CallTranscript' });
 export const CallSentiment = envelope('call.sentiment').meta({ id: 'CallSentiment' });
-export const CallEntities = envelope('call.entities').meta({ id: 'CallEntities' });
-export const CallTranslation = envelope('call.translation').meta({ id: 'CallTranslation' });
-export const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
-export const CallPaused = envelope('call.paused').meta({ id: 'CallPaused' });
-export const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
-export const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
-export const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
-export const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
-export const CallSkipped = envelope('call.skipped').meta({ id: 'CallSkipped' });
+const CallEntities = envelope('call.entities').meta({ id: 'CallEntities' });
+const CallTranslation = envelope('call.translation').meta({ id: 'CallTranslation' });
+const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
+const CallPaused = envelope('call.paused').meta({ id: 'CallPaused' });
+const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
+const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
+const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
+const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
+const CallSkipped = envelope('call.skipped').meta({ id: 'CallSkipped' });
 
 export const CallEvent = z
   .discriminatedUnion('type', [

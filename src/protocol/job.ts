@@ -19,7 +19,7 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export const JobKind = z.enum(['pre-recorded', 'live']).meta({ id: 'JobKind' });
 export type JobKind = z.infer<typeof JobKind>;
 
-export const ResultMetadata = z
+const ResultMetadata = z
   .object({
     audio_duration: Seconds,
     number_of_distinct_channels: z.int().min(1),
@@ -29,25 +29,25 @@ export const ResultMetadata = z
   .meta({ id: 'ResultMetadata' });
 export type ResultMetadata = z.infer<typeof ResultMetadata>;
 
-export const TranslationBlock = addonBlock(z.array(TranslatedTranscript)).meta({
+const TranslationBlock = addonBlock(z.array(TranslatedTranscript)).meta({
   id: 'TranslationBlock',
 });
-export const SummarizationBlock = addonBlock(z.string()).meta({ id: 'SummarizationBlock' });
-export const NamedEntityBlock = addonBlock(z.array(NamedEntity)).meta({ id: 'NamedEntityBlock' });
+const SummarizationBlock = addonBlock(z.string()).meta({ id: 'SummarizationBlock' });
+const NamedEntityBlock = addonBlock(z.array(NamedEntity)).meta({ id: 'NamedEntityBlock' });
 /** JSON text of an array of sentiment items (notes 5.2); a hosted service may send the array itself. */
-export const SentimentBlock = addonBlock(z.union([z.string(), z.array(SentimentItem)])).meta({
+const SentimentBlock = addonBlock(z.union([z.string(), z.array(SentimentItem)])).meta({
   id: 'SentimentBlock',
 });
 /** An object, because released clients refuse an array here (notes 5.1); read in both forms. */
-export const ChapterizationBlock = addonBlock(
+const ChapterizationBlock = addonBlock(
   z.union([z.looseObject({ chapters: z.array(Chapter) }), z.array(Chapter)]),
 ).meta({ id: 'ChapterizationBlock' });
-export const AudioToLlmBlock = addonBlock(
+const AudioToLlmBlock = addonBlock(
   z.array(addonBlock(z.object({ prompt: z.string().nullable(), response: z.string().nullable() }))),
 ).meta({ id: 'AudioToLlmBlock' });
-export const DiarizationBlock = addonBlock(z.array(Utterance)).meta({ id: 'DiarizationBlock' });
-export const TextBlock = addonBlock(z.string()).meta({ id: 'TextBlock' });
-export const DisplayModeBlock = addonBlock(z.array(z.string())).meta({ id: 'DisplayModeBlock' });
+const DiarizationBlock = addonBlock(z.array(Utterance)).meta({ id: 'DiarizationBlock' });
+const TextBlock = addonBlock(z.string()).meta({ id: 'TextBlock' });
+const DisplayModeBlock = addonBlock(z.array(z.string())).meta({ id: 'DisplayModeBlock' });
 
 /** Data of `post_final_transcript`; a live job's result is this and its messages. */
 export const PostFinalResult = z
@@ -79,7 +79,7 @@ export const PreRecordedResult = PostFinalResult.extend({
 }).meta({ id: 'PreRecordedResult' });
 export type PreRecordedResult = z.infer<typeof PreRecordedResult>;
 
-export const JobFile = z
+const JobFile = z
   .object({
     id: z.string(),
     filename: z.string().nullable(),
@@ -131,7 +131,7 @@ export type LiveJobRecord = z.infer<typeof LiveJobRecord>;
 export type PreRecordedJobRecord = z.infer<typeof PreRecordedJobRecord>;
 export type JobRecord = z.infer<typeof JobRecord>;
 
-export function jobList<T extends z.ZodType>(item: T) {
+function jobList<T extends z.ZodType>(item: T) {
   return z.object({
     first: z.url(),
     current: z.url(),

@@ -3,7 +3,7 @@ import { JobKind, JobStatus } from './job.ts';
 import { lineOf, type Finding } from './validation.ts';
 
 /** Query of GET /v2/live, /v2/pre-recorded and /v2/transcription (notes 3.3). */
-export const listLimits = { defaultItems: 20, maximumItems: 100 } as const;
+const listLimits = { defaultItems: 20, maximumItems: 100 } as const;
 
 export type ListQuery = {
   offset: number;

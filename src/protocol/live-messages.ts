@@ -6,7 +6,7 @@ import { DateTime, LanguageCode, Seconds, Uuid } from './values.ts';
 export type { Utterance, Word } from './addons.ts';
 
 /** Only `message` is sure to be there (notes 1.4). */
-export const WireError = z
+const WireError = z
   .object({
     message: z.string(),
     status_code: z.int().optional(),
@@ -22,7 +22,7 @@ function message<Type extends string>(type: Type) {
   return z.object({ ...envelope, type: z.literal(type) });
 }
 
-export const AudioChunkAck = message('audio_chunk')
+const AudioChunkAck = message('audio_chunk')
   .extend({
     acknowledged: z.boolean(),
     error,
@@ -40,7 +40,7 @@ export const AudioChunkAck = message('audio_chunk')
   })
   .meta({ id: 'AudioChunkAck' });
 
-export const StopRecordingAck = message('stop_recording')
+const StopRecordingAck = message('stop_recording')
   .extend({
     acknowledged: z.boolean(),
     error,
@@ -52,14 +52,14 @@ export const StopRecordingAck = message('stop_recording')
   .meta({ id: 'StopRecordingAck' });
 
 const speechData = z.object({ time: Seconds, channel: z.int().min(0) });
-export const SpeechStartMessage = message('speech_start')
+const SpeechStartMessage = message('speech_start')
   .extend({ data: speechData })
   .meta({ id: 'SpeechStartMessage' });
-export const SpeechEndMessage = message('speech_end')
+const SpeechEndMessage = message('speech_end')
   .extend({ data: speechData })
   .meta({ id: 'SpeechEndMessage' });
 
-export const TranscriptMessage = message('transcript')
+const TranscriptMessage = message('transcript')
   .extend({
     data: z.object({
       id: z.string().describe('Shared by the partials and the final of one utterance; opaque.'),
@@ -69,7 +69,7 @@ export const TranscriptMessage = message('transcript')
   })
   .meta({ id: 'TranscriptMessage' });
 
-export const TranslationMessage = message('translation')
+const TranslationMessage = message('translation')
   .extend({
     error,
     data: z
@@ -85,7 +85,7 @@ export const TranslationMessage = message('translation')
   })
   .meta({ id: 'TranslationMessage' });
 
-export const NamedEntityRecognitionMessage = message('named_entity_recognition')
+const NamedEntityRecognitionMessage = message('named_entity_recognition')
   .extend({
     error,
     data: z
@@ -95,7 +95,7 @@ export const NamedEntityRecognitionMessage = message('named_entity_recognition')
   })
   .meta({ id: 'NamedEntityRecognitionMessage' });
 
-export const SentimentAnalysisMessage = message('sentiment_analysis')
+const SentimentAnalysisMessage = message('sentiment_analysis')
   .extend({
     error,
     data: z
@@ -105,25 +105,25 @@ export const SentimentAnalysisMessage = message('sentiment_analysis')
   })
   .meta({ id: 'SentimentAnalysisMessage' });
 
-export const StartSessionMessage = message('start_session').meta({ id: 'StartSessionMessage' });
-export const StartRecordingMessage = message('start_recording').meta({
+const StartSessionMessage = message('start_session').meta({ id: 'StartSessionMessage' });
+const StartRecordingMessage = message('start_recording').meta({
   id: 'StartRecordingMessage',
 });
-export const EndRecordingMessage = message('end_recording')
+const EndRecordingMessage = message('end_recording')
   .extend({ data: z.looseObject({ recording_duration: Seconds }) })
   .meta({ id: 'EndRecordingMessage' });
-export const EndSessionMessage = message('end_session').meta({ id: 'EndSessionMessage' });
+const EndSessionMessage = message('end_session').meta({ id: 'EndSessionMessage' });
 
-export const PostTranscriptMessage = message('post_transcript')
+const PostTranscriptMessage = message('post_transcript')
   .extend({ data: Transcription })
   .meta({ id: 'PostTranscriptMessage' });
-export const PostFinalTranscriptMessage = message('post_final_transcript')
+const PostFinalTranscriptMessage = message('post_final_transcript')
   .extend({ data: PostFinalResult })
   .meta({ id: 'PostFinalTranscriptMessage' });
-export const PostSummarizationMessage = message('post_summarization')
+const PostSummarizationMessage = message('post_summarization')
   .extend({ error, data: z.object({ results: z.string() }).nullable().default(null) })
   .meta({ id: 'PostSummarizationMessage' });
-export const PostChapterizationMessage = message('post_chapterization')
+const PostChapterizationMessage = message('post_chapterization')
   .extend({
     error,
     data: z
@@ -134,7 +134,7 @@ export const PostChapterizationMessage = message('post_chapterization')
   .meta({ id: 'PostChapterizationMessage' });
 
 /** Sent only where an option says so; read always, with either or both of its keys (notes 1.4). */
-export const ErrorMessage = message('error')
+const ErrorMessage = message('error')
   .extend({
     error,
     data: z
@@ -173,14 +173,14 @@ export type ServerMessageType = ServerMessage['type'];
 export type MessageOf<Type extends ServerMessageType> = Extract<ServerMessage, { type: Type }>;
 
 /** Raw bytes travel in binary frames; these are the text frames. */
-export const AudioChunkCommand = z
+const AudioChunkCommand = z
   .object({
     type: z.literal('audio_chunk'),
     data: z.object({ chunk: z.base64().describe('Empty keeps the session alive.') }),
     message_id: z.string().optional().describe('From an earlier version; comes back in the ack.'),
   })
   .meta({ id: 'AudioChunkCommand' });
-export const StopRecordingCommand = z
+const StopRecordingCommand = z
   .object({ type: z.literal('stop_recording'), message_id: z.string().optional() })
   .meta({ id: 'StopRecordingCommand' });
 export const ClientMessage = z.discriminatedUnion('type', [

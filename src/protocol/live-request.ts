@@ -9,14 +9,14 @@ import {
 import { ModelName } from './names.ts';
 import { CustomMetadata, DateTime, HttpUrl, Uuid } from './values.ts';
 
-export const LiveEncoding = z.enum(['wav/pcm', 'wav/alaw', 'wav/ulaw']);
+const LiveEncoding = z.enum(['wav/pcm', 'wav/alaw', 'wav/ulaw']);
 export type LiveEncoding = z.infer<typeof LiveEncoding>;
 
-export const BitDepth = z.literal([8, 16, 24, 32]);
-export const SampleRate = z.literal([8000, 16000, 32000, 44100, 48000]);
+const BitDepth = z.literal([8, 16, 24, 32]);
+const SampleRate = z.literal([8000, 16000, 32000, 44100, 48000]);
 export const Region = z.enum(['us-west', 'eu-west']);
 
-export const PreProcessing = z
+const PreProcessing = z
   .strictObject({
     audio_enhancer: z.boolean().default(false),
     speech_threshold: z.number().min(0).max(1).default(0.6),
@@ -58,7 +58,7 @@ export const MessagesConfig = z
   })
   .meta({ id: 'MessagesConfig', description: 'Which messages the WebSocket carries.' });
 
-export const LiveCallbackConfig = z
+const LiveCallbackConfig = z
   .strictObject({
     url: HttpUrl.optional(),
     receive_partial_transcripts: z.boolean().default(false),

@@ -25,9 +25,6 @@ export function neutralModel(name: ModelName): NeutralModel {
 /** The key's header, lower case as Node gives headers; the first is the one we document. */
 export const keyHeaders = ['x-service-key', 'x-gladia-key'] as const;
 
-/** Both SDKs show this header's value as the id to quote (notes 3.4): it goes on every answer. */
-export const requestIdHeader = 'x-aipi-call-id';
-
 /** `service key not found`, or with the vendor's word for clients that use its header. */
 export function keyNotFound(header: string = keyHeaders[0]): string {
   return header === 'x-gladia-key' ? 'gladia key not found' : 'service key not found';

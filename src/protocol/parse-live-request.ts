@@ -51,7 +51,7 @@ export function parseRegion(
   return { ok: false, validationErrors: [`region must be one of ${Region.options.join(', ')}`] };
 }
 
-export function isG711(encoding: unknown): boolean {
+function isG711(encoding: unknown): boolean {
   return encoding === 'wav/ulaw' || encoding === 'wav/alaw';
 }
 

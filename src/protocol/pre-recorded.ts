@@ -10,11 +10,11 @@ import { PiiEntityType } from './entity-types.ts';
 import { ModelName } from './names.ts';
 import { CustomMetadata, HttpUrl, Seconds, Uuid } from './values.ts';
 
-export const CallbackConfig = z
+const CallbackConfig = z
   .strictObject({ url: HttpUrl, method: z.enum(['POST', 'PUT']).default('POST') })
   .meta({ id: 'CallbackConfig' });
 
-export const SubtitlesConfig = z
+const SubtitlesConfig = z
   .strictObject({
     formats: z
       .array(z.enum(['srt', 'vtt']))
@@ -28,7 +28,7 @@ export const SubtitlesConfig = z
   })
   .meta({ id: 'SubtitlesConfig' });
 
-export const DiarizationConfig = z
+const DiarizationConfig = z
   .strictObject({
     number_of_speakers: z.int().min(1).optional(),
     min_speakers: z.int().min(0).optional(),
@@ -36,11 +36,11 @@ export const DiarizationConfig = z
   })
   .meta({ id: 'DiarizationConfig' });
 
-export const AudioToLlmConfig = z
+const AudioToLlmConfig = z
   .strictObject({ prompts: z.array(z.string()).min(1), model: z.string().optional() })
   .meta({ id: 'AudioToLlmConfig' });
 
-export const PiiRedactionConfig = z
+const PiiRedactionConfig = z
   .strictObject({
     entity_types: z.array(PiiEntityType).optional().describe('Without it, everything detected.'),
     processed_text_type: z.enum(['MARKER', 'MASK']).default('MARKER'),

@@ -19,7 +19,7 @@ export const LanguageCode = z.string();
 export const FreeObject = z.record(z.string(), z.unknown());
 
 /** Notes 3.3: at most this many characters once it is JSON text. */
-export const customMetadataCharacters = 2000;
+const customMetadataCharacters = 2000;
 
 export const CustomMetadata = FreeObject.refine(
   (value) => JSON.stringify(value).length <= customMetadataCharacters,

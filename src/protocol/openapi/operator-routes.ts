@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   Call,
   CallEventPage,
+  CallEvidence,
   CallPage,
   CallState,
   CallStatusPage,
@@ -102,6 +103,10 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...one('/api/calls/{id}/statuses', 'What the carrier’s status callbacks said about the call'),
     answers: { 200: answer('Every status, oldest first.', CallStatusPage) },
+  },
+  {
+    ...one('/api/calls/{id}/evidence', 'What an engineer asks of one call'),
+    answers: { 200: answer('Its streams, sessions and the cadence of its frames.', CallEvidence) },
   },
   {
     ...act('/api/calls/{id}/pause', 'Pause: audio is neither kept nor sent'),

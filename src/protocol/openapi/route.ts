@@ -44,7 +44,7 @@ export function answer(description: string, schema?: z.ZodType, example?: unknow
   return { description, ...(schema ? json(schema, example) : {}) };
 }
 
-export const errorTexts: Record<number, string> = {
+const errorTexts: Record<number, string> = {
   400: 'The request is malformed; `validation_errors` names each field.',
   401: 'The key is missing or wrong.',
   403: 'Not allowed in this state or from this place.',

@@ -6,9 +6,14 @@ const sounds = '/usr/share/asterisk/sounds/en_US_f_Allison';
 
 export type Prompt = { name: string; text: string; samples: Int16Array };
 
+/** False where the packages are missing, or were installed without their documentation. */
+export function promptsAreThere(): boolean {
+  return existsSync(texts) && existsSync(sounds);
+}
+
 /** Telephone prompts of Debian's asterisk-core-sounds-en(-wav), 8 kHz, with what they say. */
 export function telephonePrompts(leastWords = 4): Prompt[] {
-  if (!existsSync(texts))
+  if (!promptsAreThere())
     throw new Error('apt-get install asterisk-core-sounds-en asterisk-core-sounds-en-wav');
   const prompts: Prompt[] = [];
   for (const line of gunzipSync(readFileSync(texts)).toString('latin1').split('\n')) {

@@ -220,7 +220,7 @@ export async function legsPerCore(
 }
 
 /** One prompt after the other with 0.6 s between them, and the seconds where each ends. */
-function monologue(prompts: readonly Prompt[], from: number, seconds: number) {
+export function monologue(prompts: readonly Prompt[], from: number, seconds: number) {
   const audio = new Int16Array(seconds * 8000);
   const ends: number[] = [];
   let at = 0.4;

@@ -92,7 +92,7 @@ export class GuardedClient implements AsyncDisposable {
 
   async send(request: GuardedRequest): Promise<GuardedAnswer> {
     const signal = AbortSignal.any([
-      AbortSignal.timeout(request.deadlineMs),
+      AbortSignal.timeout(Math.max(1, Math.ceil(request.deadlineMs))),
       ...(request.signal ? [request.signal] : []),
     ]);
     let { url, headers = {} } = request;

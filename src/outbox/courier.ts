@@ -8,7 +8,7 @@ import type { AttemptRow, Claim, Item, Lanes } from './lanes.ts';
 import { makeMarker } from './marker.ts';
 import { attemptsTotal, attemptSeconds, delaySeconds, parkedTotal } from './metrics.ts';
 import { nextAttempt, type Rules } from './schedule.ts';
-import type { Sender } from './sender.ts';
+import type { Sender, Sent } from './sender.ts';
 import type { Verdict } from './verdict.ts';
 
 export type CourierOptions = {
@@ -81,12 +81,9 @@ export class Courier {
     if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: whoever has it next goes on
     const at = await store.databaseNow();
     const startedMs = clock.monotonicMs();
-    const { verdict, progress } = await sender.send(
-      item,
-      deadlineMs,
-      clock.now(),
-      this.#abort.signal,
-    );
+    const { verdict, progress } = await sender
+      .send(item, deadlineMs, clock.now(), this.#abort.signal)
+      .catch((error: unknown) => unsendable(item, error));
     if (this.#abort.signal.aborted) return 'held';
     const tookMs = clock.monotonicMs() - startedMs;
     attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
@@ -179,6 +176,15 @@ export class Courier {
     });
     return 'held';
   }
+}
+
+/** A row that cannot be made into a request has its few tries like one that is refused, then it is parked. */
+function unsendable(item: Item, error: unknown): Sent {
+  const reason = `cannot be sent: ${reasonOf(error)}`.slice(0, 300);
+  return {
+    verdict: { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason },
+    progress: item.progress,
+  };
 }
 
 function outcomeOf(verdict: Verdict): string {

@@ -2,6 +2,7 @@ import { json, Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../lib/problem.ts';
 import { DeliveryState, RetryCallRequest } from '../protocol/api.ts';
+import { check } from '../protocol/validation.ts';
 import type { Deliveries } from './deliveries.ts';
 
 const ListQuery = z.strictObject({
@@ -64,10 +65,7 @@ function found<T>(value: T | undefined): T {
 }
 
 function valid<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
-  const parsed = schema.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const validationErrors = parsed.error.issues.map(
-    (issue) => `${issue.path.join('.') || 'body'} ${issue.message}`,
-  );
-  throw new Problem(400, 'Validation failed', { validationErrors });
+  const parsed = check(schema, value);
+  if (parsed.ok) return parsed.value;
+  throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
 }

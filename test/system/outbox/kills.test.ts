@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { check, violations } from '../../support/checker.ts';
+import { startCrm, type Crm } from '../../support/crm.ts';
+import { secret } from '../../support/outbox.ts';
+import { killAtPoints, killPoints, Story } from '../../support/outbox-run.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
+import { seeded } from '../../support/power-cut.ts';
+import { temporaryFolder } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+/** Refuses now and then, so that failures and retries have their turn. */
+async function moody(): Promise<Crm> {
+  let requests = 0;
+  return startCrm([secret], () => (++requests % 5 === 0 ? 500 : 200));
+}
+
+describe('killed and started again', () => {
+  test('at a sample of the named points nothing acknowledged is lost, altered or out of order (F46, F47)', async () => {
+    expect(killPoints.length).toBeGreaterThanOrEqual(30);
+    await using folder = await temporaryFolder();
+    await using crm = await moody();
+    const points = killPoints.filter((_, index) => index % 5 === 0);
+    const story = await killAtPoints({ dataDir: folder.path, crm }, points, seeded(7));
+    const history = story.history(crm);
+    expect(violations(history)).toEqual([]);
+    expect(check(history).lost).toEqual([]);
+    expect(story.acknowledged.size).toBeGreaterThan(10);
+    expect(story.crashes).toBeGreaterThan(points.length / 2);
+  });
+});
+
+describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', () => {
+  let postgres: TestPostgres;
+  beforeAll(async () => {
+    postgres = await startPostgres();
+  });
+  afterAll(async () => {
+    await postgres[Symbol.asyncDispose]();
+  });
+
+  test('share the work; one killed, one paused beyond its lease: nothing lost, order kept (F62, F63, F75)', async () => {
+    const databaseUrl = await postgres.newDatabase();
+    await using crm = await startCrm([secret]);
+    const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
+    const story = new Story();
+    const settings = { CALLS: '4', EVENTS: '15', PAUSE: '60', LEASE: '5000' };
+    const nodes = folders.map((folder) =>
+      story.start({ dataDir: folder.path, databaseUrl, crm }, settings),
+    );
+    await Promise.all(nodes.map((node) => node.saw('ack')));
+    const [killed, paused, well] = nodes as [
+      (typeof nodes)[0],
+      (typeof nodes)[0],
+      (typeof nodes)[0],
+    ];
+    killed.process.kill('SIGKILL');
+    paused.process.kill('SIGSTOP');
+    await new Promise((resolve) => setTimeout(resolve, 7_500));
+    paused.process.kill('SIGCONT');
+    await Promise.all([killed.ended, paused.ended, well.ended]);
+    for (const node of nodes) story.note(node);
+    story.crashes++; // the pause
+    const last = story.start({ dataDir: folders[0]!.path, databaseUrl, crm }, { LEASE: '5000' });
+    await last.ended;
+    story.note(last);
+    await until(() => crm.arrivals.length >= story.acknowledged.size);
+    expect(violations(story.history(crm))).toEqual([]);
+    for (const folder of folders) await folder[Symbol.asyncDispose]();
+  });
+
+  test('in the normal case do no work twice', async () => {
+    const databaseUrl = await postgres.newDatabase();
+    await using crm = await startCrm([secret]);
+    const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
+    const story = new Story();
+    const nodes = folders.map((folder) =>
+      story.start({ dataDir: folder.path, databaseUrl, crm }, { CALLS: '4', EVENTS: '10' }),
+    );
+    await Promise.all(nodes.map((node) => node.ended));
+    for (const node of nodes) story.note(node);
+    expect(story.crashes).toBe(0);
+    expect(story.acknowledged.size).toBe(120);
+    expect(violations(story.history(crm))).toEqual([]);
+    expect(check(story.history(crm)).repeated).toBe(0);
+    for (const folder of folders) await folder[Symbol.asyncDispose]();
+  });
+});

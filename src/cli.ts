@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { registerCall } from './commands/call.ts';
 import { registerConfig } from './commands/config.ts';
 import { registerDeliveries } from './commands/deliveries.ts';
+import { registerDoctor } from './commands/doctor.ts';
 import { registerHooks } from './commands/hooks.ts';
 import { registerLanguage } from './commands/language.ts';
 import { registerWebhooks } from './commands/webhooks.ts';
@@ -25,6 +26,7 @@ registerModels(program);
 registerWebhooks(program);
 registerHooks(program);
 registerDeliveries(program);
+registerDoctor(program);
 registerLanguage(program);
 
 try {

@@ -1,3 +1,4 @@
+import type { Cadence } from '../protocol/api.ts';
 import type { Role } from '../protocol/events.ts';
 import type { StreamEncoding } from './call-stream.ts';
 import type { LegAudio } from './leg-audio.ts';
@@ -42,6 +43,9 @@ export class CallLeg {
   isDone = false;
   #owner: string | undefined;
   #ownerHeardMs = 0;
+  #frames = 0;
+  #firstMs: number | undefined;
+  #longestMs = 0;
   #reopened = false;
 
   constructor(record: LegRecord, audio: LegAudio, offsetS?: number) {
@@ -66,13 +70,29 @@ export class CallLeg {
 
   /** One stream at a time feeds a leg; another takes over when the first has gone quiet or away. */
   takesFrom(streamId: string, nowMs: number): boolean {
-    if (this.#owner !== streamId) {
+    if (this.#owner === streamId) {
+      this.#longestMs = Math.max(this.#longestMs, nowMs - this.#ownerHeardMs);
+    } else {
       if (this.#owner !== undefined && nowMs - this.#ownerHeardMs < ownerSilenceMs) return false;
       this.#reopened = this.offsetS !== undefined;
       this.#owner = streamId;
     }
+    this.#frames++;
+    this.#firstMs ??= nowMs;
     this.#ownerHeardMs = nowMs;
     return true;
+  }
+
+  /** How the frames came, counted in this process: what an engineer asks first when words are missing. */
+  cadence(): Cadence {
+    const spanMs = this.#ownerHeardMs - (this.#firstMs ?? this.#ownerHeardMs);
+    const audioMs = this.audio.positionS() * 1_000;
+    return {
+      frames: this.#frames,
+      mean_ms: this.#frames > 1 ? Math.round((spanMs / (this.#frames - 1)) * 10) / 10 : 0,
+      longest_ms: Math.round(this.#longestMs),
+      drift_ms: Math.round(audioMs - spanMs),
+    };
   }
 
   /** True once after the leg changed streams: there is a hole to declare before its first frame. */
@@ -91,6 +111,9 @@ export class CallLeg {
     const next = new CallLeg(record, audio, this.offsetS);
     next.#owner = this.#owner;
     next.#ownerHeardMs = this.#ownerHeardMs;
+    next.#frames = this.#frames;
+    next.#firstMs = this.#firstMs;
+    next.#longestMs = this.#longestMs;
     return next;
   }
 

@@ -66,6 +66,7 @@ export async function insertLeg(tx: Tx, callId: string, leg: LegRecord): Promise
       paused: 0,
       filler: 0,
       reconnects: 0,
+      cadence: null,
     })
     .execute();
 }
@@ -87,7 +88,11 @@ export async function insertStream(
     .execute();
 }
 
-export async function updateCall(tx: Tx, id: string, changes: Updateable<CallsTable>): Promise<void> {
+export async function updateCall(
+  tx: Tx,
+  id: string,
+  changes: Updateable<CallsTable>,
+): Promise<void> {
   await tx.updateTable('calls').set(changes).where('id', '=', id).execute();
 }
 
@@ -103,6 +108,7 @@ export async function updateLeg(tx: Tx, leg: CallLeg): Promise<void> {
       paused,
       filler,
       reconnects: leg.reconnects,
+      cadence: JSON.stringify(leg.cadence()),
       session_id: leg.audio.sessionId() ?? null,
       state: leg.isDone ? 'done' : 'open',
     })

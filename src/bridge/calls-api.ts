@@ -2,10 +2,12 @@ import { Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../lib/problem.ts';
 import type { Role } from '../protocol/events.ts';
+import { check } from '../protocol/validation.ts';
 import type { Store } from '../store/store.ts';
 import { callJson, callsJson } from './call-json.ts';
 import type { Calls } from './calls.ts';
 import type { Eraser } from './erasure.ts';
+import { evidenceOf } from './evidence.ts';
 import { sendRecording } from './recording-http.ts';
 import type { Journal } from './journal.ts';
 
@@ -108,6 +110,11 @@ export function callsApi(options: CallsApiOptions): Router {
     });
   });
 
+  router.get('/api/calls/:id/evidence', async (request, response) => {
+    const { id } = request.params;
+    response.json(await found(evidenceOf(db, id, live(id))));
+  });
+
   router.post('/api/calls/:id/pause', async (request, response) => {
     await (await liveCall(request)).pause('operator');
     response.json(await found(callJson(db, request.params.id, live)));
@@ -155,11 +162,7 @@ export function read<Schema extends z.ZodType>(
   schema: Schema,
   request: Request<never> | Request,
 ): z.output<Schema> {
-  const parsed = schema.safeParse(request.query);
-  if (parsed.success) return parsed.data;
-  throw new Problem(400, 'Validation failed', {
-    validationErrors: parsed.error.issues.map(
-      (issue) => `${issue.path.join('.')}: ${issue.message}`,
-    ),
-  });
+  const parsed = check(schema, request.query);
+  if (parsed.ok) return parsed.value;
+  throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
 }

@@ -186,7 +186,9 @@ function judgeLeg(options: {
   const bytes = Buffer.concat(heard);
   report.bytes += bytes.length;
   if (!bytes.equals(audio.subarray(0, bytes.length)))
-    fault('the speech service heard other bytes than were sent');
+    fault(
+      `the speech service heard other bytes than were sent: sessions of ${heard.map((one) => one.length).join(' + ')} bytes`,
+    );
   // While the disk is slow, frames go out before they are on disk: heard, and not counted after a kill.
   if (bytes.length < received)
     fault(`the speech service heard ${bytes.length} of ${received} bytes`);

@@ -62,6 +62,7 @@ export async function up(db: Kysely<any>): Promise<void> {
     .addColumn('paused', 'bigint', (column) => column.notNull())
     .addColumn('filler', 'bigint', (column) => column.notNull())
     .addColumn('reconnects', 'integer', (column) => column.notNull())
+    .addColumn('cadence', 'text')
     .execute();
   await db.schema.createIndex('legs_by_call').on('legs').columns(['call_id', 'id']).execute();
 

@@ -57,6 +57,8 @@ export type LegsTable = {
   paused: number;
   filler: number;
   reconnects: number;
+  /** JSON: how its frames came, of the process that had it last. */
+  cadence: string | null;
 };
 
 export type StreamsTable = {

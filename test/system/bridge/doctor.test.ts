@@ -1,0 +1,61 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { CallEvidence } from '../../../src/protocol/api.ts';
+import { playCall } from '../../../src/player/play-call.ts';
+import { startApp, type App } from '../../support/app.ts';
+import { tones } from '../../support/fixture-model.ts';
+import type { Json } from '../../support/bridge.ts';
+import { until } from '../../support/until.ts';
+
+const run = promisify(execFile);
+
+async function doctor(app: App, ...args: string[]): Promise<string> {
+  const command = [
+    '--disable-warning=ExperimentalWarning',
+    'src/cli.ts',
+    'doctor',
+    '--url',
+    app.url,
+    ...args,
+  ];
+  const { stdout } = await run(process.execPath, command, {
+    env: { PATH: process.env['PATH'] ?? '', TRUNKLINE_DATA: app.dataDir },
+  });
+  return stdout;
+}
+
+test('the doctor tells of one call and of the installation, with what to do', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '100' } });
+  await playCall({
+    carrier: 'twilio',
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    callId: 'CA-doctor',
+    speed: 4,
+    legs: [{ leg: 'customer', samples: tones('hello'), rateHz: 8_000 }],
+    faults: { noStop: true },
+  });
+  const call = await until(async () =>
+    ((await (await app.get('/api/calls')).json()) as Json).items.find(
+      (one: Json) => one.summary !== null,
+    ),
+  );
+  const evidence = (await (await app.get(`/api/calls/${call.id}/evidence`)).json()) as Json;
+  CallEvidence.parse(evidence);
+  expect(evidence).toMatchObject({
+    streams: [{ closed_by: 'close' }],
+    sessions: [{ offset_s: 0 }],
+  });
+  expect(evidence.legs[0].cadence.frames).toBeGreaterThan(10);
+  const screen = await doctor(app, 'CA-doctor');
+  expect(screen).toContain(call.id);
+  expect(screen).toContain('mulaw 8000 Hz');
+  expect(screen).toContain('closed without its stop message');
+  const installation = await doctor(app);
+  expect(installation).toMatch(/ok {2}process/);
+  expect(installation).toContain('TRUNKLINE_PUBLIC_URL');
+  await expect(doctor(app, 'CA-nobody')).rejects.toMatchObject({
+    stderr: expect.stringContaining('no call is known'),
+  });
+}, 90_000);

@@ -2,6 +2,7 @@ import { Router } from 'express';
 import type { PublicUrl } from '../lib/addresses.ts';
 import { Problem } from '../lib/problem.ts';
 import { NewStreamRequest, type NewStream } from '../protocol/api.ts';
+import { check } from '../protocol/validation.ts';
 import type { StreamTokens } from './tokens.ts';
 
 /** Metadata goes into custom_metadata, whose hosts take no more. */
@@ -15,14 +16,10 @@ export function streamsApi(options: {
 }): Router {
   const router = Router();
   router.post('/api/streams', async (request, response) => {
-    const parsed = NewStreamRequest.safeParse(request.body ?? {});
-    if (!parsed.success)
-      throw new Problem(400, 'Validation failed', {
-        validationErrors: parsed.error.issues.map(
-          (issue) => `${issue.path.join('.')}: ${issue.message}`,
-        ),
-      });
-    const { carrier, call_id, metadata } = parsed.data;
+    const parsed = check(NewStreamRequest, request.body ?? {});
+    if (!parsed.ok)
+      throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
+    const { carrier, call_id, metadata } = parsed.value;
     if (!options.carriers.includes(carrier))
       throw new Problem(422, `carrier must be one of ${options.carriers.join(', ')}`);
     if (JSON.stringify(metadata ?? {}).length > metadataLimit)

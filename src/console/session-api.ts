@@ -3,7 +3,7 @@ import { ApiKeys } from '../lib/api-keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../lib/problem.ts';
 import { SessionRequest } from '../protocol/api.ts';
-import { validationErrors } from '../protocol/validation.ts';
+import { check } from '../protocol/validation.ts';
 import { Guesses } from './guesses.ts';
 import { sessionCookie, type Sessions } from './sessions.ts';
 
@@ -29,16 +29,14 @@ export function sessionApi({ apiKeys, sessions, clock, overTls }: SessionApiOpti
   });
 
   router.post('/api/session', express.json({ limit: 4_096 }), (request, response) => {
-    const parsed = SessionRequest.safeParse(request.body, { reportInput: true });
-    if (!parsed.success)
-      throw new Problem(400, 'Validation failed', {
-        validationErrors: validationErrors(parsed.error.issues),
-      });
+    const parsed = check(SessionRequest, request.body);
+    if (!parsed.ok)
+      throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     const address = request.socket.remoteAddress ?? '';
     const waitS = guesses.waitS(address);
     if (waitS > 0)
       throw new Problem(429, 'too many wrong keys', { headers: { 'retry-after': String(waitS) } });
-    if (keys.required && !keys.accepts(parsed.data.key)) {
+    if (keys.required && !keys.accepts(parsed.value.key)) {
       guesses.wrong(address);
       throw new Problem(401, 'service key not found');
     }

@@ -11,6 +11,17 @@ export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] 
   return [...new Set(lines)];
 }
 
+/** A body or query against its schema: what it means, or the lines that say why it cannot be taken. */
+export function check<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): { ok: true; value: z.output<Schema> } | { ok: false; validationErrors: string[] } {
+  // Without the inputs a missing field could not be told from one of a wrong type.
+  const parsed = schema.safeParse(value, { reportInput: true });
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, validationErrors: validationErrors(parsed.error.issues) };
+}
+
 export function lineOf({ path, text }: Finding): string {
   return `${path === '' ? 'body' : path} ${text}`;
 }

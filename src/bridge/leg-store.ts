@@ -9,7 +9,7 @@ import type { Ledger } from './ledger.ts';
 /** A leg's audio moves from memory into its own file in pieces of this size at most. */
 const spillBytes = 262_144;
 /** A recorded leg keeps this much in memory before it goes to the recording ... */
-const recordedBytes = 16_384;
+const recordedBytes = 12_288;
 /** ... and a leg whose service is away this much. */
 const waitingBytes = 65_536;
 /** Only while the disk refuses: then the oldest goes, and a gap says so (reliability.md section 5). */

@@ -89,7 +89,7 @@ async function request(api: Api, path: string, init: RequestInit): Promise<Respo
   } catch (cause) {
     throw new TrunklineError(
       'UNREACHABLE',
-      `${new URL(url).origin} does not answer: ${reasonOf(cause)}`,
+      `${new URL(url).origin} does not answer: ${reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause)}`,
       { cause },
     );
   }

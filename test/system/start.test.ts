@@ -1,6 +1,6 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startApp, startProcess } from '../support/app.ts';
 
@@ -9,8 +9,15 @@ describe.concurrent('the process', () => {
     await using app = await startApp();
     expect(app.lines.filter((line) => line.includes('ready at'))).toHaveLength(1);
     expect((await app.get('/health/ready')).status).toBe(200);
+  });
+
+  test('every metric stands in the README, and nothing stands there that is none', async () => {
+    await using app = await startApp();
     const metrics = await (await app.get('/metrics')).text();
-    expect(metrics).toContain('# HELP trunkline_');
+    const names = [...metrics.matchAll(/^# HELP (\w+) /gm)].map((match) => match[1]);
+    const readme = await readFile(resolve(import.meta.dirname, '../../README.md'), 'utf8');
+    const told = [...readme.matchAll(/^\| `(trunkline_\w+)` \|/gm)].map((match) => match[1]);
+    expect(names.sort()).toEqual(told.sort());
   });
 
   test('F66 SIGTERM idle drains and exits 0, and the folder can be opened again', async () => {

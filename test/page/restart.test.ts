@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { linearToMulaw } from '../../src/audio/g711.ts';
+import { twilio } from '../../src/player/carriers/twilio.ts';
+import { play } from '../../src/player/play.ts';
+import type { NewStream } from '../../src/protocol/api.ts';
+import { startApp, type App } from '../support/app.ts';
+import { startBrowser } from '../support/browser.ts';
+import { tones, type FixtureWord } from '../support/fixture-model.ts';
+
+const waitMs = 60_000;
+
+function spoken(words: FixtureWord[]): Buffer {
+  return Buffer.from(Array.from(tones(words), linearToMulaw));
+}
+
+/** A call of one leg that says these words, through the carrier socket. */
+async function call(app: App, words: FixtureWord[]): Promise<string> {
+  const asked = await app.get('/api/streams', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ carrier: 'twilio' }),
+  });
+  const { url } = (await asked.json()) as NewStream;
+  const ids = twilio.newIds();
+  const result = await play({
+    to: url,
+    voice: twilio,
+    speed: 4,
+    audio: [{ leg: 'customer', bytes: spoken(words) }],
+    call: {
+      ...ids,
+      legs: ['customer'],
+      encoding: 'mulaw',
+      rateHz: 8_000,
+      from: '+15550100123',
+      to: '+15550100200',
+      direction: 'inbound',
+      parameters: {},
+      controlFormat: 'json',
+    },
+  });
+  expect(result.outcome).toBe('played');
+  return ids.callId;
+}
+
+test('an open page goes on by itself when the process was restarted, with the calls before and after', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-page-'));
+  await using browser = await startBrowser();
+  const first = await startApp({ dataDir });
+  const { port } = new URL(first.url);
+  const { page } = await browser.open(first.url);
+  await page.getByText('No call yet.').waitFor();
+  await call(first, ['my', 'card', 'lost']);
+  await page.getByText('my card lost').waitFor({ timeout: waitMs });
+  await first.end('SIGKILL');
+  await page.getByText('Connection lost').waitFor({ timeout: waitMs });
+  await using second = await startApp({ dataDir, env: { PORT: port } });
+  await page.locator('#connection[data-state=live]').waitFor({ timeout: waitMs });
+  await call(second, ['refund', 'please']);
+  await page.getByText('refund please').waitFor({ timeout: waitMs });
+  await page.getByText('my card lost').waitFor();
+  await expect.poll(() => page.locator('.calls li').count(), { timeout: waitMs }).toBe(2);
+  await page.context().close();
+  await second.end('SIGTERM');
+  await rm(dataDir, { recursive: true, force: true });
+});

@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
+import { LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
+import { until } from '../../support/until.ts';
+import { runKills } from '../../trials/journal-kills.ts';
+
+const deadlines = { finalsMs: 30_000, withinMs: 60_000 };
+
+function folder(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'trunkline-journal-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+}
+
+const filesOf = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(dir, name))
+    .filter((path) => statSync(path).isFile());
+
+test('F46: killed at any moment, the next process resumes the same sessions and every journalled frame is heard once', async () => {
+  const { problems, frames } = await runKills(3, 7);
+  expect(problems).toEqual([]);
+  expect(frames).toBeGreaterThan(0);
+});
+
+test('a leg that is left is found again: ledger, pause, session; segments of the old run go', async () => {
+  const dir = folder();
+  await using speech = await LinkSpeech.start();
+  {
+    await using rig = await legRig({ url: speech.url, dir });
+    const leg = rig.leg({ recording: true });
+    leg.push(60);
+    await until(() => leg.leg.ledger().acknowledged === 9_600);
+    leg.leg.pause();
+    leg.push(10);
+    await leg.leg.leave();
+  }
+  await using rig = await legRig({ url: speech.url, dir });
+  const left = rig.journal.recovered.get('leg_1');
+  expect(left).toMatchObject({ callId: 'call_1', paused: true, finishing: false, recording: true });
+  expect(left?.ledger).toEqual({
+    received: 11_200,
+    acknowledged: 9_600,
+    gaps: 0,
+    paused: 1_600,
+    filler: 1_600,
+  });
+  expect(left?.sessionId).toBe([...speech.sessions.keys()][0]);
+  expect(readdirSync(join(dir, 'wal'))).toHaveLength(1);
+  const leg = rig.leg({ recovered: left!, recording: true });
+  leg.pushed = 70;
+  leg.push(5);
+  leg.leg.resume();
+  leg.push(25);
+  const outcome = await leg.leg.finish(deadlines);
+  expect(outcome.ledger).toEqual({
+    received: 16_000,
+    acknowledged: 13_600,
+    gaps: 0,
+    paused: 2_400,
+    filler: 2_400,
+  });
+  for (const [word, atS] of [
+    ['f0', 0],
+    ['f80', 1.6],
+  ] as const)
+    expect(leg.words.find((one) => one.word === word)?.atS).toBeCloseTo(atS, 5);
+  expect((await rig.journal.recordingOf('leg_1'))?.bytes).toBe(16_000);
+});
+
+test('F53: a damaged journal costs what was damaged, and says so as a gap', async () => {
+  const dir = folder();
+  {
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+    const leg = rig.leg();
+    for (let turn = 0; turn < 20; turn++) {
+      leg.push(5);
+      rig.journal.flush();
+    }
+    const [segment] = filesOf(join(dir, 'wal'));
+    // As a kill would leave it, with one bad sector.
+    const bytes = readFileSync(segment!);
+    const at = bytes.indexOf(numberedFrame(42));
+    bytes[at + 80] = bytes[at + 80]! ^ 4;
+    await leg.leg.abandon();
+    writeFileSync(segment!, bytes);
+  }
+  await using speech = await LinkSpeech.start();
+  await using rig = await legRig({ url: speech.url, dir });
+  const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
+  const { ledger } = await leg.leg.finish(deadlines);
+  expect(ledger).toMatchObject({ received: 16_000, acknowledged: 15_200, gaps: 800 });
+  expect(leg.gaps).toEqual([{ startS: 0.8, durationS: 0.1, bytes: 800, cause: 'damaged' }]);
+  expect(leg.words.find(({ word }) => word === 'f45')?.atS).toBeCloseTo(0.9, 5);
+});
+
+test('F51 F76: the disk is full: live audio goes on, the state says so, and all is journalled again afterwards', async (context) => {
+  const dir = folder();
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', dir]).status === 0;
+  if (!mounted) return context.skip('a small file system needs root');
+  onTestFinished(() => void spawnSync('umount', ['-l', dir]));
+  await using speech = await LinkSpeech.start();
+  const rig = await legRig({ url: speech.url, dir, clock: fastClock(4) });
+  const leg = rig.leg();
+  writeFileSync(join(dir, 'ballast'), Buffer.alloc(360_000));
+  for (let turn = 0; turn < 200; turn++) {
+    leg.push(5);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await until(() => rig.journal.health().state === 'degraded');
+  await until(() => leg.leg.ledger().acknowledged === 160_000);
+  rmSync(join(dir, 'ballast'));
+  await until(() => {
+    leg.push(1);
+    return (
+      rig.journal.health().detail === undefined ||
+      rig.journal.health().detail === 'the disk is slow'
+    );
+  });
+  await leg.leg.finish(deadlines);
+  expect(faultsOf(leg)).toEqual([]);
+  expect(leg.gaps).toEqual([]);
+  await rig[Symbol.asyncDispose]();
+});
+
+test('F51: disk full while the service is away too: the oldest is given up, declared, and the rest is heard', async (context) => {
+  const dir = folder();
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', dir]).status === 0;
+  if (!mounted) return context.skip('a small file system needs root');
+  onTestFinished(() => void spawnSync('umount', ['-l', dir]));
+  await using speech = await LinkSpeech.start();
+  let away = true;
+  speech.faults.create = () => (away ? { status: 503 } : undefined);
+  const rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
+  const leg = rig.leg();
+  for (let turn = 0; turn < 600; turn++) {
+    leg.push(5);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  away = false;
+  const { ledger } = await leg.leg.finish(deadlines);
+  expect(ledger.received).toBe(480_000);
+  expect(ledger.gaps).toBeGreaterThan(0);
+  expect(ledger.acknowledged + ledger.gaps).toBe(480_000);
+  expect(leg.gaps.every(({ cause }) => cause === 'journal')).toBe(true);
+  const heard = new Set(leg.words.map(({ word }) => word));
+  expect([...heard].filter((word) => word.startsWith('f'))).toHaveLength(ledger.acknowledged / 160);
+  await rig[Symbol.asyncDispose]();
+});
+
+test('erased: nothing of a leg is left in any file, while others go on', async () => {
+  const dir = folder();
+  await using speech = await LinkSpeech.start();
+  await using rig = await legRig({ url: speech.url, dir, clock: fastClock(20) });
+  const erased = rig.leg({ recording: true });
+  const other = rig.leg({ recording: true });
+  const canary = Buffer.from('a secret that was spoken');
+  for (let turn = 0; turn < 300; turn++) {
+    erased.leg.push(Buffer.concat([canary, Buffer.alloc(160 - canary.length, 1)]));
+    other.push(1);
+    if (turn % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const found = (): string[] => filesOf(dir).filter((path) => readFileSync(path).includes(canary));
+  await until(() => found().length > 1);
+  await erased.leg.abandon();
+  await until(() => {
+    other.push(1);
+    return found().length === 0;
+  });
+  await other.leg.finish(deadlines);
+  expect(faultsOf(other)).toEqual([]);
+});
+
+test('kept audio goes from the disk once it is acknowledged, unless it is recorded', async () => {
+  const dir = folder();
+  await using speech = await LinkSpeech.start();
+  let away = true;
+  speech.faults.create = () => (away ? { status: 503 } : undefined);
+  await using rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
+  const leg = rig.leg();
+  leg.push(2_000);
+  await until(() => filesOf(join(dir, 'legs')).length === 1);
+  away = false;
+  await leg.leg.finish(deadlines);
+  expect(filesOf(join(dir, 'legs'))).toEqual([]);
+  expect(faultsOf(leg)).toEqual([]);
+  expect(await rig.journal.recordingOf(leg.leg.legId)).toBeUndefined();
+});

@@ -87,6 +87,8 @@ function pieceAt(
     return isBareNumber(doc, i) ? piece(token.text, i, i + 1) : undefined;
   const word = token.lower;
   if (word === 'double' || word === 'triple') {
+    // Not "double double": a text of nothing else would be read again from every word of it.
+    if (/^(?:double|triple)$/.test(doc.word(i + 1))) return undefined;
     const inner = pieceAt(doc, i + 1, withLetters, before);
     if (inner?.chars.length !== 1) return undefined;
     return { ...inner, chars: inner.chars.repeat(word === 'double' ? 2 : 3), from: i };

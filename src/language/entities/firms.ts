@@ -70,10 +70,10 @@ export function findFirms(doc: Doc): void {
     if (doc.isTaken(i)) continue;
     let end = organizationEnds.match(doc.tokens, i);
     // "Riverstone Properties LLC": endings in a row are one.
-    while (end > 0 && casedAs(doc, end)) {
-      const more = organizationEnds.match(doc.tokens, end);
-      if (more === 0) break;
-      end = more;
+    for (let more = 0; more < 3 && end > 0 && casedAs(doc, end); more++) {
+      const next = organizationEnds.match(doc.tokens, end);
+      if (next === 0) break;
+      end = next;
     }
     if (end > 0) claimEnding(doc, 'ORGANIZATION', i, end);
   }

@@ -350,7 +350,7 @@ function isSurnameAt(doc: Doc, at: number, hasParticle: boolean, first: number):
   // Two first names after one another are two people or a vocative, unless the second ends the clause.
   if (given.has(word))
     return (
-      !isCommon(word) && isFirst && (closesName(doc, at + 1) || isSurnameAt(doc, at + 1, false, at))
+      !isCommon(word) && isFirst && (closesName(doc, at + 1) || family.has(base(doc.word(at + 1))))
     );
   if (isCommon(word) || stateEnd(doc, at, true) > 0 || countryEnd(doc, at) > 0) return false;
   return (

@@ -191,12 +191,16 @@ function isTimePlace(doc: Doc, i: number, end: number): boolean {
   return doc.isTaken(i - 1) && doc.tokens[i - 1]?.kind !== 'mark' && hasTimeTalk(doc);
 }
 
+const timeTalk =
+  /^(?:appointment|flight|train|bus|leaves|departs|arrives|arrive|opens?|closes?|start|starts|meeting|pickup|pick|morning|afternoon|evening|tonight|tomorrow|today|slot|booked|come|coming|schedule|scheduled|monday|tuesday|wednesday|thursday|friday|saturday|sunday|june|july|o'clock|time|class|show|check-in|table)$/;
+const talkCache = new WeakMap<Doc, boolean>();
+
+/** Something in the text speaks of times; looked for once a text. */
 function hasTimeTalk(doc: Doc): boolean {
-  return doc.tokens.some((token) =>
-    /^(?:appointment|flight|train|bus|leaves|departs|arrives|arrive|opens?|closes?|start|starts|meeting|pickup|pick|morning|afternoon|evening|tonight|tomorrow|today|slot|booked|come|coming|schedule|scheduled|monday|tuesday|wednesday|thursday|friday|saturday|sunday|june|july|o'clock|time|class|show|check-in|table)$/.test(
-      token.lower,
-    ),
-  );
+  let known = talkCache.get(doc);
+  if (known === undefined)
+    talkCache.set(doc, (known = doc.tokens.some((token) => timeTalk.test(token.lower))));
+  return known;
 }
 
 /** A bare hour: "at five", "after 6", "between two and four", and nothing behind that it counts. */

@@ -9,8 +9,19 @@ export function soundOf(phrase: string): string {
     .replace(/\p{M}/gu, '')
     .split(/[^a-z]+/)
     .filter(Boolean)
-    .map(wordSound)
+    .map(cachedSound)
     .join('');
+}
+
+const sounds = new Map<string, string>();
+
+function cachedSound(word: string): string {
+  const known = sounds.get(word);
+  if (known !== undefined) return known;
+  if (sounds.size > 5_000) sounds.clear();
+  const sound = wordSound(word.slice(0, 60));
+  sounds.set(word, sound);
+  return sound;
 }
 
 function wordSound(word: string): string {

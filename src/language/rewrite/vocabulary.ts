@@ -9,7 +9,7 @@ export type Vocabulary = (
   confidenceOf: (start: number, end: number) => number,
 ) => string;
 
-type Form = { letters: string; sound: string; isGiven: boolean };
+type Form = { letters: string; sound: string };
 type Term = { value: string; threshold: number; forms: Form[]; words: number };
 
 /** A window of words that could be one term: "north gate bank". */
@@ -36,10 +36,9 @@ function termOf(item: VocabularyItem, defaultIntensity: number): Term {
       ? { value: item, intensity: undefined, pronunciations: undefined }
       : item;
   const strength = Math.min(1, Math.max(0, intensity ?? defaultIntensity));
-  const forms = [value, ...(pronunciations ?? [])].map((spoken, i) => ({
+  const forms = [value, ...(pronunciations ?? [])].map((spoken) => ({
     letters: lettersOf(spoken),
     sound: soundOf(spoken),
-    isGiven: i > 0,
   }));
   return {
     value: value.trim(),
@@ -68,67 +67,100 @@ function firstClass(sound: string): string {
   );
 }
 
+/** A word of the text, made ready once for all the windows it is in. */
+type Spoken = { token: Token; letters: string; sound: string; isPlain: boolean };
+
 function replaceIn(
   text: string,
   tokens: readonly Token[],
   byFirst: ReadonlyMap<string, Term[]>,
   confidenceOf: (start: number, end: number) => number,
 ): string {
+  const spoken = tokens.map((token) => spokenOf(token));
   let out = '';
   let at = 0;
-  for (let i = 0; i < tokens.length; i++) {
-    if (tokens[i]?.kind !== 'word') continue;
-    let best: { term: Term; end: number; distance: number } | undefined;
-    for (let width = 1; width <= widestWindow; width++) {
-      const window = tokens.slice(i, i + width);
-      if (window.length < width || window.some((token) => token.kind !== 'word')) break;
-      const distance = (term: Term): number => distanceTo(term, window, confidenceOf);
-      for (const term of byFirst.get(
-        firstClass(soundOf(window.map((token) => token.text).join(' '))),
-      ) ?? []) {
-        if (Math.abs(width - term.words) > 2) continue;
-        const found = distance(term);
-        if (found <= term.threshold && found < (best?.distance ?? Infinity))
-          best = { term, end: i + width, distance: found };
-      }
-    }
+  for (let i = 0; i < spoken.length; i++) {
+    const best = bestAt(spoken, i, byFirst, confidenceOf);
     const from = tokens[i];
     const to = best ? tokens[best.end - 1] : undefined;
     if (!best || !from || !to) continue;
-    out +=
-      text.slice(at, from.start) +
-      best.term.value +
-      (to.lower.endsWith("'s") && !best.term.value.endsWith("'s") ? "'s" : '');
+    const ending = to.lower.endsWith("'s") && !best.term.value.endsWith("'s") ? "'s" : '';
+    out += text.slice(at, from.start) + best.term.value + ending;
     at = to.end;
     i = best.end - 1;
   }
   return out + text.slice(at);
 }
 
-/** 0: spelled the same, or as a given pronunciation; Infinity: must not be replaced. */
-function distanceTo(
-  term: Term,
-  window: readonly Token[],
+function spokenOf(token: Token): Spoken | undefined {
+  if (token.kind !== 'word') return undefined;
+  const plain = token.lower.replace(/'s$/, '');
+  return {
+    token,
+    letters: lettersOf(plain),
+    sound: soundOf(plain),
+    isPlain: isCommon(token.lower),
+  };
+}
+
+function bestAt(
+  spoken: readonly (Spoken | undefined)[],
+  i: number,
+  byFirst: ReadonlyMap<string, Term[]>,
   confidenceOf: (start: number, end: number) => number,
-): number {
-  const letters = lettersOf(window.map((token) => token.lower.replace(/'s$/, '')).join(''));
-  const sound = soundOf(window.map((token) => token.lower.replace(/'s$/, '')).join(' '));
-  const isPlain = window.every((token) => isCommon(token.lower));
+): { term: Term; end: number; distance: number } | undefined {
+  const terms = byFirst.get(firstClass(spoken[i]?.sound ?? '')) ?? [];
+  let best: { term: Term; end: number; distance: number } | undefined;
+  let window: Window = { letters: '', sound: '', isPlain: true, words: 0 };
+  for (let width = 1; width <= widestWindow && terms.length > 0; width++) {
+    const word = spoken[i + width - 1];
+    if (!word) break;
+    window = {
+      letters: window.letters + word.letters,
+      sound: window.sound + word.sound,
+      isPlain: window.isPlain && word.isPlain,
+      words: width,
+    };
+    for (const term of terms) {
+      if (Math.abs(width - term.words) > 2) continue;
+      const raw = distanceTo(term, window.letters, window.sound);
+      if (raw > term.threshold * 1.01) continue;
+      const doubt = (): boolean =>
+        confidenceOf(spoken[i]?.token.start ?? 0, word.token.end) < doubtfulConfidence;
+      const distance = raw === 0 ? 0 : raw * caution(window, doubt);
+      if (distance <= term.threshold && distance < (best?.distance ?? Infinity))
+        best = { term, end: i + width, distance };
+    }
+  }
+  return best;
+}
+
+type Window = { letters: string; sound: string; isPlain: boolean; words: number };
+
+/**
+ * Everyday words are right far more often than they are a misheard brand: one of them is never touched while the
+ * recogniser stands by it, several only when they sound nearly the same.
+ */
+function caution(window: Window, isDoubtful: () => boolean): number {
+  if (!window.isPlain) return window.letters.length < 4 ? 1.6 : 1;
+  if (window.words === 1) return isDoubtful() ? 1.5 : Infinity;
+  if (window.letters.length < 5) return Infinity;
+  return isDoubtful() ? 1.3 : 2;
+}
+
+/** 0: spelled the same, or as a given pronunciation; 1: nothing in common. */
+function distanceTo(term: Term, letters: string, sound: string): number {
   let best = Infinity;
   for (const form of term.forms) {
     if (form.letters === letters) return 0;
     const size = Math.max(form.letters.length, letters.length);
     if (Math.abs(form.letters.length - letters.length) > size * 0.4 || size > 60) continue;
-    const distance = (letterDistance(form.letters, letters) + soundDistance(form.sound, sound)) / 2;
-    best = Math.min(best, distance);
+    const bySound = soundDistance(form.sound, sound);
+    // The mean of both cannot come under the threshold any more.
+    if (bySound / 2 > term.threshold) continue;
+    best = Math.min(best, (letterDistance(form.letters, letters) + bySound) / 2);
   }
-  if (!isPlain) return letters.length < 4 ? best * 1.6 : best;
-  // Everyday words are right far more often than they are a misheard brand: one of them is never touched while the
-  // recogniser stands by it, several only when they sound nearly the same.
-  const isDoubtful =
-    confidenceOf(window[0]?.start ?? 0, window.at(-1)?.end ?? 0) < doubtfulConfidence;
-  if (window.length === 1) return isDoubtful ? best * 1.5 : Infinity;
-  return letters.length < 5 ? Infinity : best * (isDoubtful ? 1.3 : 2);
+  return best;
 }
 
 function letterDistance(a: string, b: string): number {

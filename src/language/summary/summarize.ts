@@ -100,7 +100,10 @@ function choose(turns: readonly Turn[], budget: number): Clause[] {
     for (const key of [...best.keys, ...best.entities.keys()])
       seen.set(key, (seen.get(key) ?? 0) + 1);
   }
-  return chosen.sort((a, b) => a.order - b.order);
+  const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
+  // Who speaks is written too, and how often is known only now: what was chosen last goes first.
+  while (chosen.length > 1 && wordsIn(asProse(inOrder()).join(' ')) + 4 > budget) chosen.pop();
+  return inOrder();
 }
 
 /** What a sentence adds to those chosen: its own weight by how new its words are, its entities only where they are new. */

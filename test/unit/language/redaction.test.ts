@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { redactStep } from '../../../src/language/redaction/redact.ts';
+import type { RedactInput, RedactOutput } from '../../../src/language/redaction/types.ts';
+
+function redact(text: string, more: Partial<RedactInput> = {}): RedactOutput {
+  return redactStep({
+    text,
+    entityTypes: ['PCI', 'NAME', 'NAME_GIVEN', 'EMAIL_ADDRESS'],
+    form: 'MARKER',
+    ...more,
+  });
+}
+const texts = (output: RedactOutput): string[] => output.released.map((released) => released.text);
+
+test('the same person keeps the same marker however the name is written', () => {
+  const first = redact('This is Laura Bennett, card 4111 1111 1111 1111.');
+  expect(texts(first)).toEqual(['This is [NAME_1], card [CREDIT_CARD_1].']);
+  const second = redact("it's laura bennett at laura dot bennett at example dot com", {
+    state: first.state,
+  });
+  expect(texts(second)).toEqual(["it's [NAME_1] at [EMAIL_1]"]);
+  const third = redact('four one one one, one one one one, one one one one, one one one one', {
+    state: second.state,
+  });
+  expect(texts(third)).toEqual(['[CREDIT_CARD_1]']);
+});
+
+test('a mask keeps the length and the spaces', () => {
+  expect(texts(redact('my card is 4111 1111 1111 1111', { form: 'MASK' }))).toEqual([
+    'my card is #### #### #### ####',
+  ]);
+});
+
+test('words are redacted with their text and keep their time', () => {
+  const words = ['my', 'card', 'is', '4111', '1111', '1111', '1111'].map((word, i) => ({
+    word: ` ${word}`,
+    start: i,
+    end: i + 0.5,
+    confidence: 0.9,
+  }));
+  const [released] = redact(' my card is 4111 1111 1111 1111', { words }).released;
+  expect(released?.words.map((word) => word.word)).toEqual([
+    ' my',
+    ' card',
+    ' is',
+    ' [CREDIT_CARD_1]',
+  ]);
+  expect(released?.words.at(-1)).toMatchObject({ start: 3, end: 6.5 });
+});
+
+describe('a number cut over two utterances', () => {
+  test('is held and let go redacted when the rest comes', () => {
+    const first = redact('my card number is four one one one, one one one one', {
+      mayHold: true,
+      id: 'a',
+    });
+    expect(first).toMatchObject({ held: true, released: [] });
+    expect(first.holdMs).toBeGreaterThan(0);
+    const second = redact('one one one one one one one one thanks', {
+      mayHold: true,
+      id: 'b',
+      state: first.state,
+    });
+    expect(second.held).toBe(false);
+    expect(second.released.map(({ id, text }) => [id, text])).toEqual([
+      ['a', 'my card number is [CREDIT_CARD_1]'],
+      ['b', '[CREDIT_CARD_1] thanks'],
+    ]);
+  });
+
+  test('is let go as it is when nothing comes within the bound', () => {
+    const first = redact('the code ends in 4111 1111', { mayHold: true });
+    expect(first.held).toBe(true);
+    expect(texts(redact('', { flush: true, state: first.state }))).toEqual([
+      'the code ends in 4111 1111',
+    ]);
+  });
+
+  test('is covered in its second half when the first was already sent', () => {
+    const first = redact('so it is 4111 1111');
+    expect(texts(first)).toEqual(['so it is 4111 1111']);
+    const second = redact('1111 1111 okay', { state: first.state });
+    expect(texts(second)).toEqual(['[CREDIT_CARD_1] okay']);
+  });
+
+  test('holds nothing that cannot be the head of a card', () => {
+    for (const text of [
+      'the price is 45',
+      'call me at half past nine',
+      'I have two dogs',
+      'thanks a lot',
+    ])
+      expect(redact(text, { mayHold: true }).held).toBe(false);
+  });
+});
+
+test('a partial is covered where a number is still being said, and leaves no trace', () => {
+  const output = redact('my card is 4111 11', { partial: true });
+  expect(texts(output)).toEqual(['my card is [CREDIT_CARD_1]']);
+  expect(output.state).toEqual({ numbers: {} });
+});
+
+test('an entity by itself is known again from the conversation', () => {
+  const first = redact('my order is 448201, thanks', { entityTypes: ['NUMERICAL_PII'] });
+  expect(texts(first)).toEqual(['my order is [NUMERICAL_PII_1], thanks']);
+  expect(texts(redact('448201', { entityTypes: ['NUMERICAL_PII'], state: first.state }))).toEqual([
+    '[NUMERICAL_PII_1]',
+  ]);
+});
+
+test('presets stand for their types, an empty list for everything', () => {
+  const text = 'I am 42 years old, from Leeds, and paid $40';
+  expect(texts(redact(text, { entityTypes: ['GDPR'] }))).toEqual([
+    'I am [AGE_1], from [LOCATION_CITY_1], and paid $40',
+  ]);
+  expect(texts(redact(text, { entityTypes: [] }))).toEqual([
+    'I am [AGE_1], from [LOCATION_CITY_1], and paid [MONEY_1]',
+  ]);
+});

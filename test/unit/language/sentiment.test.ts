@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { courseOf } from '../../../src/language/sentiment/course.ts';
+import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
+import { sentimentLexicon } from '../../../src/language/data/sentiment-lexicon.ts';
+
+test.each([
+  ["I'm not happy with this", 'negative'],
+  ["It isn't bad at all, actually", 'positive'],
+  ['The driver was lovely, but the parcel was a complete mess', 'mixed'],
+  ['With all due respect, that is a ridiculous answer', 'negative'],
+  ['How many more times do I have to explain this?', 'negative'],
+  ['The heater stops after an hour', 'neutral'],
+  ['How do I reset my password?', 'neutral'],
+  ["I'm so sorry to hear that, I understand how frustrating it is", 'neutral'],
+  ['Thank you for holding, I am happy to help', 'neutral'],
+  ['okay thank you', 'neutral'],
+  ['oh great another week without internet', 'negative'],
+  ["you've been so helpful thank you so much", 'positive'],
+  ['Мы ждали два часа', 'unknown'],
+  ['', 'unknown'],
+])('"%s" is %s', (text, label) => {
+  expect(scoreSentiment(text).label).toBe(label);
+});
+
+test('an emotion stands beside every label', () => {
+  expect(scoreSentiment("I'm furious").emotion).toBe('anger');
+  expect(scoreSentiment('what a relief').emotion).toBe('relief');
+  expect(scoreSentiment('My card was stolen on Monday').emotion).toBe('neutral');
+});
+
+test('every line of the lexicon has a value, an emotion and a reason', () => {
+  for (const line of sentimentLexicon.trim().split('\n')) {
+    const parts = line.split('|').map((part) => part.trim());
+    expect(parts).toHaveLength(4);
+    expect(Number(parts[1])).not.toBeNaN();
+    expect(parts[3]?.length).toBeGreaterThan(5);
+  }
+});
+
+test('a caller who is won over shows a course that rises', () => {
+  const [customer] = courseOf(
+    [
+      "I'm furious about this",
+      'This is a disgrace',
+      'Okay, I see',
+      "Wonderful, you've been so helpful",
+    ].map((text, i) => ({ role: 'customer', text, start: i, end: i + 1 })),
+  );
+  expect(customer?.course[0]).toBeLessThan(0);
+  expect(customer?.course[3]).toBeGreaterThan(0);
+  expect(customer?.overall).toBe('mixed');
+});

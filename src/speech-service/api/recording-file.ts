@@ -88,7 +88,7 @@ async function ownHeader(file: FileHandle, size: number, recording: Recording): 
 }
 
 /** One range of bytes; anything else in the header is ignored, as the standard allows. */
-export function rangeOf(
+function rangeOf(
   header: string | undefined,
   total: number,
 ): [number, number] | 'unsatisfiable' | undefined {

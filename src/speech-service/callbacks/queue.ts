@@ -3,10 +3,10 @@ import type { MessageKind } from '../live/flags.ts';
 
 export type Delivery = { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
 /** The id stays the same over all attempts: receivers know a repetition by it. */
-export type Deliver = (id: string, body: string) => Promise<Delivery>;
+type Deliver = (id: string, body: string) => Promise<Delivery>;
 
 /** Notes 4.5: at once, then these waits, then given up and logged. */
-export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
+const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 
 const mostWaiting = 2_000;
 

@@ -7,8 +7,9 @@ import { callbackBody, Outlets } from './outlets.ts';
 import type { SessionPaths } from './paths.ts';
 import { emptyRecord } from './result.ts';
 import { fileLog, noLog, type SessionLog } from './session-log.ts';
-import { LiveSession, type SessionEnd } from './session.ts';
-import type { SessionsOptions } from './sessions.ts';
+import type { SessionEnd } from './session-end.ts';
+import { LiveSession } from './session.ts';
+import type { SessionsOptions } from './sessions-options.ts';
 import { fileTape, memoryTape } from './tape.ts';
 import type { TakenUp } from './take-up.ts';
 

@@ -14,7 +14,7 @@ import {
   type PostBlocks,
   type SessionRecord,
 } from './result.ts';
-import type { SessionEnd } from './session.ts';
+import type { SessionEnd } from './session-end.ts';
 
 export type EndingOptions = {
   id: string;

@@ -2,7 +2,7 @@ import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { MessagesConfig } from '../../protocol/live-request.ts';
 
 /** Which flag governs a message, of `messages_config` and `callback_config` alike (notes 1.5). */
-export function flagOf(message: ServerMessage): keyof MessagesConfig {
+function flagOf(message: ServerMessage): keyof MessagesConfig {
   switch (message.type) {
     case 'audio_chunk':
     case 'stop_recording':

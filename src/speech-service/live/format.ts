@@ -1,5 +1,5 @@
 /** How a session's bytes are to be read: fixed at the POST, never changed. */
-export type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
+type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
 
 export type AudioFormat = {
   encoding: AudioEncoding;

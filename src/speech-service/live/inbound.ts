@@ -35,7 +35,7 @@ const gatherMs = 250;
 const longestGatherMs = 3_000;
 const lookAgainMs = 100;
 
-export const notAccepted = 'audio is no longer accepted, the session was stopped';
+const notAccepted = 'audio is no longer accepted, the session was stopped';
 
 /**
  * From a session's sockets to its tape. The first audio on a new socket is gathered and compared with the
@@ -45,6 +45,7 @@ export const notAccepted = 'audio is no longer accepted, the session was stopped
 export class Inbound {
   readonly #options: InboundOptions;
   readonly #trail: AckTrail = [];
+  readonly #origins: readonly number[];
   #socketEndedMs: number | undefined;
   #gathered: Item[] | undefined;
   #gatheringSinceMs = 0;
@@ -65,7 +66,8 @@ export class Inbound {
   constructor(options: InboundOptions, resumed?: { places: number[] }) {
     this.#options = options;
     this.#ackedTo = options.intake.bytes;
-    if (resumed) this.#places = resumed.places;
+    this.#origins = resumed?.places ?? [0];
+    if (resumed) this.#socketEndedMs = options.clock.monotonicMs();
   }
 
   /** Bytes held back while the place of a resumed client is looked for. */
@@ -89,7 +91,7 @@ export class Inbound {
   #gather(): void {
     const { intake } = this.#options;
     if (this.#socketEndedMs !== undefined)
-      this.#places = candidates(this.#trail, this.#socketEndedMs, intake.bytes);
+      this.#places = candidates(this.#trail, this.#socketEndedMs, intake.bytes, this.#origins);
     this.#ackedTo = intake.bytes;
     if (this.#places.length > 0) this.#gathered ??= [];
   }

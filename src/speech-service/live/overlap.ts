@@ -16,15 +16,22 @@ export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   if (trail.length > longestTrail) trail.splice(0, trail.length - longestTrail);
 }
 
-/** Where the client may stand, earliest first: the acks of the window, and the last one before them. */
-export function candidates(trail: AckTrail, socketEndedMs: number, total: number): number[] {
+/**
+ * Where the client may stand, earliest first: the acks of the window, and the last one before them. Before
+ * the first ack of all it stands at an origin: the beginning, or, after a restart of this process, wherever
+ * the acks of the process before had left it.
+ */
+export function candidates(
+  trail: AckTrail,
+  socketEndedMs: number,
+  total: number,
+  origins: readonly number[] = [0],
+): number[] {
   const since = socketEndedMs - lostAckWindowMs;
   const first = trail.findIndex((ack) => ack.atMs >= since);
   const recent = first === -1 ? trail.slice(-1) : trail.slice(Math.max(0, first - 1));
-  // Before the first ack of all a client stands at the beginning.
-  const before =
-    first <= 0 && trail.length < longestTrail && recent.length === trail.length ? [0] : [];
-  const ends = [...before, ...recent.map((ack) => ack.endByte)];
+  const fromOrigin = trail.length === 0 || (first === 0 && trail.length < longestTrail);
+  const ends = [...(fromOrigin ? origins : []), ...recent.map((ack) => ack.endByte)];
   return [...new Set(ends)].filter((end) => end < total).sort((a, b) => a - b);
 }
 

@@ -17,7 +17,7 @@ export type SessionRecord = {
   translations: TranslationOutcome[];
 };
 
-export type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
+type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
 
 export function emptyRecord(): SessionRecord {
   return { utterances: [], entities: [], sentiments: [], translations: [] };

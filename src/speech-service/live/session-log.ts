@@ -42,7 +42,7 @@ export function encodeLine(line: LogLine): string {
 }
 
 /** A line that a crash cut in two is the last one, and says nothing. */
-export function decodeLine(text: string): LogLine | undefined {
+function decodeLine(text: string): LogLine | undefined {
   switch (text[0]) {
     case 'm':
       return {

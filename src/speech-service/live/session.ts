@@ -12,31 +12,13 @@ import { message } from './messages.ts';
 import type { Outlets } from './outlets.ts';
 import { Recognition } from './recognition.ts';
 import { add, round3, type SessionRecord } from './result.ts';
+import type { SessionEnd } from './session-end.ts';
 import type { SessionLog } from './session-log.ts';
 import { Speech } from './speech.ts';
-import {
-  firstState,
-  step,
-  waitOf,
-  type Effect,
-  type SessionEvent,
-  type SessionState,
-  type Wait,
-} from './state.ts';
+import { firstState, step, type Effect, type SessionEvent, type SessionState } from './state.ts';
 import type { Tape } from './tape.ts';
+import { Waits, type SessionTimes } from './waits.ts';
 import { runEnding, type EndingOptions } from './ending.ts';
-
-export type SessionTimes = {
-  neverConnectedMs: number;
-  idleMs: number;
-  abandonedMs: number;
-  longestMs: number;
-};
-
-/** How a session came to its end, for the row and for the log. */
-export type SessionEnd =
-  | { outcome: 'done'; result: string; audioS: number }
-  | { outcome: 'error'; errorCode: number; audioS: number };
 
 export type SessionParts = {
   id: string;
@@ -77,15 +59,12 @@ export class LiveSession {
   readonly #inbound: Inbound;
   readonly #recognition: Recognition;
   readonly #speech: Speech;
+  readonly #waits: Waits;
   #state: SessionState;
   #socket: WebSocket | undefined;
   #closingWith: number | undefined;
   #connectedMs = 0;
-  #lastAudioMs = 0;
   #recordingSinceMs: number | undefined;
-  #cancelWait: () => void = () => undefined;
-  #waitingFor: Wait | undefined;
-  #cancelLongest: () => void = () => undefined;
   #stored: Promise<void> | undefined;
 
   constructor(parts: SessionParts) {
@@ -93,6 +72,9 @@ export class LiveSession {
     this.createdAt = parts.createdAt;
     this.#parts = parts;
     this.#state = parts.resumed?.state ?? firstState;
+    this.#waits = new Waits(parts.times, parts.clock, (wait) =>
+      this.#step({ type: 'waited', for: wait }),
+    );
     this.#speech = new Speech({
       sessionId: parts.id,
       request: parts.request,
@@ -150,7 +132,7 @@ export class LiveSession {
   /** From the POST on, or after a restart from now on. */
   start(): void {
     if (this.#state.at === 'finishing') void this.#finish();
-    this.#arm();
+    this.#waits.follow(this.#state);
   }
 
   /** A socket whose token was right. */
@@ -162,7 +144,8 @@ export class LiveSession {
     }
     this.#socket = socket;
     this.#closingWith = undefined;
-    this.#connectedMs = this.#lastAudioMs = this.#parts.clock.monotonicMs();
+    this.#connectedMs = this.#parts.clock.monotonicMs();
+    this.#waits.heardAudio();
     socket.on('message', (data: Buffer, isBinary: boolean) =>
       this.#received(socket, data, isBinary),
     );
@@ -173,8 +156,7 @@ export class LiveSession {
 
   /** For a process that stops: the socket goes, the session can be resumed in the next one. */
   async suspend(): Promise<void> {
-    this.#cancelWait();
-    this.#cancelLongest();
+    this.#waits.stop();
     await this.#inbound.settled().catch(() => undefined);
     this.#socket?.close(1012, 'restarting');
     this.#recognition.close();
@@ -207,7 +189,7 @@ export class LiveSession {
     if (socket.isPaused) return;
     socket.pause();
     const look = (): void => {
-      this.#lastAudioMs = this.#parts.clock.monotonicMs();
+      this.#waits.heardAudio();
       if (socket !== this.#socket || !this.#isBehind()) socket.resume();
       else this.#parts.clock.after(lookAgainMs, look);
     };
@@ -234,7 +216,7 @@ export class LiveSession {
     const now = this.#parts.clock.monotonicMs();
     const resent = now - this.#connectedMs <= resentWithinMs && !this.#recognition.isOver;
     let taken = false;
-    this.#lastAudioMs = now;
+    this.#waits.heardAudio();
     this.#step({ type: 'audio', resent }, undefined, undefined, () => {
       taken = true;
     });
@@ -293,7 +275,7 @@ export class LiveSession {
     const [state, effects] = step(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#carryOut(effect, messageId, old, onTake);
-    this.#arm();
+    this.#waits.follow(this.#state);
   }
 
   #carryOut(effect: Effect, messageId?: string, old?: WebSocket, onTake?: () => void): void {
@@ -334,7 +316,7 @@ export class LiveSession {
   #startRecording(): void {
     const { id, clock, outlets } = this.#parts;
     this.#recordingSinceMs = clock.monotonicMs();
-    this.#armLongest();
+    this.#waits.startLongest();
     outlets.emit(message(id, clock.now(), 'start_recording', {}));
     this.#parts.onRecording();
   }
@@ -346,43 +328,7 @@ export class LiveSession {
     socket.close(code, reason.slice(0, 120));
   }
 
-  /** Timers follow the state; the idle one looks at the last audio when it fires, not at each frame. */
-  #arm(): void {
-    const wait = waitOf(this.#state);
-    if (wait === this.#waitingFor) return;
-    this.#cancelWait();
-    this.#waitingFor = wait;
-    if (!wait) {
-      if (!this.isOpen) this.#cancelLongest();
-      return;
-    }
-    const { times, clock } = this.#parts;
-    const limitMs = {
-      'never-connected': times.neverConnectedMs,
-      idle: times.idleMs,
-      abandoned: times.abandonedMs,
-    }[wait];
-    if (wait === 'idle' && limitMs === 0) return;
-    const since = clock.monotonicMs();
-    const look = (): void => {
-      const last = wait === 'idle' ? Math.max(since, this.#lastAudioMs) : since;
-      const leftMs = last + limitMs - clock.monotonicMs();
-      if (leftMs > 1) this.#cancelWait = clock.after(leftMs, look);
-      else this.#step({ type: 'waited', for: wait });
-    };
-    this.#cancelWait = clock.after(limitMs, look);
-  }
-
-  #armLongest(): void {
-    const { times, clock } = this.#parts;
-    if (times.longestMs === 0) return;
-    this.#cancelLongest = clock.after(times.longestMs, () =>
-      this.#step({ type: 'waited', for: 'longest' }),
-    );
-  }
-
   async #finish(): Promise<void> {
-    this.#cancelLongest();
     try {
       await this.#inbound.settled();
       await this.#recognition.finish();

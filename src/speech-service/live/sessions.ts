@@ -1,34 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
-import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { Addons, type AddonRunner } from '../addons/addons.ts';
-import type { Callbacks } from '../callbacks/callbacks.ts';
-import type { SpeechServiceConfig } from '../config.ts';
-import type { Recogniser } from '../recogniser/recogniser.ts';
+import { Addons } from '../addons/addons.ts';
 import { assemble, formatOf, type Assembled, type Assembly } from './assemble.ts';
 import { bytesPerSecond } from './format.ts';
-import type { JobRow, Jobs } from './jobs.ts';
+import type { JobRow } from './jobs.ts';
 import { message } from './messages.ts';
 import { pathsOf } from './paths.ts';
-import type { LiveSession, SessionEnd } from './session.ts';
+import type { SessionEnd } from './session-end.ts';
+import type { LiveSession } from './session.ts';
+import type { SessionsOptions } from './sessions-options.ts';
 import { takeUp } from './take-up.ts';
 import { digestOf, newToken } from './tokens.ts';
-
-export type SessionsOptions = {
-  config: SpeechServiceConfig;
-  jobs: Jobs;
-  /** Audio and logs of sessions. */
-  folder: string;
-  node: string;
-  clock: Clock;
-  log: Logger;
-  recogniser: Recogniser;
-  language: AddonRunner;
-  callbacks: Callbacks;
-};
 
 export type Found =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }

@@ -28,6 +28,15 @@ describe('where a client stands that lost its socket', () => {
     expect(candidates(trail, 20, 800)).toEqual([0]);
   });
 
+  test('is anywhere in the last seconds after a restart, until acks of the new process are old enough', () => {
+    const places = [700, 701, 702];
+    const trail: AckTrail = [];
+    expect(candidates(trail, 0, 703, places)).toEqual(places);
+    remember(trail, 900, 1_000);
+    expect(candidates(trail, 2_000, 1_000, places)).toEqual([...places, 900]);
+    expect(candidates(trail, 9_000, 1_000, places)).toEqual([900]);
+  });
+
   test('is found from what it sends, for every ack that may have been lost and every length of the burst', () => {
     fc.assert(
       fc.property(

@@ -49,7 +49,14 @@ export type StreamControl = {
   /** End the stream from our side in the way that harms the phone call least. */
   disconnect(reason: string): void;
   /** A final, for carriers that take results back (AudioHook `event`); others ignore it. */
-  result?(final: { track: string; text: string; startS: number; endS: number; confidence: number; language: string }): void;
+  result?(final: {
+    track: string;
+    text: string;
+    startS: number;
+    endS: number;
+    confidence: number;
+    language: string;
+  }): void;
 };
 
 export type CallStream = {
@@ -86,7 +93,15 @@ export type Bridge = {
   /** One use: a second claim of the same token is refused. Without the call id the binding is checked at start. */
   claimToken(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim>;
   /** Mint a token (our TwiML answer needs one too). */
-  mintToken(request: { carrier: string; carrierCallId?: string; metadata?: Record<string, unknown> }): Promise<{ token: string; expiresAt: number }>;
+  mintToken(request: {
+    carrier: string;
+    carrierCallId?: string;
+    metadata?: Record<string, unknown>;
+  }): Promise<{ token: string; expiresAt: number }>;
   /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
-  carrierStatus(carrier: string, carrierCallId: string, status: Record<string, string>): Promise<void>;
+  carrierStatus(
+    carrier: string,
+    carrierCallId: string,
+    status: Record<string, string>,
+  ): Promise<void>;
 };

@@ -1,16 +1,13 @@
-import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
-import type { LanguageRunner } from '../language/runner.ts';
+import type { EndReason } from '../protocol/events.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
-import type { SpeechClient } from '../speech-client/client.ts';
-import type { Store } from '../store/store.ts';
 import { CallClock } from './call-clock.ts';
 import { CompandingWatch } from './companding-watch.ts';
-import { endedData, isBalanced } from './call-ended.ts';
+import { CallEnding } from './call-ending.ts';
 import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
+import type { CallEnvironment } from './call-environment.ts';
 import type { CallRecord } from './call-record.ts';
-import { gapsOf, legsOf, turnsOf } from './call-rows.ts';
 import {
   publicState,
   step,
@@ -21,20 +18,16 @@ import {
 } from './call-state.ts';
 import { CallStory } from './call-story.ts';
 import type { OpenedStream, StreamControl, StreamEnd, StreamStart } from './call-stream.ts';
-import { summaryOf } from './call-summary.ts';
-import type { BridgeConfig } from './config.ts';
 import { legMetadata } from './custom-metadata.ts';
-import type { Journal, RecoveredLeg } from './journal.ts';
+import type { RecoveredLeg } from './journal.ts';
 import {
   openLegAudio,
   type LegAudio,
   type LegGap,
-  type LegOutcome,
   type LegRequest,
   type LegState,
 } from './leg-audio.ts';
 import { levelOf } from './level.ts';
-import type { LiveFeed } from './live-feed.ts';
 import { bridgeMetrics } from './metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
@@ -43,19 +36,12 @@ import { Redactor } from './redactor.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 import { finalOf, place, type Partial } from './timeline.ts';
 
-export type CallEnvironment = {
-  config: BridgeConfig;
-  store: Store;
-  journal: Journal;
-  speech: SpeechClient;
-  language: LanguageRunner;
-  feed: LiveFeed;
-  clock: Clock;
-  log: Logger;
-  recording: boolean;
-  /** After each commit that holds events: the outbox has work. */
-  wakeOutbox(): void;
-  onOver(call: Call): void;
+export type CallOptions = {
+  env: CallEnvironment;
+  record: CallRecord;
+  /** After a restart: what the rows say. */
+  state?: CallState;
+  onOver: (call: Call) => void;
 };
 
 /** One phone call: carries out what `step` decides. Owns the legs, the streams and the waits. */
@@ -66,22 +52,16 @@ export class Call {
   readonly #log: Logger;
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
+  readonly #ending: CallEnding;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
-  #hungUpAt: number | undefined;
-  #deadline: string | null = null;
-  #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
 
-  constructor(
-    env: CallEnvironment,
-    record: CallRecord,
-    state: CallState = { at: 'live', streams: new Set() },
-  ) {
+  constructor({ env, record, state, onOver }: CallOptions) {
     this.#env = env;
     this.record = record;
-    this.#state = state;
+    this.#state = state ?? { at: 'live', streams: new Set() };
     this.#log = env.log.child({ callId: record.id, carrier: record.carrier });
     this.#clock = new CallClock(env.clock);
     this.story = new CallStory({
@@ -89,6 +69,17 @@ export class Call {
       record,
       log: this.#log,
       redactor: Redactor.from(env.language, env.config),
+    });
+    this.#ending = new CallEnding({
+      env,
+      record,
+      story: this.story,
+      log: this.#log,
+      legs: () => this.legs,
+      isLeft: () => this.#state.at === 'left',
+      legDone: (leg) => this.#take({ type: 'leg-done', leg }),
+      committed: () => this.#take({ type: 'committed' }),
+      over: () => onOver(this),
     });
     this.#pauses = new Pauses({
       clock: env.clock,
@@ -285,9 +276,10 @@ export class Call {
       ...(recovered === undefined ? {} : { recovered }),
       log: this.#log.child({ legId: record.id }),
       clock,
-      onMessage: (message, sessionId, atS) => this.#heard(leg(), message, sessionId, atS),
-      onState: (state) => this.#legChanged(leg(), state),
-      onGap: (gap) => this.#legGap(leg(), gap),
+      onMessage: (message, sessionId, atS) =>
+        this.#guarded(() => this.#heard(leg(), message, sessionId, atS)),
+      onState: (state) => this.#legChanged(state, leg),
+      onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.story.sessionOpened(record, session),
     });
   }
@@ -329,7 +321,7 @@ export class Call {
     if (result.type !== 'call.transcript') return;
     const { text, language, confidence } = result.data;
     leg.heardUntilS = Math.max(leg.heardUntilS, result.end);
-    this.#languageCode = language;
+    this.#ending.languageCode = language;
     if (this.#isRedacted) return;
     const [startS, endS] = [result.start, result.end];
     for (const stream of this.#streams.values())
@@ -360,9 +352,10 @@ export class Call {
     });
   }
 
-  #legChanged(leg: CallLeg, state: LegState): void {
+  /** May come while the leg is being made: only a leg that is there is asked. */
+  #legChanged(state: LegState, leg: () => CallLeg): void {
     if (state.at === 'resuming') {
-      leg.reconnects++;
+      leg().reconnects++;
       bridgeMetrics.reconnects.inc();
     }
     this.story.changed();
@@ -370,9 +363,23 @@ export class Call {
 
   #legGap(leg: CallLeg, { cause, startS, durationS, bytes }: LegGap): void {
     const start = (leg.offsetS ?? 0) + startS;
-    if (cause === 'deadline') this.#deadline = 'finishWithin';
+    if (cause === 'deadline') this.#ending.deadline = 'finishWithin';
     const detail = gapDetails[cause];
     this.story.gap(leg, { cause, start, end: start + durationS, bytes, detail });
+  }
+
+  get #reason(): EndReason {
+    return 'reason' in this.#state ? this.#state.reason : 'stop';
+  }
+
+  /** A fault of ours in one message must not end the process, nor the call (F68). */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.story.count('bug');
+      this.#log.error({ err: error }, 'unexpected error in a call');
+    }
   }
 
   #openLegIds(): ReadonlySet<string> {
@@ -421,11 +428,11 @@ export class Call {
       case 'stop-waiting':
         return this.#stopWaiting?.();
       case 'finish-legs':
-        return this.#finishLegs();
+        return this.#ending.finishLegs(this.#reason);
       case 'end':
-        return void this.#end();
+        return this.#ending.end(this.#reason);
       case 'summarise':
-        return void this.#summarise();
+        return this.#ending.summarise();
       case 'abandon-legs':
         return this.story.leave();
     }
@@ -433,110 +440,10 @@ export class Call {
 
   /** A stream of the call may come back; after the wait the call is over. */
   #awaitStream(): void {
-    this.#hungUpAt = this.#env.clock.now();
+    this.#ending.hungUpAt = this.#env.clock.now();
     this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
       this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
     );
-  }
-
-  #finishLegs(hungUpAt = this.#env.clock.now()): void {
-    const { config, clock } = this.#env;
-    this.#hungUpAt = hungUpAt;
-    if (this.#state.at === 'finishing') this.story.hungUp(hungUpAt, this.#state.reason);
-    const finalsMs = config.finalsWaitMs;
-    const withinMs = Math.max(finalsMs, config.finishWithinMs - (clock.now() - hungUpAt));
-    for (const leg of this.#legs.values()) {
-      if (leg.isDone) continue;
-      const settled = (): Promise<boolean> => this.story.legSettled(leg);
-      leg.audio.finish({ finalsMs, withinMs, settled }).then(
-        (outcome) => this.#legDone(leg, outcome),
-        (error: unknown) => {
-          // A leg that cannot even finish must not keep the call from ending (F68).
-          this.#log.error({ err: error, legId: leg.record.id }, 'leg failed to finish');
-          this.#legDone(leg, { finals: 'late' });
-        },
-      );
-    }
-  }
-
-  #legDone(leg: CallLeg, { finals }: Pick<LegOutcome, 'finals'>): void {
-    if (this.#state.at === 'left') return;
-    if (finals === 'late') this.#deadline ??= 'finals';
-    // Bytes that never went out have their own gap; this one is for words that never came back.
-    const end = leg.positionS();
-    const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
-    if (this.#deadline === 'finals' && finals === 'late' && end > start)
-      this.story.gap(leg, {
-        cause: 'deadline',
-        start,
-        end,
-        bytes: 0,
-        detail: 'the last finals did not come in time',
-      });
-    leg.isDone = true;
-    this.#checkBooks(leg);
-    void this.story.legSettled(leg);
-    this.#take({ type: 'leg-done', leg: leg.record.id });
-  }
-
-  #checkBooks(leg: CallLeg): void {
-    const ledger = leg.audio.ledger();
-    if (isBalanced(ledger)) return;
-    this.#log.error({ legId: leg.record.id, ledger }, 'audio of a leg is unaccounted for');
-    const what = 'received is not acknowledged + gaps + paused';
-    this.story.warn('LEDGER_UNBALANCED', `leg ${leg.record.id}: ${what}`);
-  }
-
-  async #end(): Promise<void> {
-    const { clock, store } = this.#env;
-    await this.story.settled();
-    const facts = await this.#untilRead(async () => ({
-      turns: await turnsOf(store.db, this.record.id),
-      legs: await legsOf(store.db, this.record.id),
-      gaps: await gapsOf(store.db, this.record.id),
-    }));
-    if (facts === undefined) return;
-    const endedAt = clock.now();
-    const hungUpAt = this.#hungUpAt ?? endedAt;
-    const reason = this.#state.at === 'ending' ? this.#state.reason : 'stop';
-    const { startedAt } = this.record;
-    const deadline = this.#deadline;
-    const data = endedData({ ...facts, reason, startedAt, hungUpAt, endedAt, deadline });
-    const hasRecording = this.#env.recording && facts.legs.some((leg) => leg.received > 0);
-    if (await this.story.ended(data, hungUpAt, endedAt, hasRecording))
-      this.#take({ type: 'committed' });
-  }
-
-  async #summarise(): Promise<void> {
-    const { store, language, config } = this.#env;
-    const data = await this.#untilRead(() =>
-      summaryOf({
-        db: store.db,
-        language,
-        callId: this.record.id,
-        type: config.summaryType,
-        languageCode: this.#languageCode,
-        deadlineMs: config.summaryWaitMs,
-      }),
-    );
-    if (data === undefined || !(await this.story.summarised(data))) return;
-    this.story.changed();
-    this.#env.onOver(this);
-  }
-
-  /** Reads that fail with the store are tried again until the call is left. */
-  async #untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
-    const { clock } = this.#env;
-    for (let attempt = 0; this.#state.at !== 'left'; attempt++) {
-      try {
-        return await read();
-      } catch (error) {
-        this.#log.error({ err: error, attempt }, 'call could not be read');
-        const delayMs = Math.min(5_000, 100 * 2 ** attempt);
-        await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
-      }
-    }
-    return undefined;
   }
 
   /** The process stops: what is on disk goes on in the next one. */
@@ -566,17 +473,17 @@ export class Call {
     deadline: string | null;
   }): void {
     this.#pauses.restore(rows.pausedBy, rows.pausedAt);
-    this.#hungUpAt = rows.hungUpAt;
-    this.#deadline = rows.deadline;
+    this.#ending.hungUpAt = rows.hungUpAt;
+    this.#ending.deadline = rows.deadline;
     if (rows.zeroAgoMs !== undefined) this.#clock.restore(rows.zeroAgoMs);
   }
 
   /** Goes on from the restored state: waits for a stream, finishes the legs, or says the end. */
   goOn(): void {
     if (this.#state.at === 'waiting') this.#awaitStream();
-    else if (this.#state.at === 'finishing') this.#finishLegs(this.#hungUpAt);
-    else if (this.#state.at === 'ending') void this.#end();
-    else if (this.#state.at === 'ended') void this.#summarise();
+    else if (this.#state.at === 'finishing') this.#ending.finishLegs(this.#reason, true);
+    else if (this.#state.at === 'ending') this.#ending.end(this.#reason);
+    else if (this.#state.at === 'ended') this.#ending.summarise();
   }
 }
 

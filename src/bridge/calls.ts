@@ -1,10 +1,12 @@
 import { newId } from '../lib/ids.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { enqueueEvent } from '../outbox/enqueue.ts';
+import type { CallState } from './call-state.ts';
 import { callKey, eventCallOf, type CallRecord } from './call-record.ts';
 import { insertCall, insertLeg, insertStream } from './call-rows.ts';
 import type { OpenedStream, StreamControl, StreamStart } from './call-stream.ts';
-import { Call, type CallEnvironment } from './call.ts';
+import { Call } from './call.ts';
+import type { CallEnvironment } from './call-environment.ts';
 import { callMetadata } from './custom-metadata.ts';
 import { bridgeMetrics } from './metrics.ts';
 import { callOverrides, sessionFormat } from './session-request.ts';
@@ -15,7 +17,7 @@ const paceMs = 500;
 /** A tick this much too late means that this process stood still, not that the carriers were quiet. */
 const lateTickMs = 1_000;
 
-export type CallsOptions = Omit<CallEnvironment, 'onOver'> & { node: string };
+export type CallsOptions = CallEnvironment & { node: string };
 
 /** Every call that is not over, by its own id and by the carrier's. */
 export class Calls {
@@ -31,7 +33,7 @@ export class Calls {
 
   constructor({ node, ...env }: CallsOptions) {
     this.#node = node;
-    this.#env = { ...env, onOver: (call) => this.#over(call) };
+    this.#env = env;
     this.#pace(env.clock.monotonicMs());
   }
 
@@ -65,6 +67,15 @@ export class Calls {
     } finally {
       if (this.#opening.get(key) === quiet) this.#opening.delete(key);
     }
+  }
+
+  newCall(record: CallRecord, state?: CallState): Call {
+    return new Call({
+      env: this.#env,
+      record,
+      onOver: (call) => this.#over(call),
+      ...(state === undefined ? {} : { state }),
+    });
   }
 
   /** A call taken up again after a restart. */
@@ -136,7 +147,7 @@ export class Calls {
       clock.now(),
       continues,
     );
-    const call = new Call(this.#env, record);
+    const call = this.newCall(record);
     const { stream, newLegs } = call.attach(start, control);
     const event = await store.transaction(async (tx) => {
       await insertCall(tx, record, this.#node);
@@ -174,7 +185,10 @@ export class Calls {
     if (dropped > 0)
       call.story.warn('METADATA_DROPPED', `${dropped} parameters did not fit into custom_metadata`);
     for (const name of ignored)
-      call.story.warn('PARAMETER_IGNORED', `the parameter ${name} holds nothing that a session can use`);
+      call.story.warn(
+        'PARAMETER_IGNORED',
+        `the parameter ${name} holds nothing that a session can use`,
+      );
     return call.opened(stream);
   }
 

@@ -1,7 +1,7 @@
 import type { Logger } from '../lib/log.ts';
 import { legRecordFrom, legsOf, recordFrom, type CallRow } from './call-rows.ts';
 import { recoveredLive, type CallState } from './call-state.ts';
-import { Call } from './call.ts';
+import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import { bridgeMetrics } from './metrics.ts';
 import type { EndReason } from '../protocol/events.ts';
@@ -72,7 +72,7 @@ async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
   const open = legs.filter(
     (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
   );
-  const call = new Call(env, recordFrom(row), stateFrom(row, new Set(open.map((leg) => leg.id))));
+  const call = calls.newCall(recordFrom(row), stateFrom(row, new Set(open.map((leg) => leg.id))));
   call.restore({
     pausedBy: row.paused,
     pausedAt: row.paused_at ?? 0,

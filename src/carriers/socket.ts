@@ -30,6 +30,9 @@ export const socketLimits = {
   deadAfterMs: 15_000,
   /** A carrier that said stop closes by itself; this is only the guard. */
   closeAfterEndMs: 10_000,
+  /** Finals that a carrier takes back may come after its `close`: so long without one, and so long at most. */
+  resultsQuietMs: 3_000,
+  resultsAtMostMs: 8_000,
   messagesBeforeStart: 64,
   /** Replies to a peer that does not read them. */
   unreadBytes: 262_144,
@@ -75,6 +78,8 @@ export class StreamSocket {
   #state: State = { at: 'waiting' };
   #messages = 0;
   #malformed = 0;
+  /** Set while the answer to the carrier's end waits for the last results. */
+  #endAnswer: { dueMs: number; latestMs: number } | undefined;
   readonly #openedMs: number;
   #lastTick: {
     messages: number;
@@ -149,6 +154,10 @@ export class StreamSocket {
     const bytes = this.#raw.bytesRead ?? 0;
     if (bytes !== last.bytes) [last.bytes, last.bytesMs] = [bytes, nowMs];
     if (this.#messages !== last.messages) [last.messages, last.messageMs] = [this.#messages, nowMs];
+    if (this.#endAnswer && nowMs >= this.#endAnswer.dueMs) {
+      this.#endAnswer = undefined;
+      this.#say({ type: 'closed' });
+    }
     switch (this.#state.at) {
       case 'waiting':
         if (this.#messages === 0 && nowMs - this.#openedMs >= socketLimits.firstMessageMs)
@@ -222,7 +231,7 @@ export class StreamSocket {
       case 'stop':
         if (this.#state.at === 'opening') this.#state.queue.push(event);
         else this.#end('stop', event.detail);
-        return this.#say({ type: 'closed' });
+        return this.#answerEnd();
       case 'count':
         this.#count(event);
         break;
@@ -337,9 +346,24 @@ export class StreamSocket {
       pause: () => this.#say({ type: 'pause' }),
       resume: () => this.#say({ type: 'resume' }),
       disconnect: (reason) => this.#disconnect(reason),
-      ...(this.#context.config.audiohookResults
-        ? { result: (final) => this.#say({ type: 'result', final }) }
-        : {}),
+      ...(this.#context.config.audiohookResults ? { result: (final) => this.#result(final) } : {}),
+    };
+  }
+
+  #result(final: Extract<CarrierCommand, { type: 'result' }>['final']): void {
+    this.#say({ type: 'result', final });
+    const waiting = this.#endAnswer;
+    if (waiting)
+      waiting.dueMs = Math.min(waiting.latestMs, this.#now() + socketLimits.resultsQuietMs);
+  }
+
+  /** At once, or after the last results where the carrier takes them (section 3.6). */
+  #answerEnd(): void {
+    if (!this.#context.config.audiohookResults) return this.#say({ type: 'closed' });
+    const now = this.#now();
+    this.#endAnswer ??= {
+      dueMs: now + socketLimits.resultsQuietMs,
+      latestMs: now + socketLimits.resultsAtMostMs,
     };
   }
 

@@ -104,6 +104,14 @@ describe.concurrent('from the carrier to the transcript', () => {
     expectWhole(await place('asterisk', { api: { url: app.url } }));
   });
 
+  test('a track that never speaks holds nothing up', async () => {
+    const call = await place('telnyx', { secrets, legs: legs.slice(0, 1) });
+    expect(call.transcript.map(({ text }) => text.toLowerCase()).join(' ')).toContain(
+      'my card is lost',
+    );
+    expect(call.legs.map(({ ledger }) => ledger.gaps)).toEqual(call.legs.map(() => 0));
+  });
+
   test.each([
     ['telnyx', 'alaw', 8000],
     ['telnyx', 'slin', 16_000],

@@ -342,6 +342,41 @@ describe('a bridge that takes its time', () => {
   });
 });
 
+test('AudioHook takes finals back, those after its close too, and only then its closed', async () => {
+  const clock = new MovableClock();
+  await using server = await carrierServer({
+    insecure: true,
+    clock,
+    config: { audiohookResults: true },
+  });
+  await using client = await CarrierClient.open(`${server.url}/carriers/audiohook`);
+  const lines = readFixture('audiohook-stereo').filter(({ from }) => from === 'carrier');
+  client.send(...lines.map(({ data, isBinary }) => (isBinary ? data : data.toString())));
+  const stream = await server.bridge.ended();
+  await client.ping();
+  const types = (): string[] =>
+    client.received.map((text) => (JSON.parse(text) as { type: string }).type);
+  expect(types().at(-1)).toBe('updated');
+  const final = {
+    track: 'external',
+    text: 'Goodbye.',
+    startS: 1,
+    endS: 2,
+    confidence: 0.9,
+    language: 'en',
+  };
+  stream.control.result?.(final);
+  clock.forward(2_000);
+  await ticked();
+  stream.control.result?.({ ...final, track: 'internal' });
+  await client.ping();
+  expect(types().slice(-2)).toEqual(['event', 'event']);
+  clock.forward(3_500);
+  await ticked();
+  await client.ping();
+  expect(types().slice(-3)).toEqual(['event', 'event', 'closed']);
+});
+
 describe('bad input on the wire', () => {
   test('T8 huge frames, floods of fragments and broken framing close their own socket and harm no other', async () => {
     await using server = await carrierServer({ insecure: true });

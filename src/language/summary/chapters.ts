@@ -144,14 +144,20 @@ export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]):
   if (spoken.length === 0) return [];
   const starts = givenStarts ?? [0, ...boundariesOf(spoken).slice(1)];
   const parts = starts.map((start, i) => spoken.slice(start, starts[i + 1] ?? spoken.length));
-  const inParts = parts.map(
-    (part) => new Set(part.flatMap((turn) => contentWords(turn.text).map((word) => word.stem))),
-  );
-  return parts.map((part) => chapterOf(part, inParts));
+  const chaptersWith = new Map<string, number>();
+  for (const part of parts)
+    for (const stem of new Set(
+      part.flatMap((turn) => contentWords(turn.text).map((word) => word.stem)),
+    ))
+      chaptersWith.set(stem, (chaptersWith.get(stem) ?? 0) + 1);
+  return parts.map((part) => chapterOf(part, chaptersWith));
 }
 
-function chapterOf(turns: readonly TimedTurn[], inParts: readonly Set<string>[]): Chapter {
-  const keywords = keywordsOf(turns, inParts);
+function chapterOf(
+  turns: readonly TimedTurn[],
+  chaptersWith: ReadonlyMap<string, number>,
+): Chapter {
+  const keywords = keywordsOf(turns, chaptersWith);
   const summary = summarize(turns, 'concise');
   return {
     headline: headlineOf(turns),
@@ -167,7 +173,7 @@ function chapterOf(turns: readonly TimedTurn[], inParts: readonly Set<string>[])
 }
 
 /** Frequent here, rare in the other chapters. */
-function keywordsOf(turns: readonly Turn[], inParts: readonly Set<string>[]): string[] {
+function keywordsOf(turns: readonly Turn[], chaptersWith: ReadonlyMap<string, number>): string[] {
   const counts = new Map<string, { word: string; count: number; first: number }>();
   let order = 0;
   for (const turn of turns)
@@ -178,8 +184,7 @@ function keywordsOf(turns: readonly Turn[], inParts: readonly Set<string>[]): st
     }
   return [...counts]
     .map(([stem, entry]) => {
-      const parts = inParts.filter((part) => part.has(stem)).length;
-      return { ...entry, weight: entry.count / parts };
+      return { ...entry, weight: entry.count / (chaptersWith.get(stem) ?? 1) };
     })
     .sort((a, b) => b.weight - a.weight || a.first - b.first)
     .slice(0, 6)

@@ -471,7 +471,7 @@ export class RunningLeg implements LegAudio {
 
   /** Only when what was handed over is durable: until then a killed process must find the leg again (F46). */
   private async putAway({ settled }: FinishDeadlines): Promise<void> {
-    if (settled && (await settled()) === false) return;
+    if (settled && !(await settled())) return;
     await this.options.journal.finish(this.entry);
   }
 

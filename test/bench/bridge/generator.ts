@@ -39,6 +39,18 @@ function textFrame(text: string): Buffer {
   return frame;
 }
 
+/** A process that is still busy with the last streams may say 503; a carrier would come back too. */
+async function openPatiently(port: number, path: string, leg: number): Promise<Leg> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await open(port, path, leg);
+    } catch (error) {
+      if (attempt >= 20) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
+}
+
 async function open(port: number, path: string, leg: number): Promise<Leg> {
   const socket = connect(port, '127.0.0.1');
   socket.setNoDelay(true);
@@ -156,7 +168,7 @@ async function act(command: GeneratorCommand): Promise<GeneratorReport> {
     case 'open':
       for (let index = 0; index < command.legs; index += 25) {
         const some = Array.from({ length: Math.min(25, command.legs - index) }, (_, offset) =>
-          open(command.port, command.path, command.firstLeg + index + offset),
+          openPatiently(command.port, command.path, command.firstLeg + index + offset),
         );
         legs.push(...(await Promise.all(some)));
       }

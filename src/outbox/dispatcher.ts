@@ -70,6 +70,8 @@ export class Dispatcher {
     this.#again = true;
     this.#round ??= this.#rounds().finally(() => {
       this.#round = undefined;
+      // Woken in the moment between the last look and this line.
+      if (this.#again && this.#failures === 0) this.wake();
     });
   }
 

@@ -1,0 +1,135 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { enqueueEvent } from '../../src/outbox/enqueue.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
+import { eventOf, outboxOn } from '../support/outbox.ts';
+import { postgresMissing, startPostgres } from '../support/postgres.ts';
+import { temporaryFolder, temporaryStore } from '../support/store.ts';
+
+/*
+ * The outbox's figures, all in one process on loopback, each part bounded.
+ *
+ * Delay: legs say a final every two seconds each for ten seconds, each stored in a transaction of its own; the
+ * time is from before the transaction to the receiver's having read the request. Throughput: a receiver that
+ * takes 5 ms per request; 3,000 events of 200 calls are stored first, then the outbox starts. Backlog: 100,000
+ * events of 2,000 calls wait; the time from opening the store to the first arrival, the rate of 20 s, the memory.
+ */
+type Receiver = { url: string; count: () => number; server: Server; seen: Map<string, number> };
+
+async function receiver(delayMs: number): Promise<Receiver> {
+  const seen = new Map<string, number>();
+  let count = 0;
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => {
+      count++;
+      seen.set(String(request.headers['webhook-id']), performance.now());
+      if (delayMs === 0) response.writeHead(204).end();
+      else setTimeout(() => response.writeHead(204).end(), delayMs);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    count: () => count,
+    server,
+    seen,
+  };
+}
+
+function percentiles(values: number[]): string {
+  const sorted = values.sort((a, b) => a - b);
+  const at = (share: number) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0).toFixed(1);
+  return `p50 ${at(0.5)} ms, p95 ${at(0.95)} ms, p99 ${at(0.99)} ms (${sorted.length} events)`;
+}
+
+async function delay(store: Store, legs: number): Promise<string> {
+  const crm = await receiver(0);
+  const outbox = await outboxOn(store, crm.url);
+  const sent = new Map<string, number>();
+  const endMs = performance.now() + 10_000;
+  const leg = async (index: number) => {
+    await sleep((index * 2_000) / legs);
+    while (performance.now() < endMs) {
+      const startedMs = performance.now();
+      const event = await store.transaction((tx) =>
+        enqueueEvent(tx, eventOf(`call_${legs}_${index}`)),
+      );
+      sent.set(event.id, startedMs);
+      outbox.wake();
+      await sleep(legs === 1 ? 50 : 2_000);
+    }
+  };
+  await Promise.all(Array.from({ length: legs }, (_, index) => leg(index)));
+  while (crm.count() < sent.size) await sleep(20);
+  await outbox[Symbol.asyncDispose]();
+  crm.server.close();
+  return percentiles([...sent].map(([id, startedMs]) => (crm.seen.get(id) ?? 0) - startedMs));
+}
+
+async function fill(store: Store, events: number, calls: number): Promise<void> {
+  for (let from = 0; from < events; from += 500)
+    await store.transaction(async (tx) => {
+      for (let index = from; index < Math.min(events, from + 500); index++)
+        await enqueueEvent(tx, eventOf(`call_${index % calls}`));
+    });
+}
+
+async function throughput(store: Store): Promise<string> {
+  const crm = await receiver(5);
+  const events = 3_000;
+  // The table of endpoints is what makes an event wait for one.
+  await (await outboxOn(store, crm.url))[Symbol.asyncDispose]();
+  await fill(store, events, 200);
+  const startedMs = performance.now();
+  const outbox = await outboxOn(store, crm.url);
+  const before = crm.count();
+  while (crm.count() - before < events && performance.now() - startedMs < 60_000) await sleep(10);
+  const rate = ((crm.count() - before) / (performance.now() - startedMs)) * 1_000;
+  await outbox[Symbol.asyncDispose]();
+  crm.server.close();
+  return `${Math.round(rate)} events/s with a receiver of 5 ms`;
+}
+
+async function backlog(): Promise<string> {
+  await using folder = await temporaryFolder();
+  const settings = { dataDir: folder.path, ballastBytes: 0, lowWaterBytes: 0 };
+  const crm = await receiver(0);
+  {
+    await using store = await openStore(settings);
+    await (await outboxOn(store, crm.url))[Symbol.asyncDispose]();
+    await fill(store, 100_000, 2_000);
+  }
+  const startedMs = performance.now();
+  await using store = await openStore(settings);
+  await using outbox = await outboxOn(store, crm.url);
+  const readyMs = performance.now() - startedMs;
+  while (crm.count() === 0) await sleep(1);
+  const firstMs = performance.now() - startedMs;
+  await sleep(20_000);
+  const rate = crm.count() / ((performance.now() - startedMs) / 1_000);
+  await outbox.drain?.(1_000);
+  crm.server.close();
+  return `ready in ${Math.round(readyMs)} ms, first arrival after ${Math.round(firstMs)} ms, ${Math.round(rate)} events/s, RSS ${Math.round(process.memoryUsage.rss() / 1_048_576)} MB with the receiver`;
+}
+
+export async function run(): Promise<void> {
+  {
+    await using store = await temporaryStore();
+    console.log(`SQLite, stored to received, 1 leg: ${await delay(store, 1)}`);
+    console.log(`SQLite, stored to received, 200 legs: ${await delay(store, 200)}`);
+  }
+  {
+    await using store = await temporaryStore();
+    console.log(`SQLite: ${await throughput(store)}`);
+  }
+  if (postgresMissing === undefined) {
+    await using postgres = await startPostgres();
+    await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
+    console.log(`Postgres, stored to received, 200 legs: ${await delay(store, 200)}`);
+    await using second = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
+    console.log(`Postgres (fsync off): ${await throughput(second)}`);
+  }
+  console.log(`SQLite, 100,000 waiting: ${await backlog()}`);
+}

@@ -1,0 +1,63 @@
+import { violations } from '../support/checker.ts';
+import { startCrm } from '../support/crm.ts';
+import { secret } from '../support/outbox.ts';
+import { killAtPoints, killPoints, Story } from '../support/outbox-run.ts';
+import { postgresMissing, startPostgres } from '../support/postgres.ts';
+import { seeded } from '../support/power-cut.ts';
+import { temporaryFolder } from '../support/store.ts';
+
+/** Kills of a node on both stores: at each named point, then 100 at random moments (F46, F47). */
+export async function run(): Promise<string[]> {
+  const lines: string[] = [];
+  for (const kind of ['sqlite', 'postgres'] as const) {
+    if (kind === 'postgres' && postgresMissing !== undefined) continue;
+    await using postgres = kind === 'postgres' ? await startPostgres() : undefined;
+    const databaseUrl = await postgres?.newDatabase();
+    const database = databaseUrl === undefined ? {} : { databaseUrl };
+    lines.push(
+      `${kind}, named points: ${await named(database)}`,
+      `${kind}, random moments: ${await random(database)}`,
+    );
+  }
+  return lines;
+}
+
+type Database = { databaseUrl?: string };
+
+async function named(database: Database): Promise<string> {
+  await using folder = await temporaryFolder();
+  let requests = 0;
+  await using crm = await startCrm([secret], () => (++requests % 5 === 0 ? 500 : 200));
+  const story = await killAtPoints(
+    { dataDir: folder.path, crm, ...database },
+    killPoints,
+    seeded(11),
+  );
+  return verdict(story, violations(story.history(crm)));
+}
+
+async function random(database: Database): Promise<string> {
+  await using folder = await temporaryFolder();
+  await using crm = await startCrm([secret]);
+  const story = new Story();
+  const node = { dataDir: folder.path, crm, ...database };
+  for (let round = 0; round < 100; round++) {
+    const child = story.start(node, { CALLS: '5', EVENTS: '200', LEASE: '2000' });
+    await child.saw('ack');
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
+    child.process.kill('SIGKILL');
+    await child.ended;
+    story.note(child);
+  }
+  const last = story.start(node);
+  await last.ended;
+  story.note(last);
+  return verdict(story, violations(story.history(crm)));
+}
+
+function verdict(story: Story, problems: string[]): string {
+  if (problems.length > 0) throw new Error(problems.join('; '));
+  return `${story.crashes} kills, ${story.acknowledged.size} events acknowledged, 0 lost, 0 out of order, 0 altered`;
+}
+
+if (import.meta.main) for (const line of await run()) console.log(line);

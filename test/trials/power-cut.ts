@@ -1,0 +1,33 @@
+import { join } from 'node:path';
+import { readTrace, replayCuts, seeded, traced } from '../support/power-cut.ts';
+import { temporaryFolder } from '../support/store.ts';
+import { runChild } from '../support/strace.ts';
+
+/** Power cuts replayed from traces: 10 runs of 1,000 moments each, and the control that must lose (F48, F49). */
+export async function run(): Promise<string[]> {
+  const total = { cuts: 0, lossy: 0, lostRows: 0, corrupt: 0 };
+  for (let seed = 1; seed <= 10; seed++) {
+    await using folder = await temporaryFolder();
+    const database = join(folder.path, 'trunkline.sqlite');
+    const trace = join(folder.path, 'trace');
+    await runChild('store-writer.ts', [folder.path, '300', String(seed)], [...traced, '-o', trace])
+      .ended;
+    const result = replayCuts(readTrace(trace, database), database, 1_000, seeded(seed));
+    for (const key of ['cuts', 'lossy', 'lostRows', 'corrupt'] as const) total[key] += result[key];
+  }
+  await using folder = await temporaryFolder();
+  const bare = join(folder.path, 'bare.sqlite');
+  const trace = join(folder.path, 'trace');
+  await runChild('bare-writer.ts', [bare, '300'], [...traced, '-o', trace]).ended;
+  const control = replayCuts(readTrace(trace, bare), bare, 200, seeded(99));
+  if (total.lossy > 0 || total.corrupt > 0)
+    throw new Error(`power cuts lost rows: ${JSON.stringify(total)}`);
+  if (control.lossy === 0)
+    throw new Error('the control lost nothing: the harness cannot see a loss');
+  return [
+    `power cuts: ${total.cuts} states, ${total.lossy} with a loss, ${total.corrupt} corrupt`,
+    `control with NORMAL: ${control.lossy} of ${control.cuts} states lost ${control.lostRows} rows`,
+  ];
+}
+
+if (import.meta.main) for (const line of await run()) console.log(line);

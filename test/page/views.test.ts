@@ -197,6 +197,28 @@ test('after a cut the page goes on after the last event it saw, and nothing is m
   await page.context().close();
 });
 
+test('a page without a model says why there are no words, until there is one', async () => {
+  const { recogniser } = recordedInstallation;
+  if (!recogniser) throw new Error('no recogniser');
+  const waiting = {
+    ...recogniser,
+    state: 'no-model' as const,
+    detail: 'model moonshine-tiny-en, 43 % fetched',
+  };
+  const data = recorded({
+    installation: { ...recordedInstallation, recogniser: waiting, insecure: true },
+  });
+  await using api = await startRecordedApi(data);
+  const opened = await browser.open(api.url);
+  await opened.page.getByText('No words yet: model moonshine-tiny-en, 43 % fetched').waitFor();
+  await opened.page.getByText('Open to strangers.').waitFor();
+  await opened.screenshot('calls-without-model');
+  expect(await opened.violations()).toEqual([]);
+  data.installation = recordedInstallation;
+  await eventually(() => opened.page.locator('#model').isHidden()).toBe(true);
+  await opened.page.context().close();
+});
+
 test('a parked delivery is inspected, tried again and released', async () => {
   const posts: [string, unknown][] = [];
   const data = recorded({ onPost: (path, body) => void posts.push([path, body]) });

@@ -15,7 +15,9 @@ import { SignInView } from './sign-in.js';
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 const parked = document.getElementById('parked');
+const model = document.getElementById('model');
 const parkedEveryMs = 10_000;
+const modelEveryMs = 3_000;
 
 let book;
 let feed;
@@ -112,12 +114,30 @@ async function start() {
     return;
   }
   if (!session.signed_in) return askForKey();
-  const installation = await get('/api/installation');
-  document.getElementById('insecure').hidden = !installation.insecure;
   book = new CallBook();
   feed = new Feed('/api/live', onMessage, onState);
   show();
   void countParked();
+  void lookAtInstallation();
+}
+
+/** What a newcomer must know before the first words come: who may call, and whether anybody can hear. */
+async function lookAtInstallation() {
+  if (!feed) return;
+  const facts = await get('/api/installation').catch(() => undefined);
+  if (facts) {
+    document.getElementById('insecure').hidden = !facts.insecure;
+    const isDeaf = facts.recogniser !== null && facts.recogniser.state !== 'ready';
+    model.hidden = !isDeaf;
+    setText(
+      model,
+      isDeaf
+        ? `No words yet: ${facts.recogniser.detail}. Calls are kept and transcribed then.`
+        : '',
+    );
+    if (!isDeaf) return;
+  }
+  setTimeout(() => void lookAtInstallation(), modelEveryMs);
 }
 
 whenSignedOut(askForKey);

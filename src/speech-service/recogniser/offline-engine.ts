@@ -1,9 +1,11 @@
 import type { Model } from '../models/model-folder.ts';
 import { AudioTrack } from './audio-track.ts';
+import { cpuSeconds } from './cpu-time.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { LanguageChoice } from './language-choice.ts';
 import { OfflineModel, type OfflineDescription } from './offline-model.ts';
 import { OfflineSession } from './offline-session.ts';
+import { PieceReader } from './piece-reader.ts';
 import type { Sherpa } from './sherpa.ts';
 import { VoiceActivity } from './voice-activity.ts';
 
@@ -18,18 +20,18 @@ export function openOfflineEngine(
   return {
     estimatedTimes: model.estimatedTimes,
     measure: () => ({ least: measure(sherpa, model, options.vadModel) }),
-    open: (stream, emit) =>
-      new OfflineSession(
-        {
-          model,
-          track: new AudioTrack(),
-          voice: new VoiceActivity(sherpa, options.vadModel, stream.speechThreshold),
-          load: options.load,
-          language: new LanguageChoice(model.languages, stream, options.textLanguage),
-        },
-        stream,
-        emit,
-      ),
+    open: (stream, emit) => {
+      const track = new AudioTrack();
+      const parts = {
+        reader: new PieceReader(model, track),
+        longestS: model.longestS,
+        track,
+        voice: new VoiceActivity(sherpa, options.vadModel, stream.speechThreshold),
+        language: new LanguageChoice(model.languages, stream, options.textLanguage),
+        load: options.load,
+      };
+      return new OfflineSession(parts, stream, emit);
+    },
   };
 }
 
@@ -42,9 +44,9 @@ function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string): number 
   });
   model.read(audio, ''); // the first reading also allocates
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
-  const before = process.cpuUsage();
-  voice.accept(audio, () => undefined);
-  model.read(audio, '');
-  const used = process.cpuUsage(before);
-  return (used.user + used.system) / 1e6 / seconds;
+  const used = cpuSeconds(() => {
+    voice.accept(audio, () => undefined);
+    model.read(audio, '');
+  });
+  return used / seconds;
 }

@@ -31,6 +31,9 @@ export function readingsFor({ busy, latenessMs }: LoadLevel): { first: number; m
   return { first: 3, most: 7 };
 }
 
+/** Who waits for a final waits for its readings too: no further one begins after this much work. */
+const patienceS = 0.3;
+
 /**
  * Reads a piece several times under small changes and keeps the reading that is closest to the
  * others. When the first ones agree there is nothing left to decide.
@@ -38,9 +41,14 @@ export function readingsFor({ busy, latenessMs }: LoadLevel): { first: number; m
 export function readTogether(
   read: (variation: Variation) => Reading,
   { first, most }: { first: number; most: number },
+  spentS: () => number,
 ): Consensus {
-  const readings = variations.slice(0, first).map(read);
-  if (!agree(readings)) for (const more of variations.slice(first, most)) readings.push(read(more));
+  const readings: Reading[] = [];
+  for (const variation of variations.slice(0, most)) {
+    if (readings.length > 0 && spentS() > patienceS) break;
+    if (readings.length === first && agree(readings)) break;
+    readings.push(read(variation));
+  }
   const reading = closest(readings) ?? { text: '', words: [] };
   return { reading, agreement: agreement(reading, readings), readings: readings.length };
 }

@@ -22,21 +22,34 @@ test('words are aligned in order, without case and marks', () => {
   expect(alignedWords([], ['a'])).toEqual([]);
 });
 
+const atEase = { first: 3, most: 7 };
+
 test('readings that agree are enough; ones that differ are joined by more', () => {
-  let asked = 0;
   const same = readTogether(
-    () => {
-      asked++;
-      return reading('hello');
-    },
-    { first: 3, most: 7 },
+    () => reading('hello'),
+    atEase,
+    () => 0,
   );
-  expect([asked, same.readings, same.agreement]).toEqual([3, 3, [1]]);
+  expect([same.readings, same.agreement]).toEqual([3, [1]]);
   const words = ['a', 'b', 'a', 'a', 'a', 'c', 'a'];
-  const differing = readTogether(() => reading(words.shift()!), { first: 3, most: 7 });
+  const differing = readTogether(
+    () => reading(words.shift()!),
+    atEase,
+    () => 0,
+  );
   expect(differing.reading.text).toBe('a');
   expect(differing.readings).toBe(7);
   expect(differing.agreement[0]).toBeCloseTo(5 / 7);
+});
+
+test('whoever waits for the final does not wait for long', () => {
+  let readings = 0;
+  const { reading: chosen } = readTogether(
+    () => reading(String(readings++)),
+    atEase,
+    () => readings * 0.2,
+  );
+  expect([readings, chosen.text]).toEqual([2, '0']);
 });
 
 test('quality gives way before lateness does', () => {

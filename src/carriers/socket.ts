@@ -75,6 +75,7 @@ export class StreamSocket {
   readonly #codec: Codec;
   readonly #log: Logger;
   #proof: Proof;
+  readonly #onProven: () => void;
   #state: State = { at: 'waiting' };
   #messages = 0;
   #malformed = 0;
@@ -97,6 +98,7 @@ export class StreamSocket {
       carrier: Carrier;
       request: UpgradeRequest;
       proof: Proof;
+      onProven: () => void;
     },
   ) {
     this.#context = context;
@@ -104,6 +106,7 @@ export class StreamSocket {
     this.#raw = parts.raw;
     this.#carrier = parts.carrier;
     this.#proof = parts.proof;
+    this.#onProven = parts.onProven;
     this.#codec = parts.carrier.newCodec(context.config, parts.request);
     this.#log = context.log.child({ carrier: parts.carrier.name });
     const now = context.clock.monotonicMs();
@@ -121,10 +124,6 @@ export class StreamSocket {
       this.#count({ type: 'count', what: 'malformed' });
       this.#end('error', reasonOf(error));
     });
-  }
-
-  get isUnproven(): boolean {
-    return this.#proof.state === 'at-start';
   }
 
   get isLive(): boolean {
@@ -311,6 +310,7 @@ export class StreamSocket {
         start.carrierCallId,
       );
       if (claim.outcome === 'accepted') {
+        this.#onProven();
         const bound = claim.carrierCallId;
         this.#proof = {
           state: 'proven',

@@ -12,9 +12,9 @@ import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 export const upgradeLimits = {
   decisionMs: 3_000,
-  inProgress: 256,
+  inProgress: 512,
   /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
-  unproven: 256,
+  unproven: 1_024,
   messageBytes: 65_536,
   fragments: 16,
   bufferedChunks: 1_024,
@@ -46,8 +46,7 @@ export class Upgrades {
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
   readonly #refusals: RefusalLog;
   #inProgress = 0;
-  /** Counted anew each second; in between it only grows. */
-  #unproven = 0;
+  readonly #unproven = new Set<WebSocket>();
   #draining = false;
 
   constructor(context: UpgradeContext) {
@@ -80,11 +79,7 @@ export class Upgrades {
 
   tick(): void {
     const now = this.#context.clock.monotonicMs();
-    this.#unproven = 0;
-    for (const one of this.#sockets.values()) {
-      one.tick(now);
-      if (!(one instanceof StreamSocket) || one.isUnproven) this.#unproven++;
-    }
+    for (const one of this.#sockets.values()) one.tick(now);
     this.#refusals.tick();
   }
 
@@ -133,14 +128,14 @@ export class Upgrades {
       this.#server.handleUpgrade(incoming, raw, head, then);
     };
     if (!carrier) {
-      if (this.#unproven++ >= upgradeLimits.unproven)
+      if (this.#unproven.size >= upgradeLimits.unproven)
         return void decide({ status: 503, reason: 'too many unproven streams' });
       accept((socket) => this.#recognise(socket, raw, request, token));
       return;
     }
     const admission = await this.#admit(carrier, request, token);
     if (admission.outcome === 'refused') return void decide(admission, carrier.name);
-    if (admission.proof.state === 'at-start' && this.#unproven++ >= upgradeLimits.unproven)
+    if (admission.proof.state === 'at-start' && this.#unproven.size >= upgradeLimits.unproven)
       return void decide({ status: 503, reason: 'too many unproven streams' }, carrier.name);
     upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
     accept((socket) => this.#keep(socket, raw, carrier, request, admission.proof));
@@ -189,7 +184,7 @@ export class Upgrades {
         });
       },
     );
-    this.#watch(socket, recognising);
+    this.#watch(socket, recognising, true);
   }
 
   async #admitRecognised(
@@ -213,17 +208,29 @@ export class Upgrades {
     request: UpgradeRequest,
     proof: Proof,
   ): StreamSocket {
-    const stream = new StreamSocket(this.#context, { socket, raw, carrier, request, proof });
-    this.#watch(socket, stream);
+    const onProven = (): void => void this.#unproven.delete(socket);
+    const stream = new StreamSocket(this.#context, {
+      socket,
+      raw,
+      carrier,
+      request,
+      proof,
+      onProven,
+    });
+    if (proof.state === 'proven') onProven();
+    this.#watch(socket, stream, proof.state === 'at-start');
     return stream;
   }
 
-  #watch(socket: WebSocket, one: StreamSocket | RecognisingSocket): void {
+  #watch(socket: WebSocket, one: StreamSocket | RecognisingSocket, isUnproven: boolean): void {
+    if (socket.readyState === socket.CLOSED) return;
+    if (isUnproven) this.#unproven.add(socket);
     if (!this.#sockets.has(socket)) {
       // Without a listener of its own an error of the socket would end the process.
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
+        this.#unproven.delete(socket);
         socketsOpen.set(this.#sockets.size);
       });
     }
@@ -253,6 +260,8 @@ const statusTexts = {
   503: 'Service Unavailable',
 } as const;
 
+const reasonsAtMost = 32;
+
 /** A flood of refusals is one line a reason every ten seconds. */
 class RefusalLog {
   readonly #context: SocketContext;
@@ -266,7 +275,8 @@ class RefusalLog {
   }
 
   note(carrier: string, status: number, reason: string): void {
-    const key = `${carrier} ${reason}`;
+    // A reason may hold a number: strangers must not make a line of each.
+    const key = this.#counts.size < reasonsAtMost ? `${carrier} ${reason}` : carrier;
     const known = this.#counts.get(key);
     if (known) {
       known.count++;

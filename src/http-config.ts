@@ -8,14 +8,10 @@ export const HttpConfig = z.strictObject({
     .max(65_535)
     .default(8080)
     .meta({ env: 'PORT', description: 'The one port; 0 takes a free one and prints it.' }),
-  host: z
-    .string()
-    .min(1)
-    .default('127.0.0.1')
-    .meta({
-      env: 'HOST',
-      description: 'The address to listen on. Anything but loopback needs API keys.',
-    }),
+  host: z.string().min(1).default('127.0.0.1').meta({
+    env: 'HOST',
+    description: 'The address to listen on. Anything but loopback needs API keys.',
+  }),
   publicUrl: z
     .url({ protocol: /^https?$/ })
     .optional()
@@ -24,30 +20,19 @@ export const HttpConfig = z.strictObject({
       description:
         'What carriers and clients reach us by; carrier signatures are checked against it.',
     }),
-  apiKeys: z
-    .array(z.string().min(8))
-    .default([])
-    .meta({
-      env: 'TRUNKLINE_API_KEYS',
-      secret: true,
-      description:
-        'Keys for the operator API, the console and our speech API, sent as `x-service-key`.',
-    }),
-  trustedProxies: z
-    .array(z.string().min(1))
-    .default([])
-    .meta({
-      env: 'TRUNKLINE_TRUSTED_PROXIES',
-      description: 'Addresses or CIDR ranges whose X-Forwarded headers are believed.',
-    }),
-  maxConnections: z
-    .int()
-    .min(16)
-    .max(1_000_000)
-    .default(8_192)
-    .meta({
-      env: 'TRUNKLINE_MAX_CONNECTIONS',
-      description: 'Sockets held at once, all kinds; keep it below the handle limit.',
-    }),
+  apiKeys: z.array(z.string().min(8)).default([]).meta({
+    env: 'TRUNKLINE_API_KEYS',
+    secret: true,
+    description:
+      'Keys for the operator API, the console and our speech API, sent as `x-service-key`.',
+  }),
+  trustedProxies: z.array(z.string().min(1)).default([]).meta({
+    env: 'TRUNKLINE_TRUSTED_PROXIES',
+    description: 'Addresses or CIDR ranges whose X-Forwarded headers are believed.',
+  }),
+  maxConnections: z.int().min(16).max(1_000_000).default(8_192).meta({
+    env: 'TRUNKLINE_MAX_CONNECTIONS',
+    description: 'Sockets held at once, all kinds; keep it below the handle limit.',
+  }),
 });
 export type HttpConfig = z.infer<typeof HttpConfig>;

@@ -261,12 +261,10 @@ function healthRoutes(gate: Gate, parts: Part[], state: { accepting: boolean }):
     const checks = await healthOf(parts);
     const ready = state.accepting && Object.values(checks).every((check) => check.state !== 'down');
     // Without a key a stranger learns whether, not what.
-    response
-      .status(ready ? 200 : 503)
-      .json({
-        status: ready ? 'ready' : 'not ready',
-        ...(gate.hasOperatorKey(request) ? { checks } : {}),
-      });
+    response.status(ready ? 200 : 503).json({
+      status: ready ? 'ready' : 'not ready',
+      ...(gate.hasOperatorKey(request) ? { checks } : {}),
+    });
   });
   router.get('/metrics', gate.operator, async (_request, response) => {
     response.set('content-type', metrics.contentType).send(await metrics.metrics());

@@ -199,8 +199,7 @@ export class LiveApi implements Disposable {
         watch.callId === undefined
           ? levels
           : levels.filter((level) => level.call_id === watch.callId);
-      if (own.length > 0)
-        this.#write(watch, messageText({ type: 'levels', levels: own }));
+      if (own.length > 0) this.#write(watch, messageText({ type: 'levels', levels: own }));
     }
   }
 }

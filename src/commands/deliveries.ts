@@ -79,7 +79,10 @@ async function list(options: ListOptions): Promise<void> {
   if (options.call !== undefined) query.set('call_id', options.call);
   if (options.endpoint !== undefined) query.set('endpoint', options.endpoint);
   const page = (await ask(options, `/api/deliveries?${query.toString()}`)) as Page;
-  if (options.json) { print(page); return; }
+  if (options.json) {
+    print(page);
+    return;
+  }
   if (page.items.length === 0) console.log('nothing');
   for (const item of page.items) console.log(lineOf(item));
   if (page.next_cursor !== null) console.log(`... more: --limit ${Number(options.limit) * 2}`);

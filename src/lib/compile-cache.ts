@@ -5,4 +5,6 @@ import { enableCompileCache } from 'node:module';
  * every worker and child of this one, neither strips types nor compiles again. Where the folder cannot
  * be written (an image with a read-only root) everything works as without it.
  */
-enableCompileCache(new URL('../../node_modules/.cache/trunkline/compiled', import.meta.url).pathname);
+enableCompileCache(
+  new URL('../../node_modules/.cache/trunkline/compiled', import.meta.url).pathname,
+);

@@ -13,7 +13,8 @@ export const errorCodes = {
   UNREACHABLE: 'The running process could not be reached at the given address.',
   BAD_INPUT: 'A command or request was given something it cannot use.',
   NOT_BUILT: 'The route is part of the interface but not built yet.',
-  MODEL_INVALID: 'A recognition model folder is incomplete, damaged or not what its model.json says.',
+  MODEL_INVALID:
+    'A recognition model folder is incomplete, damaged or not what its model.json says.',
   MODEL_UNAVAILABLE: 'A recognition model could not be fetched from any of its sources.',
   MODEL_UNKNOWN: 'No recognition model of this name is in the catalogue.',
 } as const satisfies Record<string, string>;

@@ -115,7 +115,7 @@ export function parseMessage(text: string): ParsedMessage {
 }
 
 /** An offer that we can take: 8 kHz, one or two of the two known channels. */
-export function isTakable(media: OfferedMedia): boolean {
+function isTakable(media: OfferedMedia): boolean {
   return (
     media.type === 'audio' &&
     (media.format === 'PCMU' || media.format === 'L16') &&

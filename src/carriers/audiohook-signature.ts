@@ -4,7 +4,7 @@ import { authoritiesOf } from './origins.ts';
 import type { AuthContext, UpgradeRequest } from './carrier.ts';
 
 /** Section 3.1. Our clock may be off by a little; a signature older than a minute is a replay. */
-export const audiohookClock = { aheadMs: 3_000, ageMs: 60_000 } as const;
+const audiohookClock = { aheadMs: 3_000, ageMs: 60_000 } as const;
 
 const components = [
   '@request-target',

@@ -49,7 +49,7 @@ function basicOf(header: string): string | undefined {
   return text.includes(':') ? text : undefined;
 }
 
-export function isOneOf(given: string, secrets: readonly string[]): boolean {
+function isOneOf(given: string, secrets: readonly string[]): boolean {
   let found = false;
   for (const secret of secrets) found = equalSecrets(given, secret) || found;
   return found;

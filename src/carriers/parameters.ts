@@ -28,7 +28,7 @@ export function liftParameters(all: Record<string, string>): LiftedParameters {
 }
 
 /** `outbound-api` and `outbound-dial` are outbound as well. */
-export function directionOf(text: string | undefined): Direction | undefined {
+function directionOf(text: string | undefined): Direction | undefined {
   if (text?.startsWith('inbound')) return 'inbound';
   return text?.startsWith('outbound') ? 'outbound' : undefined;
 }

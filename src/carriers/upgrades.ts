@@ -10,7 +10,7 @@ import { recogniseUpgrade } from './detect.ts';
 import { RecognisingSocket } from './recognising-socket.ts';
 import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
-export const upgradeLimits = {
+const upgradeLimits = {
   decisionMs: 3_000,
   inProgress: 512,
   /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */

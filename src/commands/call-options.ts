@@ -109,14 +109,14 @@ function count(text: string): number {
   return value;
 }
 
-export function share(text: string): number {
+function share(text: string): number {
   const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
   if (!(value >= 0 && value <= 1))
     throw new InvalidArgumentError('give a share such as 2% or 0.02');
   return value;
 }
 
-export function duration(text: string): number {
+function duration(text: string): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text);
   if (!match) throw new InvalidArgumentError('give a time such as 5s, 1500ms or 1m');
   return Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm'];

@@ -43,18 +43,6 @@ export type CallPlan = {
 /** Numbers that are kept for fiction. */
 const fiction = { from: '+15550100123', to: '+15550100200' };
 
-/** The built-in conversation through a carrier's socket, as the page's test call places it. */
-export async function playBuiltInCall(options: {
-  to: string;
-  api?: Api;
-  carrier?: PlayedCarrier;
-  signal?: AbortSignal;
-  onStarted?: CallPlan['onStarted'];
-}): Promise<PlayResult[]> {
-  const { carrier = 'twilio', ...rest } = options;
-  return playCall({ ...withoutUndefined(rest), carrier });
-}
-
 /** One call as its carrier would place it. Asterisk needs a stream for each leg, the others carry both in one. */
 export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
   const voice = voices[plan.carrier];

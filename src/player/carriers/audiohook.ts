@@ -146,7 +146,7 @@ function at(ms: number): string {
 }
 
 /** A party that has fallen silent is silence, so that the channels stay side by side. */
-export function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
+function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
   const length = Math.max(...parts.map((part) => part.length));
   const mixed = Buffer.alloc(length * parts.length, silence);
   for (const [channel, part] of parts.entries())

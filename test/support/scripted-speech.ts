@@ -130,14 +130,20 @@ export class ScriptedSpeech implements AsyncDisposable {
       status: session.done ? 'done' : 'processing',
       post_session_metadata: {},
       custom_metadata: null,
-      file: null,
+      file: {
+        id,
+        filename: null,
+        source: null,
+        audio_duration: session.bytes.length / bytesPerSecond(session),
+        number_of_channels: 1,
+      },
       request_params: null,
       completed_at: session.done ? new Date().toISOString() : null,
       error_code: null,
       result: session.done
         ? {
             metadata: {
-              audio_duration: 1,
+              audio_duration: session.bytes.length / bytesPerSecond(session),
               number_of_distinct_channels: 1,
               billing_time: 1,
               transcription_time: 1,
@@ -270,7 +276,10 @@ export class ScriptedSpeech implements AsyncDisposable {
         type: 'stop_recording',
         acknowledged: true,
         error: null,
-        data: { recording_duration: 1, recording_left_to_process: 0 },
+        data: {
+          recording_duration: session.bytes.length / bytesPerSecond(session),
+          recording_left_to_process: 0,
+        },
       }),
     );
     this.#finish(session);

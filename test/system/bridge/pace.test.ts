@@ -1,0 +1,122 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { speak, testBridge } from '../../support/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+test('a carrier that sends nothing while nobody speaks gets silence instead, so that words end and times stay true', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { quietFillMs: 300 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  const quiet = await until(async () => {
+    const { ledger } = (await app.callOf()).legs[0];
+    return ledger.filler > 8_000 && ledger;
+  });
+  expect(quiet.received).toBe(1_600);
+  await speak(stream, 'inbound', seededAudio(1_600, 2));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.gaps).toBe(0);
+  const { bytes } = [...speech.sessions.values()][0]!;
+  expect(bytes.subarray(0, 1_600).equals(seededAudio(1_600, 1))).toBe(true);
+  expect(bytes.subarray(-1_600).equals(seededAudio(1_600, 2))).toBe(true);
+  expect(bytes.subarray(1_600, -1_600).every((byte) => byte === 0xff)).toBe(true);
+});
+
+test('F10 F11 a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { quietFillMs: 300 },
+  });
+  const { stream } = await app.open();
+  const burst = seededAudio(40_000, 3);
+  stream.audio('inbound', burst);
+  await until(async () => (await app.callOf()).transcript.length === 5);
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 40_000,
+    acknowledged: 40_000,
+    filler: 0,
+  });
+  expect((await app.callOf()).transcript.map((turn: { start: number }) => turn.start)).toEqual([
+    0, 1, 2, 3, 4,
+  ]);
+});
+
+test('F73 the wall clock may jump by years under a call: its own clock, its wait and its end do not', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let offMs = 0;
+  const clock: Clock = { ...systemClock, now: () => Date.now() + offMs };
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  const { stream } = await app.open();
+  const audio = seededAudio(24_000, 4);
+  for (const [at, years] of [
+    [0, -10],
+    [8_000, 10],
+    [16_000, 12],
+  ] as const) {
+    await speak(stream, 'inbound', audio.subarray(at, at + 8_000));
+    offMs = years * 365 * 24 * 3_600_000;
+  }
+  await until(async () => (await app.callOf()).transcript.length === 3);
+  stream.end('close');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data).toMatchObject({ deadline: null, gaps: 0, talk: { customer: 2.4, agent: 0 } });
+  expect((await app.callOf()).transcript.map((turn: { start: number }) => turn.start)).toEqual([
+    0, 1, 2,
+  ]);
+});
+
+test('F69 a process that stood still writes no silence for the time in which it could not listen', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { quietFillMs: 500 },
+  });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  const until5 = performance.now() + 3_000;
+  while (performance.now() < until5); // nothing else runs
+  stream.audio('inbound', seededAudio(24_000, 2));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({ received: 25_600, filler: 0 });
+});
+
+test('T18 retention lets go of recordings first, then of calls with all that belongs to them', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let offMs = 0;
+  const clock: Clock = { ...systemClock, now: () => Date.now() + offMs };
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 5));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const recording = `/api/calls/${stream.callId}/recording`;
+  expect((await app.get(recording)).status).toBe(200);
+  expect(await app.bridge.retention.sweep()).toEqual({ calls: 0, recordings: 0, events: 0 });
+  offMs = 31 * 24 * 3_600_000;
+  expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 0, recordings: 1 });
+  expect((await app.get(recording)).status).toBe(404);
+  expect((await app.callOf()).transcript).toHaveLength(1);
+  offMs = 91 * 24 * 3_600_000;
+  expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 1 });
+  expect((await app.json('/api/calls')).items).toEqual([]);
+  expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([]);
+});

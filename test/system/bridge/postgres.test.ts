@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Call, CallEventPage } from '../../../src/protocol/api.ts';
-import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import { speak, testBridge } from '../../support/bridge.ts';
 import { postgresMissing, startPostgres } from '../../support/postgres.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';

@@ -91,6 +91,8 @@ test('one call shows its words, marks, feelings, gaps, pauses, figures and books
   );
   await page.getByRole('heading', { name: 'Summary' }).waitFor();
   await page.getByText('Refund that never came', { exact: true }).waitFor();
+  // A call that is over is read from its beginning.
+  expect(await page.evaluate<number>('scrollY')).toBe(0);
   await page.locator('.panels').getByText('Parked').waitFor();
   await page.context().close();
 });
@@ -319,4 +321,38 @@ describe('behind a key', () => {
     expect(second.resumedFrom).toHaveLength(1);
     await page.context().close();
   });
+});
+
+test('the newest words stay in view, and whoever reads further up is left there', async () => {
+  const events = Array.from({ length: 60 }, (_, at) => {
+    const [, transcript] = recordedEvents();
+    if (transcript?.type !== 'call.transcript') throw new Error('not a transcript');
+    const start = at * 10;
+    const data = {
+      ...transcript.data,
+      utterance_id: `u${at}`,
+      text: `Line ${at}.`,
+      words: [],
+      start,
+      end: start + 5,
+    };
+    return { ...transcript, id: eventId(at + 10), sequence: at + 1, data };
+  });
+  const live = recordedCall({ state: 'live', ended_at: null, recording: false });
+  const data = recorded({ calls: [live], events: { [callId]: events.slice(0, 58) } });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  const shown = (line: number) =>
+    page.evaluate<boolean>(
+      `(() => { const box = [...document.querySelectorAll('.text')].find((one) => one.textContent === 'Line ${line}.')?.getBoundingClientRect(); return box !== undefined && box.top >= 0 && box.bottom <= innerHeight; })()`,
+    );
+  await eventually(() => shown(57)).toBe(true);
+  for (const event of events.slice(58, 59)) api.tell(event);
+  await eventually(() => shown(58)).toBe(true);
+  await page.evaluate('scrollTo(0, 200)');
+  for (const event of events.slice(59)) api.tell(event);
+  await page.getByText('Line 59.').waitFor();
+  expect(await shown(59)).toBe(false);
+  expect(await page.evaluate<number>('scrollY')).toBe(200);
+  await page.context().close();
 });

@@ -83,8 +83,7 @@ export class CallView {
 
   /** The feed is open, for the first time or again: what came before it is read from the start. */
   connected() {
-    void this.#loadCall();
-    void this.#loadEvents();
+    void this.#loadCall().then(() => this.#loadEvents());
   }
 
   async #loadCall() {
@@ -147,6 +146,7 @@ export class CallView {
     setText(this.#state, state === 'paused' ? 'Paused' : stateNames[call.state]);
     this.#pause.hidden = call.state !== 'live';
     setText(this.#pause, call.paused ? 'Resume' : 'Pause');
+    this.#transcript.follow(call.state !== 'ended');
     this.#levels.show(call.state === 'live' ? call.legs : []);
     this.#ledger.draw(call.legs);
     this.#drawClock();
@@ -184,7 +184,8 @@ export class CallView {
   #drawPanels() {
     const { utterances, ended } = this.#conversation;
     this.#chart.draw(utterances, this.#lengthS());
-    this.#figures.draw(utterances, this.#lengthS(), ended);
+    // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
+    this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, ended);
   }
 
   #drawSummary() {

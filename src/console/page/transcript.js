@@ -14,6 +14,8 @@ export class Transcript {
   #elements = new Map();
   #partialElements = new Map();
   #changed = new Set();
+  #follows = false;
+  #startsFollowing = false;
   #draw = onNextFrame(() => this.#drawChanged());
 
   constructor(conversation, onHear) {
@@ -46,12 +48,33 @@ export class Transcript {
   }
 
   #drawChanged() {
-    const follows = isAtEnd();
+    const follows = this.#showsNewest();
     for (const entry of this.#changed) this.#drawEntry(entry);
     this.#changed.clear();
     this.#drawPartials();
     this.#empty.hidden = this.#elements.size > 0 || this.#partialElements.size > 0;
-    if (follows) scrollTo({ top: document.documentElement.scrollHeight });
+    if (follows) this.#newest()?.scrollIntoView({ block: 'nearest' });
+  }
+
+  #newest() {
+    return this.#partials.lastElementChild ?? this.#list.lastElementChild;
+  }
+
+  /** A call that goes on is followed; one that is over is read from its beginning. */
+  follow(isLive) {
+    this.#startsFollowing ||= isLive && !this.#follows;
+    this.#follows = isLive;
+  }
+
+  /** Whoever reads further up is left there. */
+  #showsNewest() {
+    if (!this.#follows) return false;
+    if (this.#startsFollowing) {
+      this.#startsFollowing = false;
+      return true;
+    }
+    const newest = this.#newest();
+    return !newest || newest.getBoundingClientRect().bottom < innerHeight + followsWithinPx;
   }
 
   #drawEntry(entry) {
@@ -89,10 +112,4 @@ export class Transcript {
       if (!element.isConnected) this.#partials.append(element);
     }
   }
-}
-
-function isAtEnd() {
-  const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
-  // A page that does not scroll yet is at its start, and may follow once it grows.
-  return scrollHeight - clientHeight - scrollTop < followsWithinPx;
 }

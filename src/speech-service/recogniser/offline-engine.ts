@@ -1,6 +1,6 @@
 import type { Model } from '../models/model-folder.ts';
 import { AudioTrack } from './audio-track.ts';
-import { cpuSeconds } from './cpu-time.ts';
+import { leastCpuSeconds } from './cpu-time.ts';
 import type { Engine, EngineOptions } from './engine.ts';
 import { LanguageChoice } from './language-choice.ts';
 import { OfflineModel, type OfflineDescription } from './offline-model.ts';
@@ -44,7 +44,7 @@ function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string): number 
   });
   model.read(audio, ''); // the first reading also allocates
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
-  const used = cpuSeconds(() => {
+  const used = leastCpuSeconds(() => {
     voice.accept(audio, () => undefined);
     model.read(audio, '');
   });

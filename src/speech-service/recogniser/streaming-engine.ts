@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Model, ModelDescription } from '../models/model-folder.ts';
-import { cpuSeconds } from './cpu-time.ts';
+import { leastCpuSeconds } from './cpu-time.ts';
 import type { Engine, EngineSession } from './engine.ts';
 import { LanguageChoice, type TextLanguage } from './language-choice.ts';
 import { pauseOf } from './pause.ts';
@@ -99,7 +99,7 @@ function measure(engine: Engine): number {
     for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640));
   };
   listen(); // the first time also allocates
-  return cpuSeconds(listen) / audioS;
+  return leastCpuSeconds(listen) / audioS;
 }
 
 class StreamingSession implements EngineSession {

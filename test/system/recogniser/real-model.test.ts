@@ -146,15 +146,19 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
   });
 
   test('silence, tones, ringing, DTMF, hold music and noise say no word, not in a partial either', async () => {
-    const heard = [...lineNoises(10)].map(([name, audio]) => {
-      const hearing = hear(recogniser);
-      pushAll(hearing.stream, audio);
-      return { name, hearing };
-    });
-    for (const { name, hearing } of heard) {
-      await hearing.end();
-      const said = hearing.events.filter(({ type }) => type === 'partial' || type === 'final');
-      expect(said, name).toEqual([]);
+    const noises = [...lineNoises(10)];
+    // A few at a time: a slow machine admits fewer streams than there are noises.
+    while (noises.length > 0) {
+      const heard = noises.splice(0, 3).map(([name, audio]) => {
+        const hearing = hear(recogniser);
+        pushAll(hearing.stream, audio);
+        return { name, hearing };
+      });
+      for (const { name, hearing } of heard) {
+        await hearing.end();
+        const said = hearing.events.filter(({ type }) => type === 'partial' || type === 'final');
+        expect(said, name).toEqual([]);
+      }
     }
   });
 });

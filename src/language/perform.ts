@@ -3,7 +3,7 @@ import { findEntities } from './entities/find.ts';
 import { needsProvider } from './llm/needs-provider.ts';
 import { redactStep } from './redaction/redact.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';
-import { scoreSentiment } from './sentiment/score.ts';
+import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf } from './summary/chapters.ts';
 import { insightOf } from './summary/insight.ts';
 import { summarize } from './summary/summarize.ts';
@@ -27,7 +27,7 @@ const perform: Perform = {
   entities: ({ utterance, types }) =>
     asBlock(() => {
       const at = timelineOf(utterance);
-      const results = findEntities(utterance.text, types).map((span) => ({
+      const results = findEntities(utterance.text, types, utterance.language).map((span) => ({
         entity_type: span.type,
         text: span.text,
         ...at(span.start, span.end),
@@ -39,7 +39,9 @@ const perform: Perform = {
       const at = timelineOf(utterance);
       const results = splitSentences(utterance.text).map((span) => {
         const text = utterance.text.slice(span.start, span.end);
-        const { label, emotion } = scoreSentiment(text);
+        // The lexicon is English: another language gets the label for that, not a guess.
+        const { label, emotion } =
+          utterance.language === 'en' ? scoreSentiment(text) : unknownSentiment;
         const time = at(span.start, span.end);
         return { sentiment: label, emotion, text, ...time, channel: utterance.channel };
       });
@@ -58,8 +60,11 @@ const perform: Perform = {
       const chapters = chaptersOf(utterances.map(turnOf), starts);
       return { results: { chapters }, isEmpty: chapters.length === 0 };
     }),
-  call: ({ turns, summaryType }) =>
-    asBlock(() => ({ results: insightOf(turns, summaryType), isEmpty: turns.length === 0 })),
+  call: ({ turns, summaryType, language }) =>
+    asBlock(() => ({
+      results: insightOf(turns, summaryType, language),
+      isEmpty: turns.length === 0,
+    })),
   redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
 };
 

@@ -14,13 +14,27 @@ import { findWeb } from './web.ts';
 /**
  * The entities of a text, in order, none over another (language-labels.md). The order of the finders is the order
  * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
- * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name.
+ * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name. In other
+ * languages than English only what its own form shows is found: addresses of mail and web, money, figures.
  */
-export function findEntities(text: string, types?: readonly string[]): EntitySpan[] {
+export function findEntities(
+  text: string,
+  types?: readonly string[],
+  language = 'en',
+): EntitySpan[] {
   const doc = new Doc(text);
   findWeb(doc);
   findMoney(doc);
   findNumericDates(doc);
+  if (language === 'en') findInEnglish(doc);
+  else findCodes(doc);
+  if (!types) return doc.spans();
+  const wanted = new Set(types);
+  if (requestedTypes.some((type) => wanted.has(type))) findRequested(doc, wanted);
+  return doc.spans().filter((span) => wanted.has(span.type));
+}
+
+function findInEnglish(doc: Doc): void {
   findDates(doc);
   findAddresses(doc);
   findCodes(doc);
@@ -31,8 +45,4 @@ export function findEntities(text: string, types?: readonly string[]): EntitySpa
   findPeople(doc);
   findPlaces(doc);
   findUnknownNames(doc);
-  if (!types) return doc.spans();
-  const wanted = new Set(types);
-  if (requestedTypes.some((type) => wanted.has(type))) findRequested(doc, wanted);
-  return doc.spans().filter((span) => wanted.has(span.type));
 }

@@ -1,6 +1,7 @@
 import { courtesies, irritations, sentimentPatterns } from '../data/sentiment-lexicon.ts';
 import { isCommon } from '../entities/gazetteer.ts';
 import type { SentimentLabel } from '../types.ts';
+import { leaningOf } from './examples.ts';
 import { entryAt } from './lexicon.ts';
 
 export type Sentiment = { label: SentimentLabel; emotion: string };
@@ -23,11 +24,14 @@ const fillers = new Set(
   'um uh er erm uhm hmm mm ah like just well i mean you know'.split(' ').slice(0, 9),
 );
 
+/** Not to be told: nothing said, or in no language that we know. */
+export const unknownSentiment: Sentiment = { label: 'unknown', emotion: 'neutral' };
+
 /** What one sentence expresses, heard without the rest of the call (language-labels.md). */
 export function scoreSentiment(sentence: string): Sentiment {
   // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
   const plain = normalize(sentence.slice(0, 1_500));
-  if (!isEnglish(plain)) return { label: 'unknown', emotion: 'neutral' };
+  if (!isEnglish(plain)) return unknownSentiment;
   const kept = courtesies
     .reduce((text, phrase) => text.replace(phrase, ' , '), plain)
     .replace(/\s+/g, ' ')
@@ -41,7 +45,13 @@ export function scoreSentiment(sentence: string): Sentiment {
   let irritation = isShouted(sentence) ? 0.6 : 0;
   for (const [pattern, weight] of irritations) if (pattern.test(kept)) irritation += weight;
   tally.irritate(irritation);
-  return tally.label(kept);
+  const heard = tally.label(kept);
+  if (heard.label !== 'neutral' || kept.split(' ').length < 3 || acknowledgement.test(plain))
+    return heard;
+  // The lexicon heard nothing: how such sentences are put may still lean one way.
+  const leaning = leaningOf(kept);
+  if (leaning === 'negative') return { label: leaning, emotion: 'disappointment' };
+  return leaning === 'positive' ? { label: leaning, emotion: 'contentment' } : heard;
 }
 
 /** Whole words in capitals, in a sentence that also has others or is long enough to mean it. */

@@ -5,8 +5,14 @@ import { chaptersOf, type TimedTurn } from './chapters.ts';
 import { summarize } from './summarize.ts';
 import type { CallInsight, SummaryType } from '../types.ts';
 
-/** Everything that the end of a call says about it. */
-export function insightOf(turns: readonly TimedTurn[], summaryType: SummaryType): CallInsight {
+/**
+ * Everything that the end of a call says about it. In other languages than English there is no course of sentiment rather than a guessed one.
+ */
+export function insightOf(
+  turns: readonly TimedTurn[],
+  summaryType: SummaryType,
+  language = 'en',
+): CallInsight {
   return {
     summary: summarize(turns, summaryType),
     summary_kind: 'extractive',
@@ -19,13 +25,13 @@ export function insightOf(turns: readonly TimedTurn[], summaryType: SummaryType)
         channel: 0,
         language: 'en',
       });
-      return findEntities(turn.text).map((span) => ({
+      return findEntities(turn.text, undefined, language).map((span) => ({
         entity_type: span.type,
         text: span.text,
         ...at(span.start, span.end),
         role: turn.role,
       }));
     }),
-    sentiment: courseOf(turns),
+    sentiment: language === 'en' ? courseOf(turns) : [],
   };
 }

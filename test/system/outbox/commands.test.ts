@@ -1,0 +1,128 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import express from 'express';
+import { describe, expect, test } from 'vitest';
+import { problemHandler } from '../../../src/lib/problem.ts';
+import { startCrm } from '../../support/crm.ts';
+import { enqueue, outboxOn, secret } from '../../support/outbox.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+
+function trunkline(
+  args: string[],
+  env: Record<string, string> = {},
+): { child: ChildProcess; lines: string[]; ended: Promise<number | null> } {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  return { child, lines, ended: new Promise((resolve) => child.once('close', resolve)) };
+}
+
+describe('the API and the commands of deliveries', () => {
+  test('list, inspect, retry, send again and release, with readable answers to nonsense', async () => {
+    await using store = await temporaryStore();
+    await using crm = await startCrm([secret], ({ event }) => (event.sequence === 2 ? 422 : 200));
+    await using outbox = await outboxOn(store, crm.url, { config: { refusedTries: 1 } });
+    const app = express();
+    for (const { router } of outbox.routers!) app.use(router);
+    app.use(problemHandler(() => undefined));
+    const server = createServer(app);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    for (let event = 0; event < 4; event++) await enqueue(store, 'call_1');
+    outbox.wake();
+    await until(
+      async () => (await outbox.deliveries.list({ state: 'parked', limit: 9 })).items.length === 3,
+    );
+
+    const get = async (path: string) =>
+      (await fetch(url + path)).json() as Promise<{
+        items: { id: string; sequence: number }[];
+        next_cursor: string | null;
+      }>;
+    const first = await get('/api/deliveries?limit=3');
+    const second = await get(`/api/deliveries?limit=3&cursor=${first.next_cursor}`);
+    expect([...first.items, ...second.items].map((item) => item.sequence)).toEqual([4, 3, 2, 1]);
+    expect(second.next_cursor).toBeNull();
+    expect((await fetch(`${url}/api/deliveries?state=lost`)).status).toBe(400);
+    expect((await fetch(`${url}/api/deliveries?stat=parked`)).status).toBe(400);
+    expect((await fetch(`${url}/api/deliveries/evt_none.webhook`)).status).toBe(404);
+    expect(
+      (await fetch(`${url}/api/deliveries/evt_none.webhook/retry`, { method: 'POST' })).status,
+    ).toBe(404);
+
+    const listed = trunkline(['deliveries', 'list', '--state', 'parked', '--url', url]);
+    expect(await listed.ended).toBe(0);
+    expect(listed.lines.filter((line) => line.startsWith('parked'))).toHaveLength(3);
+    const head = second.items[0] ?? first.items[2]!;
+    const released = trunkline(['deliveries', 'release', 'call_1', '--url', url]);
+    expect(await released.ended).toBe(0);
+    expect(released.lines.join()).toContain('2 set in motion');
+    await until(() => crm.arrivals.length === 3);
+    crm.behave = undefined;
+    const parked = (await get('/api/deliveries?state=parked')).items[0]!;
+    expect(parked.sequence).toBe(2);
+    const shown = trunkline(['deliveries', 'show', parked.id, '--url', url]);
+    await shown.ended;
+    expect(JSON.parse(shown.lines.join(''))).toMatchObject({
+      status: 422,
+      answer: 'status 422',
+      state: 'parked',
+    });
+    const retried = trunkline(['deliveries', 'retry', parked.id, '--url', url]);
+    expect(await retried.ended).toBe(0);
+    await until(() => crm.arrivals.length === 4);
+    const again = await fetch(`${url}/api/calls/call_1/deliveries/retry`, {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"from": 3}',
+    }); // prettier-ignore
+    expect([again.status, await again.json()]).toEqual([202, { changed: 2 }]);
+    await until(() => crm.arrivals.length === 6);
+    expect(head.id).toMatch(/^evt_/);
+    server.close();
+    server.closeAllConnections();
+    const gone = trunkline(['deliveries', 'list', '--url', url]);
+    expect(await gone.ended).toBe(1);
+    expect(gone.lines.join()).toContain('UNREACHABLE');
+  });
+});
+
+describe('trunkline hooks', () => {
+  test('prints events, verifies them and fails as often as told; the outbox then delivers', async () => {
+    await using store = await temporaryStore();
+    const hooks = trunkline(
+      ['hooks', '--port', '0', '--fail', 'status', '--status', '503', '--times', '1'],
+      { TRUNKLINE_WEBHOOK_SECRET: secret },
+    );
+    const line = await until(() => hooks.lines.find((one) => one.startsWith('receiving at')));
+    const url = /http:\S+/.exec(line)![0];
+    await using outbox = await outboxOn(store, url);
+    await enqueue(store, 'call_1', 'call.started');
+    await until(async () => {
+      await store.db
+        .updateTable('lanes')
+        .set({ next_attempt_at: 0 })
+        .where('next_attempt_at', '>', 0)
+        .where('claim_id', 'is', null)
+        .execute();
+      outbox.wake();
+      return (await outbox.deliveries.list({ state: 'delivered', limit: 5 })).items.length === 1;
+    });
+    await until(() =>
+      hooks.lines.some((one) => one.includes('call.started #1 call_1  [verified, repetition 1]')),
+    );
+    expect(hooks.lines.some((one) => one.includes('[verified, fails: status]'))).toBe(true);
+    const forged = await fetch(url, { method: 'POST', body: '{}' });
+    expect(forged.status).toBe(401);
+    hooks.child.kill('SIGTERM');
+    await hooks.ended;
+  });
+});

@@ -1,7 +1,7 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../lib/log.ts';
-import type { LegSnapshot, RecoveredLeg } from './journal.ts';
+import type { LegSnapshot, RecoveredLeg } from './leg-snapshot.ts';
 import { readSegmentHeader, scanSegment, type JournalRecord } from './journal-format.ts';
 import { fileNameOf, LegFile } from './leg-file.ts';
 import { Ledger } from './ledger.ts';

@@ -4,60 +4,19 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { InFlightState } from '../speech-client/in-flight.ts';
 import { recoverJournal } from './journal-recovery.ts';
 import { JournalWriter, type Segment } from './journal-writer.ts';
 import { journalTotals } from './leg-metrics.ts';
 import { fileNameOf, LegFile } from './leg-file.ts';
 import { LegStore, silenceOf } from './leg-store.ts';
-import type { Ledger, LedgerCounts, LedgerSnapshot } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import type { LegSnapshot, RecoveredLeg } from './leg-snapshot.ts';
 
 const tickMs = 1_000;
 /** A full segment that a leg still needs after this time has that leg's audio moved to the leg's own file. */
 const spillAfterMs = 5_000;
 
-/** What a killed process left of a leg. */
-export type RecoveredLeg = {
-  legId: string;
-  callId: string;
-  ledger: LedgerCounts;
-  /** The live session that held the leg, if it may still be alive. */
-  sessionId: string | undefined;
-  /** True when the leg's `finish` had begun: no more audio can come. */
-  finishing: boolean;
-  recording: boolean;
-  paused: boolean;
-  /** For `openLegAudio`, which goes on from exactly here. */
-  snapshot: LegSnapshot;
-  /** Damaged in the journal: declared when the leg goes on. */
-  gaps: { start: number; end: number }[];
-  file: LegFile;
-};
-
-export type SessionSnapshot = {
-  id: string;
-  /** Leg position of its first byte, and after its last one once another session took over. */
-  base: number;
-  end?: number;
-  /** Messages may be missing that GET still has. */
-  unread: boolean;
-};
-
-/** A leg as the journal remembers it, written whole whenever it changed, at most once a second. */
-export type LegSnapshot = {
-  legId: string;
-  callId: string;
-  recording: boolean;
-  paused: boolean;
-  finishing: boolean;
-  silence: number;
-  /** The leg's own file holds everything needed before this position. */
-  spilled: number;
-  ledger: LedgerSnapshot;
-  current?: { id: string; url: string; flight: InFlightState };
-  sessions: SessionSnapshot[];
-  done?: boolean;
-};
+export type { RecoveredLeg } from './leg-snapshot.ts';
 
 export type Recording = {
   bytes: number;
@@ -153,7 +112,7 @@ export class Journal implements AsyncDisposable {
     const file = left?.file ?? LegFile.fresh(this.filePath(leg.legId), leg.silence, leg.recording);
     const entry = this.legs.get(leg.legId) ?? this.entry(leg.legId, () => leg.snapshot());
     entry.snapshot = () => leg.snapshot();
-    const store = new LegStore({ ...leg, entry, writer: this.writer, file });
+    const store = new LegStore({ ...leg, number: entry.number, writer: this.writer, file });
     entry.store = store;
     return { store, entry };
   }

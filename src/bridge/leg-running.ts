@@ -3,7 +3,8 @@ import type { ServerMessage } from '../protocol/live-messages.ts';
 import { bytesPerSecond } from '../protocol/live-request.ts';
 import type { LiveSession, SessionOver } from '../speech-client/session.ts';
 import type { InFlightState } from '../speech-client/in-flight.ts';
-import type { LegEntry, LegSnapshot, SessionSnapshot } from './journal.ts';
+import type { LegEntry } from './journal.ts';
+import type { LegSnapshot, SessionSnapshot } from './leg-snapshot.ts';
 import { Ledger, type LedgerCounts } from './ledger.ts';
 import type {
   FinishDeadlines,
@@ -13,7 +14,7 @@ import type {
   LegOutcome,
   LegSession,
   LegState,
-} from './leg-audio.ts';
+} from './leg-types.ts';
 import { legTotals } from './leg-metrics.ts';
 import type { LegStore } from './leg-store.ts';
 import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';

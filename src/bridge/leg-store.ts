@@ -1,7 +1,6 @@
 import type { Logger } from '../lib/log.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { Backlog } from './backlog.ts';
-import type { LegEntry } from './journal.ts';
 import type { JournalWriter, WrittenTo } from './journal-writer.ts';
 import { DamagedChunk, type LegFile } from './leg-file.ts';
 import type { Ledger } from './ledger.ts';
@@ -17,7 +16,8 @@ const heldSeconds = 30;
 const retryMs = 1_000;
 
 export type LegStoreOptions = {
-  entry: LegEntry;
+  /** What the shared segments call the leg. */
+  number: number;
   writer: JournalWriter;
   file: LegFile;
   ledger: Ledger;
@@ -52,7 +52,7 @@ export class LegStore implements WrittenTo {
   constructor(options: LegStoreOptions) {
     this.options = options;
     this.ledger = options.ledger;
-    this.number = options.entry.number;
+    this.number = options.number;
     this.backlog = new Backlog(options.ledger.end);
     this.spilledTo = options.file.end;
     this.writtenTo = options.ledger.end;

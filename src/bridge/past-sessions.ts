@@ -5,7 +5,7 @@ import type { SessionRecord } from '../speech-client/api.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
 import { missingOf, Seen, sessionTimeOf } from '../speech-client/messages.ts';
 import type { LiveSession } from '../speech-client/session.ts';
-import type { SessionSnapshot } from './journal.ts';
+import type { SessionSnapshot } from './leg-snapshot.ts';
 
 /** A session that takes no more audio, and what its record may still tell. */
 export type PastSession = {

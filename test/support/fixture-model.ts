@@ -14,7 +14,7 @@ const { onnx } = onnxProto;
  *
  * The blank's bias is what a tone must rise above: silence, line noise and speech stay below it.
  */
-export const fixtureWords = [
+const fixtureWords = [
   'hello', 'thanks', 'one', 'two', 'three', 'four', 'five', 'my', 'refund', 'card', 'lost',
   'is', 'great', 'terrible', 'the', 'order', 'paris', 'monday', 'please', 'goodbye',
 ] as const; // prettier-ignore

@@ -2,7 +2,7 @@
 
 const rateHz = 8000;
 
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed >>> 0 || 1;
   return () => {
     state ^= state << 13;
@@ -22,7 +22,7 @@ function fill(seconds: number, wave: (atS: number, i: number) => number): Int16A
 
 const sine = (hz: number, atS: number) => Math.sin(2 * Math.PI * hz * atS);
 
-export function whiteNoise(seconds: number, level: number, seed = 1): Int16Array {
+function whiteNoise(seconds: number, level: number, seed = 1): Int16Array {
   const random = randomOf(seed);
   return fill(seconds, () => level * (2 * random() - 1));
 }
@@ -38,22 +38,22 @@ export function pinkNoise(seconds: number, level: number, seed = 2): Int16Array 
   });
 }
 
-export const tone = (seconds: number, hz: number, level = 0.3) =>
+const tone = (seconds: number, hz: number, level = 0.3) =>
   fill(seconds, (at) => level * sine(hz, at));
 
 /** 440 and 480 Hz, two seconds in six. */
-export const ringing = (seconds: number) =>
+const ringing = (seconds: number) =>
   fill(seconds, (at) => (at % 6 < 2 ? 0.15 * (sine(440, at) + sine(480, at)) : 0));
 
 /** 480 and 620 Hz, half a second in one. */
-export const busy = (seconds: number) =>
+const busy = (seconds: number) =>
   fill(seconds, (at) => (at % 1 < 0.5 ? 0.15 * (sine(480, at) + sine(620, at)) : 0));
 
 const low = [697, 770, 852, 941];
 const high = [1209, 1336, 1477, 1633];
 
 /** A key every 300 ms, each held for 120 ms. */
-export function dtmf(seconds: number, seed = 3): Int16Array {
+function dtmf(seconds: number, seed = 3): Int16Array {
   const random = randomOf(seed);
   const keys = Array.from({ length: Math.ceil(seconds / 0.3) }, () => [
     low[Math.floor(random() * 4)] ?? 0,
@@ -66,7 +66,7 @@ export function dtmf(seconds: number, seed = 3): Int16Array {
 }
 
 /** Something like music on hold: slow chords with a melody, harmonics and a little tremolo. */
-export function holdMusic(seconds: number, seed = 4): Int16Array {
+function holdMusic(seconds: number, seed = 4): Int16Array {
   const random = randomOf(seed);
   const notes = Array.from({ length: Math.ceil(seconds / 0.4) }, () => Math.floor(random() * 12));
   const hz = (note: number) => 220 * 2 ** (note / 12);
@@ -82,7 +82,7 @@ export function holdMusic(seconds: number, seed = 4): Int16Array {
 }
 
 /** Clicks and crackle. */
-export function crackle(seconds: number, seed = 5): Int16Array {
+function crackle(seconds: number, seed = 5): Int16Array {
   const random = randomOf(seed);
   let rest = 0;
   return fill(seconds, () => {
@@ -93,7 +93,7 @@ export function crackle(seconds: number, seed = 5): Int16Array {
 }
 
 /** Breath-like bursts of noise. */
-export function breathing(seconds: number, seed = 6): Int16Array {
+function breathing(seconds: number, seed = 6): Int16Array {
   const random = randomOf(seed);
   let last = 0;
   return fill(seconds, (at) => {
@@ -103,11 +103,11 @@ export function breathing(seconds: number, seed = 6): Int16Array {
 }
 
 /** Mains hum with harmonics. */
-export const hum = (seconds: number) =>
+const hum = (seconds: number) =>
   fill(seconds, (at) => 0.05 * (sine(50, at) + sine(150, at) + 0.5 * sine(250, at)));
 
 /** A fax or modem calling: 1100 Hz half a second in 3.5, with an answer tone that reverses phase. */
-export const fax = (seconds: number) =>
+const fax = (seconds: number) =>
   fill(seconds, (at) => {
     const calling = at % 3.5 < 0.5 ? 0.2 * sine(1100, at) : 0;
     const reversed = Math.floor(at / 0.45) % 2 === 0 ? 1 : -1;
@@ -115,7 +115,7 @@ export const fax = (seconds: number) =>
   });
 
 /** Noise that swells four times a second, as syllables do. */
-export function syllabicNoise(seconds: number, level = 0.3, seed = 7): Int16Array {
+function syllabicNoise(seconds: number, level = 0.3, seed = 7): Int16Array {
   const noise = pinkNoise(seconds, 1, seed);
   return fill(seconds, (at, i) => {
     const swell = Math.max(0, Math.sin(2 * Math.PI * 4 * at)) * (at % 3 < 2 ? 1 : 0);
@@ -124,7 +124,7 @@ export function syllabicNoise(seconds: number, level = 0.3, seed = 7): Int16Arra
 }
 
 /** A tone that slides up and down, with harmonics: a siren, a door, a whistle. */
-export function sliding(seconds: number): Int16Array {
+function sliding(seconds: number): Int16Array {
   let phase = 0;
   return fill(seconds, (at) => {
     phase += (300 + 250 * Math.sin(2 * Math.PI * 0.7 * at)) / rateHz;
@@ -133,7 +133,7 @@ export function sliding(seconds: number): Int16Array {
 }
 
 /** Bursts of noise between digital silence: comfort noise switching on and off. */
-export function silenceAfterNoise(seconds: number, seed = 8): Int16Array {
+function silenceAfterNoise(seconds: number, seed = 8): Int16Array {
   const random = randomOf(seed);
   return fill(seconds, (at) => (at % 1.5 < 0.7 ? 0.02 * (2 * random() - 1) : 0));
 }

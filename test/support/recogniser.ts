@@ -19,7 +19,7 @@ export function recogniserOf(
   return startRecogniser({ config, log: silentLog });
 }
 
-export const streamDefaults: RecogniserStreamOptions = {
+const streamDefaults: RecogniserStreamOptions = {
   sampleRate: 8000,
   languages: ['en'],
   codeSwitching: false,

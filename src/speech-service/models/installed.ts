@@ -1,4 +1,4 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TrunklineError } from '../../lib/errors.ts';
 import type { CatalogueEntry } from './catalogue.ts';
@@ -36,7 +36,7 @@ export async function recordChecksums(
 }
 
 /** Every file that an entry must have, with what is known of it. */
-export async function expectedFiles(
+async function expectedFiles(
   models: string,
   entry: CatalogueEntry,
 ): Promise<{ name: string; bytes?: number | undefined; sha256?: string | undefined }[]> {
@@ -52,6 +52,11 @@ export async function problemsOf(models: string, entry: CatalogueEntry): Promise
   const folder = folderOf(models, entry.name);
   const files = await expectedFiles(models, entry);
   if (files.length === 0) return [`${folder} has not been pulled`];
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) return [`${entry.name} is not in ${models}`];
   const found = await Promise.all(files.map((file) => problemOf(join(folder, file.name), file)));
   return found.filter((problem) => problem !== undefined);
 }

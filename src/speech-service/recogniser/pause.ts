@@ -3,7 +3,7 @@
  * a quarter of a second. An endpointing below that, and the default is 0.05, would cut words apart:
  * what it can ask for is the shortest pause that ends a phrase.
  */
-export const shortestPauseS = 0.3;
+const shortestPauseS = 0.3;
 
 /** The silence that ends an utterance. */
 export function pauseOf(endpointingS: number): number {

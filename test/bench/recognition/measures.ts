@@ -21,7 +21,7 @@ async function must(app: App, audio: Int16Array, options: SessionOptions): Promi
 }
 
 /** Word error rate over all prompts, mu-law, under one condition. */
-export async function wordErrorRate(
+async function wordErrorRate(
   app: App,
   prompts: readonly Prompt[],
   condition: 'clean' | 'GSM' | 'noise 15 dB',

@@ -58,10 +58,9 @@ export class Courier {
   /** True when the lane is due again at once. */
   async run(): Promise<boolean> {
     const { lanes } = this.#options;
-    for (let done = 0; ;) {
-      this.claim.wakes = await lanes.wakes(this.claim);
+    for (let done = 0; ; this.claim.wakes = await lanes.wakes(this.claim)) {
+      // The claim told the wake count, so what comes from now on is seen when the lane is given back.
       const items = await lanes.heads(this.claim, headsPerRead);
-      if (items.length === 0) return lanes.release(this.claim, false);
       for (const item of items) {
         if (this.#abort.signal.aborted) return false;
         if (done++ >= itemsPerClaim || this.#stopped.aborted)
@@ -69,6 +68,7 @@ export class Courier {
         const outcome = await this.#deliver(item);
         if (outcome !== 'delivered') return outcome === 'again';
       }
+      if (items.length < headsPerRead) return lanes.release(this.claim, false);
     }
   }
 

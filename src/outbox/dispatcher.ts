@@ -20,7 +20,14 @@ export type DispatcherOptions = {
   onParked(endpoint: string, callId: string, reason: string): void;
 };
 
-type Way = { endpoint: Endpoint; sender: Sender; breaker: Breaker; couriers: Set<Courier> };
+type Way = {
+  endpoint: Endpoint;
+  sender: Sender;
+  breaker: Breaker;
+  couriers: Set<Courier>;
+  /** The last claim took all that there was room for: a place that becomes free is worth a look. */
+  full: boolean;
+};
 
 /** Claims a round at once: more lanes than this wait for the next one, a moment later. */
 const claimAtOnce = 64;
@@ -53,6 +60,7 @@ export class Dispatcher {
           sender: new Sender(endpoint, options.client),
           breaker: new Breaker(endpoint.concurrency),
           couriers: new Set(),
+          full: false,
         },
       ]),
     );
@@ -161,10 +169,12 @@ export class Dispatcher {
     const room = way.breaker.room(way.couriers.size, clock.monotonicMs());
     breakerOpen.set({ endpoint: way.endpoint.name }, way.breaker.isOpen ? 1 : 0);
     const limit = Math.min(room.calls, claimAtOnce);
+    way.full = limit === 0;
     if (limit === 0) return;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
     const claims = await this.#lanes.claim(way.endpoint.name, limit, config.leaseMs, room.probe);
-    if (claims.length === limit && !room.probe) this.#again = true; // there may be more, and room for it
+    way.full = claims.length === limit;
+    if (way.full && !room.probe) this.#again = true; // there may be more, and room for it
     for (const claim of claims) {
       const courier = new Courier(claim, leaseEndsMs, this.#stop.signal, this.#courierOptions(way));
       way.couriers.add(courier);
@@ -176,16 +186,16 @@ export class Dispatcher {
   async #run(way: Way, courier: Courier): Promise<void> {
     const { log } = this.#options;
     const { callId } = courier.claim;
+    let isDue = false;
     try {
-      await courier.run();
+      isDue = await courier.run();
     } catch (error) {
       // The lane stays claimed until its lease ends, then it is tried again.
       log.error({ err: error, callId, endpoint: way.endpoint.name }, 'a delivery broke off');
     } finally {
       way.couriers.delete(courier);
     }
-    // Its place is free, and what it gave back may be due.
-    this.wake();
+    if (isDue || way.full) this.wake();
   }
 
   #courierOptions(way: Way): CourierOptions {

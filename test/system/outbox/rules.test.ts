@@ -114,7 +114,11 @@ describe('the delivery contract', () => {
     expect(await outbox.deliveries.retry(head.id)).toBe(1);
     await until(() => crm.arrivals.length === 7);
     expect(crm.arrivals.at(-1)).toMatchObject({ sequence: 3 });
-    const detail = await outbox.deliveries.find(head.id);
+    // The receiver has it a moment before the table says so.
+    const detail = await until(async () => {
+      const found = await outbox.deliveries.find(head.id);
+      return found?.state === 'delivered' && found;
+    });
     expect(detail).toMatchObject({
       state: 'delivered',
       history: [{ status: 422 }, { status: 422 }, { status: 200, error: null }],

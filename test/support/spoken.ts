@@ -32,10 +32,7 @@ export const sentences = [
 ];
 
 /** What festival says, at 8 kHz, with the word times of its own synthesis. */
-export function speak(
-  texts: readonly string[],
-  voice = 'cmu_us_slt_arctic_hts',
-): Spoken[] {
+export function speak(texts: readonly string[], voice = 'cmu_us_slt_arctic_hts'): Spoken[] {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));
   try {
     const script = texts.map((text, index) => {
@@ -50,7 +47,9 @@ export function speak(
     return texts.map((text, index) => {
       const wave = join(folder, `${String(index)}.wav`);
       const at8k = join(folder, `${String(index)}-8k.wav`);
-      execFileSync('sox', ['-v', '0.9', wave, '-r', '8000', '-b', '16', '-c', '1', at8k], { stdio: 'pipe' });
+      execFileSync('sox', ['-v', '0.9', wave, '-r', '8000', '-b', '16', '-c', '1', at8k], {
+        stdio: 'pipe',
+      });
       const words = said
         .split('\n')
         .map((line) => line.split(' '))

@@ -19,7 +19,9 @@ function numberWords(digits: string): string {
   if (value < 100)
     return `${tens[Math.floor(value / 10)] ?? ''} ${value % 10 ? (small[value % 10] ?? '') : ''}`;
   if (value % 100 === 0 && value < 1000) return `${small[value / 100] ?? ''} hundred`;
-  return Array.from(digits).map((digit) => small[Number(digit)]).join(' ');
+  return Array.from(digits)
+    .map((digit) => small[Number(digit)])
+    .join(' ');
 }
 
 export function normalisedWords(text: string): string[] {

@@ -196,6 +196,6 @@ function near(doc: Doc, i: number, word: string): boolean {
   return false;
 }
 
-export function mentions(doc: Doc, pattern: RegExp): boolean {
+function mentions(doc: Doc, pattern: RegExp): boolean {
   return doc.tokens.some((token) => pattern.test(token.lower));
 }

@@ -1,10 +1,13 @@
-import { runAt, runOf, type Piece, type Run } from './code-runs.ts';
+import { runAt, type Piece, type Run } from './code-runs.ts';
 import { cueOf, type Cue } from './code-cues.ts';
 import type { Doc } from './doc.ts';
+import { isMonthName } from './dates.ts';
 import { stateEnd } from './gazetteer.ts';
+import { yearAt } from '../text/numbers.ts';
 
 /** Cards, bank accounts, phones, post codes and every number that a word beside it makes an id. */
 export function findCodes(doc: Doc): void {
+  claimExpiries(doc);
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
     const run = runAt(doc, i, true);
@@ -49,28 +52,26 @@ function cardOrBank(doc: Doc, run: Run, cue: Cue | undefined): number {
     return run.to;
   }
   if (run.digits < 13 || (cue?.kind === 'id' && cue.adjacent && run.letters > 0)) return 0;
-  // A card may be followed at once by its date or code: the shortest head that is a card number is the card.
+  // A card may be followed at once by its date or code, so heads of the run count too: sixteen digits before
+  // fifteen, and the odd lengths only where the run ends with them.
+  const heads: { to: number; chars: string; isAll: boolean }[] = [];
   let chars = '';
   for (const [index, part] of run.pieces.entries()) {
-    if (!part.isDigits) break;
     chars += part.chars;
-    if (chars.length > 19) break;
-    const isWhole = chars.length >= 13 && isLuhn(chars) && /^[3-6]/.test(chars);
-    const isSaid =
-      cue?.kind === 'card' &&
-      (chars.length === 16 || chars.length === 15) &&
-      index === run.pieces.length - 1;
-    if (!isWhole && !isSaid) continue;
-    if (isWhole && chars.length < 15 && cue?.kind !== 'card') continue;
-    // 15 digits that pass by chance are the head of 16 that pass too.
-    const longer = runOf(run.pieces.slice(0, index + 2))?.chars ?? '';
-    if (longer.length === 16 && isLuhn(longer) && longer.length > chars.length) continue;
-    const head = runOf(run.pieces.slice(0, index + 1));
-    if (!head) continue;
-    doc.claim('CREDIT_CARD', head.from, head.to);
-    return head.to;
+    if (!part.isDigits || chars.length > 19) break;
+    if (chars.length >= 13)
+      heads.push({ to: part.to, chars, isAll: index === run.pieces.length - 1 });
   }
-  return 0;
+  const isCard = (head: { chars: string }): boolean =>
+    isLuhn(head.chars) && /^[3-6]/.test(head.chars);
+  const found =
+    heads.find((head) => head.chars.length === 16 && isCard(head)) ??
+    heads.find((head) => head.chars.length === 15 && isCard(head)) ??
+    heads.find((head) => head.isAll && isCard(head) && cue?.kind === 'card') ??
+    heads.find((head) => head.isAll && cue?.kind === 'card' && /^\d{15,16}$/.test(head.chars));
+  if (!found) return 0;
+  doc.claim('CREDIT_CARD', run.from, found.to);
+  return found.to;
 }
 
 function byCue(doc: Doc, run: Run, cue: Cue): string | undefined {
@@ -139,6 +140,7 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   const socialGroups = run.pieces.map((piece) => piece.chars.length).join('-');
   if (digits === 9 && socialGroups === '3-2-4' && doc.tokens[run.from + 1]?.text === '-')
     return 'SSN';
+  if (digits === 4 && isMonthSlashYear(doc, run)) return 'CREDIT_CARD_EXPIRATION';
   if (isPhoneShape(doc, run)) return 'PHONE_NUMBER';
   if (isQuantity(doc, run)) return undefined;
   if (cue?.kind === 'number' && digits >= 7 && digits <= 11) return 'PHONE_NUMBER';
@@ -149,6 +151,32 @@ function byShape(doc: Doc, run: Run, cue: Cue | undefined): string | undefined {
   return digits >= 7 && (run.pieces.length >= 3 || isWritten(doc, run))
     ? 'NUMERICAL_PII'
     : undefined;
+}
+
+/** "oh four slash twenty nine" */
+function isMonthSlashYear(doc: Doc, run: Run): boolean {
+  const month = Number(run.chars.slice(0, 2));
+  const year = Number(run.chars.slice(2));
+  if (month < 1 || month > 12 || year < 20 || year > 45) return false;
+  for (let i = run.from; i < run.to; i++) if (doc.word(i) === 'slash') return true;
+  return false;
+}
+
+/** "the expiry date is march twenty twenty seven": a month and a year, of a card. */
+function claimExpiries(doc: Doc): void {
+  for (let i = 0; i < doc.tokens.length; i++) {
+    if (!isMonthName(doc.word(i)) || doc.isTaken(i)) continue;
+    const year = yearAt(doc.tokens, doc.word(i + 1) === ',' ? i + 2 : i + 1);
+    if (!year) continue;
+    const before = doc.tokens.slice(Math.max(0, i - 8), i).map((token) => token.lower);
+    const isExpiry = before.some((word) => /^(?:expir(?:y|ation|es|ing)|exp)$/.test(word));
+    const isOther = before.some((word) =>
+      /^(?:contract|policy|passport|warranty|licen[cs]e|subscription|plan|membership|visa|offer|lease)$/.test(
+        word,
+      ),
+    );
+    if (isExpiry && !isOther) doc.claim('CREDIT_CARD_EXPIRATION', i, year.next);
+  }
 }
 
 function isBehindState(doc: Doc, from: number): boolean {

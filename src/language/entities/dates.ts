@@ -12,6 +12,10 @@ const weekdays = new Set(
   ),
 );
 
+export function isMonthName(word: string): boolean {
+  return months.has(word);
+}
+
 type Day = { from: number; to: number; hasMonth: boolean };
 
 /** Calendar days written in figures: early, before the digits look like a code. */

@@ -7,7 +7,7 @@ import { Doc } from './doc.ts';
 import { findFirms } from './firms.ts';
 import { findMoney, findPrices } from './money.ts';
 import { findDoctors, findPeople } from './people.ts';
-import { findPlaces, findUnknownNames } from './places.ts';
+import { findLongPlaces, findPlaces, findUnknownNames } from './places.ts';
 import { findTimes } from './times.ts';
 import { findWeb } from './web.ts';
 
@@ -42,6 +42,7 @@ function findInEnglish(doc: Doc): void {
   findPrices(doc);
   findDoctors(doc);
   findFirms(doc);
+  findLongPlaces(doc);
   findPeople(doc);
   findPlaces(doc);
   findUnknownNames(doc);

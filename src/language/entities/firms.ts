@@ -123,7 +123,6 @@ function claimEnding(doc: Doc, type: string, ending: number, end: number): boole
       const isName =
         institutional.has(token.lower) ||
         given.has(base(token.lower)) ||
-        family.has(base(token.lower)) ||
         !isCommon(base(token.lower));
       if (isName) names += 1;
       else if (!isFirm || steps >= 2) break;
@@ -318,6 +317,6 @@ function isFirmWord(doc: Doc, at: number, from: number): boolean {
   );
 }
 
-export function isTown(doc: Doc, i: number): boolean {
+function isTown(doc: Doc, i: number): boolean {
   return cityEnd(doc, i) > 0;
 }

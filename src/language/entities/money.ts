@@ -125,6 +125,7 @@ function bare(doc: Doc, i: number): number {
   const end = isPair ? cents.next : whole.next;
   if (isMeasured(doc, end) || smallAt(doc.tokens, end)) return 0;
   if (isPerUnit(doc, end) && (isPair || isWrittenPrice)) return end;
+  if (isPair && isShopPrice(doc, i, cents.value)) return end;
   if (!hasPriceBefore(doc, i)) return 0;
   if (isPair || isWrittenPrice) return end;
   return whole.value >= 5 && isPriceObject(doc, i) && isClauseEnd(doc, end) ? end : 0;
@@ -163,6 +164,14 @@ function hasPriceBefore(doc: Doc, i: number): boolean {
     isBought &&
     doc.tokens.some((token, at) => priceWords.has(token.lower) && Math.abs(at - i) < 12) &&
     !/^(?:it's|is|was|that's)$/.test(previous)
+  );
+}
+
+/** Ninety nine and ninety five behind a number are cents of a price wherever something is, was or costs it. */
+function isShopPrice(doc: Doc, i: number, cents: number): boolean {
+  return (
+    (cents === 99 || cents === 95) &&
+    /^(?:it's|is|was|were|now|just|only|for|that's|be|about|at)$/.test(doc.word(i - 1))
   );
 }
 

@@ -11,6 +11,23 @@ import {
   closesClause,
 } from './gazetteer.ts';
 
+/** Places of several words ("San Francisco", "New Mexico"), before a part of them is taken for a name. */
+export function findLongPlaces(doc: Doc): void {
+  for (let i = 0; i < doc.tokens.length; i++) {
+    if (doc.isTaken(i) || doc.tokens[i]?.kind !== 'word') continue;
+    const [end, type] = longest([
+      [cityEnd(doc, i), 'LOCATION_CITY'],
+      [stateEnd(doc, i, false), 'LOCATION_STATE'],
+      [countryEnd(doc, i), 'LOCATION_COUNTRY'],
+    ]);
+    if (end > i + 1 && doc.claimName(type, i, end)) i = end - 1;
+  }
+}
+
+function longest(found: [number, string][]): [number, string] {
+  return found.reduce((best, other) => (other[0] > best[0] ? other : best), [0, '']);
+}
+
 /** Towns, states and countries by name; in a text with capitals also unknown ones behind a preposition. */
 export function findPlaces(doc: Doc): void {
   for (let i = 0; i < doc.tokens.length; i++) {

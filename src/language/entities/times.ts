@@ -233,6 +233,7 @@ function isHourPlace(doc: Doc, i: number, end: number): boolean {
     case 'before':
     case 'since':
       return (
+        (before === 'around' && doc.word(i - 2) === 'at') ||
         isFollowedByTimeTalk(doc, end) ||
         hasTimeTalk(doc) ||
         doc.word(i - 2) === 'day' ||

@@ -26,6 +26,6 @@ export function contentWords(text: string): { stem: string; word: string }[] {
   return words.filter((word) => !stop.has(word)).map((word) => ({ stem: stemOf(word), word }));
 }
 
-export function isStopWord(word: string): boolean {
+function isStopWord(word: string): boolean {
   return stop.has(word);
 }

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest';
+import { sentimentExamples } from '../../../src/language/data/sentiment-examples.ts';
+import { performTask } from '../../../src/language/perform.ts';
+import { lines, type SentimentLine } from '../../support/language-scores.ts';
 import { courseOf } from '../../../src/language/sentiment/course.ts';
 import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
 import { sentimentLexicon } from '../../../src/language/data/sentiment-lexicon.ts';
@@ -49,4 +52,34 @@ test('a caller who is won over shows a course that rises', () => {
   expect(customer?.course[0]).toBeLessThan(0);
   expect(customer?.course[3]).toBeGreaterThan(0);
   expect(customer?.overall).toBe('mixed');
+});
+
+test('no line that is only scored stands among the examples', () => {
+  const examples = new Set(
+    sentimentExamples
+      .toLowerCase()
+      .split('\n')
+      .map((line) => line.slice(2)),
+  );
+  const both = lines<SentimentLine>('sentiment-held').filter((line) =>
+    examples.has(line.text.toLowerCase()),
+  );
+  expect(both).toEqual([]);
+});
+
+test('another language gets what its form shows, and the label for what is not known', () => {
+  const text = 'Je suis furieux, écrivez à marie@example.fr, la facture de €40 du 12/05/2024.';
+  const utterance = {
+    start: 0,
+    end: 5,
+    confidence: 1,
+    channel: 0,
+    words: [],
+    language: 'fr',
+    text,
+  };
+  expect(performTask('sentiment', { utterance }).results).toMatchObject([{ sentiment: 'unknown' }]);
+  expect(
+    performTask('entities', { utterance }).results?.map((entity) => entity.entity_type),
+  ).toEqual(['EMAIL_ADDRESS', 'MONEY', 'DATE']);
 });

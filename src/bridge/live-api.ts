@@ -11,6 +11,8 @@ import { eventsAfter, eventsOfCall } from './missed-events.ts';
 
 /** A watcher that reads slower than this much text waits is cut off; it comes back with Last-Event-ID. */
 const unsentLimitBytes = 4_000_000;
+/** Messages that may come while a watcher's past is read; more cut it off, too. */
+const waitingLimit = 10_000;
 const watchersLimit = 1_000;
 const heartbeatMs = 15_000;
 const levelsMs = 250;
@@ -168,7 +170,8 @@ export class LiveApi implements Disposable {
       if (eventId !== undefined && watch.seen.has(eventId)) continue;
       if (watch.waiting !== undefined) {
         if (eventId !== undefined) watch.seen.add(eventId);
-        watch.waiting.push(text);
+        if (watch.waiting.length < waitingLimit) watch.waiting.push(text);
+        else watch.response.destroy();
       } else this.#write(watch, text);
     }
   }

@@ -43,7 +43,7 @@ export const Config = z.strictObject({
 export type Config = z.infer<typeof Config> & { roles: Role[] };
 
 export type Source = 'default' | `environment ${string}` | `file ${string}`;
-export type LoadedConfig = { config: Config; sourceOf(path: readonly string[]): Source };
+export type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => Source };
 
 export const configFields: SettingField[] = settingFields(Config);
 

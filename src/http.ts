@@ -273,7 +273,7 @@ function healthRoutes(gate: Gate, parts: Part[], state: { accepting: boolean }):
 }
 
 export async function healthOf(parts: Part[]): Promise<Record<string, Health>> {
-  const answers = await Promise.all(parts.map((part) => part.health?.() ?? {}));
+  const answers = await Promise.all(parts.map(async (part) => (await part.health?.()) ?? {}));
   return Object.assign({}, ...answers) as Record<string, Health>;
 }
 

@@ -29,8 +29,8 @@ type Opened = {
   http: HttpServer;
   parts: Part[];
   /** Mounts a part on the one port and closes it, in reverse order, when the process ends. */
-  mount<T extends Part & AsyncDisposable>(part: T): T;
-  own<T extends AsyncDisposable>(resource: T): T;
+  mount: <T extends Part & AsyncDisposable>(part: T) => T;
+  own: <T extends AsyncDisposable>(resource: T) => T;
 };
 
 /** Opens the parts in order, says `ready`, waits for a stop signal, closes them in reverse. */

@@ -2,7 +2,7 @@ import tseslint from 'typescript-eslint';
 
 // The compiler's types find our likeliest bugs: unawaited promises and missed states.
 export default tseslint.config(
-  { ignores: ['node_modules/**', 'coverage/**', 'data/**', 'src/console/page/**'] },
+  { ignores: ['node_modules/**', 'coverage/**', 'data/**', 'src/console/page/**', '**/*.d.ts'] },
   {
     files: ['src/**/*.ts', 'test/**/*.ts'],
     extends: [...tseslint.configs.strictTypeChecked],

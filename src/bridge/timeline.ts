@@ -113,7 +113,7 @@ export function finalOf(message: ServerMessage): LastFinal {
 }
 
 /** For finals that a job record lists without ids: equal words at an equal place are the same final. */
-export function anonymousKey(
+function anonymousKey(
   utterance: Pick<Utterance, 'start' | 'end' | 'channel' | 'text'>,
 ): string {
   const place = `${utterance.channel}:${utterance.start.toFixed(2)}:${utterance.end.toFixed(2)}`;

@@ -56,8 +56,7 @@ export function sendProblem(request: Request, response: Response, problem: Probl
 
 /** The last handler: problems as they are, body-parser's own errors translated, the rest a 500. */
 export function problemHandler(onUnexpected: (error: unknown) => void): ErrorRequestHandler {
-  return (error: unknown, request, response, next) => {
-    void next;
+  return (error: unknown, request, response, _next) => {
     sendProblem(request, response, asProblem(error, onUnexpected));
   };
 }

@@ -17,6 +17,7 @@ import { Jobs } from './live/jobs.ts';
 import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
+import { nodeIdOf } from './node-id.ts';
 import type { Recogniser } from './recogniser/recogniser.ts';
 
 export type SpeechServiceOptions = {
@@ -28,8 +29,6 @@ export type SpeechServiceOptions = {
   publicUrl: PublicUrl;
   /** Audio and logs of sessions go to its folder `speech`. */
   dataDir: string;
-  /** Which node's disk holds a session: only that one takes it up after a restart. */
-  node?: string;
   clock?: Clock;
 };
 
@@ -37,10 +36,11 @@ export type SpeechService = Part & AsyncDisposable & { readonly openSessions: nu
 
 /** Ready when it resolves: what an earlier run left open can be resumed from then on. */
 export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
-  const { config, store, recogniser, dataDir, clock = systemClock, node = 'local' } = options;
+  const { config, store, recogniser, dataDir, clock = systemClock } = options;
   const log = options.log.child({ part: 'speech-service' });
   const folder = join(dataDir, 'speech');
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  const node = await nodeIdOf(dataDir);
   const jobs = new Jobs(store);
   const sender = callbackSender({ allow: config.callbackHosts });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });

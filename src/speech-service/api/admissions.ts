@@ -3,6 +3,7 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Sessions } from '../live/sessions.ts';
+import { speechMetrics } from '../metrics.ts';
 import type { Recogniser } from '../recogniser/recogniser.ts';
 
 export type AdmissionsOptions = {
@@ -26,6 +27,15 @@ export class Admissions {
   }
 
   check(request: LiveRequest): void {
+    try {
+      this.#check(request);
+    } catch (error) {
+      if (error instanceof Problem) speechMetrics.refused.inc({ status: String(error.status) });
+      throw error;
+    }
+  }
+
+  #check(request: LiveRequest): void {
     const { config, store, sessions } = this.#options;
     if (this.#draining) throw refusal(503, 'the service is stopping, try again in a moment', 2);
     const room = store.acceptsNewCalls();

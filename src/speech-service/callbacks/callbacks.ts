@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SpeechServiceConfig } from '../config.ts';
+import { speechMetrics } from '../metrics.ts';
 import { CallbackQueue, type Delivery } from './queue.ts';
 
 export type CallbackTarget = {
@@ -59,11 +60,13 @@ export class Callbacks {
       clock: this.#clock,
       deliver: (id, body) => this.#send(target, id, body),
       idPrefix: `msg_${sessionId.replaceAll('-', '')}_`,
-      onGivenUp: (reason) =>
+      onGivenUp: (reason) => {
+        speechMetrics.callbacksGivenUp.inc();
         this.#log.warn(
           { sessionId, kind, reason },
           'a callback was given up after its last attempt',
-        ),
+        );
+      },
     });
   }
 }

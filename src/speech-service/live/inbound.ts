@@ -46,18 +46,19 @@ export class Inbound {
   readonly #options: InboundOptions;
   readonly #trail: AckTrail = [];
   readonly #origins: readonly number[];
+  #confirmedByte: number | undefined;
   #socketEndedMs: number | undefined;
+  /** What a new socket has brought so far; undefined: its place is known. */
   #gathered: Item[] | undefined;
   #gatheringSinceMs = 0;
   #isSocketOpen = false;
   /** Acks go to the socket that their audio came by. */
   #socketNumber = 0;
-  #places: number[] = [];
+  #places: readonly number[] = [];
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
-  #waitForMore = false;
-  /** Items of a socket that was replaced during the matching of its first ones. */
-  #earlier: number | undefined;
+  /** What came during a matching: first of the socket that is matched, then of each one after it. */
+  #during: Item[][] = [];
   /** Bytes that the client repeats, and the end of the ack before. */
   #repeated = 0;
   #ackedTo: number;
@@ -72,28 +73,35 @@ export class Inbound {
 
   /** Bytes held back while the place of a resumed client is looked for. */
   get heldBytes(): number {
-    return (this.#gathered ?? []).reduce(
-      (sum, item) => sum + (item.type === 'audio' ? item.bytes.length : 0),
-      0,
-    );
+    return bytesOf([...(this.#gathered ?? []), ...this.#during.flat()]);
+  }
+
+  /** The client has the ack that ended there. */
+  confirmed(endByte: number): void {
+    this.#confirmedByte = Math.max(endByte, this.#confirmedByte ?? 0);
   }
 
   socketOpened(): void {
     this.#flushGathered();
     this.#isSocketOpen = true;
     this.#socketNumber++;
-    // What a lost socket left half repeated says nothing about the next one.
-    this.#repeated = 0;
-    if (this.#matching) this.#earlier = this.#gathered?.length ?? 0;
+    if (this.#matching) this.#during.push([]);
     else this.#gather();
   }
 
+  /** From here on it is a new socket's audio: what a lost one left half repeated says nothing about it. */
   #gather(): void {
     const { intake } = this.#options;
-    if (this.#socketEndedMs !== undefined)
-      this.#places = candidates(this.#trail, this.#socketEndedMs, intake.bytes, this.#origins);
+    this.#repeated = 0;
     this.#ackedTo = intake.bytes;
-    if (this.#places.length > 0) this.#gathered ??= [];
+    if (this.#socketEndedMs === undefined) return;
+    this.#places = candidates(this.#trail, {
+      origins: this.#origins,
+      confirmedByte: this.#confirmedByte,
+      socketEndedMs: this.#socketEndedMs,
+      total: intake.bytes,
+    });
+    if (this.#places.length > 0) this.#gathered = [];
   }
 
   socketClosed(): void {
@@ -117,95 +125,105 @@ export class Inbound {
   /** Everything that came so far has been acknowledged or refused. */
   async settled(): Promise<void> {
     this.#flushGathered();
-    while (this.#matching) await this.#matching;
+    while (this.#matching) {
+      await this.#matching;
+      this.#flushGathered();
+    }
     await this.#options.tape.flushed();
   }
 
   #take(item: Item): void {
-    if (!this.#gathered) {
-      this.#handle(item);
-      return;
-    }
-    this.#gathered.push(item);
-    if (!this.#matching) this.#gatherOn(item);
+    if (this.#matching) this.#during.at(-1)?.push(item);
+    else if (this.#gathered) this.#gatherOn(this.#gathered, item);
+    else this.#handle(item);
   }
 
-  #gatherOn(newest: Item): void {
-    if (this.#gathered?.length === 1) {
+  #gatherOn(gathered: Item[], item: Item): void {
+    if (gathered.push(item) === 1) {
       this.#gatheringSinceMs = this.#options.clock.monotonicMs();
       this.#cancelGathering = this.#options.clock.after(gatherMs, () => this.#flushGathered());
     }
     const furthest = this.#options.intake.bytes - (this.#places[0] ?? 0);
-    if (newest.type === 'stop' || this.heldBytes >= furthest) this.#flushGathered();
+    if (item.type === 'stop' || bytesOf(gathered) >= furthest) this.#flushGathered();
   }
 
   #flushGathered(): void {
-    if (!this.#gathered || this.#matching) return;
-    this.#cancelGathering();
-    if (this.#gathered.length === 0) {
-      this.#gathered = undefined;
-      return;
-    }
     const items = this.#gathered;
-    this.#gathered = [];
-    this.#matching = this.#match(items).finally(() => {
+    if (!items || this.#matching) return;
+    this.#cancelGathering();
+    this.#gathered = undefined;
+    if (items.length > 0) this.#startMatching(items, []);
+  }
+
+  /** `later`: what sockets after the one of these items have brought already. */
+  #startMatching(items: Item[], later: Item[][]): void {
+    this.#during = [[], ...later];
+    this.#matching = this.#match(items).then((isSure) => {
       this.#matching = undefined;
-      this.#afterMatching();
+      const [own = [], ...others] = this.#during;
+      this.#during = [];
+      if (isSure) this.#afterMatching(own, others);
+      else this.#waitForMore([...items, ...own], others);
     });
   }
 
-  /** What came meanwhile follows; a socket that was opened meanwhile is matched by itself. */
-  #afterMatching(): void {
-    if (this.#waitForMore) {
-      this.#waitForMore = false;
-      if (this.#isSocketOpen && this.#earlier === undefined)
-        this.#cancelGathering = this.#options.clock.after(lookAgainMs, () => this.#flushGathered());
-      else this.#flushGathered();
+  /** What the same socket brought meanwhile follows; each later socket is matched by itself. */
+  #afterMatching(own: Item[], others: Item[][]): void {
+    for (const item of own) this.#handle(item);
+    const [next, ...rest] = others;
+    if (!next) return;
+    this.#gather();
+    if (rest.length === 0) {
+      for (const item of next) this.#take(item);
       return;
     }
-    const waiting = this.#gathered ?? [];
     this.#gathered = undefined;
-    const own = this.#earlier === undefined ? waiting : waiting.slice(0, this.#earlier);
-    for (const item of own) this.#handle(item);
-    if (this.#earlier === undefined) return;
-    this.#earlier = undefined;
-    this.#repeated = 0;
-    this.#gather();
-    for (const item of waiting.slice(own.length)) this.#take(item);
+    this.#startMatching(next, rest);
   }
 
-  async #match(items: Item[]): Promise<void> {
+  #waitForMore(items: Item[], others: Item[][]): void {
+    if (others.length > 0 || !this.#isSocketOpen) {
+      this.#startMatching(items, others);
+      return;
+    }
+    this.#gathered = items;
+    this.#cancelGathering = this.#options.clock.after(lookAgainMs, () => this.#flushGathered());
+  }
+
+  /** False when it takes more bytes to be sure. */
+  async #match(items: Item[]): Promise<boolean> {
     const { tape, intake } = this.#options;
     const total = intake.bytes;
     const places = this.#places;
-    this.#places = [];
     try {
       await tape.flushed();
       const stored = await tape.read(places[0] ?? total, total);
       const burst = Buffer.concat(
         items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
       );
+      const isOpen = this.#isSocketOpen && this.#during.length === 1;
+      const hasStopped = [...items, ...(this.#during[0] ?? [])].some(
+        (item) => item.type === 'stop',
+      );
       const placed = placeOf(places, stored, total - stored.length, burst);
-      if (placed.outcome === 'perhaps' && !placed.isFlat && this.#mayWait(items)) {
-        this.#places = places;
-        this.#gathered = [...items, ...(this.#gathered ?? [])];
-        this.#waitForMore = true;
-        return;
-      }
+      if (
+        placed.outcome === 'perhaps' &&
+        !placed.isFlat &&
+        isOpen &&
+        !hasStopped &&
+        this.#mayWait()
+      )
+        return false;
       // A client that stopped has sent all it held: a part of a repetition is then none. One whose socket
       // went in the middle comes back with the rest.
-      const hasStopped = items.some((item) => item.type === 'stop');
       if (placed.outcome === 'found') this.#repeat(placed.place, total - placed.place);
-      else if (
-        placed.outcome === 'perhaps' &&
-        !hasStopped &&
-        !(placed.isFlat && this.#isSocketOpen)
-      )
-        this.#repeat(placed.place, this.#isSocketOpen ? total - placed.place : burst.length);
+      else if (placed.outcome === 'perhaps' && !hasStopped && !(placed.isFlat && isOpen))
+        this.#repeat(placed.place, isOpen ? total - placed.place : burst.length);
     } catch (error) {
       this.#options.onDiskFailure(error);
     }
     for (const item of items) this.#handle(item);
+    return true;
   }
 
   #repeat(place: number, bytes: number): void {
@@ -213,11 +231,8 @@ export class Inbound {
     this.#ackedTo = place;
   }
 
-  #mayWait(items: Item[]): boolean {
-    const waitedMs = this.#options.clock.monotonicMs() - this.#gatheringSinceMs;
-    if (!this.#isSocketOpen || this.#earlier !== undefined || waitedMs > longestGatherMs)
-      return false;
-    return ![...items, ...(this.#gathered ?? [])].some((item) => item.type === 'stop');
+  #mayWait(): boolean {
+    return this.#options.clock.monotonicMs() - this.#gatheringSinceMs <= longestGatherMs;
   }
 
   #handle(item: Item): void {
@@ -273,4 +288,8 @@ export class Inbound {
       onAck(ack, messageId);
     }, onDiskFailure);
   }
+}
+
+function bytesOf(items: readonly Item[]): number {
+  return items.reduce((sum, item) => sum + (item.type === 'audio' ? item.bytes.length : 0), 0);
 }

@@ -10,6 +10,7 @@ const mostUnconfirmed = 512;
 const slowBytes = 1_048_576;
 const stuckBytes = 16_777_216;
 const confirmAfterMs = 100;
+const probeEveryMs = 1_000;
 
 type Numbered = { text: string; ordinal: number };
 
@@ -27,6 +28,9 @@ export class Outbound {
   #unconfirmed: Numbered[] = [];
   #ordinal = 0;
   #pingDue = false;
+  #probedMs = 0;
+  /** Set by the session: the client has every ack up to this byte. */
+  onAckArrived: (endByte: number) => void = () => undefined;
   /** Messages and partials that a slow or absent client never got. */
   dropped = 0;
 
@@ -49,7 +53,7 @@ export class Outbound {
     this.detach();
     this.#socket = socket;
     socket.on('pong', (data: Buffer) => {
-      if (socket === this.#socket) this.#confirmed(Number(data.toString('latin1')));
+      if (socket === this.#socket) this.#pong(data.toString('latin1'));
     });
   }
 
@@ -65,6 +69,15 @@ export class Outbound {
   delivered(): void {
     const last = this.#unconfirmed.at(-1);
     if (last) this.#confirmed(last.ordinal);
+  }
+
+  /** Now and then asks whether the acks arrive, too: what they say decides where a client goes on. */
+  probe(endByte: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const socket = this.#socket;
+    if (socket?.readyState !== socket?.OPEN || nowMs - this.#probedMs < probeEveryMs) return;
+    this.#probedMs = nowMs;
+    socket?.ping(`ack ${endByte}`);
   }
 
   sendWaiting(): void {
@@ -111,6 +124,12 @@ export class Outbound {
       if (socket.readyState === socket.OPEN)
         socket.ping(String(this.#unconfirmed.at(-1)?.ordinal ?? 0));
     });
+  }
+
+  #pong(text: string): void {
+    const endByte = /^ack (\d{1,15})$/.exec(text)?.[1];
+    if (endByte === undefined) this.#confirmed(Number(text));
+    else this.onAckArrived(Number(endByte));
   }
 
   #confirmed(ordinal: number): void {

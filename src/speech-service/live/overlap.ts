@@ -8,30 +8,41 @@ export type AckTrail = { endByte: number; atMs: number }[];
 /** How long before the end of a socket an ack may still have been lost with it. */
 export const lostAckWindowMs = 5_000;
 
-/** Beyond this many remembered acks the oldest go: at 50 messages a second that is 20 s. */
-const longestTrail = 1_024;
+/** Beyond this many remembered acks the oldest go: at 50 messages a second that is nearly three minutes. */
+const longestTrail = 8_192;
 
 export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   trail.push({ endByte, atMs });
   if (trail.length > longestTrail) trail.splice(0, trail.length - longestTrail);
 }
 
+export type Standing = {
+  /** No ack is known to have arrived: these are places too. The beginning, or what a restart left open. */
+  origins: readonly number[];
+  /** The client has the ack that ended there, as a pong has told; undefined for one that answers no ping. */
+  confirmedByte: number | undefined;
+  socketEndedMs: number;
+  total: number;
+};
+
 /**
- * Where the client may stand, earliest first: the acks of the window, and the last one before them. Before
- * the first ack of all it stands at an origin: the beginning, or, after a restart of this process, wherever
- * the acks of the process before had left it.
+ * Where the client may stand, earliest first: the acks of the last seconds and the one before them, which
+ * is all there is to go by for a client that answers no ping; and any ack since the last that is known to
+ * have arrived, for a line that was dead for longer than that.
  */
-export function candidates(
-  trail: AckTrail,
-  socketEndedMs: number,
-  total: number,
-  origins: readonly number[] = [0],
-): number[] {
+export function candidates(trail: AckTrail, standing: Standing): number[] {
+  const { origins, confirmedByte, socketEndedMs, total } = standing;
   const since = socketEndedMs - lostAckWindowMs;
-  const first = trail.findIndex((ack) => ack.atMs >= since);
-  const recent = first === -1 ? trail.slice(-1) : trail.slice(Math.max(0, first - 1));
-  const fromOrigin = trail.length === 0 || (first === 0 && trail.length < longestTrail);
-  const ends = [...(fromOrigin ? origins : []), ...recent.map((ack) => ack.endByte)];
+  const inWindow = trail.findIndex((ack) => ack.atMs >= since);
+  const byTime = inWindow === -1 ? trail.length - 1 : inWindow - 1;
+  const byPong =
+    confirmedByte === undefined
+      ? trail.length
+      : trail.findIndex((ack) => ack.endByte >= confirmedByte);
+  const first = Math.max(0, Math.min(byTime, byPong === -1 ? trail.length : byPong));
+  const isWhole = trail.length < longestTrail;
+  const fromOrigin = isWhole && (trail.length === 0 || (inWindow === 0 && first === 0));
+  const ends = [...(fromOrigin ? origins : []), ...trail.slice(first).map((ack) => ack.endByte)];
   return [...new Set(ends)].filter((end) => end < total).sort((a, b) => a - b);
 }
 

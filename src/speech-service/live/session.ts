@@ -110,6 +110,7 @@ export class LiveSession {
       },
       parts.resumed,
     );
+    parts.outlets.socket.onAckArrived = (endByte) => this.#inbound.confirmed(endByte);
     if (parts.resumed) this.#recordingSinceMs = parts.clock.monotonicMs();
   }
 
@@ -233,6 +234,7 @@ export class LiveSession {
       ...message(id, clock.now(), 'audio_chunk', { acknowledged: ack.accepted, error, data }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
     });
+    if (ack.accepted) outlets.socket.probe(ack.byteRange[1]);
   }
 
   #ackStop(acknowledged: boolean, messageId: string | undefined): void {

@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { Addons } from '../addons/addons.ts';
+import { speechMetrics } from '../metrics.ts';
 import { assemble, formatOf, type Assembled, type Assembly } from './assemble.ts';
 import { bytesPerSecond } from './format.ts';
 import type { JobRow } from './jobs.ts';
@@ -69,12 +70,12 @@ export class Sessions {
     const createdAt = clock.now();
     const { zeroRetention } = config;
     // Counted before the first wait, so that a burst of requests cannot pass the limit together.
-    this.#open++;
+    this.#opened(1);
     const release = this.#promise(request.channels);
     try {
       await jobs.insert({ id, node, tokenDigest, createdAt, request, zeroRetention });
     } catch (error) {
-      this.#open--;
+      this.#opened(-1);
       release();
       throw error;
     }
@@ -116,7 +117,7 @@ export class Sessions {
     );
     const ended = row.status === 'done' || row.status === 'error';
     if (ended) taken.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
-    if (!ended) this.#open++;
+    if (!ended) this.#opened(1);
     const entry = this.#add(row.token_digest ?? '', {
       id: row.id,
       request,
@@ -231,13 +232,15 @@ export class Sessions {
       }
     }
     log.info({ sessionId: id, outcome: end.outcome, audioS: end.audioS }, 'a live session ended');
+    speechMetrics.ended.inc({ outcome: end.outcome });
+    speechMetrics.audio.inc(end.audioS);
     if (entry) setImmediate(() => void this.#afterEnd(entry));
   }
 
   /** The slot is free; the session lingers for a late client and for its callbacks. */
   async #afterEnd(entry: Entry): Promise<void> {
     const { clock, jobs, log } = this.#options;
-    if (entry.counted) this.#open--;
+    if (entry.counted) this.#opened(-1);
     entry.counted = false;
     this.#lingering.push(entry);
     if (this.#lingering.length > mostLingering) {
@@ -265,6 +268,11 @@ export class Sessions {
     this.#byId.delete(entry.session.id);
     const index = this.#lingering.indexOf(entry);
     if (index !== -1) this.#lingering.splice(index, 1);
+  }
+
+  #opened(by: 1 | -1): void {
+    this.#open += by;
+    speechMetrics.open.inc(by);
   }
 
   /** Until its first audio, and not for long: who is silent holds no place that another could use. */

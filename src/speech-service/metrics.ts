@@ -1,0 +1,35 @@
+import { Counter, Gauge } from 'prom-client';
+import { metrics } from '../lib/metrics.ts';
+
+const registers = [metrics];
+
+/** What operators watch about the live speech service. Counts only: no label ever holds an id. */
+export const speechMetrics = {
+  open: new Gauge({
+    name: 'trunkline_speech_sessions_open',
+    help: 'Live sessions that are open now.',
+    registers,
+  }),
+  ended: new Counter({
+    name: 'trunkline_speech_sessions_ended_total',
+    help: 'Live sessions ended, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
+  audio: new Counter({
+    name: 'trunkline_speech_audio_seconds_total',
+    help: 'Seconds of audio of the live sessions that ended.',
+    registers,
+  }),
+  refused: new Counter({
+    name: 'trunkline_speech_refused_total',
+    help: 'Live sessions refused at their POST, by status.',
+    labelNames: ['status'] as const,
+    registers,
+  }),
+  callbacksGivenUp: new Counter({
+    name: 'trunkline_speech_callbacks_given_up_total',
+    help: 'Callbacks and webhooks of sessions given up after their last attempt.',
+    registers,
+  }),
+};

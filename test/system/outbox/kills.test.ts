@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { check, violations } from '../../support/checker.ts';
 import { startCrm, type Crm } from '../../support/crm.ts';
 import { secret } from '../../support/outbox.ts';
@@ -7,6 +7,9 @@ import { postgresMissing, startPostgres, type TestPostgres } from '../../support
 import { seeded } from '../../support/power-cut.ts';
 import { temporaryFolder } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
+
+// Processes are started one after the other: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 240_000 });
 
 /** Refuses now and then, so that failures and retries have their turn. */
 async function moody(): Promise<Crm> {

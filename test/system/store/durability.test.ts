@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { readTrace, replayCuts, seeded, traced } from '../../support/power-cut.ts';
 import { temporaryFolder } from '../../support/store.ts';
 import { acknowledged, runChild, straceMissing } from '../../support/strace.ts';
+
+// Processes are started one after the other: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 240_000 });
 
 const quiet = { ballastBytes: 0, lowWaterBytes: 0 };
 

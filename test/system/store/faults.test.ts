@@ -9,12 +9,15 @@ import {
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store.ts';
+
+// Processes are started one after the other: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 240_000 });
 
 const quiet = { ballastBytes: 0, lowWaterBytes: 0 };
 const addCall = (store: Store, id: string) =>

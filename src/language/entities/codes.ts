@@ -1,4 +1,4 @@
-import { runAt, type Piece, type Run } from './code-runs.ts';
+import { runAt, type Run } from './code-runs.ts';
 import { cueOf, type Cue } from './code-cues.ts';
 import type { Doc } from './doc.ts';
 import { isMonthName } from './dates.ts';
@@ -272,5 +272,3 @@ export function isIban(chars: string): boolean {
     for (const digit of String(Number.parseInt(char, 36))) rest = (rest * 10 + Number(digit)) % 97;
   return rest === 1;
 }
-
-export type { Piece, Run };

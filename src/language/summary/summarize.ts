@@ -1,7 +1,7 @@
 import { findEntities } from '../entities/find.ts';
 import { contentWords } from '../text/content.ts';
 import type { SummaryType, Turn } from '../types.ts';
-import { boundariesOf } from './chapters.ts';
+import { boundariesOf } from './boundaries.ts';
 import { clausesOf, wordsIn, type Clause } from './clauses.ts';
 
 const budgets: Record<SummaryType, number> = { general: 150, bullet_points: 145, concise: 55 };

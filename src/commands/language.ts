@@ -32,7 +32,7 @@ export function registerLanguage(program: Command): void {
     .command('calls')
     .description('{id, turns: [{role, text}]} in; {id, summary, chapters: [turn index]} out')
     .action(async () => {
-      const { boundariesOf } = await import('../language/summary/chapters.ts');
+      const { boundariesOf } = await import('../language/summary/boundaries.ts');
       const { summarize } = await import('../language/summary/summarize.ts');
       await overLines(CallLine, ({ id, turns }) => {
         const timed = turns.map(({ role, text }, i) => ({ role, text, start: i, end: i + 1 }));

@@ -15,7 +15,7 @@ import type { Health } from '../lib/part.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';
-import type { Backend, BackendOptions } from './store.ts';
+import type { Backend, BackendOptions } from './backend.ts';
 
 /*
  * Postgres for several nodes. Each statement has a deadline on the server and one more on this side,

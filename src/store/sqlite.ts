@@ -8,7 +8,7 @@ import { migrate } from './migrations.ts';
 import type { Database } from './schema.ts';
 import { SqliteClient, SqliteError } from './sqlite-client.ts';
 import { SqliteThreadsDialect } from './sqlite-dialect.ts';
-import type { Backend, BackendOptions } from './store.ts';
+import type { Backend, BackendOptions } from './backend.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** The first SQLite without the bug in which two connections resetting the log lose a commit. */

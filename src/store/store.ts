@@ -7,6 +7,7 @@ import { FolderLock } from './folder-lock.ts';
 import { openPostgres } from './postgres.ts';
 import type { Database } from './schema.ts';
 import { openSqlite } from './sqlite.ts';
+import type { Backend } from './backend.ts';
 import { StoreConfig } from './config.ts';
 
 export type { Database } from './schema.ts';
@@ -27,16 +28,6 @@ export type Store = AsyncDisposable & {
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
   /** After an erasure: nothing that was deleted stays readable in the log beside the database. */
   forgetDeleted(): Promise<void>;
-};
-
-/** What a database behind the store provides. */
-export type Backend = {
-  db: Kysely<Database>;
-  transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
-  databaseNow(): Promise<number>;
-  health(): Health;
-  forgetDeleted(): Promise<void>;
-  close(): Promise<void>;
 };
 
 export type StoreOptions = Partial<StoreConfig> & {
@@ -65,15 +56,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw error;
   }
 }
-
-export type BackendOptions = {
-  config: StoreConfig;
-  log: Logger;
-  clock: Clock;
-  disk: DiskWatch;
-  lock: FolderLock;
-  onFailure: ((error: Error) => void) | undefined;
-};
 
 function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: FolderLock): Store {
   let closing: Promise<void> | undefined;

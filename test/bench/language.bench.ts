@@ -36,7 +36,7 @@ export async function run(): Promise<void> {
   const { findEntities } = await import('../../src/language/entities/find.ts');
   const { scoreSentiment } = await import('../../src/language/sentiment/score.ts');
   const { summarize } = await import('../../src/language/summary/summarize.ts');
-  const { boundariesOf } = await import('../../src/language/summary/chapters.ts');
+  const { boundariesOf } = await import('../../src/language/summary/boundaries.ts');
   findEntities('This is Laura Bennett.');
   scoreSentiment('I am fine.');
   console.log(

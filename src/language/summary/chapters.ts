@@ -2,12 +2,11 @@ import { contentWords } from '../text/content.ts';
 import { splitSentences } from '../text/sentences.ts';
 import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
-import { clausesOf, wordsIn } from './clauses.ts';
+import { clausesOf } from './clauses.ts';
 import { summarize } from './summarize.ts';
 import type { Chapter, Turn, Word } from '../types.ts';
 
 export type TimedTurn = Turn & { words?: Word[] };
-
 
 /** The chapters of a call: cut where the topic turns, the greeting kept with what it leads to. */
 export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]): Chapter[] {

@@ -1,10 +1,6 @@
-import type { Model } from '../models/model-folder.ts';
 import type { TextLanguage } from './language-choice.ts';
 import type { LegCost } from './messages.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from './recogniser.ts';
-import type { Sherpa } from './sherpa.ts';
-import { openOfflineEngine } from './offline-engine.ts';
-import { openStreamingEngine } from './streaming-engine.ts';
 
 export const engineRateHz = 16000;
 
@@ -33,21 +29,3 @@ export type EngineOptions = {
 
 /** How hard the process is working; what is optional gives way first. */
 export type LoadLevel = { busy: number; latenessMs: number };
-
-export function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
-  const { description } = model;
-  switch (description.kind) {
-    case 'streaming-nemo-ctc':
-    case 'streaming-zipformer-ctc':
-    case 'streaming-transducer':
-      return openStreamingEngine(sherpa, model, description, options.textLanguage);
-    case 'moonshine':
-    case 'whisper':
-    case 'sense-voice':
-    case 'nemo-ctc':
-    case 'zipformer-ctc':
-    case 'nemo-transducer':
-    case 'transducer':
-      return openOfflineEngine(sherpa, model, description, options);
-  }
-}

@@ -1,6 +1,7 @@
 import { Chain } from './chain.ts';
 import { Enhancer } from './enhancer.ts';
-import { type Engine, type EngineSession, openEngine } from './engine.ts';
+import type { Engine, EngineSession } from './engine.ts';
+import { openEngine } from './open-engine.ts';
 import { Intake } from './intake.ts';
 import type { TextLanguage } from './language-choice.ts';
 import { LoadMeter } from './load-meter.ts';

@@ -195,7 +195,3 @@ function near(doc: Doc, i: number, word: string): boolean {
     if (doc.word(at) === word) return true;
   return false;
 }
-
-function mentions(doc: Doc, pattern: RegExp): boolean {
-  return doc.tokens.some((token) => pattern.test(token.lower));
-}

@@ -12,7 +12,6 @@ import {
   organizationEnds,
   organizationPhrases,
   organizationWords,
-  cityEnd,
 } from './gazetteer.ts';
 
 const small = new Set(
@@ -315,8 +314,4 @@ function isFirmWord(doc: Doc, at: number, from: number): boolean {
     given.has(token.lower) &&
     /^(?:speaking|here|can|how)$/.test(doc.word(at + 1))
   );
-}
-
-function isTown(doc: Doc, i: number): boolean {
-  return cityEnd(doc, i) > 0;
 }

@@ -25,7 +25,3 @@ export function contentWords(text: string): { stem: string; word: string }[] {
       .match(/\p{L}[\p{L}']{2,40}/gu) ?? [];
   return words.filter((word) => !stop.has(word)).map((word) => ({ stem: stemOf(word), word }));
 }
-
-function isStopWord(word: string): boolean {
-  return stop.has(word);
-}

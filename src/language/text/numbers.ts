@@ -28,7 +28,6 @@ const ordinalWords = new Map(
 );
 ordinalWords.set('thirtieth', 30);
 
-const fillers = new Set('um uh er erm uhm ah mm hmm eh like well so yeah yes'.split(' '));
 const hardFillers = new Set('um uh er erm uhm ah mm hmm eh'.split(' '));
 
 export function isFiller(token: Token | undefined): boolean {

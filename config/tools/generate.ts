@@ -43,9 +43,16 @@ export function errorTable(): string {
   return ['| code | meaning |', '|---|---|', ...rows].join('\n');
 }
 
+/** The receiver that a test runs is the one that the README shows. */
+function receiverCode(): string {
+  const file = readFileSync(new URL('test/support/receiver.ts', root), 'utf8');
+  const code = /\/\/ <readme>\n([^]*)\/\/ <\/readme>/.exec(file)?.[1] ?? '';
+  return `\`\`\`ts\n${code.trim()}\n\`\`\``;
+}
+
 /** The README with the text between `<!-- name -->` and `<!-- /name -->` replaced. */
 export function withTables(readme: string): string {
-  const tables = { settings: configTable(), errors: errorTable() };
+  const tables = { settings: configTable(), errors: errorTable(), receiver: receiverCode() };
   return Object.entries(tables).reduce(
     (text, [name, table]) =>
       text.replace(

@@ -144,6 +144,12 @@ describe('what is written down elsewhere is fresh (npm run docs)', () => {
   test('the README tables', () => {
     const readme = readFileSync(resolve(root, 'README.md'), 'utf8');
     expect(readme).toBe(withTables(readme));
+    for (const part of [
+      '`TRUNKLINE_ROLES`',
+      '| `CONFIG_INVALID` |',
+      'export function startReceiver',
+    ])
+      expect(readme).toContain(part);
   });
 
   test('the JSON Schema for editors', () => {

@@ -112,14 +112,6 @@ export function finalOf(message: ServerMessage): LastFinal {
   return { utteranceId: message.data.id, utterance: message.data.utterance };
 }
 
-/** For finals that a job record lists without ids: equal words at an equal place are the same final. */
-function anonymousKey(
-  utterance: Pick<Utterance, 'start' | 'end' | 'channel' | 'text'>,
-): string {
-  const place = `${utterance.channel}:${utterance.start.toFixed(2)}:${utterance.end.toFixed(2)}`;
-  return `${place}:${createHash('sha256').update(utterance.text.trim()).digest('hex').slice(0, 16)}`;
-}
-
 type Draft = {
   [Type in ResultType]: { type: Type; key: string; text: string; data: CallEventData<Type> };
 }[ResultType];

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Utterance } from '../protocol/addons.ts';
 import type { CallEventData } from '../protocol/events.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';

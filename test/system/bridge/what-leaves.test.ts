@@ -45,14 +45,11 @@ test('configured entity types are taken out of everything that is stored and sen
   await app.ended(stream.callId);
   const everything = JSON.stringify([await app.events(stream.callId), await app.callOf()]);
   expect(everything).not.toContain('jane.roe');
-  expect(everything).toContain('[EMAIL_ADDRESS_1]');
+  expect(everything).toContain('[EMAIL_1]');
   const texts = (await app.events(stream.callId))
     .filter((event) => event.type === 'call.transcript')
     .map((event) => event.data.text);
-  expect(texts).toEqual([
-    'please write to [EMAIL_ADDRESS_1] today',
-    'yes [EMAIL_ADDRESS_1] is right',
-  ]);
+  expect(texts).toEqual(['please write to [EMAIL_1] today', 'yes [EMAIL_1] is right']);
 });
 
 /** The customer's first seconds, as A-law bytes. */

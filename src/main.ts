@@ -144,10 +144,16 @@ function speechTarget(
   config: Config,
   http: HttpServer,
   internalKey: string,
-): Config['speech'] & { url: string } {
+): Config['speech'] & { url: string; own?: boolean } {
   const { url } = config.speech;
   if (url !== undefined) return { ...config.speech, url };
-  return { ...config.speech, url: http.ownUrl, key: internalKey, keyHeader: 'x-service-key' };
+  return {
+    ...config.speech,
+    url: http.ownUrl,
+    key: internalKey,
+    keyHeader: 'x-service-key',
+    own: true,
+  };
 }
 
 /** A few calm lines; a machine reads them as one record. */

@@ -37,7 +37,7 @@ export type BridgeOptions = {
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
   };
   /** The speech service: a hosted one as configured, or our own by its real address. */
-  speech: SpeechConfig & { url: string };
+  speech: SpeechConfig & { url: string; own?: boolean };
   publicUrl: PublicUrl;
   /** True while nobody but this machine can reach us: recording is on then by default. */
   loopback: boolean;
@@ -60,8 +60,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const log = options.log.child({ part: 'bridge' });
   await using opened = new AsyncDisposableStack();
   const journal = opened.use(await openJournal({ dir: join(dataDir, 'journal'), log, clock }));
-  const { url, key, keyHeader } = options.speech;
-  const target = { url, keyHeader, ...(key === undefined ? {} : { key }) };
+  const { url, key, keyHeader, hosts, own } = options.speech;
+  const target = { url, key, keyHeader, hosts, own: own ?? false };
   const speech = opened.use(
     new SpeechClient({ config: options.speech, target: () => target, clock, log }),
   );

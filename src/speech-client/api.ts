@@ -11,6 +11,8 @@ export type SpeechTarget = {
   keyHeader: string;
   /** Further hosts that a session's address may lead to. */
   hosts?: readonly string[];
+  /** Our own service in this process: its sessions are reached here, whatever address it gives to others. */
+  own?: boolean;
 };
 
 export type CreateResult =
@@ -196,6 +198,12 @@ export function sessionUrl(target: SpeechTarget, given: string): string | undefi
   if (url.protocol === 'https:') url.protocol = 'wss:';
   if (url.protocol === 'http:') url.protocol = 'ws:';
   if (url.username !== '' || url.password !== '') return undefined;
+  if (target.own === true) {
+    // The public address leads through a proxy, and one of before a restart to a port that may be another now.
+    url.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
+    url.host = base.host;
+    return url.href;
+  }
   const secure = base.protocol === 'https:';
   if (url.protocol !== 'wss:' && (url.protocol !== 'ws:' || secure)) return undefined;
   const allowed =

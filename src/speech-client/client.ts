@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
-import { SpeechApi, type RecordResult, type SpeechTarget } from './api.ts';
+import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
 import { CatchUp } from './catch-up.ts';
 import type { SpeechConfig } from './config.ts';
 import { Gate, type GateCause } from './gate.ts';
@@ -40,6 +40,7 @@ const eraseAttempts = 12;
 export class SpeechClient implements AsyncDisposable {
   readonly config: SpeechConfig;
   private readonly api: SpeechApi;
+  private readonly target: () => SpeechTarget;
   private readonly clock: Clock;
   private readonly log: Logger;
   private readonly gate: Gate;
@@ -55,6 +56,7 @@ export class SpeechClient implements AsyncDisposable {
     this.config = options.config;
     this.clock = options.clock;
     this.log = options.log.child({ part: 'speech-client' });
+    this.target = options.target;
     this.api = new SpeechApi(options.target);
     this.gate = new Gate(this.clock);
     this.catchUp = new CatchUp(this.clock);
@@ -117,6 +119,8 @@ export class SpeechClient implements AsyncDisposable {
     const { coalesceMs, catchUpSpeed } = this.config;
     const session: LiveSession = new LiveSession({
       ...start,
+      // One of before a restart was checked when it was created; where it leads to now may have changed.
+      url: sessionUrl(this.target(), start.url) ?? start.url,
       clock: this.clock,
       catchUp: this.catchUp,
       coalesceBytes: Math.floor((start.bytesPerSecond * coalesceMs) / 1_000),

@@ -80,7 +80,7 @@ export class DiskWatch {
 
   async #measure(): Promise<void> {
     const wasLow = this.isLow;
-    this.#freeBytes = await this.#free();
+    this.#freeBytes = await this.#freeOrNone();
     if (this.isLow !== wasLow) {
       const fields = { freeBytes: this.#freeBytes, lowWaterBytes: this.#options.lowWaterBytes };
       if (this.isLow)
@@ -90,6 +90,16 @@ export class DiskWatch {
     // The reserve must not itself push the disk under the mark.
     const room = this.#options.lowWaterBytes + 2 * this.#options.ballastBytes;
     if (!this.#hasBallast && !this.#closed && this.#freeBytes > room) await this.#makeBallast();
+  }
+
+  /** A folder that cannot be asked (unmounted, no permission) has no room for a call (F77). */
+  async #freeOrNone(): Promise<number> {
+    try {
+      return await this.#free();
+    } catch (error) {
+      if (!this.isLow) this.#options.log.error({ err: error }, 'the data disk cannot be asked');
+      return 0;
+    }
   }
 
   async #free(): Promise<number> {

@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createLog } from '../../../src/lib/log.ts';
+import { DiskWatch } from '../../../src/store/disk.ts';
+
+test('F77 a data folder that can no longer be asked refuses calls and ends nothing, and recovers by itself', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-disk-'));
+  let isGone = false;
+  const disk = new DiskWatch({
+    dataDir,
+    lowWaterBytes: 1_000,
+    ballastBytes: 0,
+    log: createLog({ level: 'silent' }),
+    freeBytes: () => (isGone ? Promise.reject(new Error('gone')) : Promise.resolve(1_000_000)),
+  });
+  await disk.start();
+  expect(disk.health().state).toBe('ok');
+  isGone = true;
+  await disk.check();
+  expect(disk.health().state).toBe('down');
+  isGone = false;
+  await disk.check();
+  expect(disk.health().state).toBe('ok');
+  await disk.close();
+  await rm(dataDir, { recursive: true });
+});

@@ -47,3 +47,11 @@ export function tracksWithRoles(
   const other: Role = role === 'customer' ? 'agent' : 'customer';
   return names.map((name) => ({ name, role: name === first ? role : other }));
 }
+
+/** The tracks that a start message names; without any, a carrier sends the inbound one. */
+export function tracksOf(value: unknown): string[] {
+  const known = Array.isArray(value)
+    ? value.filter((name) => name === 'inbound' || name === 'outbound')
+    : [];
+  return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
+}

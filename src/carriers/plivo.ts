@@ -3,7 +3,7 @@ import type { CarriersConfig } from './config.ts';
 import { encodingOf, isForwardableRate } from './encodings.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, wholeAt } from './json-frames.ts';
-import { liftParameters, tracksWithRoles } from './parameters.ts';
+import { liftParameters, tracksOf, tracksWithRoles } from './parameters.ts';
 import { isPlivoSignature } from './plivo-signature.ts';
 
 export const plivo: Carrier = {
@@ -108,13 +108,6 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
       ...(direction === undefined ? {} : { direction }),
     },
   };
-}
-
-function tracksOf(value: unknown): string[] {
-  const known = Array.isArray(value)
-    ? value.filter((name) => name === 'inbound' || name === 'outbound')
-    : [];
-  return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
 }
 
 /** `crmCase=C-20417;tier=gold` */

@@ -2,7 +2,7 @@ import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts
 import { encodingOf, isForwardableRate } from './encodings.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, textParameters, wholeAt } from './json-frames.ts';
-import { liftParameters, tracksWithRoles } from './parameters.ts';
+import { liftParameters, tracksOf, tracksWithRoles } from './parameters.ts';
 import { isTwilioSignature } from './twilio-signature.ts';
 
 export const twilio: Carrier = {
@@ -111,11 +111,4 @@ function parseStart(
       ...(direction === undefined ? {} : { direction }),
     },
   };
-}
-
-function tracksOf(value: unknown): string[] {
-  const known = Array.isArray(value)
-    ? value.filter((name) => name === 'inbound' || name === 'outbound')
-    : [];
-  return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
 }

@@ -29,7 +29,7 @@ export async function migrate(
     if (kind === 'postgres') {
       await sql`set local lock_timeout = '60s'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
-      await sql`select pg_advisory_xact_lock(${migrationLock})`.execute(tx);
+      await ourTurn(tx);
     }
     const applied = await appliedVersion(tx);
     if (applied > list.length)
@@ -46,6 +46,23 @@ export async function migrate(
         .execute();
     }
   });
+}
+
+/** Asked for again and again: one statement that waits as long as another node's migration has no deadline that fits. */
+async function ourTurn(tx: Transaction<Database>): Promise<void> {
+  const endMs = performance.now() + 120_000;
+  for (;;) {
+    const { rows } = await sql<{
+      ours: boolean;
+    }>`select pg_try_advisory_xact_lock(${migrationLock}) as ours`.execute(tx);
+    if (rows[0]?.ours) return;
+    if (performance.now() >= endMs)
+      throw new TrunklineError(
+        'STORE_FAILED',
+        'Another process has been migrating the database for two minutes: look at what it waits for.',
+      );
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
 }
 
 async function appliedVersion(tx: Transaction<Database>): Promise<number> {

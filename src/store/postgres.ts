@@ -11,6 +11,7 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/part.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isWorthAnotherTry } from './postgres-errors.ts';
@@ -31,6 +32,7 @@ const answerMaxMs = 10_000;
 const connectMaxMs = 5_000;
 const transactionTries = 5;
 const commitLookupMs = 30_000;
+const startMaxMs = 30_000;
 
 export async function openPostgres(options: BackendOptions): Promise<Backend> {
   const { log } = options;
@@ -51,8 +53,10 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool) });
   const state: { health: Health } = { health: { state: 'ok' } };
   try {
-    await refuseReplica(db);
-    await migrate(db, 'postgres', options.clock.now());
+    await whenReady(log, async () => {
+      await refuseReplica(db);
+      await migrate(db, 'postgres', options.clock.now());
+    });
   } catch (error) {
     await db.destroy();
     if (error instanceof TrunklineError) throw error;
@@ -81,6 +85,21 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       await db.destroy();
     },
   };
+}
+
+/** A database that starts beside us, or is busy while several nodes start, is waited for; not for ever. */
+async function whenReady(log: Logger, attempt: () => Promise<void>): Promise<void> {
+  const endMs = performance.now() + startMaxMs;
+  for (;;) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!isWorthAnotherTry(error) || performance.now() >= endMs) throw error;
+      log.warn({ reason: reasonOf(error) }, 'Postgres is not ready yet, tried again in a second');
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  }
 }
 
 /** A deadlock or a connection lost before the commit undid everything: the same work may run again. */

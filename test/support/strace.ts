@@ -34,11 +34,15 @@ export function runChild(
     ? ['strace', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...straceArgs, ...node]
     : node;
   const child = spawn(command, rest, {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
   const lines: string[] = [];
   const waiting: { line: string; resolve: () => void }[] = [];
+  let errors = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    errors = (errors + bytes.toString()).slice(-4_000);
+  });
   createInterface({ input: child.stdout }).on('line', (line) => {
     lines.push(line);
     for (const wait of waiting) if (line.startsWith(wait.line)) wait.resolve();
@@ -54,8 +58,12 @@ export function runChild(
       new Promise((resolve, reject) => {
         if (lines.some((seen) => seen.startsWith(line))) return resolve();
         waiting.push({ line, resolve });
-        void ended.then(() =>
-          reject(new Error(`ended without saying ${line}: ${lines.slice(-3).join(' | ')}`)),
+        void ended.then((code) =>
+          reject(
+            new Error(
+              `ended (${code ?? 'killed'}) without saying ${line}: ${lines.slice(-3).join(' | ')} ${errors}`,
+            ),
+          ),
         );
       }),
   };

@@ -9,7 +9,8 @@ import type {
 
 export type ChannelEvent =
   | { type: 'speech-start' | 'speech-end'; at: number }
-  | { type: 'partial' | 'final'; utterance: RecognisedUtterance }
+  | { type: 'partial'; utterance: RecognisedUtterance }
+  | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** Everything received so far is decided. */
   | { type: 'finished' }
   /** Given up after the attempts below. */
@@ -182,9 +183,10 @@ export class Channel {
       case 'final': {
         const utterance = moved(event.utterance, offsetS, baseIndex);
         this.#utterances = Math.max(this.#utterances, utterance.index + 1);
-        this.#decide(utterance.end);
+        const decidedS = event.decidedS + offsetS;
+        this.#decide(decidedS);
         this.#failures = 0;
-        this.#options.onEvent({ type: 'final', utterance });
+        this.#options.onEvent({ type: 'final', utterance, decidedS });
         return true;
       }
       case 'progress':

@@ -113,7 +113,7 @@ export class Recognition {
       request.messages_config.receive_partial_transcripts ||
       (request.callback && request.callback_config.receive_partial_transcripts);
     const said = record.utterances.filter(({ utterance }) => utterance.channel === index);
-    const lastEndS = Math.max(0, ...said.map(({ utterance }) => utterance.end));
+    const decidedS = Math.max(0, ...said.map((entry) => entry.decidedS));
     return new Channel({
       recogniser,
       clock,
@@ -134,7 +134,7 @@ export class Recognition {
         ? {}
         : {
             start: {
-              frame: Math.min(intake.frames, Math.floor(lastEndS * format.sampleRate)),
+              frame: Math.min(intake.frames, Math.floor(decidedS * format.sampleRate)),
               utterances: said.length,
             },
           }),

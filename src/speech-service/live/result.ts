@@ -11,7 +11,8 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 
 /** What was said and what the add-ons made of it, gathered over the life of a session. */
 export type SessionRecord = {
-  utterances: { id: string; utterance: Utterance }[];
+  /** `decidedS`: a process that starts again hears the channel from there on. */
+  utterances: { id: string; utterance: Utterance; decidedS: number }[];
   entities: AddonBlock<NamedEntity[]>[];
   sentiments: AddonBlock<SentimentItem[]>[];
   translations: TranslationOutcome[];
@@ -25,16 +26,18 @@ export function emptyRecord(): SessionRecord {
 
 /** One line of the session's log, enough to build the record again after a restart. */
 export type RecordEntry =
-  | { add: 'utterance'; id: string; utterance: Utterance }
+  | { add: 'utterance'; id: string; utterance: Utterance; decidedS: number }
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
   | { add: 'sentiment'; block: AddonBlock<SentimentItem[]> }
   | { add: 'translation'; outcome: TranslationOutcome };
 
 export function add(record: SessionRecord, entry: RecordEntry): void {
   switch (entry.add) {
-    case 'utterance':
-      record.utterances.push({ id: entry.id, utterance: entry.utterance });
+    case 'utterance': {
+      const { id, utterance, decidedS } = entry;
+      record.utterances.push({ id, utterance, decidedS });
       return;
+    }
     case 'entities':
       record.entities.push(entry.block);
       return;

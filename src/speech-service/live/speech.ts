@@ -16,6 +16,7 @@ export type SpeechOptions = {
 };
 
 type Spoken = Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>;
+type Final = Extract<ChannelEvent, { type: 'final' }>;
 
 /**
  * From what a recogniser heard to what a client is told. A final goes out at once, its add-ons follow as
@@ -64,7 +65,7 @@ export class Speech {
     const utterance = utteranceOf(event.utterance, channel, this.#language);
     const { addons, request } = this.#options;
     const rewritten = await addons.rewrite(utterance, request.realtime_processing);
-    this.#sayFinal(utteranceId(channel, event.utterance.index), rewritten);
+    this.#sayFinal(channel, event, rewritten);
   }
 
   #say(channel: number, event: Spoken): void {
@@ -85,15 +86,13 @@ export class Speech {
         });
         return;
       case 'final':
-        this.#sayFinal(
-          utteranceId(channel, event.utterance.index),
-          utteranceOf(event.utterance, channel, this.#language),
-        );
+        this.#sayFinal(channel, event, utteranceOf(event.utterance, channel, this.#language));
     }
   }
 
-  #sayFinal(id: string, utterance: Utterance): void {
-    this.#options.record({ add: 'utterance', id, utterance });
+  #sayFinal(channel: number, event: Final, utterance: Utterance): void {
+    const id = utteranceId(channel, event.utterance.index);
+    this.#options.record({ add: 'utterance', id, utterance, decidedS: event.decidedS });
     this.#emit('transcript', { data: { id, is_final: true, utterance } });
     const { addons, request } = this.#options;
     const work = addons.ofUtterance(utterance, request.realtime_processing, (entry) => {

@@ -139,15 +139,17 @@ export class OfflineSession implements EngineSession {
   }
 
   #end({ to, speechEnd }: Extract<SegmenterEvent, { type: 'end' }>): void {
+    const decided = Math.max(to, speechEnd);
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;
-      this.#emit({ type: 'final', utterance: this.#utterance(this.#pieces, first * rateHz) });
+      const utterance = this.#utterance(this.#pieces, first * rateHz);
+      this.#emit({ type: 'final', utterance, decidedS: decided / rateHz });
       this.#index++;
     }
     this.#pieces = [];
     this.#partialAt = 0;
     this.#partials = 0;
-    this.#progress(Math.max(to, speechEnd));
+    this.#progress(decided);
   }
 
   #idle(end: number): void {

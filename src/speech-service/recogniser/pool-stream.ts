@@ -36,6 +36,9 @@ export class PoolStream implements RecogniserStream {
   #consumed = 0;
   #index = 0;
   #speaking = false;
+  #speechSaidS = 0;
+  /** What the processes before this one said of speech reaches to here. */
+  #heardBeforeS = 0;
   #finish: 'open' | 'asked' | 'sent' = 'open';
   #deaths = 0;
   #done = false;
@@ -99,6 +102,7 @@ export class PoolStream implements RecogniserStream {
     this.#base = { sample: this.#kept.start, index: this.#index };
     this.#sent = this.#kept.start;
     this.#consumed = this.#kept.start;
+    this.#heardBeforeS = this.#speechSaidS;
     if (this.#finish === 'sent') this.#finish = 'asked';
     process.listen(this.#number, (message) => this.#receive(message));
     process.send({ type: 'open', stream: this.#number, options: this.options });
@@ -142,28 +146,23 @@ export class PoolStream implements RecogniserStream {
     const offsetS = this.#base.sample / this.options.sampleRate;
     switch (event.type) {
       case 'speech-start':
-        if (this.#speaking) return; // said before the process was replaced
-        this.#speaking = true;
-        this.#onEvent({ type: event.type, at: event.at + offsetS });
-        return;
       case 'speech-end':
-        if (!this.#speaking) return;
-        this.#speaking = false;
-        this.#onEvent({ type: event.type, at: event.at + offsetS });
+        this.#speech(event.type, event.at + offsetS);
         return;
       case 'partial':
         this.#onEvent({ type: event.type, utterance: this.#moved(event.utterance, offsetS) });
         return;
       case 'final': {
         const utterance = this.#moved(event.utterance, offsetS);
+        const decidedS = event.decidedS + offsetS;
         this.#index = utterance.index + 1;
-        this.#onEvent({ type: event.type, utterance });
+        this.#decided(decidedS);
+        this.#onEvent({ type: event.type, utterance, decidedS });
         return;
       }
       case 'progress': {
         const at = event.at + offsetS;
-        this.#kept.dropBefore(Math.floor(at * this.options.sampleRate));
-        this.#deaths = 0;
+        this.#decided(at);
         this.#onEvent({ type: event.type, at });
         return;
       }
@@ -172,6 +171,20 @@ export class PoolStream implements RecogniserStream {
         this.#end();
         this.#onEvent(event);
     }
+  }
+
+  /** A replacement hears the open utterance again: what was said of it already is not said twice. */
+  #speech(type: 'speech-start' | 'speech-end', at: number): void {
+    const starts = type === 'speech-start';
+    if (this.#speaking === starts || (starts && at < this.#heardBeforeS)) return;
+    this.#speaking = starts;
+    this.#speechSaidS = at;
+    this.#onEvent({ type, at });
+  }
+
+  #decided(second: number): void {
+    this.#kept.dropBefore(Math.floor(second * this.options.sampleRate));
+    this.#deaths = 0;
   }
 
   #moved(utterance: RecognisedUtterance, offsetS: number): RecognisedUtterance {

@@ -27,7 +27,8 @@ export type RecogniserEvent =
   | { type: 'speech-start'; at: number }
   | { type: 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
-  | { type: 'final'; utterance: RecognisedUtterance }
+  /** With it everything before `decidedS` is decided: one event, so that no end of a process falls between. */
+  | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** Everything before this second has been decided: its finals were emitted before this event. */
   | { type: 'progress'; at: number }
   /** The answer to finish(): all audio is decided, nothing follows. */

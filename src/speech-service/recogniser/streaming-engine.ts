@@ -181,12 +181,13 @@ class StreamingSession implements EngineSession {
   #final(result: OnlineResult, decidedS: number): void {
     const utterance = this.#utterance(result, true);
     this.#emit({ type: 'speech-end', at: utterance.end });
-    this.#emit({ type: 'final', utterance });
+    const untilS = Math.max(utterance.end, decidedS - 2 * blankS);
+    this.#emit({ type: 'final', utterance, decidedS: untilS });
     this.#recognizer.reset(this.#stream);
     this.#index++;
     this.#shown = '';
     this.#speaking = false;
-    this.#progress(Math.max(utterance.end, decidedS - 2 * blankS));
+    this.#progress(untilS);
   }
 
   #progress(at: number): void {

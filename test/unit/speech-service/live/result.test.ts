@@ -23,8 +23,8 @@ describe('the result of a session', () => {
   test('is in order of time over the channels, trimmed, with billing for each channel', () => {
     const record = emptyRecord();
     record.utterances.push(
-      { id: '01_0', utterance: said(' later.', 5, 1) },
-      { id: '00_0', utterance: said(' First', 1) },
+      { id: '01_0', utterance: said(' later.', 5, 1), decidedS: 6 },
+      { id: '00_0', utterance: said(' First', 1), decidedS: 2 },
     );
     const result = resultOf(
       request({}),
@@ -138,7 +138,10 @@ describe('flags', () => {
 describe('the log of a session', () => {
   const lines: LogLine[] = [
     { line: 'message', socket: true, callback: false, text: '{"type":"transcript","text":"é\\n"}' },
-    { line: 'record', entry: { add: 'utterance', id: '00_0', utterance: said(' a\u2028b', 1) } },
+    {
+      line: 'record',
+      entry: { add: 'utterance', id: '00_0', utterance: said(' a\u2028b', 1), decidedS: 2.5 },
+    },
     { line: 'confirmed', count: 12 },
     { line: 'called-back', count: 3 },
     { line: 'stopped' },

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { BridgeConfig } from './bridge/config.ts';
 import { CarriersConfig } from './carriers/config.ts';
@@ -99,6 +100,8 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
       { cause },
     );
   }
+  // Loaded for who has such a file: the start of everybody else need not wait for it.
+  const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   const document = parseDocument(text);
   const [first] = document.errors;
   // The library's own message quotes the line, which may hold a secret: only the place is given.

@@ -2,7 +2,6 @@ import express from 'express';
 import { readFileSync } from 'node:fs';
 import { docsPage } from './lib/docs-page.ts';
 import type { Part } from './lib/part.ts';
-import { openApiDocument } from './protocol/openapi/document.ts';
 
 const style = readFileSync(new URL('./lib/docs-page.css', import.meta.url), 'utf8');
 
@@ -12,24 +11,24 @@ export function openDocs(options: {
   publicUrl: () => string;
 }): Part & AsyncDisposable {
   const router = express.Router();
-  const documentNow = (): Record<string, unknown> =>
-    openApiDocument({ version: options.version, serverUrl: options.publicUrl() });
   // The schemas never change while the process runs; only the address by which we are known may.
   let made: { url: string; document: Record<string, unknown>; page: string } | undefined;
-  const current = () => {
+  const current = async () => {
     const url = options.publicUrl();
     if (made?.url !== url) {
-      const document = documentNow();
+      // Hundreds of descriptions that only a reader of this page needs: they are loaded for the first one.
+      const { openApiDocument } = await import('./protocol/openapi/document.ts');
+      const document = openApiDocument({ version: options.version, serverUrl: url });
       const page = docsPage(document, { style: '/docs/style.css', source: '/openapi.json' });
       made = { url, document, page };
     }
     return made;
   };
-  router.get('/openapi.json', (_request, response) => {
-    response.json(current().document);
+  router.get('/openapi.json', async (_request, response) => {
+    response.json((await current()).document);
   });
-  router.get('/docs', (_request, response) => {
-    response.type('html').send(current().page);
+  router.get('/docs', async (_request, response) => {
+    response.type('html').send((await current()).page);
   });
   router.get('/docs/style.css', (_request, response) => {
     response.type('css').set('cache-control', 'max-age=300').send(style);

@@ -1,5 +1,6 @@
+import { createRequire } from 'node:module';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import pretty from 'pino-pretty';
+import type * as Pretty from 'pino-pretty';
 
 export type { Logger } from 'pino';
 
@@ -59,12 +60,13 @@ export function createLog(options: LogOptions = {}): Logger {
     },
   };
   if (options.destination) return pino(settings, options.destination);
-  if (options.pretty ?? process.stdout.isTTY)
-    return pino(
-      settings,
-      pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),
-    );
-  return pino(settings);
+  if (!(options.pretty ?? process.stdout.isTTY)) return pino(settings);
+  // Loaded where a person looks on; a service never needs it.
+  const pretty = createRequire(import.meta.url)('pino-pretty') as typeof Pretty.default;
+  return pino(
+    settings,
+    pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),
+  );
 }
 
 /** Takes tokens out of URLs and long digit runs out of any text that ends up in a log line. */

@@ -4,7 +4,6 @@ import { createLog, type Logger } from '../lib/log.ts';
 import type { Health } from '../lib/part.ts';
 import { DiskWatch } from './disk.ts';
 import { FolderLock } from './folder-lock.ts';
-import { openPostgres } from './postgres.ts';
 import type { Database } from './schema.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Backend } from './backend.ts';
@@ -48,7 +47,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     await disk.start();
     const shared = { config, log, clock, disk, lock, onFailure };
-    const backend = config.databaseUrl ? await openPostgres(shared) : await openSqlite(shared);
+    const backend = config.databaseUrl
+      ? await (await import('./postgres.ts')).openPostgres(shared)
+      : await openSqlite(shared);
     return assemble(config.databaseUrl ? 'postgres' : 'sqlite', backend, disk, lock);
   } catch (error) {
     await disk.close();

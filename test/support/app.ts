@@ -58,7 +58,7 @@ export async function startProcess(env: Record<string, string>) {
     [
       '--disable-warning=ExperimentalWarning',
       '--import',
-      './src/lib/compile-cache.ts',
+      './src/lib/compile-cache.mjs',
       'src/main.ts',
     ],
     {

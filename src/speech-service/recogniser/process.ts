@@ -16,6 +16,7 @@ export type ProcessOptions = {
 type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
 
 const loadEveryMs = 500;
+const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
 const tickMs = 250;
 const stderrBytes = 2000;
 const latenessKept = 8;
@@ -45,7 +46,7 @@ export class RecogniserProcess {
     this.#child = fork(new URL('./child.ts', import.meta.url), {
       serialization: 'advanced', // samples travel as they are, not as JSON
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      execArgv: ['--disable-warning=ExperimentalWarning'],
+      execArgv: ['--disable-warning=ExperimentalWarning', '--import', compileCache],
       env: {}, // it needs no setting and must not hold a secret
     });
     this.pid = this.#child.pid;

@@ -7,11 +7,13 @@ import type { CallLeg, LegRecord } from './call-leg.ts';
 import type { CallRecord } from './call-record.ts';
 import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
 import { CommitQueue, type Said } from './commit-queue.ts';
+import { HeldResults, type LeftResults } from './held-results.ts';
 import type { LegSession } from './leg-audio.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { bridgeMetrics } from './metrics.ts';
 import type { Redactor } from './redactor.ts';
 import type { Result } from './timeline.ts';
+import type { WaitingResults } from './waiting-results.ts';
 
 export type StoryOptions = {
   record: CallRecord;
@@ -33,8 +35,7 @@ export class CallStory {
   readonly #options: StoryOptions;
   readonly #commits: CommitQueue;
   readonly #warnings: Warning[] = [];
-  /** Results that are being redacted keep their order among themselves. */
-  #redacting: Promise<unknown> = Promise.resolve();
+  readonly #held: HeldResults | undefined;
 
   constructor(options: StoryOptions) {
     this.#options = options;
@@ -43,6 +44,18 @@ export class CallStory {
       onCommitted: (events) => this.#committed(events),
       onRefused: () => this.count('uncommitted'),
     });
+    const { redactor, clock, log } = options;
+    this.#held =
+      redactor &&
+      new HeldResults({
+        redactor,
+        clock,
+        tell: (leg, result) => this.#addResult(leg, result),
+        failed: (error) => {
+          this.count('bug');
+          log.error({ err: error }, 'a result could not be redacted and is not told');
+        },
+      });
   }
 
   get #id(): string {
@@ -135,11 +148,25 @@ export class CallStory {
 
   /** A result is one event, however often the service says it. */
   result(leg: CallLeg, result: Result): void {
-    const { redactor } = this.#options;
-    if (redactor === undefined) return this.#addResult(leg, result);
-    this.#redacting = this.#redacting.then(async () =>
-      this.#addResult(leg, await redactor.redact(result)),
-    );
+    if (this.#held === undefined) this.#addResult(leg, result);
+    else this.#held.add(leg, result);
+  }
+
+  /** Results of the leg that have not been told yet, for its journal. */
+  waitingOf(legId: string): WaitingResults | undefined {
+    return this.#held?.waitingOf(legId);
+  }
+
+  /** What an earlier process had heard and not told. */
+  restoreResults(left: readonly LeftResults[]): void {
+    if (this.#held !== undefined) return this.#held.restore(left);
+    for (const { leg, waiting } of left)
+      for (const { result } of waiting.results) this.#addResult(leg, result);
+  }
+
+  /** What waits is in the journal: the next process tells it. */
+  stopHolding(): void {
+    this.#held?.close();
   }
 
   #addResult(leg: CallLeg, result: Result): void {
@@ -195,7 +222,9 @@ export class CallStory {
   }
 
   /** Who holds the pause is part of the row, so that it outlives this process. */
-  pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
+  async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
+    // What was said before a pause goes before it: a number cannot go on in audio that nobody hears.
+    if (this.#held?.isEmpty === false) await this.#held.flush();
     return this.#commits.add({
       ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),
       rows: (tx) =>
@@ -227,7 +256,7 @@ export class CallStory {
   }
 
   async legSettled(leg: CallLeg): Promise<boolean> {
-    await this.#redacting;
+    await this.#held?.flush(leg);
     return this.#commits.add({ rows: (tx) => updateLeg(tx, leg) });
   }
 
@@ -267,11 +296,12 @@ export class CallStory {
 
   /** Resolves when everything told so far is durable. */
   async settled(): Promise<void> {
-    await this.#redacting;
+    await this.#held?.flush();
     await this.#commits.settled();
   }
 
   leave(): void {
+    this.stopHolding();
     this.#commits.leave();
   }
 

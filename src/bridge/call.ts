@@ -274,6 +274,7 @@ export class Call {
       recording: this.#env.recording,
       paused: this.isPaused,
       ...(recovered === undefined ? {} : { recovered }),
+      waiting: () => this.story.waitingOf(record.id),
       log: this.#log.child({ legId: record.id }),
       clock,
       onMessage: (message, sessionId, atS) =>
@@ -449,6 +450,7 @@ export class Call {
   /** The process stops: what is on disk goes on in the next one. */
   async leave(): Promise<void> {
     await Promise.all(this.legs.map((leg) => leg.audio.leave()));
+    this.story.stopHolding();
     await this.story.settled();
     this.#take({ type: 'leave' });
   }

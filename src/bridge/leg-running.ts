@@ -170,6 +170,10 @@ export class RunningLeg implements LegAudio {
     return this.finished;
   }
 
+  keepState(): void {
+    if (!this.over) this.options.journal.snapshotNow(this.entry);
+  }
+
   async leave(): Promise<void> {
     // Taken while the session is still known, and kept: the next process resumes it.
     if (!this.over) this.left = this.snapshot();
@@ -518,6 +522,7 @@ export class RunningLeg implements LegAudio {
   private snapshot(): LegSnapshot {
     if (this.left) return this.left;
     const session = this.session;
+    const waiting = this.options.waiting?.();
     return {
       legId: this.legId,
       callId: this.options.callId,
@@ -532,6 +537,7 @@ export class RunningLeg implements LegAudio {
         : {}),
       // Read or not, what they said may not be durable yet when this process is killed: the next one asks again.
       sessions: this.history.map((one) => ({ ...one, unread: true })),
+      ...(waiting === undefined ? {} : { waiting }),
     };
   }
 }

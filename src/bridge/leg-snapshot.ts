@@ -1,6 +1,7 @@
 import type { InFlightState } from '../speech-client/in-flight.ts';
 import type { LedgerCounts, LedgerSnapshot } from './ledger.ts';
 import type { LegFile } from './leg-file.ts';
+import type { WaitingResults } from './waiting-results.ts';
 
 /** What a killed process left of a leg. */
 export type RecoveredLeg = {
@@ -42,5 +43,6 @@ export type LegSnapshot = {
   ledger: LedgerSnapshot;
   current?: { id: string; url: string; flight: InFlightState };
   sessions: SessionSnapshot[];
+  waiting?: WaitingResults;
   done?: boolean;
 };

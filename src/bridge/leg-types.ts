@@ -5,6 +5,7 @@ import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
 import type { Journal, RecoveredLeg } from './journal.ts';
 import type { LedgerCounts } from './ledger.ts';
+import type { WaitingResults } from './waiting-results.ts';
 
 /** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
 export type LegRequest = StreamingRequest & {
@@ -28,6 +29,8 @@ export type LegAudioOptions = {
   paused?: boolean;
   /** What `journal.recovered` had for this leg after a restart: session, position and ledger go on from there. */
   recovered?: RecoveredLeg;
+  /** Results that the call has heard and not told: they are journalled with the leg. */
+  waiting?(): WaitingResults | undefined;
   log: Logger;
   clock: Clock;
   /**
@@ -116,6 +119,8 @@ export type LegAudio = {
   sessions(): LegSession[];
   /** No more audio comes. Resolves when all is acknowledged and the finals are in, or a deadline passed. Once. */
   finish(deadlines: FinishDeadlines): Promise<LegOutcome>;
+  /** What `waiting` says has changed and must outlive a kill. */
+  keepState(): void;
   /** The process stops: sockets go, journal and session stay for the next start. Resolves when the journal is on disk. */
   leave(): Promise<void>;
   /** Erasure: session, journal and recording go now. The hosted side is erased by `speech.erase(sessionId)`. */

@@ -3,6 +3,7 @@ import { legRecordFrom, legsOf, recordFrom, type CallRow } from './call-rows.ts'
 import { recoveredLive, type CallState } from './call-state.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
+import type { LeftResults } from './held-results.ts';
 import { bridgeMetrics } from './metrics.ts';
 import type { EndReason } from '../protocol/events.ts';
 
@@ -80,13 +81,20 @@ async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
     hungUpAt: row.hung_up_at ?? undefined,
     deadline: row.deadline,
   });
-  if (row.state !== 'ended')
-    for (const leg of open)
-      call.openLeg(
-        legRecordFrom(leg, env.config.stereoRoles),
-        env.journal.recovered.get(leg.id),
-        leg.offset_ms === null ? undefined : leg.offset_ms / 1_000,
+  if (row.state !== 'ended') {
+    const left: LeftResults[] = [];
+    for (const record of open) {
+      const recovered = env.journal.recovered.get(record.id);
+      const leg = call.openLeg(
+        legRecordFrom(record, env.config.stereoRoles),
+        recovered,
+        record.offset_ms === null ? undefined : record.offset_ms / 1_000,
       );
+      const waiting = recovered?.snapshot.waiting;
+      if (waiting !== undefined) left.push({ leg, waiting });
+    }
+    call.story.restoreResults(left);
+  }
   calls.adopt(call);
   return call;
 }

@@ -7,6 +7,7 @@ import { alignWords } from '../rewrite/words.ts';
 import type { EntitySpan } from '../types.ts';
 import { labelOf, typesOf } from './presets.ts';
 import type {
+  Covered,
   Held,
   RedactInput,
   Redacted,
@@ -35,11 +36,12 @@ export function redactStep(input: RedactInput): RedactOutput {
       holdMs: 0,
       state: input.state ?? { numbers: {} },
     };
-  const { held } = state;
+  const held = state.held ?? [];
   delete state.held;
+  const heldText = held.map(({ text }) => text).join(' ');
   if (input.flush) {
-    const released = held ? [cover.all(held, find(held.text, wanted))] : [];
-    if (held) state.tail = tailOf(held.text);
+    if (held.length > 0) state.tail = tailOf(heldText);
+    const released = held.map((piece) => cover.all(piece, find(piece.text, wanted)));
     return { released, held: false, holdMs: 0, state };
   }
   const next: Held = {
@@ -47,30 +49,50 @@ export function redactStep(input: RedactInput): RedactOutput {
     text: input.text,
     words: input.words ?? [],
   };
-  const before = held?.text ?? state.tail ?? '';
+  const before = held.length > 0 ? heldText : (state.tail ?? '');
   const seam = before === '' ? 0 : before.length + 1;
+  const joined = before === '' ? next.text : `${before} ${next.text}`;
   // Each utterance is looked at by itself; together they are looked at only for what lies across the seam.
   const crossing =
     before === ''
       ? []
-      : find(`${before} ${next.text}`, wanted).filter(
-          (span) => span.start < seam - 1 && span.end > seam,
-        );
-  const released: Redacted[] = [];
-  if (held) {
-    const whole = merged(within(crossing, 0, seam - 1), find(held.text, wanted));
-    released.push(cover.all(held, whole));
-  }
+      : find(joined, wanted).filter((span) => span.start < seam - 1 && span.end > seam);
+  const spans = pieceSpans(held, crossing, wanted);
   // A number that ends here and has its head before is whole: it must not be looked at again without its head.
-  if (input.mayHold && crossing.length === 0 && mayContinue(next.text, wanted)) {
-    if (held) state.tail = tailOf(held.text);
-    state.held = next;
+  const run = crossing.length === 0 ? openRun(joined) : undefined;
+  const goesOn = run !== undefined && run.start < seam;
+  // What waits has begun like a card already: however its groups are cut, it goes on while digits are missing.
+  const waits = goesOn && held.length > 0 ? run.digits < 16 : mayContinue(next.text, wanted);
+  if (input.mayHold && run && waits) {
+    // What lies wholly before the number's head has nothing to wait for.
+    const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
+    const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
+    if (free > 0 && free === held.length) state.tail = tailOf(heldText);
+    state.held = [...held.slice(free), next];
     return { released, held: true, holdMs: holdMsMax, state };
   }
+  const released = held.map((piece, i) => cover.all(piece, spans[i] ?? []));
   const own = merged(within(crossing, seam, seam + next.text.length), find(next.text, wanted));
   released.push(cover.all(next, own, cover.known(next.text)));
-  state.tail = tailOf(next.text);
+  state.tail = tailOf(goesOn ? joined : next.text);
   return { released, held: false, holdMs: 0, state };
+}
+
+/** Of each piece that waits: its part of what crosses the seam after the last of them, and what it shows by itself. */
+function pieceSpans(
+  held: readonly Held[],
+  crossing: readonly EntitySpan[],
+  wanted: ReadonlySet<string> | undefined,
+): EntitySpan[][] {
+  return held.map((piece, i) => {
+    const end = endOf(held, i);
+    return merged(within(crossing, end - piece.text.length, end), find(piece.text, wanted));
+  });
+}
+
+/** Where a piece ends in the text of all that wait. */
+function endOf(held: readonly Held[], index: number): number {
+  return held.slice(0, index + 1).reduce((sum, { text }) => sum + text.length + 1, -1);
 }
 
 /** What crosses the seam first; what a piece shows by itself only where nothing is over it. */
@@ -181,12 +203,14 @@ class Cover {
 
   all(piece: Held, spans: readonly EntitySpan[], known: readonly EntitySpan[] = []): Redacted {
     const chosen = spans.length > 0 ? spans : known;
+    const covered: Covered[] = [];
     let text = '';
     let at = 0;
     for (const span of chosen.toSorted((a, b) => a.start - b.start)) {
       if (span.start < at) continue;
-      text +=
-        piece.text.slice(at, span.start) + this.#over(span, piece.text.slice(span.start, span.end));
+      const shown = this.#over(span, piece.text.slice(span.start, span.end));
+      covered.push({ start: span.start, end: span.end, shown });
+      text += piece.text.slice(at, span.start) + shown;
       at = span.end;
     }
     text += piece.text.slice(at);
@@ -195,6 +219,7 @@ class Cover {
       ...(piece.id === undefined ? {} : { id: piece.id }),
       text,
       words: piece.words.length > 0 ? words : [],
+      covered,
     };
   }
 

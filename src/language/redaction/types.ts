@@ -8,13 +8,14 @@ export type Held = { id?: string; text: string; words: Word[] };
 
 /**
  * What one speaker's redaction remembers between utterances. Plain data, but it holds what was taken out: it lives
- * as long as the call and is never stored or sent.
+ * as long as the call and is never sent.
  */
 export type RedactionState = {
   numbers: Record<string, Record<string, number>>;
   /** The end of what was released last, where a number that goes on may have begun. */
   tail?: string;
-  held?: Held;
+  /** A number may come in more than two pieces: all that wait, in order. */
+  held?: Held[];
 };
 
 export type RedactInput = {
@@ -33,7 +34,10 @@ export type RedactInput = {
   partial?: boolean;
 };
 
-export type Redacted = { id?: string; text: string; words: Word[] };
+/** A part of the utterance as it was given, and what stands for it now. */
+export type Covered = { start: number; end: number; shown: string };
+
+export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
 
 export type RedactOutput = {
   /** In the order in which they came; empty when the utterance is held. */

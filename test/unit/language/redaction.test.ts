@@ -68,6 +68,24 @@ describe('a number cut over two utterances', () => {
     ]);
   });
 
+  test('in four pieces is held until the last of them has come', () => {
+    let state: RedactInput['state'];
+    const released: (string | undefined)[] = [];
+    for (const text of ['it is 4111', '1111 11', '11', '1111 thanks']) {
+      const output = redact(text, { mayHold: true, ...(state ? { state } : {}) });
+      released.push(...texts(output));
+      state = output.state;
+    }
+    const number = '[CREDIT_CARD_1]';
+    expect(released).toEqual([`it is ${number}`, number, number, `${number} thanks`]);
+  });
+
+  test('lets go what only waited for digits that never came', () => {
+    const first = redact('it is 4111', { mayHold: true });
+    const second = redact('that was the order', { mayHold: true, state: first.state });
+    expect(texts(second)).toEqual(['it is 4111', 'that was the order']);
+  });
+
   test('is let go as it is when nothing comes within the bound', () => {
     const first = redact('the code ends in 4111 1111', { mayHold: true });
     expect(first.held).toBe(true);

@@ -1,0 +1,215 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { startApp, type App } from '../../support/app.ts';
+import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import {
+  CarrierClient,
+  twilioConnected,
+  twilioMedia,
+  twilioStart,
+} from '../../support/carrier-client.ts';
+import { startCrm, type Crm } from '../../support/crm.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+type Session = ScriptedSpeech['liveSessions'][number];
+
+const number = '[CREDIT_CARD_1]';
+const track = (session: Session): string => (session.request['custom_metadata'] as Json).track;
+
+function utterance(text: string, at: number) {
+  const words = text.split(' ').map((word, place) => ({
+    word: ` ${word}`,
+    start: at + place / 10,
+    end: at + place / 10 + 0.1,
+    confidence: 1,
+  }));
+  const times = { start: at, end: at + words.length / 10 };
+  return { ...times, confidence: 1, channel: 0, language: 'en', text: ` ${text}`, words };
+}
+
+/** A final, from every session of the track. */
+function say(speech: ScriptedSpeech, on: string, text: string, at: number): void {
+  const data = { id: `00_${at}`, is_final: true, utterance: utterance(text, at) };
+  tell(speech, on, { type: 'transcript', data });
+}
+
+function saySentiment(speech: ScriptedSpeech, on: string, text: string, at: number): void {
+  const spoken = utterance(text, at);
+  const { start, end } = spoken;
+  const results = [{ sentiment: 'neutral', emotion: 'neutral', text, start, end, channel: 0 }];
+  const data = { utterance_id: `00_${at}`, utterance: spoken, results };
+  tell(speech, on, { type: 'sentiment_analysis', error: null, data });
+}
+
+function tell(speech: ScriptedSpeech, on: string, message: object): void {
+  speech.sendToAll((session) =>
+    track(session) === on
+      ? { session_id: session.id, created_at: new Date().toISOString(), ...message }
+      : { type: 'nothing of yours' },
+  );
+}
+
+const bothTracks = [
+  { name: 'inbound', channels: 1 as const },
+  { name: 'outbound', channels: 1 as const },
+];
+
+async function openCall(speech: ScriptedSpeech, app: Awaited<ReturnType<typeof testBridge>>) {
+  const { stream } = await app.open({ tracks: bothTracks });
+  for (const { name } of bothTracks) await speak(stream, name, seededAudio(1_600, 1));
+  await until(
+    () => speech.liveSessions.filter((session) => session.bytes.length === 1_600).length === 2,
+  );
+  return stream;
+}
+
+const textsOf = (events: Json[]): [string, string, string][] =>
+  events
+    .filter((event) => ['call.transcript', 'call.sentiment'].includes(event.type))
+    .map((event) => [
+      event.type.slice(5),
+      event.leg.role,
+      event.data.text ?? event.data.results[0].text,
+    ]);
+
+test('a card number cut over two finals is masked whole, with its sentiments, while the other speaker talks', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { redactEntities: ['CREDIT_CARD'] };
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const stream = await openCall(speech, app);
+  say(speech, 'inbound', 'my card is 4111 1111', 1);
+  saySentiment(speech, 'inbound', 'my card is 4111 1111', 1);
+  say(speech, 'outbound', 'and then', 2);
+  say(speech, 'inbound', '1111 1111 thanks', 3);
+  saySentiment(speech, 'inbound', '1111 1111 thanks', 3);
+  await until(async () => (await app.callOf()).transcript.length === 3);
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const events = await app.events(stream.callId);
+  expect(JSON.stringify([events, await app.callOf()])).not.toContain('1111');
+  const shown = textsOf(events);
+  // Each leg has a socket of its own: what the agent said came before or after, as the sockets had it.
+  expect(shown.filter(([, role]) => role === 'customer')).toEqual([
+    ['transcript', 'customer', `my card is ${number}`],
+    ['sentiment', 'customer', `my card is ${number}`],
+    ['transcript', 'customer', `${number} thanks`],
+    ['sentiment', 'customer', `${number} thanks`],
+  ]);
+  expect(shown.filter(([, role]) => role === 'agent')).toEqual([
+    ['transcript', 'agent', 'and then'],
+  ]);
+});
+
+test('what waits for the rest of a number goes on its way when the time is up, and what waited behind it follows', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { redactEntities: ['CREDIT_CARD'] };
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const stream = await openCall(speech, app);
+  const saidAtMs = performance.now();
+  say(speech, 'inbound', 'the code is 4111 1111', 1);
+  say(speech, 'outbound', 'one moment', 2);
+  const events = await until(async () => {
+    const list = textsOf(await app.events(stream.callId));
+    return list.length === 2 && list;
+  });
+  expect(performance.now() - saidAtMs).toBeGreaterThan(2_900);
+  expect(new Set(events.map(([, , text]) => text))).toEqual(
+    new Set(['the code is 4111 1111', 'one moment']),
+  );
+  // What comes too late to save the first half is covered all the same.
+  say(speech, 'inbound', '1111 1111 okay', 6);
+  const later = await until(async () => textsOf(await app.events(stream.callId))[2]);
+  expect(later[2]).toBe(`${number} okay`);
+  stream.end('stop');
+  await app.ended(stream.callId);
+});
+
+test('the end of a leg, and a pause, let go what waits', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { redactEntities: ['CREDIT_CARD'] };
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const stream = await openCall(speech, app);
+  say(speech, 'inbound', 'it begins 4111 1111', 1);
+  await until(() => heldTextIn(store.dataDir, 'it begins 4111 1111'));
+  await app.get(`/api/calls/${stream.callId}/pause`, { method: 'POST' });
+  const types = (await app.events(stream.callId)).map((event) => event.type);
+  expect(types).toEqual(['call.started', 'call.transcript', 'call.paused']);
+  say(speech, 'inbound', 'again 4222 2222', 5);
+  await until(() => heldTextIn(store.dataDir, 'again 4222 2222'));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const shown = textsOf(await app.events(stream.callId));
+  expect(shown.map(([, , text]) => text)).toEqual(['it begins 4111 1111', 'again 4222 2222']);
+});
+
+/** Whether the journal has the text of a final that waits. */
+async function heldTextIn(dataDir: string, text: string): Promise<boolean> {
+  const folder = join(dataDir, 'journal', 'wal');
+  for (const name of await readdir(folder).catch(() => []))
+    if ((await readFile(join(folder, name)).catch(() => Buffer.alloc(0))).includes(text))
+      return true;
+  return false;
+}
+
+test('kill -9 while the head of a card number waits: the next process has it, and the CRM gets the number masked whole', async () => {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`;
+  await using crm = await startCrm([secret]);
+  await using speech = await ScriptedSpeech.start();
+  await using folder = await temporaryFolder();
+  const dataDir = join(folder.path, 'data');
+  const start = (): Promise<App> =>
+    startApp({
+      dataDir,
+      env: {
+        TRUNKLINE_SPEECH_URL: speech.url,
+        TRUNKLINE_ROLES: 'bridge',
+        TRUNKLINE_REDACT: 'CREDIT_CARD',
+        TRUNKLINE_REJOIN_WAIT_MS: '600000',
+        TRUNKLINE_QUIET_FILL_MS: '0',
+        TRUNKLINE_WEBHOOK_URL: crm.url,
+        TRUNKLINE_WEBHOOK_SECRET: secret,
+      },
+    });
+  {
+    await using app = await start();
+    const carrier = await twilioCall(app);
+    await until(() => speech.liveSessions.some((session) => session.bytes.length > 0));
+    say(speech, 'inbound', 'my card is 4111 1111', 1);
+    await until(() => heldTextIn(dataDir, 'my card is 4111 1111'));
+    await app.end('SIGKILL');
+    carrier.socket.terminate();
+  }
+  expect(finalsOf(crm)).toEqual([]);
+  await using app = await start();
+  await until(() => speech.liveSessions.some((session) => session.sockets === 2));
+  say(speech, 'inbound', '1111 1111 thanks', 3);
+  await until(() => finalsOf(crm).length === 2, 60_000);
+  expect(finalsOf(crm)).toEqual([`my card is ${number}`, `${number} thanks`]);
+  expect(app.lines.join()).not.toContain('1111 1111');
+}, 180_000);
+
+async function twilioCall(app: App): Promise<CarrierClient> {
+  const asked = await app.get('/api/streams', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ carrier: 'twilio' }),
+  });
+  const { url } = (await asked.json()) as { url: string };
+  const carrier = await CarrierClient.open(url);
+  carrier.send(twilioConnected, twilioStart({ tracks: ['inbound'] }));
+  carrier.send(twilioMedia(2, seededAudio(160, 3)));
+  return carrier;
+}
+
+function finalsOf(crm: Crm): unknown[] {
+  return crm.requests
+    .filter(({ event }) => event.type === 'call.transcript')
+    .map(({ event }) => (event['data'] as Json).text);
+}

@@ -292,7 +292,7 @@ function upgradeHandler({ parts, gate, log }: { parts: Part[]; gate: Gate; log: 
     if (!owner) return refuseUpgrade(socket, 404, 'Not Found');
     if (inProgress >= httpLimits.upgradesInProgress)
       return refuseUpgrade(socket, 503, 'Service Unavailable');
-    // A slot is held until the socket closes or the deadline looks at it: refused floods free theirs at once.
+    // A place is held until the upgrade is decided, at most until the deadline: who is let in does not keep it.
     inProgress++;
     const written = bytesWritten(socket);
     let held = true;
@@ -308,12 +308,13 @@ function upgradeHandler({ parts, gate, log }: { parts: Part[]; gate: Gate; log: 
       release();
       clearTimeout(deadline);
     });
-    try {
-      owner.handle(request, socket, head);
-    } catch (error) {
-      log.error({ err: error }, 'upgrade failed');
-      refuseUpgrade(socket, 500, 'Internal Server Error');
-    }
+    owner
+      .handle(request, socket, head)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'upgrade failed');
+        refuseUpgrade(socket, 500, 'Internal Server Error');
+      })
+      .finally(release);
   };
 }
 

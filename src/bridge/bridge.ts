@@ -128,6 +128,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     openStream: (start, control) => calls.openStream(start, control),
     claimToken: (token, carrier, carrierCallId) => tokens.claim(token, carrier, carrierCallId),
     mintToken: (request) => tokens.mint(request),
+    claimNonce: (scheme, nonce, untilMs) => tokens.claimNonce(scheme, nonce, untilMs),
     carrierStatus: (carrier, carrierCallId, status) =>
       keepStatus(store, clock, { carrier, carrierCallId, status }),
     health: () => ({ journal: journal.health(), speech: speech.health() }),

@@ -14,6 +14,8 @@ export type CallEndingOptions = {
   record: CallRecord;
   story: CallStory;
   log: Logger;
+  /** What was spoken last: the summary is written in it. */
+  languageCode: () => string;
   legs: () => readonly CallLeg[];
   isLeft: () => boolean;
   legDone: (legId: string) => void;
@@ -28,7 +30,6 @@ export class CallEnding {
   hungUpAt: number | undefined;
   /** The wait that ran out before every final was there. */
   deadline: string | null = null;
-  languageCode = 'en';
   readonly #options: CallEndingOptions;
 
   constructor(options: CallEndingOptions) {
@@ -127,7 +128,7 @@ export class CallEnding {
         language,
         callId: record.id,
         type: config.summaryType,
-        languageCode: this.languageCode,
+        languageCode: this.#options.languageCode(),
         deadlineMs: config.summaryWaitMs,
       }),
     );

@@ -245,6 +245,12 @@ export class CallStory {
     });
   }
 
+  /** What the carrier asked for during the call holds for sessions after a restart too. */
+  overridesChanged(): void {
+    const overrides = JSON.stringify(this.#options.record.overrides);
+    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
+  }
+
   /** The leg's own encoding was not what its stream said. */
   legCorrected(leg: LegRecord): void {
     const { id, encoding } = leg;

@@ -98,6 +98,8 @@ export type Bridge = {
     carrierCallId?: string;
     metadata?: Record<string, unknown>;
   }): Promise<{ token: string; expiresAt: number }>;
+  /** True once for each nonce until the time has passed, for all nodes and across restarts (T3). */
+  claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;
   /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
   carrierStatus(
     carrier: string,

@@ -1,10 +1,10 @@
 import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { EndReason } from '../protocol/events.ts';
-import type { ServerMessage } from '../protocol/live-messages.ts';
 import { CallClock } from './call-clock.ts';
 import { CompandingWatch } from './companding-watch.ts';
 import { CallEnding } from './call-ending.ts';
+import { CallHearing } from './call-hearing.ts';
 import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
 import type { CallEnvironment } from './call-environment.ts';
 import type { CallRecord } from './call-record.ts';
@@ -34,7 +34,6 @@ import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from './roles.ts';
 import { Redactor } from './redactor.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
-import { finalOf, place, type Partial } from './timeline.ts';
 
 export type CallOptions = {
   env: CallEnvironment;
@@ -53,6 +52,7 @@ export class Call {
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
   readonly #ending: CallEnding;
+  readonly #hearing: CallHearing;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
@@ -70,11 +70,19 @@ export class Call {
       log: this.#log,
       redactor: Redactor.from(env.language, env.config),
     });
+    this.#hearing = new CallHearing({
+      callId: record.id,
+      story: this.story,
+      feed: env.feed,
+      isRedacted: env.config.redactEntities.length > 0,
+      controls: () => [...this.#streams.values()].map(({ control }) => control),
+    });
     this.#ending = new CallEnding({
       env,
       record,
       story: this.story,
       log: this.#log,
+      languageCode: () => this.#hearing.languageCode,
       legs: () => this.legs,
       isLeft: () => this.#state.at === 'left',
       legDone: (leg) => this.#take({ type: 'leg-done', leg }),
@@ -105,10 +113,6 @@ export class Call {
 
   get isPaused(): boolean {
     return this.#pauses.isPaused;
-  }
-
-  get #isRedacted(): boolean {
-    return this.#env.config.redactEntities.length > 0;
   }
 
   get counts(): Readonly<Record<string, number>> {
@@ -228,11 +232,16 @@ export class Call {
     this.story.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
   }
 
-  /** Sessions keep the language they were opened with; legs that open later take the new one. */
+  /** From the next frame on the legs are heard in this language: each goes on with a new session. */
   languageChanged(code: string): void {
-    const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
-    Object.assign(this.record.overrides, overrides);
     this.story.count('language');
+    const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
+    const before = JSON.stringify(this.record.overrides);
+    Object.assign(this.record.overrides, overrides);
+    if (JSON.stringify(this.record.overrides) === before) return;
+    this.story.overridesChanged();
+    for (const leg of this.legs)
+      if (!leg.isDone) leg.audio.changeRequest(this.#requestOf(leg.record));
   }
 
   streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
@@ -255,19 +264,22 @@ export class Call {
     return leg;
   }
 
-  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): LegAudio {
-    const { config, journal, speech, clock } = this.#env;
+  #requestOf(record: LegRecord): LegRequest {
     const { role, track } = record;
-    const request = sessionRequest({
-      template: config.session,
+    return sessionRequest({
+      template: this.#env.config.session,
       overrides: this.record.overrides,
       format: record,
       metadata: legMetadata(this.record.metadata, { legId: record.id, role, track }),
-    });
+    }) as LegRequest;
+  }
+
+  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): LegAudio {
+    const { config, journal, speech, clock } = this.#env;
     return openLegAudio({
       legId: record.id,
       callId: this.record.id,
-      request: request as LegRequest,
+      request: this.#requestOf(record),
       ...(config.region === undefined ? {} : { region: config.region }),
       journal,
       speech,
@@ -278,7 +290,7 @@ export class Call {
       log: this.#log.child({ legId: record.id }),
       clock,
       onMessage: (message, sessionId, atS) =>
-        this.#guarded(() => this.#heard(leg(), message, sessionId, atS)),
+        this.#guarded(() => this.#hearing.heard(leg(), message, sessionId, atS)),
       onState: (state) => this.#legChanged(state, leg),
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.story.sessionOpened(record, session),
@@ -308,49 +320,6 @@ export class Call {
       sampleRate: start.sampleRate,
       channels: track.channels,
     };
-  }
-
-  #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
-    const zeroS = (leg.offsetS ?? 0) + atS;
-    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
-    const final = finalOf(message);
-    if (final !== undefined) leg.lastFinals.set(sessionId, final);
-    if (placed.kind === 'partial') return this.#showPartial(leg, placed.partial);
-    if (placed.kind === 'none') return;
-    const { result } = placed;
-    this.story.result(leg, result);
-    if (result.type !== 'call.transcript') return;
-    const { text, language, confidence } = result.data;
-    leg.heardUntilS = Math.max(leg.heardUntilS, result.end);
-    this.#ending.languageCode = language;
-    if (this.#isRedacted) return;
-    const [startS, endS] = [result.start, result.end];
-    for (const stream of this.#streams.values())
-      stream.control.result?.({
-        track: leg.record.track,
-        text,
-        startS,
-        endS,
-        confidence,
-        language,
-      });
-  }
-
-  #showPartial(leg: CallLeg, partial: Partial): void {
-    // Words that change every moment cannot be looked through in time: redacted calls show finals only.
-    if (!this.#env.feed.isWatched || this.#isRedacted) return;
-    const { utteranceId, sessionId, start, end, text, language, channel } = partial;
-    this.#env.feed.publish({
-      kind: 'partial',
-      callId: this.record.id,
-      message: {
-        type: 'partial',
-        call_id: this.record.id,
-        leg_id: leg.record.id,
-        role: leg.roleOf(channel),
-        utterance: { utterance_id: utteranceId, session_id: sessionId, start, end, text, language },
-      },
-    });
   }
 
   /** May come while the leg is being made: only a leg that is there is asked. */

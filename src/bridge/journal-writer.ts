@@ -21,6 +21,8 @@ const segmentMs = 10_000;
 const slowMs = 5;
 const slowForMs = 30_000;
 const retryMs = 1_000;
+/** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
+const heldMs = 25;
 
 /** Told after its bytes are with the operating system: from here on a `kill -9` cannot lose them. */
 export type WrittenTo = { written(position: number, bytes: Buffer): void };
@@ -42,8 +44,9 @@ export type WriterOptions = {
 /**
  * Writes what all legs received, one batch per turn of the event loop, before any of it goes to a socket:
  * whatever the speech service can have heard is in the journal, which is what makes resuming after a
- * `kill -9` exact. A write costs microseconds; if the disk begins to push back, writes move to the thread
- * pool and nobody waits for them until it has been good again for a while.
+ * `kill -9` exact. A write costs microseconds, but not beside a sync, which holds the file for milliseconds:
+ * then the thread pool writes, and the frames wait for it instead of the event loop. If the disk begins to
+ * push back, writes move there for good and nobody waits for them until it has been well for a while.
  */
 export class JournalWriter {
   readonly totals = { batches: 0, bytes: 0, slowestMs: 0, unwrittenBytes: 0, failures: 0 };
@@ -51,19 +54,25 @@ export class JournalWriter {
   private arena = Buffer.allocUnsafeSlow(arenaBytes);
   private spare = Buffer.allocUnsafeSlow(arenaBytes);
   private at = batchHeaderBytes;
-  private readonly told: WrittenTo[] = [];
-  private readonly toldPositions: number[] = [];
-  private readonly toldBytes: Buffer[] = [];
+  private told = new Told();
+  /** Of the batch that is being written beside a sync. */
+  private held: Told | undefined;
+  private heldUntilMs = 0;
   private scheduled: NodeJS.Immediate | undefined;
   private segment: Segment;
   private fd: number;
   private offset = 0;
+  /** Number of the batch that is being filled, and of the last one that was written. */
+  private batch = 1;
+  private writtenBatch = 0;
   private nextSeq: number;
   private inFlight = false;
+  /** As soon as the batch that is on its way has arrived. */
+  private rollWanted = false;
   private slowUntilMs = 0;
   private failing: { reason: string; retryAtMs: number } | undefined;
   private unsynced = false;
-  private syncing = false;
+  private syncs = 0;
   private closed = false;
 
   constructor(options: WriterOptions) {
@@ -78,6 +87,16 @@ export class JournalWriter {
 
   get trouble(): string | undefined {
     return this.failing?.reason;
+  }
+
+  /** Of what was appended so far, for `isWritten`. */
+  get mark(): number {
+    return this.at > batchHeaderBytes ? this.batch : this.batch - 1;
+  }
+
+  /** With the operating system: older copies of it may go. */
+  isWritten(mark: number): boolean {
+    return this.failing === undefined && this.writtenBatch >= mark;
   }
 
   get slow(): boolean {
@@ -104,9 +123,11 @@ export class JournalWriter {
     if (this.scheduled) clearImmediate(this.scheduled);
     this.scheduled = undefined;
     if (this.at > batchHeaderBytes && !this.inFlight) {
-      if (this.slow) this.writeLater();
+      if (this.slow) this.writeLater(slowMs);
+      else if (this.syncs > 0) this.writeHeld();
       else this.writeNow();
     }
+    if (this.held && this.options.clock.monotonicMs() < this.heldUntilMs) return;
     this.deliver();
   }
 
@@ -120,6 +141,7 @@ export class JournalWriter {
 
   /** Ends the segment, so that it can be freed once its legs allow it. */
   roll(): void {
+    this.rollWanted = this.inFlight;
     if (this.inFlight || this.offset <= segmentHeaderBytes || this.closed) return;
     const sealed = this.segment;
     const fd = this.fd;
@@ -129,7 +151,11 @@ export class JournalWriter {
       this.fail(error);
       return;
     }
-    fdatasync(fd, () => close(fd, ignoreError));
+    this.syncs++;
+    fdatasync(fd, () => {
+      this.syncs--;
+      close(fd, ignoreError);
+    });
     this.options.onSealed(sealed);
   }
 
@@ -145,6 +171,7 @@ export class JournalWriter {
     this.closed = true;
     while (this.inFlight) await new Promise((resolve) => setTimeout(resolve, 2));
     if (this.at > batchHeaderBytes) this.writeNow();
+    this.deliver();
     await new Promise<void>((resolve) => fdatasync(this.fd, () => close(this.fd, () => resolve())));
   }
 
@@ -163,25 +190,21 @@ export class JournalWriter {
   }
 
   private tell(to: WrittenTo, position: number, bytes: Buffer): void {
-    this.told.push(to);
-    this.toldPositions.push(position);
-    this.toldBytes.push(bytes);
+    this.told.add(to, position, bytes);
   }
 
   private deliver(): void {
-    // By index: a leg that is told may append more, which is delivered in the same go.
-    for (let index = 0; index < this.told.length; index++) {
-      this.told[index]?.written(this.toldPositions[index] ?? 0, this.toldBytes[index] ?? empty);
-    }
-    this.told.length = 0;
-    this.toldPositions.length = 0;
-    this.toldBytes.length = 0;
+    const held = this.held;
+    this.held = undefined;
+    held?.deliver();
+    this.told.deliver();
   }
 
   private makeRoom(): void {
     this.flush();
     if (this.at === batchHeaderBytes) return;
     // The disk hangs and both arenas are full. The legs still hold what is unacknowledged in memory.
+    this.deliver();
     this.totals.unwrittenBytes += this.at - batchHeaderBytes;
     this.at = batchHeaderBytes;
   }
@@ -208,7 +231,15 @@ export class JournalWriter {
     this.wrote(end);
   }
 
-  private writeLater(): void {
+  private writeHeld(): void {
+    this.held = this.told;
+    this.told = new Told();
+    this.heldUntilMs = this.options.clock.monotonicMs() + heldMs;
+    this.writeLater(heldMs);
+  }
+
+  /** `slow` from this long on: beside a sync a write may take as long as the sync. */
+  private writeLater(slowAfterMs: number): void {
     const { end, batch } = this.takeArena();
     sealBatch(batch, end);
     this.inFlight = true;
@@ -216,13 +247,17 @@ export class JournalWriter {
     writeAsync(this.fd, batch, 0, end, this.offset, (error, bytes) => {
       this.inFlight = false;
       const nowMs = this.options.clock.monotonicMs();
-      if (nowMs - startedMs > slowMs) this.slowUntilMs = nowMs + slowForMs;
+      if (nowMs - startedMs > slowAfterMs) this.slowUntilMs = nowMs + slowForMs;
       if (error || bytes < end) {
         this.totals.unwrittenBytes += end;
         this.fail(error ?? new Error('short write'));
       } else {
         this.wrote(end);
       }
+      const held = this.held;
+      this.held = undefined;
+      held?.deliver();
+      if (this.rollWanted) this.roll();
       if (this.at > batchHeaderBytes && !this.closed) this.flush();
     });
   }
@@ -237,11 +272,14 @@ export class JournalWriter {
     this.arena = this.spare;
     this.spare = batch;
     this.at = batchHeaderBytes;
+    this.batch++;
     return { batch, end };
   }
 
   private wrote(bytes: number): void {
     this.offset += bytes;
+    // Only one is on its way at a time, so the one that arrived is the one before the one being filled.
+    this.writtenBatch = this.batch - 1;
     this.totals.batches++;
     this.totals.bytes += bytes;
     this.unsynced = true;
@@ -262,11 +300,11 @@ export class JournalWriter {
 
   /** Against a power cut; a killed process needs no sync. In the background, never waited for. */
   private sync(): void {
-    if (!this.unsynced || this.syncing || this.closed) return;
+    if (!this.unsynced || this.syncs > 0 || this.closed) return;
     this.unsynced = false;
-    this.syncing = true;
+    this.syncs++;
     fdatasync(this.fd, (error) => {
-      this.syncing = false;
+      this.syncs--;
       if (!error || this.closed) return;
       // What was not synced may be gone whatever a later sync says (F50): leave this file behind.
       this.totals.failures++;
@@ -284,6 +322,28 @@ export class JournalWriter {
     writeSync(fd, header, 0, header.length, 0);
     this.offset = segmentHeaderBytes;
     return [{ seq, path, openedAtMs: this.options.clock.monotonicMs() }, fd];
+  }
+}
+
+/** Who is to be told of a batch. Arrays side by side: an object for each frame would be garbage a frame later. */
+class Told {
+  private readonly to: WrittenTo[] = [];
+  private readonly positions: number[] = [];
+  private readonly bytes: Buffer[] = [];
+
+  add(to: WrittenTo, position: number, bytes: Buffer): void {
+    this.to.push(to);
+    this.positions.push(position);
+    this.bytes.push(bytes);
+  }
+
+  deliver(): void {
+    // By index: a leg that is told may append more, which is delivered in the same go.
+    for (let index = 0; index < this.to.length; index++)
+      this.to[index]?.written(this.positions[index] ?? 0, this.bytes[index] ?? empty);
+    this.to.length = 0;
+    this.positions.length = 0;
+    this.bytes.length = 0;
   }
 }
 

@@ -51,6 +51,8 @@ type SealedSegment = {
   sealedAtMs: number;
   /** Legs with audio in it that is neither settled nor in a file of their own, and up to where. */
   needs: Map<LegStore, number>;
+  /** The writer's mark behind the snapshots that were only in it. */
+  movedAt?: number;
 };
 
 export type JournalOptions = { dir: string; clock: Clock; log: Logger };
@@ -76,6 +78,8 @@ export class Journal implements AsyncDisposable {
   private readonly legs = new Map<string, LegEntry>();
   private readonly sealed: SealedSegment[] = [];
   private nextNumber = 1;
+  /** Legs whose snapshot of the last second lets go of older copies once it is on disk. */
+  private written: { mark: number; entries: LegEntry[] } = { mark: 0, entries: [] };
   private stopTimer: (() => void) | undefined;
   private closing: Promise<void> | undefined;
 
@@ -210,6 +214,8 @@ export class Journal implements AsyncDisposable {
   }
 
   private tick(): void {
+    if (this.writer.isWritten(this.written.mark))
+      for (const { store } of this.written.entries.splice(0)) store?.tidy();
     const written: LegEntry[] = [];
     for (const entry of this.legs.values()) {
       if (!entry.dirty) continue;
@@ -217,9 +223,9 @@ export class Journal implements AsyncDisposable {
       written.push(entry);
     }
     this.writer.flush();
-    if (this.writer.trouble === undefined) for (const entry of written) entry.store?.tidy();
-    this.writer.tick();
+    this.written = { mark: this.writer.mark, entries: written };
     this.freeSegments();
+    this.writer.tick(); // its sync last: beside one, writes take their time
     Object.assign(journalTotals, this.writer.totals);
     this.stopTimer = this.clock.after(tickMs, () => this.tick());
   }
@@ -234,7 +240,9 @@ export class Journal implements AsyncDisposable {
   /** Oldest first, so that a leg's last word is never gone before its earlier ones. */
   private freeSegments(): void {
     for (let first = this.sealed[0]; first; first = this.sealed[0]) {
-      if (!this.audioIsSafe(first) || !this.moveSnapshots(first.segment.seq)) return;
+      if (!this.audioIsSafe(first)) return;
+      first.movedAt ??= this.moveSnapshots(first.segment.seq);
+      if (!this.writer.isWritten(first.movedAt)) return;
       this.sealed.shift();
       this.writer.remove(first.segment);
     }
@@ -250,11 +258,12 @@ export class Journal implements AsyncDisposable {
   }
 
   /** A leg whose newest snapshot is in a segment that goes is written down again in a later one. */
-  private moveSnapshots(seq: number): boolean {
+  private moveSnapshots(seq: number): number {
     for (const entry of this.legs.values())
       if (entry.snapshotSegment <= seq) this.writeSnapshot(entry);
+    const { mark } = this.writer;
     this.writer.flush();
-    return this.writer.trouble === undefined;
+    return mark;
   }
 
   private rewriteAll(): void {

@@ -4,6 +4,8 @@ import { bytesPerSecond } from '../protocol/live-request.ts';
 import type { LiveSession, SessionOver } from '../speech-client/session.ts';
 import type { InFlightState } from '../speech-client/in-flight.ts';
 import type { LegEntry } from './journal.ts';
+import { LegAsking, type MadeSession } from './leg-asking.ts';
+import { LegFinishing } from './leg-finishing.ts';
 import type { LegSnapshot, SessionSnapshot } from './leg-snapshot.ts';
 import { Ledger, type LedgerCounts } from './ledger.ts';
 import type {
@@ -12,6 +14,7 @@ import type {
   LegAudio,
   LegAudioOptions,
   LegOutcome,
+  LegRequest,
   LegSession,
   LegState,
 } from './leg-types.ts';
@@ -22,20 +25,10 @@ import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 /** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
 const changeAfterS = 10_200;
 const changeAtLatestS = 10_500;
-/** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
-const refusedRetryMs = 60_000;
 /** While the service says how much a lost session had heard, so that nothing is heard twice. */
 const doubtMs = 1_500;
 /** A session that another one replaced has this long to be finished at the service. */
 const replacedMs = 180_000;
-
-type Finishing = {
-  deadlines: FinishDeadlines;
-  resolve(outcome: LegOutcome): void;
-  finals: LegOutcome['finals'];
-  stopWithin(): void;
-  stopFinals: (() => void) | undefined;
-};
 
 export class RunningLeg implements LegAudio {
   readonly legId: string;
@@ -48,18 +41,18 @@ export class RunningLeg implements LegAudio {
   private readonly entry: LegEntry;
   private readonly history: SessionSnapshot[];
   private readonly abort = new AbortController();
-  private readonly sinceMs: number;
   private session: LiveSession | undefined;
   private now: LegState = { at: 'opening' };
-  private opening = false;
+  private readonly asking: LegAsking;
   private pausedNow: boolean;
   /** The session takes nothing from this position on: the next one does. */
   private cut: number | undefined;
-  private next: { id: string; url: string } | undefined;
+  private next: MadeSession | undefined;
+  /** The session was asked for before the request changed. */
+  private outdated = false;
   private readonly past: PastSessions;
-  private finishing: Finishing | undefined;
+  private finishing: LegFinishing | undefined;
   private finished: Promise<LegOutcome> | undefined;
-  private stopRetry: (() => void) | undefined;
   /** A session ended with bytes in doubt: the next one waits a moment for its record. */
   private doubting = false;
   private over = false;
@@ -71,7 +64,6 @@ export class RunningLeg implements LegAudio {
     this.options = options;
     this.legId = options.legId;
     this.log = options.log.child({ legId: options.legId });
-    this.sinceMs = options.clock.monotonicMs();
     const { sample_rate, channels, bit_depth } = options.request;
     this.bytesPerSecond = bytesPerSecond({ sample_rate, channels, bit_depth });
     this.silence = left?.silence ?? silenceCode(options.request);
@@ -110,11 +102,27 @@ export class RunningLeg implements LegAudio {
         this.checkFinished();
       },
     });
+    this.asking = new LegAsking({
+      ...options,
+      log: this.log,
+      signal: this.abort.signal,
+      isKnown: (id) => this.next?.id === id || this.history.some((session) => session.id === id),
+      onWaiting: (cause) => {
+        if (!this.session) this.setState({ at: 'waiting', cause });
+      },
+      onRefused: () => {
+        if (!this.finishing) return 'ask-again';
+        this.giveUp('refused');
+        return 'give-up';
+      },
+      onAskAgain: () => this.ensureSession(),
+    });
     legTotals.open++;
     for (const part of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
       legTotals[part] += this.books.counts()[part];
-    options.journal.snapshotNow(this.entry);
+    if (left?.asking === true) this.asking.cancelOrphans();
     this.begin(left, options.recovered?.gaps ?? []);
+    options.journal.snapshotNow(this.entry);
   }
 
   push(bytes: Buffer): void {
@@ -127,14 +135,14 @@ export class RunningLeg implements LegAudio {
     } else {
       this.store.audio(bytes);
     }
-    if (!this.session && !this.opening) this.ensureSession();
+    if (!this.session && !this.asking.busy) this.ensureSession();
   }
 
   filler(bytes: number): void {
     if (this.finishing || this.over || bytes <= 0) return;
     legTotals.filler += bytes;
     this.store.filler(bytes, false);
-    if (!this.session && !this.opening) this.ensureSession();
+    if (!this.session && !this.asking.busy) this.ensureSession();
   }
 
   pause(): void {
@@ -168,6 +176,15 @@ export class RunningLeg implements LegAudio {
   finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
     this.finished ??= new Promise((resolve) => this.startFinishing(deadlines, resolve));
     return this.finished;
+  }
+
+  changeRequest(request: LegRequest): void {
+    this.asking.change(request);
+    if (this.over || this.finishing) return;
+    // One session is left for trouble: a carrier that changes its mind all the time must not use them up.
+    if (this.history.length + 2 > this.options.speech.config.maxSessionsPerLeg) return;
+    this.outdated = true;
+    if (this.session) this.changeOver();
   }
 
   keepState(): void {
@@ -210,7 +227,8 @@ export class RunningLeg implements LegAudio {
   }
 
   private ensureSession(): void {
-    if (this.session || this.opening || this.over || this.stopRetry || this.doubting) return;
+    if (this.session || this.asking.busy || this.over || this.asking.refused || this.doubting)
+      return;
     const waiting = this.books.settled < this.books.end;
     if (!waiting && (this.finishing || this.history.length > 0)) return;
     if (this.history.length >= this.options.speech.config.maxSessionsPerLeg) {
@@ -221,38 +239,15 @@ export class RunningLeg implements LegAudio {
     void this.open();
   }
 
-  private async create(): Promise<{ id: string; url: string } | undefined> {
-    const { speech, request, region } = this.options;
-    const created = await speech.create({
-      body: request,
-      ...(region === undefined ? {} : { region }),
-      sinceMs: this.sinceMs,
-      signal: this.abort.signal,
-      onWaiting: (cause) => {
-        if (!this.session) this.setState({ at: 'waiting', cause });
-      },
-    });
-    if (created.outcome === 'created') return { id: created.id, url: created.url };
-    if (created.outcome === 'refused' && !this.over) {
-      this.log.error({ reason: created.reason }, 'the speech service refuses the session request');
-      this.setState({ at: 'waiting', cause: 'refused' });
-      if (this.finishing) this.giveUp('refused');
-      else
-        this.stopRetry = this.options.clock.after(refusedRetryMs, () => {
-          this.stopRetry = undefined;
-          this.ensureSession();
-        });
-    }
-    return undefined;
-  }
-
   private async open(): Promise<void> {
-    this.opening = true;
     this.setState({ at: 'opening' });
-    const made = await this.create();
-    this.opening = false;
+    this.entry.dirty = true;
+    this.outdated = false;
+    const made = await this.asking.ask();
     if (made && !this.over) this.start(made.id, made.url, this.books.settled, false);
+    else if (made) this.asking.cancelOrphans();
     this.checkFinished();
+    if (this.outdated && this.session) this.changeOver();
   }
 
   private start(id: string, url: string, from: InFlightState | number, known: boolean): void {
@@ -310,7 +305,7 @@ export class RunningLeg implements LegAudio {
     if (session !== this.session) return;
     if (this.finishing) {
       if (link === 'open') this.armFinals();
-      else this.disarmFinals();
+      else this.finishing.disarmFinals();
     } else {
       this.setState({ at: link === 'open' ? 'live' : 'resuming', sessionId: session.id });
     }
@@ -353,18 +348,19 @@ export class RunningLeg implements LegAudio {
     this.next = undefined;
     if (next) this.start(next.id, next.url, this.books.settled, false);
     else this.ensureSession();
+    if (this.outdated) this.changeOver();
   }
 
-  /** Before the 3 h limit: a new session is asked for, then audio goes to it from one frame to the next. */
+  /** Before the 3 h limit, or when another language is wanted: a new session is asked for, then audio goes to it from one frame to the next. */
   private changeOver(): void {
-    if (this.opening || this.cut !== undefined || this.finishing) return;
+    if (this.asking.busy || this.cut !== undefined || this.finishing) return;
     const session = this.session;
-    this.opening = true;
-    void this.create().then((made) => {
-      this.opening = false;
-      if (!made || this.over) return;
-      if (this.session !== session || !session) {
-        if (!this.session) this.start(made.id, made.url, this.books.settled, false);
+    this.outdated = false;
+    void this.asking.ask().then((made) => {
+      if (!made) return;
+      if (this.over || this.session !== session || !session) {
+        if (this.over || this.session) this.asking.cancelOrphans();
+        else this.start(made.id, made.url, this.books.settled, false);
         return;
       }
       this.next = made;
@@ -383,21 +379,22 @@ export class RunningLeg implements LegAudio {
   }
 
   private startFinishing(deadlines: FinishDeadlines, resolve: (outcome: LegOutcome) => void): void {
-    this.finishing = {
+    this.finishing = new LegFinishing({
       deadlines,
       resolve,
-      finals: 'complete',
-      stopWithin: this.options.clock.after(deadlines.withinMs, () => this.giveUp('deadline')),
-      stopFinals: undefined,
-    };
+      clock: this.options.clock,
+      onOutOfTime: () => this.giveUp('deadline'),
+      onFinalsLate: () => this.finalsLate(),
+    });
     this.options.journal.flush(); // the last frames go first, one for one
     const id = this.session?.id;
     this.setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
     this.options.journal.snapshotNow(this.entry);
     // Nothing was said and no session can be had: none is needed.
     const settled = this.books.settled === this.books.end;
-    if (settled && !this.session && this.opening && this.history.length === 0) this.abort.abort();
-    if (this.stopRetry) {
+    if (settled && !this.session && this.asking.busy && this.history.length === 0)
+      this.abort.abort();
+    if (this.asking.refused) {
       this.giveUp('refused');
       return;
     }
@@ -407,28 +404,21 @@ export class RunningLeg implements LegAudio {
     this.checkFinished();
   }
 
-  /** The last finals have their time from when the service has every byte and answers. */
+  /** Once the service has every byte and answers. */
   private armFinals(): void {
-    const finishing = this.finishing;
-    if (!finishing || finishing.stopFinals || !this.session?.open) return;
-    if (this.books.settled < this.books.end) return;
-    finishing.stopFinals = this.options.clock.after(finishing.deadlines.finalsMs, () => {
-      finishing.stopFinals = undefined;
-      const session = this.session;
-      if (!session?.open) return;
-      finishing.finals = 'late';
-      session.swallowed = true;
-      session.close();
-      this.session = undefined;
-      const record = this.history.find((one) => one.id === session.id);
-      if (record) void this.past.read(pastOf(session, record));
-      this.checkFinished();
-    });
+    if (this.session?.open && this.books.settled === this.books.end) this.finishing?.armFinals();
   }
 
-  private disarmFinals(): void {
-    this.finishing?.stopFinals?.();
-    if (this.finishing) this.finishing.stopFinals = undefined;
+  private finalsLate(): void {
+    const session = this.session;
+    if (!session?.open || !this.finishing) return;
+    this.finishing.finals = 'late';
+    session.swallowed = true;
+    session.close();
+    this.session = undefined;
+    const record = this.history.find((one) => one.id === session.id);
+    if (record) void this.past.read(pastOf(session, record));
+    this.checkFinished();
   }
 
   private checkFinished(): void {
@@ -438,7 +428,7 @@ export class RunningLeg implements LegAudio {
       this.ensureSession();
       return;
     }
-    if (this.opening && !this.abort.signal.aborted) return;
+    if (this.asking.busy && !this.abort.signal.aborted) return;
     this.end();
   }
 
@@ -466,11 +456,7 @@ export class RunningLeg implements LegAudio {
         this.log.error({ err: error }, 'audio of an ended leg could not be put away'),
       )
       .then(() => {
-        finishing.resolve({
-          ledger: this.books.counts(),
-          sessions: this.sessions(),
-          finals: finishing.finals,
-        });
+        finishing.resolve({ ledger: this.books.counts(), sessions: this.sessions() });
       });
   }
 
@@ -485,9 +471,8 @@ export class RunningLeg implements LegAudio {
     if (this.over) return;
     this.over = true;
     legTotals.open--;
-    this.disarmFinals();
-    this.finishing?.stopWithin();
-    this.stopRetry?.();
+    this.finishing?.stop();
+    this.asking.stop();
     this.abort.abort();
     this.session?.drop();
     this.session = undefined;
@@ -538,6 +523,7 @@ export class RunningLeg implements LegAudio {
       // Read or not, what they said may not be durable yet when this process is killed: the next one asks again.
       sessions: this.history.map((one) => ({ ...one, unread: true })),
       ...(waiting === undefined ? {} : { waiting }),
+      ...(this.asking.busy ? { asking: true } : {}),
     };
   }
 }

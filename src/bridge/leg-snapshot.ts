@@ -43,6 +43,8 @@ export type LegSnapshot = {
   ledger: LedgerSnapshot;
   current?: { id: string; url: string; flight: InFlightState };
   sessions: SessionSnapshot[];
+  /** A session was being asked for: its answer may never have come. */
+  asking?: boolean;
   waiting?: WaitingResults;
   done?: boolean;
 };

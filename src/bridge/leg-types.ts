@@ -119,6 +119,8 @@ export type LegAudio = {
   sessions(): LegSession[];
   /** No more audio comes. Resolves when all is acknowledged and the finals are in, or a deadline passed. Once. */
   finish(deadlines: FinishDeadlines): Promise<LegOutcome>;
+  /** Another language: a new session takes over from one frame to the next. */
+  changeRequest(request: LegRequest): void;
   /** What `waiting` says has changed and must outlive a kill. */
   keepState(): void;
   /** The process stops: sockets go, journal and session stay for the next start. Resolves when the journal is on disk. */

@@ -1,5 +1,6 @@
+import type { Transaction } from 'kysely';
 import { createHash, randomBytes } from 'node:crypto';
-import type { Store } from '../store/store.ts';
+import type { Database, Store } from '../store/store.ts';
 import type { TokenClaim } from './call-stream.ts';
 
 export type MintRequest = {
@@ -29,10 +30,7 @@ export class StreamTokens {
     const now = await this.#store.databaseNow();
     const expiresAt = now + this.#lifeMs;
     await this.#store.transaction(async (tx) => {
-      await tx
-        .deleteFrom('stream_tokens')
-        .where('expires_at', '<', now - rememberedMs)
-        .execute();
+      await this.#forgetOld(tx, now);
       await tx
         .insertInto('stream_tokens')
         .values({
@@ -85,6 +83,43 @@ export class StreamTokens {
       if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
       return { outcome: 'refused', reason: 'other-call' };
     });
+  }
+
+  /**
+   * A carrier's nonce is a token whose first use makes it: kept as one, it is refused by whichever process
+   * sees it again.
+   */
+  async claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean> {
+    const digest = digestOf(`nonce ${scheme} ${nonce}`);
+    const now = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      await this.#forgetOld(tx, now);
+      await tx
+        .deleteFrom('stream_tokens')
+        .where('digest', '=', digest)
+        .where('expires_at', '<=', now)
+        .execute();
+      const { numInsertedOrUpdatedRows } = await tx
+        .insertInto('stream_tokens')
+        .values({
+          digest,
+          carrier: scheme,
+          carrier_call_id: null,
+          metadata: '{}',
+          expires_at: untilMs,
+          used_at: now,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  }
+
+  async #forgetOld(tx: Transaction<Database>, now: number): Promise<void> {
+    await tx
+      .deleteFrom('stream_tokens')
+      .where('expires_at', '<', now - rememberedMs)
+      .execute();
   }
 }
 

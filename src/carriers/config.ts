@@ -31,6 +31,14 @@ const others = {
     secret: true,
     description: 'What Telnyx sends as `stream_auth_token` (Authorization: Bearer).',
   }),
+  telnyxPublicKey: z
+    .base64()
+    .refine((key) => Buffer.from(key, 'base64').length === 32, 'an Ed25519 key has 32 bytes')
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_TELNYX_PUBLIC_KEY',
+      description: 'Public key (base64) of the Telnyx portal, with which its webhooks are checked.',
+    }),
   telnyxByteOrder: z.enum(['big', 'little']).default('big').meta({
     env: 'TRUNKLINE_TELNYX_L16_BYTE_ORDER',
     description: 'Byte order of Telnyx L16 audio; RTP prescribes big.',
@@ -71,6 +79,11 @@ const others = {
     env: 'TRUNKLINE_SIGNALWIRE_TOKEN',
     secret: true,
     description: 'The `authBearerToken` of SignalWire streams.',
+  }),
+  signalwireSigningKey: secrets.meta({
+    env: 'TRUNKLINE_SIGNALWIRE_SIGNING_KEY',
+    secret: true,
+    description: 'Signing key of the SignalWire project, with which its webhooks are checked.',
   }),
   signalwireByteOrder: z.enum(['big', 'little']).default('little').meta({
     env: 'TRUNKLINE_SIGNALWIRE_L16_BYTE_ORDER',

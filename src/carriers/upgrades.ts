@@ -1,10 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
+import type { Bridge } from '../bridge/call-stream.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { admit } from './admission.ts';
 import { carrierNamed, carriers } from './all.ts';
-import type { AuthContext, Carrier, CarrierName, NonceMemory, UpgradeRequest } from './carrier.ts';
+import type { Carrier, CarrierName, NonceMemory, UpgradeRequest } from './carrier.ts';
 import { socketsOpen, upgradesTotal } from './counters.ts';
 import { recogniseUpgrade } from './detect.ts';
 import { RecognisingSocket } from './recognising-socket.ts';
@@ -83,10 +84,12 @@ export class Upgrades {
     this.#refusals.tick();
   }
 
-  handle(incoming: IncomingMessage, raw: Duplex, head: Buffer): void {
+  async handle(incoming: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
     const request = upgradeRequest(incoming);
-    if (this.#inProgress >= upgradeLimits.inProgress)
-      return this.#refuse(raw, 'unknown', { status: 503, reason: 'too many upgrades at once' });
+    if (this.#inProgress >= upgradeLimits.inProgress) {
+      this.#refuse(raw, 'unknown', { status: 503, reason: 'too many upgrades at once' });
+      return;
+    }
     this.#inProgress++;
     let decided = false;
     const decide = (refusal: Refusal | undefined, name = 'unknown'): boolean => {
@@ -100,7 +103,7 @@ export class Upgrades {
     const cancel = this.#context.clock.after(upgradeLimits.decisionMs, () => {
       decide({ status: 503, reason: 'no decision in time' });
     });
-    this.#decide(request, incoming, raw, head, decide).catch((error: unknown) => {
+    await this.#decide(request, incoming, raw, head, decide).catch((error: unknown) => {
       this.#context.log.error({ reason: reasonOf(error) }, 'carrier upgrade failed');
       decide({ status: 503, reason: 'internal' });
     });
@@ -141,14 +144,23 @@ export class Upgrades {
     accept((socket) => this.#keep(socket, raw, carrier, request, admission.proof));
   }
 
-  #admit(
+  async #admit(
     carrier: Carrier,
     request: UpgradeRequest,
     token: string | undefined,
   ): ReturnType<typeof admit> {
     const { bridge, config, insecure, nonces, clock, publicUrl } = this.#context;
-    const auth: AuthContext = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces };
-    return admit(carrier, request, token, { bridge, auth, insecure });
+    const used: Parameters<Bridge['claimNonce']>[] = [];
+    const memory: NonceMemory = {
+      remember: (...nonce) => nonces.remember(...nonce) && used.push(nonce) > 0,
+    };
+    const auth = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces: memory };
+    const admission = await admit(carrier, request, token, { bridge, auth, insecure });
+    // Our own memory answers without the disk; the store's also knows what came before a restart (T3).
+    for (const nonce of used)
+      if (!(await bridge.claimNonce(...nonce)))
+        return { outcome: 'refused', status: 403, reason: 'the nonce was used before' };
+    return admission;
   }
 
   #isFull(): Refusal | undefined {

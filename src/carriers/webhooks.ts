@@ -1,6 +1,8 @@
 import express, { type Request, type Response, type Router } from 'express';
+import { z } from 'zod';
 import { Problem } from '../lib/problem.ts';
 import { isPlivoSignature } from './plivo-signature.ts';
+import { isTelnyxSignature } from './telnyx-signature.ts';
 import { voiceTwiml } from './twiml.ts';
 import { isTwilioSignature } from './twilio-signature.ts';
 import type { UpgradeContext } from './upgrades.ts';
@@ -28,38 +30,112 @@ export function webhookRouter(context: UpgradeContext): Router {
     response.status(204).end();
   });
   router.post('/carriers/plivo/status', form, async (request, response) => {
-    const fields = Object.fromEntries(plivoFields(context, request));
+    const fields = Object.fromEntries(await plivoFields(context, request));
     await keepStatus(context, 'plivo', fields['CallUUID'], fields);
+    response.status(204).end();
+  });
+  router.post('/carriers/signalwire/status', form, async (request, response) => {
+    const { signalwireSigningKey: secrets } = context.config;
+    const setting = 'TRUNKLINE_SIGNALWIRE_SIGNING_KEY';
+    const signed = signedFields(context, request, 'X-SignalWire-Signature', secrets, setting);
+    const fields = Object.fromEntries(signed);
+    await keepStatus(context, 'signalwire', fields['CallSid'], fields);
+    response.status(204).end();
+  });
+  // The signature is over the bytes as they came, so they are not parsed on the way.
+  const raw = express.raw({ type: () => true, limit: formBytesAtMost, inflate: false });
+  router.post('/carriers/telnyx/status', raw, async (request, response) => {
+    const fields = telnyxFields(context, request);
+    await keepStatus(context, 'telnyx', fields['call_control_id'] ?? fields['CallSid'], fields);
     response.status(204).end();
   });
   return router;
 }
 
-function twilioFields({ config, publicUrl, insecure }: UpgradeContext, request: Request): Fields {
+function twilioFields(context: UpgradeContext, request: Request): Fields {
+  const { twilioAuthToken: secrets } = context.config;
+  const setting = 'TRUNKLINE_TWILIO_AUTH_TOKEN';
+  return signedFields(context, request, 'X-Twilio-Signature', secrets, setting);
+}
+
+/** Twilio's scheme, which SignalWire shares under its own name. */
+function signedFields(
+  { publicUrl, insecure }: UpgradeContext,
+  request: Request,
+  header: string,
+  secrets: readonly string[],
+  setting: string,
+): Fields {
   const fields = fieldsOf(request);
-  const signature = request.get('x-twilio-signature');
+  const signature = request.get(header);
   if (insecure && signature === undefined) return fields;
-  if (signature === undefined) throw new Problem(401, 'X-Twilio-Signature is missing');
-  if (config.twilioAuthToken.length === 0)
-    throw new Problem(403, 'TRUNKLINE_TWILIO_AUTH_TOKEN is not set');
+  if (signature === undefined) throw new Problem(401, `${header} is missing`);
+  if (secrets.length === 0) throw new Problem(403, `${setting} is not set`);
   const signed = {
     publicUrl: publicUrl(),
     kind: 'webhook',
     target: request.originalUrl,
     fields,
   } as const;
-  if (!isTwilioSignature(signature, config.twilioAuthToken, signed))
-    throw new Problem(
-      403,
-      'X-Twilio-Signature does not match: check TRUNKLINE_TWILIO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL',
-    );
+  if (!isTwilioSignature(signature, secrets, signed))
+    throw new Problem(403, `${header} does not match: check ${setting} and TRUNKLINE_PUBLIC_URL`);
   return fields;
 }
 
-function plivoFields(
-  { config, publicUrl, insecure, nonces, clock }: UpgradeContext,
+/** JSON of the call control API, or the form of a TeXML callback; both are signed alike. */
+function telnyxFields(
+  { config, insecure, clock }: UpgradeContext,
   request: Request,
-): Fields {
+): Record<string, string> {
+  const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const signature = request.get('telnyx-signature-ed25519');
+  const timestamp = request.get('telnyx-timestamp') ?? '';
+  if (signature === undefined) {
+    if (!insecure) throw new Problem(401, 'telnyx-signature-ed25519 is missing');
+  } else {
+    const { telnyxPublicKey: publicKey } = config;
+    if (publicKey === undefined) throw new Problem(403, 'TRUNKLINE_TELNYX_PUBLIC_KEY is not set');
+    const nowMs = clock.now();
+    if (!isTelnyxSignature({ signature, timestamp, body, publicKey, nowMs }))
+      throw new Problem(
+        403,
+        'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY and the clock',
+      );
+  }
+  const text = body.toString('utf8');
+  if (request.is('application/x-www-form-urlencoded'))
+    return Object.fromEntries([...new URLSearchParams(text)].slice(0, fieldsAtMost));
+  const event = TelnyxEvent.safeParse(jsonOf(text)).data?.data;
+  if (event === undefined) throw new Problem(400, 'Validation failed');
+  const flat = Object.entries(event.payload)
+    .filter((entry): entry is [string, string | number | boolean] =>
+      ['string', 'number', 'boolean'].includes(typeof entry[1]),
+    )
+    .map(([name, value]): [string, string] => [name, String(value)]);
+  const { event_type, occurred_at = '' } = event;
+  return { ...Object.fromEntries(flat.slice(0, fieldsAtMost)), event_type, occurred_at };
+}
+
+const TelnyxEvent = z.object({
+  data: z.object({
+    event_type: z.string().max(100),
+    occurred_at: z.string().max(100).optional(),
+    payload: z.record(z.string(), z.unknown()),
+  }),
+});
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function plivoFields(
+  { config, publicUrl, insecure, bridge, clock }: UpgradeContext,
+  request: Request,
+): Promise<Fields> {
   const fields = fieldsOf(request);
   const signature = request.get('x-plivo-signature-v3');
   const nonce = request.get('x-plivo-signature-v3-nonce') ?? '';
@@ -81,7 +157,7 @@ function plivoFields(
       403,
       'X-Plivo-Signature-V3 does not match: check TRUNKLINE_PLIVO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL',
     );
-  if (!nonces.remember('plivo-webhook', nonce, clock.now() + 86_400_000))
+  if (!(await bridge.claimNonce('plivo-webhook', nonce, clock.now() + 86_400_000)))
     throw new Problem(403, 'the nonce was used before');
   return fields;
 }

@@ -8,7 +8,8 @@ export type Health = { state: 'ok' | 'degraded' | 'down'; detail?: string };
 export type Upgrade = {
   /** True when the path belongs to this part. */
   owns(pathname: string): boolean;
-  handle(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  /** Settles when the socket is let in or refused: until then it holds one of the places of undecided ones. */
+  handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
 };
 
 /** What a part of the process gives to the one port and to the life of the process. */

@@ -42,6 +42,10 @@ const SessionRecord = z.looseObject({
 });
 export type SessionRecord = z.infer<typeof SessionRecord>;
 
+const SessionList = z.looseObject({
+  items: z.array(z.looseObject({ id: z.string().min(1).max(200) })),
+});
+
 const attemptMs = 10_000;
 const eraseMs = 60_000;
 const answerBytes = 1_048_576;
@@ -110,6 +114,18 @@ export class SpeechApi {
         : { outcome: 'unavailable', reason: 'the record has another form' };
     } catch (error) {
       return { outcome: 'unavailable', reason: codeOf(error) };
+    }
+  }
+
+  /** GET /v2/live: the ids of the sessions with this metadata; undefined when the service does not say. */
+  async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
+    try {
+      const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
+      const response = await this.ask('GET', `/v2/live?${query}`, AbortSignal.timeout(attemptMs));
+      const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
+      return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
+    } catch {
+      return undefined; // asked again by the caller, with its own bound
     }
   }
 

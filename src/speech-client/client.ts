@@ -6,6 +6,7 @@ import { CatchUp } from './catch-up.ts';
 import type { SpeechConfig } from './config.ts';
 import { Gate, type GateCause } from './gate.ts';
 import { speechTotals } from './metrics.ts';
+import { Orphans, type OrphanSearch } from './orphans.ts';
 import { LiveSession, type SessionOptions } from './session.ts';
 
 export type SpeechClientOptions = {
@@ -26,6 +27,7 @@ export type CreateRequest = {
   onWaiting(cause: GateCause): void;
 };
 
+/** `orphans`: answers that were lost; each may have made a session (F19). */
 export type Created =
   | { outcome: 'created'; id: string; url: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
@@ -45,6 +47,7 @@ export class SpeechClient implements AsyncDisposable {
   private readonly log: Logger;
   private readonly gate: Gate;
   private readonly catchUp: CatchUp;
+  private readonly orphans: Orphans;
   private readonly sessions = new Set<LiveSession>();
   /** Of all who wait for a session: what they wait for may change under them. */
   private readonly telling = new Set<() => void>();
@@ -60,6 +63,7 @@ export class SpeechClient implements AsyncDisposable {
     this.api = new SpeechApi(options.target);
     this.gate = new Gate(this.clock);
     this.catchUp = new CatchUp(this.clock);
+    this.orphans = new Orphans(this.api, this.clock, this.log);
   }
 
   /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
@@ -85,6 +89,7 @@ export class SpeechClient implements AsyncDisposable {
     while (!signal.aborted) {
       if (!(await this.gate.enter(sinceMs, signal))) break;
       const result = await this.api.create(withAcks(body, this.config.model), region, signal);
+      if (result.outcome === 'unreachable' && result.uncertain) orphans++;
       if (signal.aborted && result.outcome !== 'created') {
         this.gate.leave();
         break;
@@ -107,7 +112,6 @@ export class SpeechClient implements AsyncDisposable {
           this.failed('busy', 'status 429', result.waitMs);
           break;
         case 'unreachable':
-          if (result.uncertain) orphans++;
           this.failed('unreachable', result.reason, result.waitMs);
           break;
       }
@@ -149,6 +153,11 @@ export class SpeechClient implements AsyncDisposable {
     return 'failed';
   }
 
+  /** Sessions of this metadata that nobody knows of are erased, in the background. */
+  cancelOrphans(search: OrphanSearch): void {
+    this.orphans.cancel(search);
+  }
+
   health(): { state: 'ok' | 'degraded' | 'down'; detail?: string } {
     if (this.refusal !== undefined)
       return { state: 'degraded', detail: `the service refuses our sessions: ${this.refusal}` };
@@ -168,6 +177,7 @@ export class SpeechClient implements AsyncDisposable {
     if (this.closed) return;
     this.closed = true;
     this.stopSweep?.();
+    this.orphans.close();
     for (const session of [...this.sessions]) session.drop();
     await this.api.close();
   }

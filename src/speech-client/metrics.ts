@@ -12,6 +12,7 @@ export const speechTotals = {
   rebases: 0,
   created: 0,
   createFailures: 0,
+  orphansErased: 0,
   closes: new Map<number, number>(),
   closed(code: number): void {
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
@@ -28,6 +29,7 @@ const lines = {
   rebases: 'Resumes after which the service counted other bytes than we did.',
   created: 'Live sessions created.',
   createFailures: 'Attempts to create a live session that failed.',
+  orphansErased: 'Sessions erased whose creation was answered to nobody.',
 } as const;
 
 for (const key of Object.keys(lines) as (keyof typeof lines)[]) {

@@ -44,7 +44,7 @@ export async function carrierServer(
   server.on('request', app);
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    carriers.upgrades?.[0]?.handle(request, socket, head);
+    void carriers.upgrades?.[0]?.handle(request, socket, head);
   });
   return {
     port,

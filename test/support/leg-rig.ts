@@ -81,10 +81,17 @@ export async function legRig(options: {
           for (let index = 0; index < frames; index++) leg.push(numberedFrame(rigLeg.pushed++));
         },
       };
+      const legId = overrides.legId ?? `leg_${++count}`;
       const leg = openLegAudio({
-        legId: `leg_${++count}`,
+        legId,
         callId: 'call_1',
-        request: { encoding: 'wav/ulaw', bit_depth: 8, sample_rate: 8000, channels: 1 },
+        request: {
+          encoding: 'wav/ulaw',
+          bit_depth: 8,
+          sample_rate: 8000,
+          channels: 1,
+          custom_metadata: { call_id: 'call_1', leg_id: legId },
+        },
         journal,
         speech,
         recording: false,

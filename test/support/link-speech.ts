@@ -142,6 +142,10 @@ export class LinkSpeech implements AsyncDisposable {
       this.create(request, url, json);
       return;
     }
+    if (request.method === 'GET' && url.pathname === '/v2/live') {
+      json(200, { items: this.withMetadata(url.searchParams.get('custom_metadata') ?? '{}') });
+      return;
+    }
     const session = this.sessions.get(url.pathname.split('/').at(-1) ?? '');
     if (!session || session.state === 'gone') {
       json(404, { message: 'Not found' });
@@ -163,6 +167,16 @@ export class LinkSpeech implements AsyncDisposable {
         ? { messages: session.messages, metadata: { audio_duration: session.audio.length / 8_000 } }
         : null,
     });
+  }
+
+  private withMetadata(text: string): { id: string }[] {
+    const wanted = Object.entries(JSON.parse(text) as Record<string, unknown>);
+    return [...this.sessions.values()]
+      .filter(({ request }) => {
+        const metadata = (request['custom_metadata'] ?? {}) as Record<string, unknown>;
+        return wanted.every(([name, value]) => metadata[name] === value);
+      })
+      .map(({ id }) => ({ id }));
   }
 
   private create(

@@ -139,6 +139,16 @@ export class RecordingBridge implements Bridge {
     return Promise.resolve({ token, expiresAt: Date.now() + 30_000 });
   }
 
+  /** As the store would: shared between carrier servers in front of the same bridge. */
+  readonly nonces = new Set<string>();
+
+  claimNonce(scheme: string, nonce: string): Promise<boolean> {
+    const key = `${scheme} ${nonce}`;
+    const isNew = !this.nonces.has(key);
+    this.nonces.add(key);
+    return Promise.resolve(isNew);
+  }
+
   carrierStatus(carrier: string, callId: string, status: Record<string, string>): Promise<void> {
     this.statuses.push({ carrier, callId, status });
     this.#changed();

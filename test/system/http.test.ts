@@ -1,5 +1,7 @@
 import express from 'express';
+import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { HttpConfig } from '../../src/http-config.ts';
@@ -20,7 +22,12 @@ function server(settings: Settings = {}): Promise<HttpServer> {
   });
 }
 
-/** A part with one route of each kind and one upgrade that never decides. */
+async function letIn(_request: unknown, socket: Duplex): Promise<void> {
+  await sleep(1);
+  socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+}
+
+/** A part with one route of each kind, an upgrade that never decides and one that lets everybody in. */
 function samplePart(): Part & { state: 'ok' | 'down' } {
   const operator = express
     .Router()
@@ -42,7 +49,13 @@ function samplePart(): Part & { state: 'ok' | 'down' } {
       { access: 'operator' as const, router: operator },
       { access: 'speech' as const, router: speech },
     ],
-    upgrades: [{ owns: (pathname: string) => pathname === '/silent', handle: () => undefined }],
+    upgrades: [
+      {
+        owns: (pathname: string) => pathname === '/silent',
+        handle: () => new Promise<void>(() => undefined),
+      },
+      { owns: (pathname: string) => pathname === '/open', handle: letIn },
+    ],
     health: () => ({ sample: { state: part.state } }),
   };
   return part;
@@ -248,6 +261,25 @@ describe.concurrent('T7 T11 limits on sockets', () => {
       sockets.map((socket) => new Promise((resolve) => socket.once('close', resolve))),
     );
     expect(await raw(http.port, upgrade('/silent'))).toBe('');
+  });
+
+  test('who was let in holds no place of those who wait for their decision', async () => {
+    await using http = await server();
+    http.mount(samplePart());
+    const sockets: Socket[] = [];
+    const statuses = new Set<string>();
+    for (let batch = 0; batch < 4; batch++)
+      await Promise.all(
+        Array.from({ length: httpLimits.upgradesInProgress / 2 }, async () => {
+          const socket = connect(http.port, '127.0.0.1');
+          sockets.push(socket);
+          socket.on('error', () => undefined).write(upgrade('/open'));
+          const [answer] = (await once(socket, 'data')) as [Buffer];
+          statuses.add(answer.toString('latin1').slice(9, 12));
+        }),
+      );
+    expect(statuses).toEqual(new Set(['101']));
+    for (const socket of sockets) socket.destroy();
   });
 
   test('a socket serves a bounded number of requests and an idle one is closed', async () => {

@@ -9,6 +9,9 @@ const form = {
     'application/x-www-form-urlencoded': z
       .looseObject({ CallSid: z.string().optional(), CallUUID: z.string().optional() })
       .meta({ id: 'CarrierForm' }),
+    'application/json': z
+      .looseObject({ data: z.looseObject({ event_type: z.string() }) })
+      .meta({ id: 'CarrierEvent' }),
   },
 };
 
@@ -36,6 +39,23 @@ const plivoSignature: Parameter[] = [
   { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
 ];
 
+const signalwireSignature: Parameter[] = [
+  {
+    name: 'x-signalwire-signature',
+    description: 'SignalWire’s signature, checked with TRUNKLINE_SIGNALWIRE_SIGNING_KEY.',
+    schema: z.string(),
+  },
+];
+
+const telnyxSignature: Parameter[] = [
+  {
+    name: 'telnyx-signature-ed25519',
+    description: 'Over the timestamp and the body, checked with TRUNKLINE_TELNYX_PUBLIC_KEY.',
+    schema: z.string(),
+  },
+  { name: 'telnyx-timestamp', description: 'Seconds, at most 300 away.', schema: z.string() },
+];
+
 /** Carriers' own HTTP; each carrier authenticates itself as its platform does. */
 export const carrierRoutes: readonly Route[] = [
   hook('/carriers/twilio/voice', 'What a Twilio number asks when it is called', twilioSignature, {
@@ -43,6 +63,10 @@ export const carrierRoutes: readonly Route[] = [
   }),
   hook('/carriers/twilio/status', 'Twilio’s status callbacks', twilioSignature, { 204: kept }),
   hook('/carriers/plivo/status', 'Plivo’s status callbacks', plivoSignature, { 204: kept }),
+  hook('/carriers/signalwire/status', 'SignalWire’s status callbacks', signalwireSignature, {
+    204: kept,
+  }),
+  hook('/carriers/telnyx/status', 'Telnyx’ streaming webhooks', telnyxSignature, { 204: kept }),
 ];
 
 function hook(

@@ -72,7 +72,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
   return {
     owns: (pathname) => paths.has(pathname),
     handle(request, socket, head) {
-      decide(request, socket, head).catch((error: unknown) => {
+      return decide(request, socket, head).catch((error: unknown) => {
         options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
         socket.end(
           'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',

@@ -1,10 +1,21 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { recoverJournal } from '../../../src/bridge/journal-recovery.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
 import { LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
+import { runChild, straceMissing } from '../../support/strace.ts';
 import { until } from '../../support/until.ts';
 import { runKills } from '../../trials/journal-kills.ts';
 
@@ -190,3 +201,80 @@ test('kept audio goes from the disk once it is acknowledged, unless it is record
   expect(faultsOf(leg)).toEqual([]);
   expect(await rig.journal.recordingOf(leg.leg.legId)).toBeUndefined();
 });
+
+test('F48: cut off at any byte, as a power cut may leave it, the journal gives back what was whole and takes no harm', async () => {
+  const dir = folder();
+  await using speech = await LinkSpeech.start();
+  {
+    await using rig = await legRig({ url: speech.url, dir });
+    speech.faults.ack = () => undefined; // nothing is acknowledged: all of it must come from the disk
+    const leg = rig.leg();
+    for (let frame = 0; frame < 60; frame++) {
+      leg.push(1);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await leg.leg.leave();
+  }
+  const [name = ''] = readdirSync(join(dir, 'wal'));
+  const whole = readFileSync(join(dir, 'wal', name));
+  const log = createLog({ level: 'silent' });
+  let before = 0;
+  for (let cut = 0; cut <= whole.length; cut += 397) {
+    for (const tail of [Buffer.alloc(0), Buffer.alloc(512)]) {
+      const torn = folder();
+      mkdirSync(join(torn, 'wal'));
+      mkdirSync(join(torn, 'legs'));
+      writeFileSync(join(torn, 'wal', name), Buffer.concat([whole.subarray(0, cut), tail]));
+      const { recovered } = await recoverJournal(torn, log);
+      const leg = recovered.get('leg_1');
+      const received = leg?.ledger.received ?? 0;
+      expect(received % 160).toBe(0);
+      expect(received).toBeGreaterThanOrEqual(before);
+      expect(leg?.gaps ?? []).toEqual([]);
+      if (tail.length === 0) before = received;
+      await leg?.file.release();
+      rmSync(torn, { recursive: true, force: true });
+    }
+  }
+  expect(before).toBe(60 * 160);
+});
+
+const injections = [
+  ['F50: syncs that fail leave their file behind', 'fdatasync:error=EIO:when=1+1'],
+  ['F52: syncs of half a second hold nobody', 'fdatasync:delay_enter=500000'],
+  ['F52: writes of 50 ms go beside the event loop', 'pwrite64:delay_enter=50000:when=200+1'],
+] as const;
+
+test.skipIf(straceMissing).each(injections)(
+  '%s, and every frame is heard once',
+  async (_, inject) => {
+    const dir = folder();
+    await using speech = await LinkSpeech.start();
+    const child = runChild(
+      '../journal-child.ts',
+      [dir, speech.url, '4', '4', '400'],
+      ['-e', `trace=${inject.split(':')[0]}`, '-e', `inject=${inject}`],
+    );
+    await child.ended;
+    const said = Number(child.lines.at(-1));
+    await using rig = await legRig({ url: speech.url, dir });
+    for (let index = 0; index < 4; index++) {
+      const recovered = rig.journal.recovered.get(`leg_${index}`);
+      const leg = rig.leg({
+        legId: `leg_${index}`,
+        recovered: recovered!,
+        recording: index % 2 === 0,
+      });
+      leg.pushed = leg.leg.ledger().received / 160;
+      // At most 200 ms of audio are only in memory, or on their way to a slow disk.
+      expect(leg.pushed).toBeGreaterThan(said - 50);
+      const { finals } = await leg.leg.finish(deadlines);
+      expect(finals).toBe('complete');
+      leg.words = leg.words.filter(
+        (one, at, all) => all.findIndex((other) => other.word === one.word) === at,
+      );
+      expect(faultsOf(leg)).toEqual([]);
+    }
+  },
+  120_000,
+);

@@ -275,3 +275,43 @@ test('every encoding and rate of the interface reaches its session as declared (
       });
     }
 });
+
+test('a carrier that changes the language is heard in it from the next frame on, after a restart too', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { rejoinWaitMs: 30_000 };
+  const [first, second, third] = [1, 2, 3].map((seed) => seededAudio(8_000, seed));
+  const languages = (): unknown[] =>
+    [...speech.sessions.values()].map(
+      (session) => (session.request['language_config'] as Json)?.languages,
+    );
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', first!);
+    await until(() => [...speech.sessions.values()][0]?.bytes.length === 8_000);
+    stream.language('es-US');
+    stream.language('es-US');
+    await until(() => speech.sessions.size === 2);
+    await until(() => [...speech.sessions.values()][0]?.done);
+    await speak(stream, 'inbound', second!);
+    await until(() => [...speech.sessions.values()][1]?.bytes.length === 8_000);
+    stream.end('drain');
+  }
+  expect(languages()[1]).toEqual(['es']);
+  speech.closeAll(4401);
+  for (const session of speech.sessions.values()) session.done = true;
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const { stream } = await app.open({ streamId: 'MZ2' });
+  await speak(stream, 'inbound', third!);
+  await until(() => speech.sessions.size === 3);
+  expect(languages()[2]).toEqual(['es']);
+  await until(() => [...speech.sessions.values()][2]?.bytes.length === 8_000);
+  stream.end('stop');
+  const ended = await app.ended(callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({ received: 24_000, acknowledged: 24_000 });
+  const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
+  expect(said).toEqual([first!, second!, third!].flatMap((audio) => ScriptedSpeech.wordsOf(audio)));
+});

@@ -98,3 +98,26 @@ test('a request that names no known carrier, or too much metadata, is refused by
       .status,
   ).toBe(422);
 });
+
+test('T3 the nonce of a signed request is good once, after a restart too, and again when its time is over', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const until = Date.now() + 3_600_000;
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    expect(await app.bridge.claimNonce('audiohook', 'n1', until)).toBe(true);
+    expect(await app.bridge.claimNonce('audiohook', 'n1', until)).toBe(false);
+    expect(await app.bridge.claimNonce('plivo', 'n1', until)).toBe(true);
+    expect(await app.bridge.claimNonce('plivo', 'old', Date.now() - 1)).toBe(true);
+  }
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const claims = [1, 2, 3, 4].map(() => app.bridge.claimNonce('audiohook', 'n2', until));
+  expect((await Promise.all(claims)).filter((claimed) => claimed)).toHaveLength(1);
+  for (const scheme of ['audiohook', 'plivo'])
+    expect(await app.bridge.claimNonce(scheme, 'n1', until)).toBe(false);
+  expect(await app.bridge.claimNonce('plivo', 'old', until)).toBe(true);
+  // A nonce is no token: nobody gets in with its text.
+  expect(await app.bridge.claimToken('nonce audiohook n1', 'audiohook')).toMatchObject({
+    outcome: 'refused',
+  });
+});

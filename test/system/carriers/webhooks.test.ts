@@ -1,5 +1,5 @@
 import twilioPackage from 'twilio';
-import { createHmac } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
   CarrierClient,
@@ -212,5 +212,97 @@ describe('status callbacks', () => {
     expect(server.bridge.statuses).toEqual([
       { carrier: 'plivo', callId: '2f6c1d70', status: fields },
     ]);
+  });
+
+  test('SignalWire: Twilio’s scheme under its own name and key', async () => {
+    const key = 'PSK_signalwire_of_the_tests';
+    await using server = await carrierServer({ config: { signalwireSigningKey: [key] } });
+    const fields = {
+      CallSid: '6d5c4b3a-2918',
+      StreamSid: '3a0e7c52',
+      StreamEvent: 'stream-stopped',
+    };
+    const url = `http://127.0.0.1:${server.port}/carriers/signalwire/status`;
+    const send = async (header: string, signature: string): Promise<number> => {
+      const body = new URLSearchParams(fields).toString();
+      const type = { 'content-type': 'application/x-www-form-urlencoded' };
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: { ...type, [header]: signature },
+        body,
+      });
+      return answer.status;
+    };
+    const signature = twilioPackage.getExpectedTwilioSignature(key, url, fields);
+    expect(await send('x-signalwire-signature', signature)).toBe(204);
+    expect(await send('x-twilio-signature', signature)).toBe(401);
+    const other = twilioPackage.getExpectedTwilioSignature('another-key', url, fields);
+    expect(await send('x-signalwire-signature', other)).toBe(403);
+    expect(server.bridge.statuses).toEqual([
+      { carrier: 'signalwire', callId: '6d5c4b3a-2918', status: fields },
+    ]);
+  });
+
+  test('Telnyx: signed with Ed25519 over the bytes as they came, JSON and TeXML forms alike', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+    const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+    await using server = await carrierServer({
+      config: { telnyxPublicKey: raw.toString('base64') },
+    });
+    const url = `http://127.0.0.1:${server.port}/carriers/telnyx/status`;
+    const send = async (
+      body: string,
+      more: { type?: string; atMs?: number; signed?: string; headers?: object } = {},
+    ): Promise<number> => {
+      const timestamp = String(Math.floor((more.atMs ?? Date.now()) / 1_000));
+      const message = Buffer.from(`${timestamp}|${more.signed ?? body}`);
+      const answer = await fetch(url, {
+        method: 'POST',
+        headers: {
+          'content-type': more.type ?? 'application/json',
+          'telnyx-timestamp': timestamp,
+          'telnyx-signature-ed25519': sign(null, message, privateKey).toString('base64'),
+          ...more.headers,
+        },
+        body,
+      });
+      return answer.status;
+    };
+    const payload = { call_control_id: 'v3:Qm9n', stream_id: '5f0c2b1e', failure: null };
+    const event = JSON.stringify({
+      data: { event_type: 'streaming.stopped', occurred_at: '2026-03-04T10:11:12Z', payload },
+    });
+    expect(await send(event)).toBe(204);
+    const form = 'CallSid=v3%3AQm9n&StreamEvent=stream-stopped';
+    expect(await send(form, { type: 'application/x-www-form-urlencoded' })).toBe(204);
+    expect(server.bridge.statuses).toEqual([
+      {
+        carrier: 'telnyx',
+        callId: 'v3:Qm9n',
+        status: {
+          call_control_id: 'v3:Qm9n',
+          stream_id: '5f0c2b1e',
+          event_type: 'streaming.stopped',
+          occurred_at: '2026-03-04T10:11:12Z',
+        },
+      },
+      {
+        carrier: 'telnyx',
+        callId: 'v3:Qm9n',
+        status: { CallSid: 'v3:Qm9n', StreamEvent: 'stream-stopped' },
+      },
+    ]);
+    expect(await send(event, { signed: `${event} ` })).toBe(403);
+    expect(await send(event, { atMs: Date.now() - 400_000 })).toBe(403);
+    expect(await send(event, { atMs: Date.now() + 400_000 })).toBe(403);
+    for (const signature of ['', 'x', 'A'.repeat(88), `${'A'.repeat(86)}==`])
+      expect(await send(event, { headers: { 'telnyx-signature-ed25519': signature } })).toBe(403);
+    expect(await send('{"data":1}')).toBe(400);
+    expect((await fetch(url, { method: 'POST', body: event })).status).toBe(401);
+    await using closed = await carrierServer();
+    const there = `http://127.0.0.1:${closed.port}/carriers/telnyx/status`;
+    const headers = { 'telnyx-signature-ed25519': 'x', 'telnyx-timestamp': '1' };
+    expect((await fetch(there, { method: 'POST', headers, body: event })).status).toBe(403);
+    expect(server.bridge.statuses).toHaveLength(2);
   });
 });

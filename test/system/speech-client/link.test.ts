@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { FaultProxy } from '../../support/fault-proxy.ts';
 import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
 import { LinkSpeech } from '../../support/link-speech.ts';
+import { temporaryFolder } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import { linkFaults, phases, runSeed } from '../../trials/speech-link.ts';
 
@@ -78,7 +79,7 @@ describe('a session that is created late', () => {
     for (const leg of legs) expect(faultsOf(leg)).toEqual([]);
   });
 
-  test('F19: an answer that is lost leads to a second session, and no audio is lost or doubled', async () => {
+  test('F19: an answer that is lost leads to a second session, no audio is lost or doubled, and the first does not stay', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
@@ -92,6 +93,39 @@ describe('a session that is created late', () => {
     await leg.leg.finish(deadlines);
     expect(faultsOf(leg)).toEqual([]);
     expect(speech.sessions.size).toBe(2);
+    const [orphan, used] = [...speech.sessions.keys()];
+    // While it lives it cannot be erased; the service ends it by itself when nobody connects.
+    speech.expireAll();
+    await until(() => speech.sessions.size === 1);
+    expect([...speech.sessions.keys()]).toEqual([used]);
+    expect(leg.leg.sessions().map(({ id }) => id)).toEqual([used]);
+    expect(used).not.toBe(orphan);
+  });
+
+  test('F19: a process that ended while it asked for a session leaves none behind', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    proxy.wire.lose = 'down';
+    await using folder = await temporaryFolder();
+    {
+      await using rig = await legRig({ url: proxy.url, dir: folder.path });
+      const leg = rig.leg();
+      leg.push(100);
+      await until(() => speech.sessions.size === 1);
+      await leg.leg.leave();
+    }
+    proxy.cut();
+    proxy.mend();
+    await using rig = await legRig({ url: proxy.url, dir: folder.path, clock: fastClock(20) });
+    const recovered = rig.journal.recovered.get('leg_1');
+    const leg = rig.leg({ recovered: recovered! });
+    leg.pushed = 100;
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+    speech.expireAll();
+    await until(() => speech.sessions.size === 1);
+    expect(leg.leg.sessions().map(({ id }) => id)).toEqual([...speech.sessions.keys()]);
   });
 
   test('a request that the service refuses ends as a gap that says so, with the fields in the log only', async () => {

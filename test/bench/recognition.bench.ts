@@ -6,8 +6,8 @@
  * it and 1 s after. Prompts: all of four or more words of Debian's asterisk-core-sounds-en-wav, texts from the
  * documentation of asterisk-core-sounds-en; numbers, signs, contractions and compounds are made equal before words
  * are compared (test/support/word-errors.ts). Accuracy is sent as fast as it is acknowledged, latency and legs at
- * call speed, 20 ms at a time. End of speech: the last 20 ms within 35 dB of the loudest. Word times: festival's
- * own (cmu_us_slt_arctic_hts). Noises are made here (test/support/noises.ts), reproducibly.
+ * call speed, 20 ms at a time. End of speech: the last 20 ms within 35 dB of the loudest. Word times: those of
+ * festival (cmu_us_slt_arctic_hts) and flite (rms) themselves. Noises are made here (test/support/noises.ts), reproducibly.
  * What else runs on the machine shows in latency and legs: nothing should.
  *
  *   npm run bench -- recognition

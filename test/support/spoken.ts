@@ -31,6 +31,43 @@ export const sentences = [
   'Everything works now, thanks a lot for your patience.',
 ];
 
+/** What flite says, at 8 kHz. It times its sounds, not its words: a word is as many sounds as it has alone. */
+export function speakWithFlite(texts: readonly string[], voice = 'rms'): Spoken[] {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));
+  const counts = new Map<string, number>();
+  const sounds = (text: string, file: string) =>
+    execFileSync('flite', ['-voice', voice, '-psdur', '-t', text, '-o', file])
+      .toString()
+      .trim()
+      .split(' ')
+      .map((sound) => sound.split(':'))
+      .map(([name, end]) => ({ name, end: Number(end) }))
+      .map((sound, index, all) => ({ ...sound, start: all[index - 1]?.end ?? 0 }))
+      .filter(({ name }) => name !== 'pau');
+  try {
+    return texts.flatMap((text, index) => {
+      const wave = join(folder, `${String(index)}.wav`);
+      const at8k = join(folder, `${String(index)}-8k.wav`);
+      const heard = sounds(text, wave);
+      let next = 0;
+      const words = text.split(' ').map((written) => {
+        const word = written.toLowerCase().replace(/[^a-z']/g, '');
+        if (!counts.has(word)) counts.set(word, sounds(word, 'none').length);
+        const first = heard[next];
+        next += counts.get(word) ?? 0;
+        return { word, start: first?.start ?? 0, end: heard[next - 1]?.end ?? 0 };
+      });
+      if (next !== heard.length) return []; // a word sounds different in its sentence: no truth
+      execFileSync('sox', ['-v', '0.9', wave, '-r', '8000', '-b', '16', '-c', '1', at8k], {
+        stdio: 'pipe',
+      });
+      return { text, words, samples: wavSamples(readFileSync(at8k)) };
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
 /** What festival says, at 8 kHz, with the word times of its own synthesis. */
 export function speak(texts: readonly string[], voice = 'cmu_us_slt_arctic_hts'): Spoken[] {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-spoken-'));

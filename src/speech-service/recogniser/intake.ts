@@ -4,9 +4,10 @@
  */
 export class Intake {
   readonly #blockSamples: number;
-  readonly #chunks: Int16Array[] = [];
+  readonly #chunks: { samples: Int16Array; atMs: number }[] = [];
   #offset = 0;
   #samples = 0;
+  #takenAtMs = 0;
 
   constructor(blockSamples: number) {
     this.#blockSamples = blockSamples;
@@ -21,9 +22,19 @@ export class Intake {
     return this.#samples >= this.#blockSamples;
   }
 
-  push(samples: Int16Array): void {
+  /** When the oldest audio that still waits came. */
+  get waitingSinceMs(): number | undefined {
+    return this.#chunks[0]?.atMs;
+  }
+
+  /** When the last of what was taken came. */
+  get takenAtMs(): number {
+    return this.#takenAtMs;
+  }
+
+  push(samples: Int16Array, atMs: number): void {
     if (samples.length === 0) return;
-    this.#chunks.push(samples);
+    this.#chunks.push({ samples, atMs });
     this.#samples += samples.length;
   }
 
@@ -34,11 +45,13 @@ export class Intake {
     while (filled < block.length) {
       const chunk = this.#chunks[0];
       if (!chunk) break;
-      const count = Math.min(chunk.length - this.#offset, block.length - filled);
-      for (let i = 0; i < count; i++) block[filled + i] = (chunk[this.#offset + i] ?? 0) / 32768;
+      const { samples, atMs } = chunk;
+      const count = Math.min(samples.length - this.#offset, block.length - filled);
+      for (let i = 0; i < count; i++) block[filled + i] = (samples[this.#offset + i] ?? 0) / 32768;
+      this.#takenAtMs = atMs;
       filled += count;
       this.#offset += count;
-      if (this.#offset === chunk.length) {
+      if (this.#offset === samples.length) {
         this.#chunks.shift();
         this.#offset = 0;
       }

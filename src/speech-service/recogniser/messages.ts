@@ -20,7 +20,7 @@ export type FromChild =
 
 /** What one leg that speaks all the time costs, in shares of a core. */
 export type LegCost = {
-  /** With one decode for each final and no partials: the least that a leg can be given. */
+  /** Listening and one reading of everything, no partials: the least that a leg can be given. */
   least: number;
 };
 
@@ -28,9 +28,9 @@ export type LegCost = {
 export type ChildLoad = {
   /** Share of the last interval spent working, 0 to 1. */
   busy: number;
-  /** Age of the oldest work that waits: how late finals are now. */
+  /** By how much audio or finals are overdue. */
   latenessMs: number;
-  /** The measured least cost of a leg, when enough audio went through to say. */
+  /** The cost of a leg as learned since, when enough audio went through to say. */
   legCost?: LegCost;
   rssBytes: number;
 };

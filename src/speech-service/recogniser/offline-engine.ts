@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { mulawToLinear } from '../../audio/g711.ts';
 import type { Model } from '../models/model-folder.ts';
 import { AudioTrack } from './audio-track.ts';
 import { leastCpuSeconds } from './cpu-time.ts';
@@ -19,7 +21,11 @@ export function openOfflineEngine(
   const model = new OfflineModel(sherpa, folder, description);
   return {
     estimatedTimes: model.estimatedTimes,
-    measure: () => ({ least: measure(sherpa, model, options.vadModel) }),
+    get readS() {
+      return model.price.spentS;
+    },
+    measure: () => measure(sherpa, model, options.vadModel),
+    readingShare: () => model.price.share,
     open: (stream, emit) => {
       const track = new AudioTrack();
       const parts = {
@@ -35,18 +41,24 @@ export function openOfflineEngine(
   };
 }
 
-/** A share of a core for voice detection and one reading of everything, measured on a made-up murmur. */
-function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string): number {
-  const seconds = 5;
-  const audio = Float32Array.from({ length: seconds * 16000 }, (_, i) => {
-    const syllable = Math.max(0, Math.sin((2 * Math.PI * 4 * i) / 16000));
-    return 0.2 * syllable * Math.sin((2 * Math.PI * (120 + 40 * Math.sin(i / 9000)) * i) / 16000);
-  });
+/**
+ * Some seconds of telephone speech, because a model that writes words one after the other costs by the
+ * word: noise would cost it next to nothing.
+ */
+function spokenAudio(): Float32Array {
+  const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
+  const audio = new Float32Array(2 * bytes.length);
+  for (const [index, byte] of bytes.entries())
+    audio.fill((mulawToLinear[byte] ?? 0) / 32768, 2 * index, 2 * index + 2);
+  return audio;
+}
+
+function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string) {
+  const audio = spokenAudio();
+  const seconds = audio.length / 16000;
   model.read(audio, ''); // the first reading also allocates
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
-  const used = leastCpuSeconds(() => {
-    voice.accept(audio, () => undefined);
-    model.read(audio, '');
-  });
-  return used / seconds;
+  const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
+  const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
+  return { listening, reading };
 }

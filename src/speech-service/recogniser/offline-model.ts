@@ -1,5 +1,7 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
+import { cpuSeconds } from './cpu-time.ts';
+import { ReadingPrice } from './reading-price.ts';
 import type {
   OfflineConfig,
   OfflineModelFiles,
@@ -15,6 +17,7 @@ export class OfflineModel {
   readonly longestS: number;
   readonly languages: readonly string[];
   readonly estimatedTimes: boolean;
+  readonly price = new ReadingPrice();
   readonly #recognizer: OfflineRecognizer;
   readonly #configOf: (language: string) => OfflineConfig;
   readonly #toldLanguage: boolean;
@@ -45,8 +48,11 @@ export class OfflineModel {
       this.#language = language;
     }
     const stream = this.#recognizer.createStream();
-    stream.acceptWaveform({ samples, sampleRate: 16000 });
-    this.#recognizer.decode(stream);
+    const tookS = cpuSeconds(() => {
+      stream.acceptWaveform({ samples, sampleRate: 16000 });
+      this.#recognizer.decode(stream);
+    });
+    this.price.note(samples.length / 16000, tookS);
     return this.#recognizer.getResult(stream);
   }
 }

@@ -4,27 +4,39 @@ import { bare } from './consensus.ts';
 export type WordEvidence = { saidBy?: number; notBefore?: number };
 
 /**
- * What of a growing utterance may be shown: the words that two readings in a row began with. The last
- * word of a first partial is held back besides: it may still be half a word.
+ * What of a growing utterance may be shown: the words that two readings in a row began with. The first
+ * partial is one word and needs another behind it: the last one may still be half a word.
  */
 export class PartialWords {
   #last: string[] = [];
   #shown: string[] = [];
   readonly #readings: { words: string[]; atS: number }[] = [];
 
-  /** The words to show now, or undefined when nothing new is sure. */
-  update(words: string[], atS: number): string[] | undefined {
+  /** Nothing was worth showing yet. */
+  get silent(): boolean {
+    return this.#shown.length === 0;
+  }
+
+  /**
+   * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
+   * another beginning: asked before a first word is shown of so little audio that chance may agree.
+   */
+  update(words: string[], atS: number, again?: () => string[]): string[] | undefined {
     const common = commonStart(this.#last, words);
-    const sure =
-      this.#shown.length === 0
-        ? Math.min(common, words.length - 1)
-        : Math.max(common, Math.min(words.length - 1, this.#shown.length));
+    const sure = this.silent
+      ? this.#first(words, Math.min(common, words.length - 1), again)
+      : Math.max(common, Math.min(words.length - 1, this.#shown.length));
     this.note(words, atS);
     this.#last = words;
     const show = words.slice(0, Math.max(0, sure));
     if (show.length === 0 || same(show, this.#shown)) return undefined;
     this.#shown = show;
     return show;
+  }
+
+  #first(words: string[], sure: number, again?: () => string[]): number {
+    if (sure < 1) return 0;
+    return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
   /** A reading of the audio up to a moment that is evidence only and not to be shown. */

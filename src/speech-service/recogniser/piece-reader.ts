@@ -1,10 +1,8 @@
 import type { AudioTrack } from './audio-track.ts';
 import type { Reading } from './consensus.ts';
-import { cpuSeconds } from './cpu-time.ts';
-import type { LoadLevel } from './engine.ts';
 import type { OfflineModel } from './offline-model.ts';
 import type { PartialWords } from './partial-words.ts';
-import { plain, readingsFor, readTogether, type Variation } from './readings.ts';
+import { probesOf, variations, type Variation } from './readings.ts';
 import type { RecognisedWord } from './recogniser.ts';
 import type { Piece } from './segmenter.ts';
 import type { OfflineResult } from './sherpa.ts';
@@ -21,91 +19,70 @@ const longestTokenS = 0.3;
 /** Where a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
+type Model = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
+
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
 type Where = Pick<Piece, 'from' | 'to' | 'cutBefore'>;
 
 /** Reads pieces of a track with a model and gives every word its time and confidence. */
 export class PieceReader {
-  readonly #model: OfflineModel;
+  readonly #model: Model;
   readonly #track: AudioTrack;
 
-  constructor(model: OfflineModel, track: AudioTrack) {
+  constructor(model: Model, track: AudioTrack) {
     this.#model = model;
     this.#track = track;
   }
 
-  /** A piece for good. `earlier` holds the readings of it while it grew. */
-  read(
-    cut: Piece,
-    { load, earlier, hint }: { load: LoadLevel; earlier: PartialWords; hint: string },
-  ): ReadPiece {
-    return this.#model.estimatedTimes
-      ? this.#together(cut, load, earlier, hint)
-      : this.#once(cut, hint);
+  get estimatedTimes(): boolean {
+    return this.#model.estimatedTimes;
+  }
+
+  expectedMs({ from, to }: { from: number; to: number }): number {
+    return this.#model.price.expectedMs((to - from) / rateHz);
+  }
+
+  /** The whole piece once. */
+  whole(cut: Piece, variation: Variation, hint: string) {
+    const result = this.#model.read(varied(this.#track, cut, variation), hint);
+    return { reading: readingOf(result.text), result };
+  }
+
+  /** The beginning of the piece, read alone, tells which words lie in it. */
+  beginning({ from, to, cutBefore }: Where, probe: number, hint: string) {
+    const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
+    const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
+    const { text } = this.#model.read(this.#track.view(first, end).slice(), hint);
+    return { reading: readingOf(text), atS: end / rateHz };
   }
 
   /** One quick reading of what there is of an open piece. */
   glance(
     { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
     end: number,
+    marginS: number,
     hint: string,
   ) {
-    const from = pieceFrom - (cutBefore ? 0 : onsetMarginS * rateHz);
+    const from = pieceFrom - (cutBefore ? 0 : marginS * rateHz);
     const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
     const { text, lang } = this.#model.read(heard.slice(), hint);
     return { reading: readingOf(text), heard, said: lang };
   }
 
-  /** A model without times or probabilities: several readings say what was said and how sure that is. */
-  #together(cut: Piece, load: LoadLevel, earlier: PartialWords, hint: string): ReadPiece {
-    let language = '';
-    let spentS = 0;
-    const { reading, agreement } = readTogether(
-      (variation) => {
-        let result: OfflineResult | undefined;
-        spentS += cpuSeconds(() => {
-          result = this.#model.read(varied(this.#track, cut, variation), hint);
-        });
-        language ||= result?.lang ?? '';
-        return readingOf(result?.text ?? '');
-      },
-      readingsFor(load),
-      () => spentS,
-    );
-    this.#probe(cut, probesFor(load, (cut.to - cut.from) / rateHz, spentS), earlier, hint);
-    return this.timed(reading.words, reading.text, cut, { agreement, language, earlier });
-  }
-
   /** A model that tells times, and some of them probabilities, token by token. */
-  #once(cut: Piece, hint: string): ReadPiece {
-    const result = this.#model.read(varied(this.#track, cut, plain), hint);
-    const offsetS = cut.from / rateHz - plain.paddingS;
+  exact(text: string, result: OfflineResult, cut: Piece): ReadPiece {
+    const offsetS = cut.from / rateHz - variations[0].before;
     return {
-      text: readingOf(result.text).text,
+      text,
       words: tokenWords(result, offsetS, cut.to / rateHz),
       language: result.lang,
     };
   }
 
-  /** The beginning of the piece, read alone, tells which words lie in it. */
-  #probe(
-    { from, to, cutBefore }: Where,
-    probes: number,
-    earlier: PartialWords,
-    hint: string,
-  ): void {
-    const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
-    for (let probe = 1; probe <= probes; probe++) {
-      const end = from + ((to - from) * probe) / (probes + 1);
-      const { text } = this.#model.read(this.#track.view(first, end).slice(), hint);
-      earlier.note(readingOf(text).words, end / rateHz);
-    }
-  }
-
+  /** A model without times or probabilities: several readings say what was said and how sure that is. */
   timed(
-    words: string[],
-    text: string,
+    { words, text }: Reading,
     { from, to, cutBefore }: Where,
     about: { agreement: readonly number[]; language: string; earlier: PartialWords },
   ): ReadPiece {
@@ -145,15 +122,16 @@ function readingOf(text: string): Reading {
  * The piece with room around it: the quiet that was there, and zeros where it was cut out of speech,
  * so that the word on the other side is not read twice.
  */
-function varied(track: AudioTrack, cut: Piece, { paddingS, gain }: Variation): Float32Array {
-  const padding = Math.round(paddingS * rateHz);
-  const before = cut.cutBefore ? 0 : padding;
-  const after = cut.cutAfter ? 0 : padding;
+function varied(track: AudioTrack, cut: Piece, variation: Variation): Float32Array {
+  const paddingBefore = Math.round(variation.before * rateHz);
+  const paddingAfter = Math.round(variation.after * rateHz);
+  const before = cut.cutBefore ? 0 : paddingBefore;
+  const after = cut.cutAfter ? 0 : paddingAfter;
   const audio = track.view(cut.from - before, cut.to + after);
-  const padded = new Float32Array(audio.length + 2 * padding - before - after);
-  const offset = padding - before;
+  const padded = new Float32Array(audio.length + paddingBefore + paddingAfter - before - after);
+  const offset = paddingBefore - before;
   for (const [i, sample] of audio.entries())
-    padded[offset + i] = Math.max(-1, Math.min(1, sample * gain));
+    padded[offset + i] = Math.max(-1, Math.min(1, sample * variation.gain));
   return padded;
 }
 
@@ -174,13 +152,6 @@ function tokenWords(result: OfflineResult, offsetS: number, endOfAudioS: number)
     longestTokenS,
     agreedConfidence: unknownConfidence,
   });
-}
-
-/** Word times are worth further readings while there is room for them, and time before the final is due. */
-function probesFor({ busy, latenessMs }: LoadLevel, lengthS: number, spentS: number): number {
-  if (lengthS < 1.2 || busy > 0.8 || latenessMs > 150) return 0;
-  if (busy > 0.5 || spentS > 0.25) return 1;
-  return Math.min(3, Math.ceil(lengthS / 2));
 }
 
 /** Readings that agree, and partials that never changed, are evidence; neither is certainty. */

@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import { startModelSupply, type ModelSupply } from '../models/supply.ts';
 import { capacityOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from './config.ts';
+import type { LegCost } from './messages.ts';
 import { PoolStream } from './pool-stream.ts';
 import { RecogniserProcess } from './process.ts';
 import type {
@@ -150,8 +151,13 @@ class Pool implements RecogniserPool {
   }
 
   #capacity(): number {
-    const ready = [...this.#processes].find((process) => process.legCost);
-    return capacityOf(ready?.legCost) * this.#most;
+    return capacityOf(this.#legCost()) * this.#most;
+  }
+
+  /** As the process knows it to which a leg costs most: they run on the same machine. */
+  #legCost(): LegCost | undefined {
+    const known = [...this.#processes].flatMap(({ legCost }) => legCost?.least ?? []);
+    return known.length === 0 ? undefined : { least: Math.max(...known) };
   }
 
   /** Starts what is needed: one process at least, another when the present ones have half their share. */
@@ -159,7 +165,7 @@ class Pool implements RecogniserPool {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
     const running = this.#processes.size;
-    const half = (capacityOf([...this.#processes][0]?.legCost) * running) / 2;
+    const half = (capacityOf(this.#legCost()) * running) / 2;
     if (running > 0 && (running >= this.#most || this.#streams.size <= half)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,

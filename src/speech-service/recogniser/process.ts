@@ -129,6 +129,7 @@ export class RecogniserProcess {
         break;
       case 'load':
         this.#load = message;
+        this.#legCost = message.legCost ?? this.#legCost;
         this.#lateness.push(message.latenessMs);
         if (this.#lateness.length > latenessKept) this.#lateness.shift();
         break;

@@ -1,11 +1,13 @@
 import { Chain } from './chain.ts';
 import { Enhancer } from './enhancer.ts';
-import type { Engine, EngineSession } from './engine.ts';
+import { ranks, type Engine, type EngineSession, type Urgency } from './engine.ts';
 import { openEngine } from './open-engine.ts';
 import { Intake } from './intake.ts';
 import type { TextLanguage } from './language-choice.ts';
+import { LegMeter } from './leg-meter.ts';
 import { LoadMeter } from './load-meter.ts';
 import type { FromChild, ToChild } from './messages.ts';
+import { Pace } from './pace.ts';
 import type { Sherpa } from './sherpa.ts';
 import { loadTextLanguage, noTextLanguage } from './text-language.ts';
 
@@ -15,9 +17,11 @@ type Stream = {
   intake: Intake;
   chain: Chain;
   session: EngineSession;
-  finishing: boolean;
-  /** When the oldest audio that still waits arrived. */
-  waitingSinceMs: number | undefined;
+  finishing: 'no' | 'asked' | 'done';
+  pace: Pace;
+  live: boolean;
+  /** Samples that the session has heard and the parent does not know of. */
+  untold: number;
 };
 
 const blockS = 0.04;
@@ -26,7 +30,7 @@ const turnMs = 20;
 
 /**
  * All streams of one process, one after the other: audio first, in turn, so that no stream starves;
- * partials only while no audio waits.
+ * then one reading, the most urgent of all streams.
  */
 export class Recognition {
   readonly #streams = new Map<number, Stream>();
@@ -35,7 +39,9 @@ export class Recognition {
   readonly #newEnhancer: () => Enhancer;
   readonly #send: (message: FromChild) => void;
   readonly #meter = new LoadMeter();
+  readonly #legs = new LegMeter();
   #running = false;
+  #latenessMs = 0;
 
   static async load(
     sherpa: Sherpa,
@@ -61,11 +67,12 @@ export class Recognition {
     this.#engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
-      load: () => this.#meter.level(performance.now(), this.#oldestMs()),
+      load: () => this.#meter.level(this.#latenessMs),
     });
+    const { listening, reading } = this.#engine.measure();
     send({
       type: 'ready',
-      legCost: this.#engine.measure(),
+      legCost: { least: listening + reading },
       estimatedTimes: this.#engine.estimatedTimes,
     });
     setInterval(() => {
@@ -81,23 +88,22 @@ export class Recognition {
         break;
       case 'audio':
         if (!stream) break; // closed while this was on its way
-        stream.intake.push(message.samples);
-        stream.waitingSinceMs ??= performance.now();
+        stream.intake.push(message.samples, performance.now());
         this.#wake();
         break;
       case 'finish':
-        if (stream) stream.finishing = true;
+        if (stream) stream.finishing = 'asked';
         this.#wake();
         break;
       case 'close':
-        stream?.chain[Symbol.dispose]();
-        this.#streams.delete(message.stream);
+        this.#ended(message.stream);
         break;
     }
   }
 
   #open({ stream: number, options }: Extract<ToChild, { type: 'open' }>): void {
     const session = this.#engine.open(options, (event) => {
+      if (event.type === 'finished') this.#ended(number);
       this.#send({ type: 'event', stream: number, event });
     });
     this.#streams.set(number, {
@@ -106,8 +112,10 @@ export class Recognition {
       intake: new Intake(Math.round(options.sampleRate * blockS)),
       chain: new Chain(this.#sherpa, options, this.#newEnhancer),
       session,
-      finishing: false,
-      waitingSinceMs: undefined,
+      finishing: 'no',
+      pace: new Pace(performance.now()),
+      live: true,
+      untold: 0,
     });
   }
 
@@ -119,10 +127,10 @@ export class Recognition {
 
   #turn(): void {
     const startedMs = performance.now();
+    this.#look(startedMs);
     let worked = true;
-    while (worked && performance.now() - startedMs < turnMs) worked = this.#round();
-    if (!worked) worked = this.#partial(startedMs);
-    this.#meter.worked(performance.now() - startedMs);
+    while (worked && performance.now() - startedMs < turnMs) worked = this.#round() || this.#step();
+    this.#tellConsumed();
     this.#running = false;
     if (worked) this.#wake();
   }
@@ -131,57 +139,94 @@ export class Recognition {
   #round(): boolean {
     let worked = false;
     for (const stream of this.#streams.values()) {
-      if (stream.intake.hasBlock) {
-        this.#block(stream);
-        worked = true;
-      } else if (stream.finishing) {
-        this.#finish(stream);
-        worked = true;
-      }
+      if (stream.session.full) continue;
+      if (stream.intake.hasBlock) this.#block(stream);
+      else if (stream.finishing === 'asked') this.#finish(stream);
+      else continue;
+      worked = true;
     }
     return worked;
   }
 
   #block(stream: Stream): void {
+    const startedMs = performance.now();
     const block = stream.intake.take();
-    stream.session.accept(stream.chain.run(block));
-    if (!stream.intake.hasBlock) stream.waitingSinceMs = undefined;
-    this.#send({ type: 'consumed', stream: stream.number, samples: block.length });
+    this.#heard(stream, block.length);
+    const { live, intake } = stream;
+    stream.session.accept(stream.chain.run(block), { atMs: intake.takenAtMs, live });
+    this.#meter.worked(performance.now() - startedMs, live);
   }
 
   #finish(stream: Stream): void {
-    this.#streams.delete(stream.number);
+    stream.finishing = 'done';
     const rest = stream.intake.take();
-    stream.session.accept(stream.chain.end(rest));
-    this.#send({ type: 'consumed', stream: stream.number, samples: rest.length });
-    stream.session.finish();
-    stream.chain[Symbol.dispose]();
+    this.#heard(stream, rest.length);
+    const heard = { atMs: performance.now(), live: stream.live };
+    stream.session.accept(stream.chain.end(rest), heard);
+    stream.session.finish(heard);
   }
 
-  #partial(nowMs: number): boolean {
+  #heard(stream: Stream, samples: number): void {
+    const seconds = samples / stream.rateHz;
+    stream.live = stream.pace.heard(stream.intake.takenAtMs, seconds);
+    stream.untold += samples;
+    this.#legs.heard(seconds);
+  }
+
+  /** The most urgent reading of all streams. */
+  #step(): boolean {
+    const startedMs = performance.now();
+    let best: { session: EngineSession; urgency: Urgency } | undefined;
     for (const { session } of this.#streams.values()) {
-      if (!session.partialDue?.(nowMs)) continue;
-      session.emitPartial?.(nowMs);
-      return true;
+      const urgency = session.urgency(startedMs);
+      if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
     }
-    return false;
+    if (!best) return false;
+    best.session.step(startedMs);
+    this.#meter.worked(performance.now() - startedMs, best.urgency.rank === ranks.first);
+    return true;
   }
 
-  #oldestMs(): number | undefined {
-    let oldest: number | undefined;
-    for (const { waitingSinceMs } of this.#streams.values())
-      if (waitingSinceMs !== undefined && (oldest === undefined || waitingSinceMs < oldest))
-        oldest = waitingSinceMs;
-    return oldest;
+  /** Not before what waits is read: when this process ends, the audio that it was busy with is known by that. */
+  #tellConsumed(): void {
+    for (const stream of this.#streams.values()) {
+      if (stream.untold === 0 || !stream.session.settled) continue;
+      this.#send({ type: 'consumed', stream: stream.number, samples: stream.untold });
+      stream.untold = 0;
+    }
+  }
+
+  #ended(number: number): void {
+    this.#streams.get(number)?.chain[Symbol.dispose]();
+    this.#streams.delete(number);
+  }
+
+  /** By how much audio or finals of live streams are overdue. */
+  #look(nowMs: number): void {
+    this.#latenessMs = 0;
+    for (const { intake, live, session } of this.#streams.values()) {
+      const waitedMs = live ? nowMs - (intake.waitingSinceMs ?? nowMs) : 0;
+      const overdueMs = nowMs - (session.dueMs ?? nowMs);
+      this.#latenessMs = Math.max(this.#latenessMs, waitedMs, overdueMs);
+    }
   }
 
   #report(): void {
-    const nowMs = performance.now();
+    this.#look(performance.now());
+    const { user, system } = process.cpuUsage();
+    const { readS } = this.#engine;
+    const legCost = this.#legs.learn((user + system) / 1e6, readS, this.#engine.readingShare());
     this.#send({
       type: 'load',
-      ...this.#meter.report(nowMs, this.#oldestMs()),
+      ...this.#meter.report(performance.now()),
+      latenessMs: this.#latenessMs,
+      ...(legCost ? { legCost } : {}),
       rssBytes: process.memoryUsage.rss(),
     });
-    this.#wake(); // a partial may have become due without any new audio
+    this.#wake(); // something may have become due without any new audio
   }
+}
+
+function comesBefore(a: Urgency, b: Urgency): boolean {
+  return a.rank < b.rank || (a.rank === b.rank && a.dueMs < b.dueMs);
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Model, ModelDescription } from '../models/model-folder.ts';
 import { leastCpuSeconds } from './cpu-time.ts';
-import type { Engine, EngineSession } from './engine.ts';
+import type { Engine, EngineSession, Heard, Urgency } from './engine.ts';
 import { LanguageChoice, type TextLanguage } from './language-choice.ts';
 import { pauseOf } from './pause.ts';
 import type {
@@ -50,7 +50,9 @@ export function openStreamingEngine(
   });
   const engine: Engine = {
     estimatedTimes: false,
-    measure: () => ({ least: measure(engine) }),
+    readS: 0,
+    measure: () => ({ listening: measure(engine), reading: 0 }),
+    readingShare: () => 0,
     open: (options, emit) =>
       new StreamingSession(
         recognizer,
@@ -96,7 +98,8 @@ function measure(engine: Engine): number {
   };
   const session = engine.open(options, () => undefined);
   const listen = () => {
-    for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640));
+    const heard = { atMs: 0, live: false };
+    for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640), heard);
   };
   listen(); // the first time also allocates
   return leastCpuSeconds(listen) / audioS;
@@ -114,6 +117,10 @@ class StreamingSession implements EngineSession {
   #shown = '';
   #progressS = 0;
   #speaking = false;
+  /** Listening is reading: nothing is left for later. */
+  readonly settled = true;
+  readonly full = false;
+  readonly dueMs = undefined;
 
   constructor(
     recognizer: OnlineRecognizer,
@@ -129,7 +136,19 @@ class StreamingSession implements EngineSession {
     this.#pauseS = pauseOf(options.endpointingS);
   }
 
-  accept(block: Float32Array): void {
+  accept(block: Float32Array, _heard: Heard): void {
+    this.#accept(block);
+  }
+
+  urgency(): Urgency | undefined {
+    return undefined;
+  }
+
+  step(): void {
+    // Never asked for.
+  }
+
+  #accept(block: Float32Array): void {
     this.#stream.acceptWaveform({ samples: block, sampleRate: 16000 });
     this.#fedS += block.length / 16000;
     while (this.#recognizer.isReady(this.#stream)) {
@@ -140,7 +159,7 @@ class StreamingSession implements EngineSession {
 
   finish(): void {
     const endS = this.#fedS;
-    for (let at = 0; at < flushS; at += blankS) this.accept(new Float32Array(16000 * blankS));
+    for (let at = 0; at < flushS; at += blankS) this.#accept(new Float32Array(16000 * blankS));
     const result = this.#recognizer.getResult(this.#stream);
     if (result.tokens.length > 0) this.#final(result, endS);
     this.#emit({ type: 'progress', at: endS });

@@ -18,9 +18,9 @@ export class VoiceActivity {
           model,
           // The interface's default of 0.6 is what the detector calls 0.5, where it was measured best.
           threshold: Math.min(0.95, Math.max(0.05, speechThreshold - 0.1)),
-          // As good as none; a 0 would be taken for "not given", and the defaults are half a second.
-          minSilenceDuration: 0.001,
-          minSpeechDuration: 0.001,
+          // Less than a sample, so none; a 0 would be taken for "not given", and the defaults are half a second.
+          minSilenceDuration: 1e-5,
+          minSpeechDuration: 1e-5,
           maxSpeechDuration: 1e5, // beyond it the detector changes its own threshold
           windowSize: windowSamples,
         },

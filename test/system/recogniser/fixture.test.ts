@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { fixtureModel, tones } from '../../support/fixture-model.ts';
 import { hear, pushAll, recogniserOf } from '../../support/recogniser.ts';
+import { until } from '../../support/until.ts';
 
 describe('a recogniser with the fixture model', () => {
   test('tones come back as their words, with times, once for each utterance', async () => {
@@ -99,6 +100,19 @@ describe('a recogniser with the fixture model', () => {
     pushAll(bystander.stream, tones('thanks'));
     await bystander.end();
     expect(bystander.text()).toBe('thanks');
+  });
+
+  test('how many streams it takes is learned anew from what they cost', async () => {
+    await using recogniser = await recogniserOf(await fixtureModel());
+    const hearing = hear(recogniser);
+    await until(() => recogniser.status().state === 'ready');
+    const atStart = recogniser.status().capacity;
+    // Twenty seconds of audio say enough.
+    await until(() => {
+      pushAll(hearing.stream, new Int16Array(8000));
+      return recogniser.status().capacity !== atStart;
+    });
+    expect(recogniser.status().capacity).toBeGreaterThan(0);
   });
 
   test('a language that no installed model covers is refused by name', async () => {

@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { capacityOf, overloaded } from '../../../../src/speech-service/recogniser/admission.ts';
 import { LanguageChoice } from '../../../../src/speech-service/recogniser/language-choice.ts';
+import { LegMeter } from '../../../../src/speech-service/recogniser/leg-meter.ts';
 import { LoadMeter } from '../../../../src/speech-service/recogniser/load-meter.ts';
+import { Pace } from '../../../../src/speech-service/recogniser/pace.ts';
 import { pauseOf } from '../../../../src/speech-service/recogniser/pause.ts';
+import { ReadingPrice } from '../../../../src/speech-service/recogniser/reading-price.ts';
 import { loadTextLanguage } from '../../../../src/speech-service/recogniser/text-language.ts';
 
 describe('the language of an utterance', () => {
@@ -47,7 +50,7 @@ describe('the language of an utterance', () => {
 
 describe('capacity', () => {
   test('follows from the measured cost of a leg', () => {
-    expect(capacityOf({ least: 0.025 })).toBe(30);
+    expect(capacityOf({ least: 0.025 })).toBe(27);
     expect(capacityOf({ least: 5 })).toBe(1);
     expect(capacityOf({ least: 1e-9 })).toBe(capacityOf(undefined));
   });
@@ -60,12 +63,40 @@ describe('capacity', () => {
     expect(overloaded({ ...late, streams: 1 })).toBe(false);
   });
 
-  test('busy is the share of time spent working, smoothed', () => {
+  test('busy is the share of time spent working, smoothed; what was needed of it decides', () => {
     const meter = new LoadMeter();
-    meter.report(1000, undefined);
-    meter.worked(500);
-    expect(meter.report(1500, 1400)).toEqual({ busy: 0.5, latenessMs: 100 });
-    expect(meter.report(2000, undefined)).toEqual({ busy: 0.25, latenessMs: 0 });
+    meter.report(1000);
+    meter.worked(300, true);
+    meter.worked(200, false);
+    expect(meter.report(1500)).toEqual({ busy: 0.5 });
+    expect(meter.level(100)).toEqual({ needed: 0.3, latenessMs: 100 });
+    expect(meter.report(2000)).toEqual({ busy: 0.25 });
+  });
+
+  test('what a leg costs is learned from what legs cost', () => {
+    const meter = new LegMeter();
+    expect(meter.learn(3, 1, 0.03)).toBeUndefined();
+    meter.heard(30);
+    expect(meter.learn(3 + 0.6 + 2, 1 + 2, 0.03)!.least).toBeCloseTo(0.02 + 0.03);
+    meter.heard(10); // too little to say anything new of listening, but reading is learned all the time
+    expect(meter.learn(9, 3, 0.05)!.least).toBeCloseTo(0.02 + 0.05);
+  });
+
+  test('a reading is expected to cost what readings cost', () => {
+    const price = new ReadingPrice();
+    const before = price.expectedMs(4);
+    for (let i = 0; i < 60; i++) price.note(4, (2 * before) / 1000);
+    expect(price.expectedMs(4)).toBeCloseTo(2 * before, 0);
+    expect(price.share).toBeCloseTo((2 * before) / 4000, 2);
+  });
+
+  test('audio that comes faster than anybody speaks is not live, and is live again when it has caught up', () => {
+    const pace = new Pace(0);
+    const live: boolean[] = [];
+    for (let i = 0; i < 100; i++) live.push(pace.heard(10 * i, 0.04)); // four times as fast
+    expect([live[0], live[30], live[99]]).toEqual([true, false, false]);
+    for (let i = 0; i < 60; i++) live.push(pace.heard(1000 + 40 * i, 0.04));
+    expect(live.at(-1)).toBe(true);
   });
 });
 

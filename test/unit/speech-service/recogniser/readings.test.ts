@@ -4,7 +4,7 @@ import {
   agreement,
   alignedWords,
 } from '../../../../src/speech-service/recogniser/consensus.ts';
-import { readingsFor, readTogether } from '../../../../src/speech-service/recogniser/readings.ts';
+import { readingsFor } from '../../../../src/speech-service/recogniser/readings.ts';
 
 const reading = (text: string) => ({ text, words: text.split(' ') });
 
@@ -22,39 +22,9 @@ test('words are aligned in order, without case and marks', () => {
   expect(alignedWords([], ['a'])).toEqual([]);
 });
 
-const atEase = { first: 3, most: 7 };
-
-test('readings that agree are enough; ones that differ are joined by more', () => {
-  const same = readTogether(
-    () => reading('hello'),
-    atEase,
-    () => 0,
-  );
-  expect([same.readings, same.agreement]).toEqual([3, [1]]);
-  const words = ['a', 'b', 'a', 'a', 'a', 'c', 'a'];
-  const differing = readTogether(
-    () => reading(words.shift()!),
-    atEase,
-    () => 0,
-  );
-  expect(differing.reading.text).toBe('a');
-  expect(differing.readings).toBe(7);
-  expect(differing.agreement[0]).toBeCloseTo(5 / 7);
-});
-
-test('whoever waits for the final does not wait for long', () => {
-  let readings = 0;
-  const { reading: chosen } = readTogether(
-    () => reading(String(readings++)),
-    atEase,
-    () => readings * 0.2,
-  );
-  expect([readings, chosen.text]).toEqual([2, '0']);
-});
-
 test('quality gives way before lateness does', () => {
-  expect(readingsFor({ busy: 0.1, latenessMs: 0 })).toEqual({ first: 3, most: 7 });
-  expect(readingsFor({ busy: 0.7, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
-  expect(readingsFor({ busy: 0.95, latenessMs: 0 })).toEqual({ first: 1, most: 1 });
-  expect(readingsFor({ busy: 0.1, latenessMs: 900 })).toEqual({ first: 1, most: 1 });
+  expect(readingsFor({ needed: 0.1, latenessMs: 0 })).toEqual({ first: 3, most: 7 });
+  expect(readingsFor({ needed: 0.6, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
+  expect(readingsFor({ needed: 0.8, latenessMs: 0 })).toEqual({ first: 1, most: 1 });
+  expect(readingsFor({ needed: 0.1, latenessMs: 900 })).toEqual({ first: 1, most: 1 });
 });

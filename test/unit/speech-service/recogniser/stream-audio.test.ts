@@ -24,7 +24,7 @@ test('blocks are the same however the audio was chunked', () => {
       const intake = new Intake(320);
       const got: number[] = [];
       for (const piece of pieces(counted(2000), sizes)) {
-        intake.push(piece);
+        intake.push(piece, 0);
         while (intake.hasBlock) {
           const block = intake.take();
           expect(block).toHaveLength(320);

@@ -34,10 +34,12 @@ test('signs of a language without spaces are words of their own', () => {
   expect(wordsFromTokens(tokens, options).map(({ word }) => word)).toEqual(['你', '好', '吗']);
 });
 
-test('the first partial is what two readings agree on but for its last word, later ones keep it', () => {
+test('the first partial is one word that two readings agree on, later ones are all that they agree on', () => {
   const partial = new PartialWords();
   expect(partial.update(['I', 'would', 'lie'], 0.5)).toBeUndefined();
+  expect(partial.silent).toBe(true);
   expect(partial.update(['I', 'would'], 0.8)).toEqual(['I']);
+  expect(partial.silent).toBe(false);
   expect(partial.update(['I', 'would', 'like', 'two'], 1.3)).toEqual(['I', 'would']);
   expect(partial.update(['I', 'would', 'like', 'to', 'speak'], 2)).toEqual(['I', 'would', 'like']);
 });
@@ -46,7 +48,22 @@ test('one lone word is not shown before it is read twice', () => {
   const partial = new PartialWords();
   expect(partial.update(['The'], 0.6)).toBeUndefined();
   expect(partial.update(['Thank', 'you'], 1.1)).toBeUndefined();
-  expect(partial.update(['Thank', 'you', 'for'], 1.6)).toEqual(['Thank', 'you']);
+  expect(partial.update(['Thank', 'you', 'for'], 1.6)).toEqual(['Thank']);
+});
+
+test('in little audio another reading must confirm the first word, and is asked for nothing else', () => {
+  const partial = new PartialWords();
+  let asked = 0;
+  const again = (words: string[]) => () => {
+    asked++;
+    return words;
+  };
+  expect(partial.update(['Do', 'rese'], 0.4, again([]))).toBeUndefined();
+  expect(asked).toBe(0);
+  expect(partial.update(['Do', 'reset'], 0.7, again(['To', 'reset']))).toBeUndefined();
+  expect(partial.update(['Do', 'reset'], 0.8, again(['Do', 'reset']))).toEqual(['Do']);
+  expect(partial.update(['Do', 'reset', 'your'], 0.9, again([]))).toEqual(['Do', 'reset']);
+  expect(asked).toBe(2);
 });
 
 test('readings of the growing audio bound when a word was said', () => {

@@ -14,6 +14,7 @@ export type NewJob = {
   createdAt: number;
   request: LiveRequest;
   zeroRetention: boolean;
+  estimatedTimes: boolean;
 };
 
 export type StoredEnd =
@@ -22,6 +23,9 @@ export type StoredEnd =
 
 /** How many rows are looked at in one go when metadata, which no index knows, is filtered. */
 const scanRows = 200;
+
+/** Said of the words' times where the model gives none. */
+const estimatedWordTimes = { word_times: 'estimated' };
 
 /** The rows of live sessions. */
 export class Jobs {
@@ -45,7 +49,7 @@ export class Jobs {
         completed_at: null,
         error_code: null,
         custom_metadata: metadata && !job.zeroRetention ? JSON.stringify(metadata) : null,
-        post_session_metadata: '{}',
+        post_session_metadata: JSON.stringify(job.estimatedTimes ? estimatedWordTimes : {}),
         request_params: job.zeroRetention ? null : JSON.stringify(job.request),
         audio_duration: null,
         channels: job.request.channels,

@@ -63,7 +63,7 @@ export class Sessions {
 
   /** Resolves once the session would survive the process. */
   async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
-    const { jobs, clock, config, node } = this.#options;
+    const { jobs, clock, config, node, recogniser } = this.#options;
     const id = randomUUID();
     const token = newToken();
     const tokenDigest = digestOf(token);
@@ -73,7 +73,16 @@ export class Sessions {
     this.#opened(1);
     const release = this.#promise(request.channels);
     try {
-      await jobs.insert({ id, node, tokenDigest, createdAt, request, zeroRetention });
+      const { estimatedTimes } = recogniser.status();
+      await jobs.insert({
+        id,
+        node,
+        tokenDigest,
+        createdAt,
+        request,
+        zeroRetention,
+        estimatedTimes,
+      });
     } catch (error) {
       this.#opened(-1);
       release();

@@ -8,7 +8,7 @@ const plannedShare = 0.7;
 /** A bound where cost is next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
 /** Work that has waited this long at every report in a row makes finals too late. */
-const lateMs = 800;
+const lateMs = 500;
 const reportsInARow = 4;
 /** With fewer streams it is not they who make the machine late, and refusing one more would mend nothing. */
 const leastShare = 0.25;

@@ -31,7 +31,6 @@ export type EngineSession = {
 };
 
 export type Engine = {
-  estimatedTimes: boolean;
   /** Shares of a core that somebody who speaks all the time costs in voice detection and one reading of everything. */
   measure(): { listening: number; reading: number };
   /** The latter as learned from readings since; 0 where listening is reading. */

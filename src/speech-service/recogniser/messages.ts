@@ -11,7 +11,7 @@ export type ToChild =
 
 /** Child to parent. Times and indexes count from the audio that this child was given. */
 export type FromChild =
-  | { type: 'ready'; legCost: LegCost; estimatedTimes: boolean }
+  | { type: 'ready'; legCost: LegCost }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
   /** Samples that have been looked at: the parent sends more, and the session reads more. */

@@ -20,7 +20,6 @@ export function openOfflineEngine(
 ): Engine {
   const model = new OfflineModel(sherpa, folder, description);
   return {
-    estimatedTimes: model.estimatedTimes,
     get readS() {
       return model.price.spentS;
     },

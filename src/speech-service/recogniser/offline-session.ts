@@ -1,3 +1,4 @@
+import { Audible } from './audible.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { ranks, type EngineSession, type Heard, type LoadLevel, type Urgency } from './engine.ts';
 import type { LanguageChoice } from './language-choice.ts';
@@ -12,7 +13,7 @@ import type {
 } from './recogniser.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
-import type { VoiceActivity } from './voice-activity.ts';
+import { windowSamples, type VoiceActivity } from './voice-activity.ts';
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
@@ -24,7 +25,7 @@ const partialEveryS = 0.5;
 /** A signal is taken for a short word, never for a sentence. */
 const wordsOfSignal = 3;
 /** After the end is decided no further reading begins that would not be done by then. */
-const patienceMs = 200;
+const patienceMs = 100;
 /** What came faster than it was spoken is read when nothing else is to be done, but not for ever later. */
 const bulkPatienceMs = 2_000;
 /** More audio waits while so much lies behind a piece that is not read yet. */
@@ -64,6 +65,7 @@ export class OfflineSession implements EngineSession {
   readonly #options: RecogniserStreamOptions;
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #segmenter: Segmenter;
+  readonly #audible = new Audible();
   readonly #waiting: Waiting[] = [];
   /** The open piece up to the pause that it is in, if it was worth beginning with. */
   #ahead: PieceReading | undefined;
@@ -114,7 +116,11 @@ export class OfflineSession implements EngineSession {
     this.#live = heard.live;
     this.#parts.track.push(block);
     this.#parts.voice.accept(block, (voiced, end) => {
-      for (const event of this.#segmenter.window(voiced, end)) this.#handle(event, heard);
+      const audible = this.#audible.window(
+        voiced,
+        this.#parts.track.view(end - windowSamples, end),
+      );
+      for (const event of this.#segmenter.window(audible, end)) this.#handle(event, heard);
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)

@@ -1,6 +1,6 @@
 const windowMs = 1_000;
 /** What may come at once and still be called live: a packet late, a few packets together. */
-const burstS = 0.5;
+const burstS = 1;
 
 /**
  * Whether audio comes as it is spoken, or faster: a recording, or what was kept while a line was down.

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Logger } from '../../lib/log.ts';
+import { estimatesTimes } from '../models/model-folder.ts';
 import { startModelSupply, type ModelSupply } from '../models/supply.ts';
 import { capacityOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from './config.ts';
@@ -45,7 +46,6 @@ class Pool implements RecogniserPool {
   #failure = '';
   #retry: NodeJS.Timeout | undefined;
   #nextNumber = 1;
-  #estimatedTimes = false;
   #closing: Promise<void> | undefined;
 
   constructor({ config, log }: RecogniserOptions, supply: ModelSupply) {
@@ -69,7 +69,7 @@ class Pool implements RecogniserPool {
     const about = {
       model: name,
       languages: description.languages,
-      estimatedTimes: this.#estimatedTimes,
+      estimatedTimes: estimatesTimes(description.kind),
       ...common,
     };
     if ([...this.#processes].some((process) => process.state === 'ready'))
@@ -174,7 +174,6 @@ class Pool implements RecogniserPool {
       hangDeadlineMs: this.#config.hangDeadlineMs,
       onReady: () => {
         this.#failures = 0;
-        this.#estimatedTimes = process.estimatedTimes;
         this.#log.info({ pid: process.pid, model: supply.model.name }, 'recogniser ready');
         for (const stream of this.#streams) if (!stream.process) stream.attach(process);
       },

@@ -35,7 +35,6 @@ export class RecogniserProcess {
   #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
   readonly #lateness: number[] = [];
   #legCost: LegCost | undefined;
-  #estimatedTimes = false;
   #silentMs = 0;
   #lastWords = '';
   #reason: string | undefined;
@@ -83,10 +82,6 @@ export class RecogniserProcess {
     return this.#legCost;
   }
 
-  get estimatedTimes(): boolean {
-    return this.#estimatedTimes;
-  }
-
   get streams(): number {
     return this.#listeners.size;
   }
@@ -121,7 +116,6 @@ export class RecogniserProcess {
       case 'ready':
         this.#state = 'ready';
         this.#legCost = message.legCost;
-        this.#estimatedTimes = message.estimatedTimes;
         this.#options.onReady();
         break;
       case 'failed':

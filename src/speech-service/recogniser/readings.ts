@@ -20,8 +20,8 @@ export const variations: readonly [Variation, ...Variation[]] = [
 
 /** How many readings a final may cost now: quality gives way before lateness. */
 export function readingsFor({ needed, latenessMs }: LoadLevel): { first: number; most: number } {
-  if (latenessMs > 400 || needed > 0.65) return { first: 1, most: 1 };
-  if (latenessMs > 150 || needed > 0.5) return { first: 3, most: 3 };
+  if (latenessMs > 150 || needed > 0.5) return { first: 1, most: 1 };
+  if (latenessMs > 50 || needed > 0.3) return { first: 3, most: 3 };
   return { first: 3, most: variations.length };
 }
 
@@ -31,7 +31,7 @@ export function probesOf(lengthS: number): number {
 }
 
 export function affordsProbes({ needed, latenessMs }: LoadLevel): boolean {
-  return needed <= 0.5 && latenessMs <= 150;
+  return needed <= 0.3 && latenessMs <= 50;
 }
 
 /** The reading that is closest to the others, and for each word of it the share that holds it too. */

@@ -73,7 +73,6 @@ export class Recognition {
     send({
       type: 'ready',
       legCost: { least: listening + reading },
-      estimatedTimes: this.#engine.estimatedTimes,
     });
     setInterval(() => {
       this.#report();
@@ -127,7 +126,6 @@ export class Recognition {
 
   #turn(): void {
     const startedMs = performance.now();
-    this.#look(startedMs);
     let worked = true;
     while (worked && performance.now() - startedMs < turnMs) worked = this.#round() || this.#step();
     this.#tellConsumed();
@@ -176,6 +174,7 @@ export class Recognition {
   /** The most urgent reading of all streams. */
   #step(): boolean {
     const startedMs = performance.now();
+    this.#look(startedMs);
     let best: { session: EngineSession; urgency: Urgency } | undefined;
     for (const { session } of this.#streams.values()) {
       const urgency = session.urgency(startedMs);

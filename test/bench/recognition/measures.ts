@@ -60,6 +60,7 @@ export async function accuracy(app: App, prompts: readonly Prompt[]): Promise<Ro
 /** Calls at call speed, two at a time: how late finals and first partials are, and what partials promise. */
 export async function latency(app: App, prompts: readonly Prompt[]): Promise<Row[]> {
   const total: number[] = [];
+  const endpoint: number[] = [];
   const decided: number[] = [];
   const first: number[] = [];
   let promised = 0;
@@ -72,6 +73,7 @@ export async function latency(app: App, prompts: readonly Prompt[]): Promise<Row
     const end = heard.speechEnds.at(-1);
     if (!last || !end) return;
     total.push(last.atMs - heard.sentAtMs(0.4 + span.endS));
+    endpoint.push(end.atMs - heard.sentAtMs(0.4 + span.endS));
     decided.push(last.atMs - end.atMs);
     const partial = heard.partials[0];
     if (!partial) return;
@@ -86,6 +88,11 @@ export async function latency(app: App, prompts: readonly Prompt[]): Promise<Row
       what: `end of speech to final, ${String(total.length)} calls`,
       measured: `p50 ${ms(quantile(total, 0.5))}, p95 ${ms(quantile(total, 0.95))}`,
       target: 'p95 700 ms',
+    },
+    {
+      what: 'of it, end of speech to speech_end',
+      measured: `p50 ${ms(quantile(endpoint, 0.5))}, p95 ${ms(quantile(endpoint, 0.95))}`,
+      target: '',
     },
     {
       what: 'speech_end to final',

@@ -4,6 +4,7 @@ import { lineNoises } from '../../support/noises.ts';
 import { promptsAreThere, telephonePrompts } from '../../support/prompts.ts';
 import { realModel } from '../../support/real-model.ts';
 import { hear, pushAll, recogniserOf, type Hearing } from '../../support/recogniser.ts';
+import { until } from '../../support/until.ts';
 import { normalisedWords, wordErrors } from '../../support/word-errors.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
@@ -109,10 +110,10 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
   test('partials of an utterance share its number and nearly all their words', async () => {
     const { audio } = call('pbx-invalidpark');
     const hearing = hear(recogniser, { endpointingS: 0.5, maximumDurationS: 30 });
-    // As a call brings it: partials are for audio that grows.
-    for (let at = 0; at < audio.length; at += 1600) {
-      hearing.stream.push(audio.subarray(at, at + 1600));
-      await new Promise((resolve) => setTimeout(resolve, 60));
+    // Partials are for audio that grows, and made while no audio waits.
+    for (let at = 0; at < audio.length; at += 800) {
+      hearing.stream.push(audio.subarray(at, at + 800));
+      await until(() => hearing.stream.backlogS < 0.05);
     }
     await hearing.end();
     const partials = hearing.events.filter((event) => event.type === 'partial');

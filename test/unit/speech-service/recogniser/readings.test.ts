@@ -24,7 +24,7 @@ test('words are aligned in order, without case and marks', () => {
 
 test('quality gives way before lateness does', () => {
   expect(readingsFor({ needed: 0.1, latenessMs: 0 })).toEqual({ first: 3, most: 7 });
-  expect(readingsFor({ needed: 0.6, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
+  expect(readingsFor({ needed: 0.4, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
   expect(readingsFor({ needed: 0.8, latenessMs: 0 })).toEqual({ first: 1, most: 1 });
   expect(readingsFor({ needed: 0.1, latenessMs: 900 })).toEqual({ first: 1, most: 1 });
 });

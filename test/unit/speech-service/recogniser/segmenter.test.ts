@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { Audible } from '../../../../src/speech-service/recogniser/audible.ts';
 import {
   Segmenter,
   type SegmenterEvent,
@@ -65,4 +66,14 @@ test('a long utterance is read in pieces that touch and that the model can read'
 
 test('the end of the audio ends the utterance', () => {
   expect(play('#'.repeat(20)).map(({ type }) => type)).toEqual(['start', 'end']);
+});
+
+test('what the detector still calls a voice is none when it is far below the one before', () => {
+  const audible = new Audible();
+  const at = (decibels: number, voiced = true) =>
+    audible.window(voiced, new Float32Array(window).fill(0.5 * 10 ** (decibels / 20)));
+  expect([at(0), at(-30), at(-50), at(0, false)]).toEqual([true, true, false, false]);
+  // Somebody who speaks softly is heard when the loud one has been quiet for a moment.
+  for (let i = 0; i < 90; i++) at(-80, false);
+  expect(at(-50)).toBe(true);
 });

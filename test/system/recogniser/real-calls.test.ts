@@ -63,8 +63,9 @@ describe.skipIf(!model || prompts.length === 0)(
       const api = { url: app.url };
       const call = await until(async () => {
         const found = await findCall(api, callId);
-        return found?.state === 'ended' && getCall(api, found.id);
-      }, 60_000);
+        const whole = found && (await getCall(api, found.id));
+        return whole?.state === 'ended' && Boolean(whole.summary) && whole;
+      }, 90_000);
       const said = (role: string) =>
         call.transcript
           .filter((turn) => turn.role === role)
@@ -120,7 +121,7 @@ describe.skipIf(!model || prompts.length === 0)(
       await undisturbed.closed;
       await using wire = await cuttingProxy(Number(new URL(app.url).port));
       const { url } = await service.postWhenFree();
-      const client = resumingClient(wire.through(url));
+      const client = resumingClient(wire.through(url), { ackDeadlineMs: 30_000 });
       for (const share of [0.3, 0.6]) {
         const cut = wire.cutAfterBytes(coded.length * 0.3);
         client.send(coded.subarray((share - 0.3) * coded.length, share * coded.length));

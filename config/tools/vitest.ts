@@ -3,7 +3,7 @@ import { closingLine } from './closing-line.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
-// Three projects: pure modules under a 1 s limit, whole processes and sockets, and a real browser.
+// Three projects: pure modules, whole processes and sockets, and a real browser.
 export default defineConfig({
   root,
   test: {
@@ -20,7 +20,7 @@ export default defineConfig({
     projects: [
       {
         root,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 5_000 },
+        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 },
       },
       {
         root,

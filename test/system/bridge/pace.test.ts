@@ -34,9 +34,13 @@ test('a carrier that sends nothing while nobody speaks gets silence instead, so 
 test('F10 F11 a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
+  // Stands still: however busy the machine is, nobody is quiet before or after the burst.
+  const nowMs = systemClock.monotonicMs();
+  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs };
   await using app = await testBridge({
     store,
     speechUrl: speech.url,
+    clock,
     config: { quietFillMs: 300 },
   });
   const { stream } = await app.open();

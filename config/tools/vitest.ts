@@ -13,7 +13,7 @@ export default defineConfig({
     reporters: ['default', closingLine],
     coverage: {
       provider: 'v8',
-      include: ['src/**'],
+      include: ['src/**/*.ts'],
       reporter: ['text-summary', 'json-summary'],
       reportsDirectory: 'coverage',
     },

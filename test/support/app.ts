@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fixtureModel } from './fixture-model.ts';
+import { endsWithUs } from './ends-with-us.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 
@@ -53,19 +54,21 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
 
 /** The program with just this environment, whether it comes up or not. */
 export async function startProcess(env: Record<string, string>) {
-  const child = spawn(
-    process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      '--import',
-      './src/lib/compile-cache.mjs',
-      'src/main.ts',
-    ],
-    {
-      cwd: root,
-      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
+  const child = endsWithUs(
+    spawn(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        '--import',
+        './src/lib/compile-cache.mjs',
+        'src/main.ts',
+      ],
+      {
+        cwd: root,
+        env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    ),
   );
   const lines: string[] = [];
   const waiting = new Set<() => void>();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { endsWithUs } from './ends-with-us.ts';
 
 const run = promisify(execFile);
 
@@ -47,18 +48,20 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
     'shared_buffers=32MB',
     'listen_addresses=127.0.0.1',
   ];
-  const server = spawn(
-    join(bin, 'postgres'),
-    [
-      '-D',
-      data,
-      '-p',
-      String(port),
-      '-k',
-      folder,
-      ...settings.flatMap((setting) => ['-c', setting]),
-    ],
-    { ...as, stdio: 'ignore' },
+  const server = endsWithUs(
+    spawn(
+      join(bin, 'postgres'),
+      [
+        '-D',
+        data,
+        '-p',
+        String(port),
+        '-k',
+        folder,
+        ...settings.flatMap((setting) => ['-c', setting]),
+      ],
+      { ...as, stdio: 'ignore' },
+    ),
   );
   const url = `postgres://trunkline@127.0.0.1:${port}/postgres`;
   await untilItAnswers(url);

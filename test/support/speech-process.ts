@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { openStore } from '../../src/store/store.ts';
 import { startTestService, type TestServiceOptions } from './speech-service.ts';
+import { endsWithUs } from './ends-with-us.ts';
 
 /** Of the service's event loop since the last question, and its memory. */
 export type Figures = { longestStallMs: number; p99Ms: number; rssBytes: number; cpuMs: number };
@@ -24,15 +25,17 @@ export async function speechProcess(
   dataDir: string,
   options: { port?: number; config?: TestServiceOptions['config'] } = {},
 ): Promise<SpeechProcess> {
-  const child = spawn(
-    process.execPath,
-    [
-      '--disable-warning=ExperimentalWarning',
-      import.meta.filename,
-      dataDir,
-      JSON.stringify(options),
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+  const child = endsWithUs(
+    spawn(
+      process.execPath,
+      [
+        '--disable-warning=ExperimentalWarning',
+        import.meta.filename,
+        dataDir,
+        JSON.stringify(options),
+      ],
+      { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] },
+    ),
   );
   const own = await portOf(child);
   const kill = async (): Promise<void> => {

@@ -1,6 +1,7 @@
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { endsWithUs } from './ends-with-us.ts';
 
 /** Why system calls cannot be traced here, for the name of a skipped test. */
 export const straceMissing: string | undefined = missing();
@@ -33,10 +34,12 @@ export function runChild(
   const [command = '', ...rest] = straceArgs
     ? ['strace', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...straceArgs, ...node]
     : node;
-  const child = spawn(command, rest, {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ...env },
-  });
+  const child = endsWithUs(
+    spawn(command, rest, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    }),
+  );
   const lines: string[] = [];
   const waiting: { line: string; resolve: () => void }[] = [];
   let errors = '';

@@ -6,6 +6,7 @@ import { check } from '../protocol/validation.ts';
 import type { Store } from '../store/store.ts';
 import { callJson, callsJson } from './call-json.ts';
 import type { Calls } from './calls.ts';
+import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
 import { evidenceOf } from './evidence.ts';
 import { sendRecording } from './recording-http.ts';
@@ -102,9 +103,14 @@ export function callsApi(options: CallsApiOptions): Router {
       .orderBy('received_at')
       .execute();
     response.json({
-      items: statuses.map((status) => ({
-        received_at: new Date(status.received_at).toISOString(),
-        status: JSON.parse(status.status) as unknown,
+      items: inOrderOfTime(
+        statuses.map(({ received_at, status }) => ({
+          received_at,
+          status: JSON.parse(status) as Record<string, unknown>,
+        })),
+      ).map(({ received_at, status }) => ({
+        received_at: new Date(received_at).toISOString(),
+        status,
       })),
       next_cursor: null,
     });

@@ -17,3 +17,29 @@ export async function keepStatus(
     .onConflict((conflict) => conflict.doNothing())
     .execute();
 }
+
+type Kept = { received_at: number; status: Record<string, unknown> };
+
+/** Callbacks overtake each other on their way: in the order in which the carrier says that it happened (F15). */
+export function inOrderOfTime<Status extends Kept>(statuses: readonly Status[]): Status[] {
+  return statuses.toSorted(
+    (one, other) =>
+      happenedAt(one) - happenedAt(other) ||
+      numberOf(one) - numberOf(other) ||
+      one.received_at - other.received_at,
+  );
+}
+
+function happenedAt({ received_at, status }: Kept): number {
+  for (const field of ['Timestamp', 'occurred_at', 'timestamp']) {
+    const value = status[field];
+    const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+    if (!Number.isNaN(time)) return time;
+  }
+  return received_at;
+}
+
+function numberOf({ status }: Kept): number {
+  const number = Number(status['SequenceNumber']);
+  return Number.isSafeInteger(number) ? number : 0;
+}

@@ -23,7 +23,9 @@ const remembered = 64;
 export class FrameOrder {
   #next: number | undefined;
   readonly #held = new Map<number, NumberedFrame>();
-  readonly #emitted: { number: number; timestampMs: number | undefined }[] = [];
+  /** By number modulo `remembered`, side by side: an object a frame would be kept for every leg. */
+  readonly #emittedNumbers: number[] = [];
+  readonly #emittedMs: (number | undefined)[] = [];
   readonly #declaredLost = new Set<number>();
   readonly #gaps: GapAccount;
   /** False until it is certain where the numbering began: nothing can be missing before that. */
@@ -68,10 +70,9 @@ export class FrameOrder {
   }
 
   #deliver(frame: NumberedFrame, events: CarrierEvent[]): CarrierEvent[] {
-    this.#emitted[frame.number % remembered] = {
-      number: frame.number,
-      timestampMs: frame.timestampMs,
-    };
+    const place = frame.number % remembered;
+    this.#emittedNumbers[place] = frame.number;
+    this.#emittedMs[place] = frame.timestampMs;
     const lostMs = this.#gaps.lostBefore(frame);
     if (lostMs > 0)
       events.push({ type: 'lost', track: frame.track, durationMs: lostMs, cause: 'numbering' });
@@ -119,8 +120,9 @@ export class FrameOrder {
   #behind(frame: NumberedFrame): CarrierEvent[] {
     if (this.#declaredLost.delete(frame.number))
       return [{ type: 'count', what: 'late', track: frame.track }];
-    const seen = this.#emitted[frame.number % remembered];
-    if (seen?.number === frame.number && seen.timestampMs === frame.timestampMs)
+    const place = frame.number % remembered;
+    const isSame = this.#emittedMs[place] === frame.timestampMs;
+    if (this.#emittedNumbers[place] === frame.number && isSame)
       return [{ type: 'count', what: 'duplicate', track: frame.track }];
     // A number that we never saw and never declared: a numbering unlike the documented one. Keep the audio.
     return this.#deliver(frame, [{ type: 'count', what: 'reordered', track: frame.track }]);

@@ -1,9 +1,9 @@
 import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
-import { encodingOf, isForwardableRate } from './encodings.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, wholeAt } from './json-frames.ts';
-import { liftParameters, tracksOf, tracksWithRoles } from './parameters.ts';
+import { parsedStart } from './json-start.ts';
+import { tracksOf } from './parameters.ts';
 import { isPlivoSignature } from './plivo-signature.ts';
 
 export const plivo: Carrier = {
@@ -74,40 +74,19 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
   const carrierCallId = start && textAt(start, 'callId');
   if (!start || !format || streamId === undefined || carrierCallId === undefined)
     return { outcome: 'malformed' };
-  const spelt = textAt(format, 'encoding') ?? '';
-  const encoding = encodingOf(spelt);
-  const sampleRate = wholeAt(format, 'sampleRate') ?? 8000;
-  if (encoding === undefined || !isForwardableRate(sampleRate))
-    return {
-      outcome: 'refused',
-      closingEndsCall: true,
-      reason: `set contentType of <Stream> to audio/x-mulaw;rate=8000: ${spelt} at ${sampleRate} Hz cannot be transcribed`,
-    };
-  const lifted = liftParameters(extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''));
-  const { token, from, to, direction, role, rest } = lifted;
-  const accountId = textAt(start, 'accountId');
-  return {
-    outcome: 'start',
-    swapBytes: encoding === 'pcm16' && byteOrder === 'big',
-    start: {
-      carrierCallId,
-      streamId,
-      encoding,
-      sampleRate,
-      tracks: tracksWithRoles(tracksOf(start['tracks']), role),
-      carrierIds: {
-        stream_id: streamId,
-        ...(accountId === undefined ? {} : { account_id: accountId }),
-      },
-      parameters: rest,
-      // Without keepCallAlive, which the stream does not show, the call ends with its stream (F90).
-      closingEndsCall: true,
-      ...(token === undefined ? {} : { token }),
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      ...(direction === undefined ? {} : { direction }),
-    },
-  };
+  return parsedStart({
+    carrierCallId,
+    streamId,
+    encoding: textAt(format, 'encoding') ?? '',
+    sampleRate: wholeAt(format, 'sampleRate') ?? 8000,
+    byteOrder,
+    tracks: tracksOf(start['tracks']),
+    carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
+    parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
+    // Without keepCallAlive, which the stream does not show, the call ends with its stream (F90).
+    closingEndsCall: true,
+    remedy: 'set contentType of <Stream> to audio/x-mulaw;rate=8000',
+  });
 }
 
 /** `crmCase=C-20417;tier=gold` */

@@ -1,10 +1,9 @@
 import type { Carrier } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
 import { checkBearer } from './credentials.ts';
-import { encodingOf, isForwardableRate } from './encodings.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, textParameters, wholeAt } from './json-frames.ts';
-import { liftParameters, tracksWithRoles } from './parameters.ts';
+import { parsedStart } from './json-start.ts';
 
 export const telnyx: Carrier = {
   name: 'telnyx',
@@ -46,51 +45,24 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
   const carrierCallId = start && textAt(start, 'call_control_id');
   if (!start || !format || streamId === undefined || carrierCallId === undefined)
     return { outcome: 'malformed' };
-  const spelt = textAt(format, 'encoding') ?? '';
-  const encoding = encodingOf(spelt);
-  const sampleRate = wholeAt(format, 'sample_rate') ?? 8000;
-  if (encoding === undefined || !isForwardableRate(sampleRate))
-    return {
-      outcome: 'refused',
-      closingEndsCall: false,
-      reason: `set stream_codec=PCMU (or PCMA): ${spelt} at ${sampleRate} Hz cannot be transcribed`,
-    };
-  const { token, from, to, direction, role, rest } = liftParameters(
-    textParameters(start['custom_parameters']),
-  );
-  return {
-    outcome: 'start',
-    swapBytes: encoding === 'pcm16' && byteOrder === 'big',
-    start: {
-      carrierCallId,
-      streamId,
-      encoding,
-      sampleRate,
-      // The start does not say which tracks will come.
-      tracks: tracksWithRoles(['inbound', 'outbound'], role),
-      carrierIds: idsOf(start, streamId),
-      parameters: rest,
-      closingEndsCall: false,
-      ...optional('token', token),
-      ...optional('from', textAt(start, 'from') ?? from),
-      ...optional('to', textAt(start, 'to') ?? to),
-      ...(direction === undefined ? {} : { direction }),
+  return parsedStart({
+    carrierCallId,
+    streamId,
+    encoding: textAt(format, 'encoding') ?? '',
+    sampleRate: wholeAt(format, 'sample_rate') ?? 8000,
+    byteOrder,
+    // The start does not say which tracks will come.
+    tracks: ['inbound', 'outbound'],
+    carrierIds: {
+      stream_id: streamId,
+      call_session_id: textAt(start, 'call_session_id'),
+      user_id: textAt(start, 'user_id'),
+      client_state: textAt(start, 'client_state', 4096),
     },
-  };
-}
-
-function idsOf(start: Record<string, unknown>, streamId: string): Record<string, string> {
-  return {
-    stream_id: streamId,
-    ...optional('call_session_id', textAt(start, 'call_session_id')),
-    ...optional('user_id', textAt(start, 'user_id')),
-    ...optional('client_state', textAt(start, 'client_state', 4096)),
-  };
-}
-
-function optional<K extends string>(
-  name: K,
-  value: string | undefined,
-): Partial<Record<K, string>> {
-  return value === undefined ? {} : ({ [name]: value } as Record<K, string>);
+    from: textAt(start, 'from'),
+    to: textAt(start, 'to'),
+    parameters: textParameters(start['custom_parameters']),
+    closingEndsCall: false,
+    remedy: 'set stream_codec=PCMU (or PCMA)',
+  });
 }

@@ -1,8 +1,8 @@
 import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts';
-import { encodingOf, isForwardableRate } from './encodings.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
 import { objectAt, textAt, textParameters, wholeAt } from './json-frames.ts';
-import { liftParameters, tracksOf, tracksWithRoles } from './parameters.ts';
+import { parsedStart } from './json-start.ts';
+import { tracksOf } from './parameters.ts';
 import { isTwilioSignature } from './twilio-signature.ts';
 
 export const twilio: Carrier = {
@@ -77,38 +77,16 @@ function parseStart(
   const names = tracksOf(start['tracks']);
   // Only a fork hears the outbound track; a stream with the inbound alone may hold the call (section 1.1).
   const closingEndsCall = !names.includes('outbound');
-  const spelt = textAt(format, 'encoding') ?? '';
-  const encoding = encodingOf(spelt);
-  const sampleRate = wholeAt(format, 'sampleRate') ?? 8000;
-  if (encoding === undefined || !isForwardableRate(sampleRate))
-    return {
-      outcome: 'refused',
-      closingEndsCall,
-      reason: `${otherCodec}: ${spelt} at ${sampleRate} Hz cannot be transcribed`,
-    };
-  const { token, from, to, direction, role, rest } = liftParameters(
-    textParameters(start['customParameters']),
-  );
-  const accountSid = textAt(start, 'accountSid');
-  return {
-    outcome: 'start',
-    swapBytes: encoding === 'pcm16' && byteOrder === 'big',
-    start: {
-      carrierCallId,
-      streamId,
-      encoding,
-      sampleRate,
-      tracks: tracksWithRoles(names, role),
-      carrierIds: {
-        stream_sid: streamId,
-        ...(accountSid === undefined ? {} : { account_sid: accountSid }),
-      },
-      parameters: rest,
-      closingEndsCall,
-      ...(token === undefined ? {} : { token }),
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      ...(direction === undefined ? {} : { direction }),
-    },
-  };
+  return parsedStart({
+    carrierCallId,
+    streamId,
+    encoding: textAt(format, 'encoding') ?? '',
+    sampleRate: wholeAt(format, 'sampleRate') ?? 8000,
+    byteOrder,
+    tracks: names,
+    carrierIds: { stream_sid: streamId, account_sid: textAt(start, 'accountSid') },
+    parameters: textParameters(start['customParameters']),
+    closingEndsCall,
+    remedy: otherCodec,
+  });
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { crashUnderCalls } from '../../support/crashed-calls.ts';
 import { killRounds } from '../../support/kills.ts';
 
 test('F46 F67 kill -9 of the whole process under live legs: every received byte is heard, every event is there once', async () => {
@@ -6,4 +7,9 @@ test('F46 F67 kill -9 of the whole process under live legs: every received byte 
   expect(report.faults).toEqual([]);
   expect(report).toMatchObject({ kills: 1, legs: 10 });
   expect(report.finals).toBeGreaterThan(0);
+}, 180_000);
+
+test('F90 our crash hangs up on nobody: the socket breaks without a word of ours, and the records end afterwards', async () => {
+  const report = await crashUnderCalls(12);
+  expect(report).toEqual({ calls: 12, endedByUs: [], lost: [] });
 }, 180_000);

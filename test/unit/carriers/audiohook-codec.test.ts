@@ -1,59 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { AudiohookCodec, split } from '../../../src/carriers/audiohook-codec.ts';
-import type { CarrierCommand, CarrierEvent } from '../../../src/carriers/carrier.ts';
-
-const id = '0d5bb3c5-1a6e-4f0e-9d1c-7f1d2c3b4a59';
-const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
-const media = [{ type: 'audio', format: 'PCMU', channels: ['external', 'internal'], rate: 8000 }];
-
-/** The client's half by hand, so that every number can be wrong. */
-class Client {
-  readonly codec = new AudiohookCodec({ sessionId: id, organizationId });
-  seq = 0;
-  serverseq = 0;
-
-  send(
-    type: string,
-    parameters: unknown = {},
-    wrong: Record<string, unknown> = {},
-  ): CarrierEvent[] {
-    const message = {
-      version: '2',
-      type,
-      id,
-      seq: ++this.seq,
-      serverseq: this.serverseq,
-      position: 'PT0S',
-      parameters,
-      ...wrong,
-    };
-    return this.heard(this.codec.decode(Buffer.from(JSON.stringify(message)), false));
-  }
-
-  open(parameters: Record<string, unknown> = {}): CarrierEvent[] {
-    return this.send('open', {
-      organizationId,
-      conversationId: '9a8b7c6d-5e4f-4032-91a2-b3c4d5e6f708',
-      media,
-      participant: { id: 'p', ani: '+15550100123', aniName: '', dnis: '' },
-      ...parameters,
-    });
-  }
-
-  say(command: CarrierCommand): Record<string, unknown>[] {
-    return this.codec.encode(command).map((text) => {
-      const message = JSON.parse(text);
-      this.serverseq = message.seq;
-      return message;
-    });
-  }
-
-  heard(events: CarrierEvent[]): CarrierEvent[] {
-    for (const event of events)
-      if (event.type === 'reply') this.serverseq = JSON.parse(event.text).seq;
-    return events;
-  }
-}
+import type { CarrierEvent } from '../../../src/carriers/carrier.ts';
+import {
+  AudiohookClient as Client,
+  id,
+  media,
+  organizationId,
+} from '../../support/audiohook-client.ts';
 
 const replyOf = (events: CarrierEvent[]): Record<string, unknown> =>
   JSON.parse(events.flatMap((event) => (event.type === 'reply' ? [event.text] : []))[0] ?? '{}');
@@ -151,40 +104,6 @@ describe('pause and resume in AudioHook', () => {
     expect(client.send('resumed', { start: 'PT1S', discarded: 'PT2.5S' })).toEqual([
       { type: 'resumed', discardedMs: 2500 },
     ]);
-  });
-
-  test('F13 all interleavings of both sides up to depth 6: numbers stay whole, asking twice says once', () => {
-    const moves = ['pause', 'resume', 'paused', 'resumed', 'audio', 'ping'] as const;
-    let paths = 0;
-    const walk = (path: (typeof moves)[number][]): void => {
-      const client = new Client();
-      client.open();
-      let asked: string | undefined;
-      for (const move of path) {
-        const before = client.serverseq;
-        if (move === 'pause' || move === 'resume') {
-          const said = client.say({ type: move });
-          expect(said.length).toBe(asked === move ? 0 : 1);
-          if (said.length > 0) expect(client.serverseq).toBe(before + 1);
-          asked = move;
-        } else if (move === 'audio') {
-          const events = client.codec.decode(Buffer.alloc(320), true);
-          expect(events.map(({ type }) => type)).toEqual(['audio', 'audio']);
-        } else {
-          const events = client.send(
-            move,
-            move === 'resumed' ? { start: 'PT0S', discarded: 'PT0S' } : {},
-          );
-          expect(events.map(({ type }) => type)).toEqual([move === 'ping' ? 'reply' : move]);
-        }
-      }
-      paths++;
-      if (path.length < 6)
-        for (const move of moves)
-          if (path.length < 4 || move === 'pause' || move === 'resumed') walk([...path, move]);
-    };
-    walk([]);
-    expect(paths).toBeGreaterThan(5_000);
   });
 });
 

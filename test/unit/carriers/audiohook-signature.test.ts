@@ -377,5 +377,5 @@ describe('the memory of nonces', () => {
       );
       expect(accepted).toEqual([]);
     }
-  });
+  }, 30_000);
 });

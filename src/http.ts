@@ -11,6 +11,7 @@ import type { Logger } from './lib/log.ts';
 import { metrics } from './lib/metrics.ts';
 import type { Health, Part } from './lib/part.ts';
 import { newRequestId, Problem, problemHandler } from './lib/problem.ts';
+import { keyHeaders, keyNotFound } from './protocol/names.ts';
 
 /** Settings to start from: a slow or silent peer is gone before it costs anything (T7, T8, T11). */
 export const httpLimits = {
@@ -171,21 +172,27 @@ class Gate {
   }
 
   readonly operator: RequestHandler = (request, _response, next) => {
-    next(this.hasOperatorKey(request) ? undefined : missingKey());
+    next(this.hasOperatorKey(request) ? undefined : missingKey(request));
   };
 
   readonly speech: RequestHandler = (request, _response, next) => {
-    next(!this.#speech.required || this.#speech.accepts(keyOf(request)) ? undefined : missingKey());
+    const passes = !this.#speech.required || this.#speech.accepts(keyOf(request));
+    next(passes ? undefined : missingKey(request));
   };
 }
 
-function missingKey(): Problem {
-  return new Problem(401, 'service key not found');
+/** In the words of the header that came; without one, of the header that we document. */
+function missingKey(request: IncomingMessage): Problem {
+  return new Problem(
+    401,
+    keyNotFound(keyHeaders.find((name) => request.headers[name] !== undefined)),
+  );
 }
 
 /** The header under its neutral name or under the one that unmodified clients send. */
 function keyOf(request: IncomingMessage): string | undefined {
-  const value = request.headers['x-service-key'] ?? request.headers['x-gladia-key'];
+  const [ours, theirs] = keyHeaders;
+  const value = request.headers[ours] ?? request.headers[theirs];
   return Array.isArray(value) ? value[0] : value;
 }
 

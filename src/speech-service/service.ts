@@ -13,6 +13,7 @@ import { notBuilt } from './api/not-built.ts';
 import { Callbacks } from './callbacks/callbacks.ts';
 import { callbackSender } from './callbacks/send.ts';
 import type { SpeechServiceConfig } from './config.ts';
+import { DiskWriter } from './live/disk-writer.ts';
 import { Jobs } from './live/jobs.ts';
 import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
@@ -44,7 +45,8 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const jobs = new Jobs(store);
   const sender = callbackSender({ allow: config.callbackHosts });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
-  const sessions = new Sessions({ ...options, jobs, folder, node, clock, log, callbacks });
+  const disk = new DiskWriter();
+  const sessions = new Sessions({ ...options, jobs, folder, disk, node, clock, log, callbacks });
   await sessions.recover();
   // The first sentence of the first session does not wait for the data of the language part.
   options.language.warm?.().catch((error: unknown) => {
@@ -60,6 +62,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     retention.stop();
     await sessions.drain(deadlineMs);
     sockets.close();
+    await disk[Symbol.asyncDispose]();
     await sender[Symbol.asyncDispose]();
   };
 

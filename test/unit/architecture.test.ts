@@ -18,7 +18,7 @@ const mayImport: Record<string, string[]> = {
   protocol: [],
   audio: ['lib'],
   lib: [],
-  'http.ts': ['lib', 'http-config.ts'],
+  'http.ts': ['protocol', 'lib', 'http-config.ts'],
   'http-config.ts': ['lib'],
   'docs.ts': ['protocol', 'lib'],
 };

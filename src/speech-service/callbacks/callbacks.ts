@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SpeechServiceConfig } from '../config.ts';
@@ -38,15 +39,20 @@ export class Callbacks {
     return this.#queue(sessionId, target, 'callback', { settledBefore, onSettled });
   }
 
-  forAccount(sessionId: string): CallbackQueue[] {
-    return this.#config.webhooks.map((webhook) =>
-      this.#queue(
-        sessionId,
-        { url: webhook.url, secret: webhook.secret, trusted: true },
-        'webhook',
-        { settledBefore: 0, onSettled: () => undefined },
-      ),
-    );
+  /** One for each webhook; `name` tells it from the others whatever order the settings have next time. */
+  forAccount(
+    sessionId: string,
+    settledBefore: ReadonlyMap<string, number>,
+    onSettled: (name: string, count: number) => void,
+  ): { name: string; queue: CallbackQueue }[] {
+    return this.#config.webhooks.map(({ url, secret }) => {
+      const name = createHash('sha256').update(url).digest('hex').slice(0, 16);
+      const queue = this.#queue(sessionId, { url, secret, trusted: true }, 'webhook', {
+        settledBefore: settledBefore.get(name) ?? 0,
+        onSettled: (count) => onSettled(name, count),
+      });
+      return { name, queue };
+    });
   }
 
   #queue(

@@ -3,7 +3,7 @@ import type { Addons } from '../addons/addons.ts';
 import type { AudioFormat } from './format.ts';
 import { Intake } from './intake.ts';
 import { Outbound } from './outbound.ts';
-import { callbackBody, Outlets } from './outlets.ts';
+import { callbackBody, Outlets, webhookBody, webhookEventsOf } from './outlets.ts';
 import type { SessionPaths } from './paths.ts';
 import { emptyRecord } from './result.ts';
 import { fileLog, noLog, type SessionLog } from './session-log.ts';
@@ -11,7 +11,7 @@ import type { SessionEnd } from './session-end.ts';
 import { LiveSession } from './session.ts';
 import type { SessionsOptions } from './sessions-options.ts';
 import { fileTape, memoryTape } from './tape.ts';
-import type { TakenUp } from './take-up.ts';
+import { typeOf, type TakenUp } from './take-up.ts';
 
 export type Assembly = {
   id: string;
@@ -46,14 +46,14 @@ export function formatOf(request: LiveRequest): AudioFormat {
 
 /** Puts a session together: files or memory, the ways out, the recogniser; new or taken up again. */
 export function assemble(options: AssemblyOptions, assembly: Assembly): Assembled {
-  const { config, clock, log, paths } = options;
+  const { config, clock, log, paths, disk } = options;
   const { id, request, taken, zeroRetention } = assembly;
   const format = formatOf(request);
   const journal =
     taken?.journal ??
     (zeroRetention
       ? noLog()
-      : fileLog(paths.log, 0, (error) => {
+      : fileLog(disk, paths.log, 0, (error) => {
           log.error({ sessionId: id, err: error }, 'the log of a session could not be written');
         }));
   const outlets = outletsOf(options, assembly, journal);
@@ -64,7 +64,7 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
     format,
     createdAt: assembly.createdAt,
     intake: taken?.intake ?? new Intake(format),
-    tape: taken?.tape ?? (zeroRetention ? memoryTape() : fileTape(paths.audio)),
+    tape: taken?.tape ?? (zeroRetention ? memoryTape() : fileTape(disk, paths.audio)),
     journal,
     record: taken?.record ?? emptyRecord(),
     outlets,
@@ -97,17 +97,24 @@ function outletsOf(options: AssemblyOptions, assembly: Assembly, journal: Sessio
       : callbacks.forSession(id, url, taken?.calledBack ?? 0, (count) =>
           journal.write({ line: 'called-back', count }),
         );
-  for (const text of taken?.uncalled ?? []) {
-    const { type } = JSON.parse(text) as { type: string };
-    queue?.add(callbackBody(id, type, text), 'message');
-  }
+  for (const text of taken?.uncalled ?? [])
+    queue?.add(callbackBody(id, typeOf(text), text), 'message');
+  const webhooks = callbacks.forAccount(id, taken?.webhooks ?? new Map(), (target, count) =>
+    journal.write({ line: 'webhook', target, count }),
+  );
+  const heard = taken ? webhookEventsOf(taken.state, taken.intake.bytes > 0) : [];
+  for (const { name, queue: webhook } of webhooks)
+    for (const event of heard.slice(taken?.webhooks.get(name) ?? 0))
+      webhook.add(webhookBody(id, event), 'message');
   return new Outlets({
     sessionId: id,
     request,
     socket,
     journal,
     callbacks: queue,
-    webhooks: callbacks.forAccount(id),
+    webhooks: webhooks.map(({ queue: webhook }) => webhook),
+    said: taken?.said ?? new Set(),
+    heard: new Set(heard),
     errorMessages: config.errorMessages,
     startSessionMessage: config.startSessionMessage,
   });

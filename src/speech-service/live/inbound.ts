@@ -25,7 +25,7 @@ export type Ack =
   | { accepted: false; reason: string };
 
 type Item =
-  | { type: 'audio'; bytes: Buffer; messageId: string | undefined }
+  | { type: 'audio'; bytes: Buffer; messageId: string | undefined; socket: number }
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined };
 
@@ -44,10 +44,12 @@ const notAccepted = 'audio is no longer accepted, the session was stopped';
  */
 export class Inbound {
   readonly #options: InboundOptions;
-  readonly #trail: AckTrail = [];
-  readonly #origins: readonly number[];
+  /** The acks of this socket, and where the client may have stood when it opened. */
+  #trail: AckTrail = [];
+  #origins: readonly number[];
   #confirmedByte: number | undefined;
-  #socketEndedMs: number | undefined;
+  /** Some socket came before this one. */
+  #isResumed: boolean;
   /** What a new socket has brought so far; undefined: its place is known. */
   #gathered: Item[] | undefined;
   #gatheringSinceMs = 0;
@@ -68,7 +70,7 @@ export class Inbound {
     this.#options = options;
     this.#ackedTo = options.intake.bytes;
     this.#origins = resumed?.places ?? [0];
-    if (resumed) this.#socketEndedMs = options.clock.monotonicMs();
+    this.#isResumed = resumed !== undefined;
   }
 
   /** Bytes held back while the place of a resumed client is looked for. */
@@ -94,18 +96,22 @@ export class Inbound {
     const { intake } = this.#options;
     this.#repeated = 0;
     this.#ackedTo = intake.bytes;
-    if (this.#socketEndedMs === undefined) return;
-    this.#places = candidates(this.#trail, {
-      origins: this.#origins,
-      confirmedByte: this.#confirmedByte,
-      socketEndedMs: this.#socketEndedMs,
-      total: intake.bytes,
-    });
+    this.#gathered = undefined;
+    if (!this.#isResumed) return;
+    this.#places = this.#origins.filter((place) => place < intake.bytes);
     if (this.#places.length > 0) this.#gathered = [];
   }
 
   socketClosed(): void {
-    this.#socketEndedMs = this.#options.clock.monotonicMs();
+    const socketEndedMs = this.#options.clock.monotonicMs();
+    if (this.#isSocketOpen)
+      this.#origins = candidates(this.#trail, {
+        origins: this.#origins,
+        confirmedByte: this.#confirmedByte,
+        socketEndedMs,
+      });
+    this.#trail = [];
+    this.#isResumed = true;
     this.#isSocketOpen = false;
     this.#flushGathered();
   }
@@ -119,7 +125,7 @@ export class Inbound {
       this.#options.onUnknown(command.reason);
       return;
     }
-    this.#take(command);
+    this.#take(command.type === 'audio' ? { ...command, socket: this.#socketNumber } : command);
   }
 
   /** Everything that came so far has been acknowledged or refused. */
@@ -149,10 +155,11 @@ export class Inbound {
 
   #flushGathered(): void {
     const items = this.#gathered;
-    if (!items || this.#matching) return;
+    // Of a socket that has brought nothing yet the place is still to be found.
+    if (!items || items.length === 0 || this.#matching) return;
     this.#cancelGathering();
     this.#gathered = undefined;
-    if (items.length > 0) this.#startMatching(items, []);
+    this.#startMatching(items, []);
   }
 
   /** `later`: what sockets after the one of these items have brought already. */
@@ -238,7 +245,7 @@ export class Inbound {
   #handle(item: Item): void {
     switch (item.type) {
       case 'audio':
-        this.#audio(item.bytes, item.messageId);
+        this.#audio(item);
         return;
       case 'bad-audio':
         this.inOrder(() =>
@@ -256,7 +263,7 @@ export class Inbound {
     this.#options.tape.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
   }
 
-  #audio(bytes: Buffer, messageId: string | undefined): void {
+  #audio({ bytes, messageId, socket }: Extract<Item, { type: 'audio' }>): void {
     const { intake, tape, onAck, onDiskFailure } = this.#options;
     const repeated = Math.min(this.#repeated, bytes.length);
     this.#repeated -= repeated;
@@ -281,7 +288,6 @@ export class Inbound {
       byteRange: [from, to],
       timeRange: [intake.secondsAt(from), intake.secondsAt(to)],
     };
-    const socket = this.#socketNumber;
     tape.append(fresh).then(() => {
       if (socket !== this.#socketNumber || !this.#isSocketOpen) return;
       remember(this.#trail, to, this.#options.clock.monotonicMs());

@@ -4,6 +4,7 @@ import type { CallbackQueue } from '../callbacks/queue.ts';
 import { isWanted, kindOf } from './flags.ts';
 import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
+import type { SessionState } from './state.ts';
 
 export type OutletsOptions = {
   sessionId: string;
@@ -14,11 +15,21 @@ export type OutletsOptions = {
   callbacks: CallbackQueue | undefined;
   /** The account's webhooks. */
   webhooks: CallbackQueue[];
+  /** An earlier run of the process said them to socket and callback, or to the webhooks: they come once. */
+  said: ReadonlySet<string>;
+  heard: ReadonlySet<string>;
   errorMessages: boolean;
   startSessionMessage: boolean;
 };
 
-const webhookTypes = new Set(['start_session', 'start_recording', 'end_recording', 'end_session']);
+const webhookTypes = new Set<string>([
+  'start_session',
+  'start_recording',
+  'end_recording',
+  'end_session',
+] satisfies WebhookEvent[]);
+
+type WebhookEvent = 'start_session' | 'start_recording' | 'end_recording' | 'end_session';
 
 /** Where a message goes: socket, callback, webhooks and the session's log, each under its own flags. */
 export class Outlets {
@@ -38,10 +49,10 @@ export class Outlets {
 
   /** For a message whose text is stored before it is sent. */
   emitText(message: ServerMessage, text: string): void {
-    const { request, socket, journal, callbacks } = this.#options;
+    const { socket, journal } = this.#options;
     const kind = kindOf(message);
     const onSocket = this.isForSocket(message);
-    const onCallback = callbacks !== undefined && isWanted(message, request.callback_config);
+    const onCallback = this.#isForCallback(message);
     // An ack concerns one socket only; stored, 50 a second would drown what matters.
     if ((onSocket && kind !== 'ack') || onCallback)
       journal.write({
@@ -56,9 +67,9 @@ export class Outlets {
 
   /** For callbacks and webhooks only: what the socket learns by its close code. */
   emitOutside(message: ServerMessage): void {
-    const { request, journal, callbacks } = this.#options;
+    const { journal } = this.#options;
     const text = JSON.stringify(message);
-    const onCallback = callbacks !== undefined && isWanted(message, request.callback_config);
+    const onCallback = this.#isForCallback(message);
     if (onCallback) journal.write({ line: 'message', socket: false, callback: true, text });
     this.#outside(message, text, onCallback);
   }
@@ -69,8 +80,9 @@ export class Outlets {
   }
 
   isForSocket(message: ServerMessage): boolean {
-    if (message.type === 'start_session' && !this.#options.startSessionMessage) return false;
-    return isWanted(message, this.#options.request.messages_config);
+    const { startSessionMessage, said, request } = this.#options;
+    if (message.type === 'start_session' && !startSessionMessage) return false;
+    return !said.has(message.type) && isWanted(message, request.messages_config);
   }
 
   /** Resolves when every callback and webhook is delivered or given up. */
@@ -84,11 +96,17 @@ export class Outlets {
     for (const queue of this.#options.webhooks) queue.close();
   }
 
+  #isForCallback(message: ServerMessage): boolean {
+    const { callbacks, said, request } = this.#options;
+    if (callbacks === undefined || said.has(message.type)) return false;
+    return isWanted(message, request.callback_config);
+  }
+
   #outside(message: ServerMessage, text: string, onCallback: boolean): void {
-    const { sessionId, callbacks, webhooks } = this.#options;
+    const { sessionId, callbacks, webhooks, heard } = this.#options;
     if (onCallback) callbacks?.add(callbackBody(sessionId, message.type, text), kindOf(message));
-    if (!webhookTypes.has(message.type)) return;
-    const body = JSON.stringify({ event: `live.${message.type}`, payload: { id: sessionId } });
+    if (!webhookTypes.has(message.type) || heard.has(message.type)) return;
+    const body = webhookBody(sessionId, message.type);
     for (const queue of webhooks) queue.add(body, 'message');
   }
 }
@@ -96,4 +114,21 @@ export class Outlets {
 /** The payload is the socket's message, byte for byte (notes 4.1). */
 export function callbackBody(sessionId: string, type: string, text: string): string {
   return `{"id":"${sessionId}","event":"live.${type}","payload":${text}}`;
+}
+
+export function webhookBody(sessionId: string, type: string): string {
+  return JSON.stringify({ event: `live.${type}`, payload: { id: sessionId } });
+}
+
+/**
+ * The events that account webhooks hear of a session that a process takes up, in their order. An ending
+ * begins again at once, so its first event is among them.
+ */
+export function webhookEventsOf(state: SessionState, hasAudio: boolean): WebhookEvent[] {
+  const begun: WebhookEvent[] = hasAudio ? ['start_session', 'start_recording'] : ['start_session'];
+  if (state.at === 'finishing') return [...begun, 'end_recording'];
+  if (state.at !== 'ended') return begun;
+  return state.outcome === 'error'
+    ? [...begun, 'end_session']
+    : [...begun, 'end_recording', 'end_session'];
 }

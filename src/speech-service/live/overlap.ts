@@ -11,27 +11,32 @@ export const lostAckWindowMs = 5_000;
 /** Beyond this many remembered acks the oldest go: at 50 messages a second that is nearly three minutes. */
 const longestTrail = 8_192;
 
+/** A restart leaves one for each frame of the last seconds; a line that is cut again and again adds to them. */
+const mostPlaces = 262_144;
+
 export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   trail.push({ endByte, atMs });
   if (trail.length > longestTrail) trail.splice(0, trail.length - longestTrail);
 }
 
 export type Standing = {
-  /** No ack is known to have arrived: these are places too. The beginning, or what a restart left open. */
+  /**
+   * Where it may have stood when this socket opened: places still, while no ack of this one is old enough
+   * to have arrived. The beginning, what sockets before this one left open, or what a restart did.
+   */
   origins: readonly number[];
   /** The client has the ack that ended there, as a pong has told; undefined for one that answers no ping. */
   confirmedByte: number | undefined;
   socketEndedMs: number;
-  total: number;
 };
 
 /**
- * Where the client may stand, earliest first: the acks of the last seconds and the one before them, which
- * is all there is to go by for a client that answers no ping; and any ack since the last that is known to
- * have arrived, for a line that was dead for longer than that.
+ * Where the client may stand, earliest first: the acks of a socket's last seconds and the one before
+ * them, which is all there is to go by for a client that answers no ping; and any ack since the last that
+ * is known to have arrived, for a line that was dead for longer than that.
  */
 export function candidates(trail: AckTrail, standing: Standing): number[] {
-  const { origins, confirmedByte, socketEndedMs, total } = standing;
+  const { origins, confirmedByte, socketEndedMs } = standing;
   const since = socketEndedMs - lostAckWindowMs;
   const inWindow = trail.findIndex((ack) => ack.atMs >= since);
   const byTime = inWindow === -1 ? trail.length - 1 : inWindow - 1;
@@ -40,10 +45,12 @@ export function candidates(trail: AckTrail, standing: Standing): number[] {
       ? trail.length
       : trail.findIndex((ack) => ack.endByte >= confirmedByte);
   const first = Math.max(0, Math.min(byTime, byPong === -1 ? trail.length : byPong));
-  const isWhole = trail.length < longestTrail;
-  const fromOrigin = isWhole && (trail.length === 0 || (inWindow === 0 && first === 0));
-  const ends = [...(fromOrigin ? origins : []), ...trail.slice(first).map((ack) => ack.endByte)];
-  return [...new Set(ends)].filter((end) => end < total).sort((a, b) => a - b);
+  const isWhole = trail.length < longestTrail && first === 0;
+  // Nothing of this socket is old enough; or a pong tells how much of what came before has arrived.
+  const leastOrigin = byTime < 0 ? 0 : (confirmedByte ?? Infinity);
+  const before = isWhole ? origins.filter((place) => place >= leastOrigin) : [];
+  const ends = [...before, ...trail.slice(first).map((ack) => ack.endByte)];
+  return [...new Set(ends)].sort((a, b) => a - b).slice(-mostPlaces);
 }
 
 export type Placed =
@@ -68,6 +75,8 @@ export function placeOf(
   let perhaps: Placed = { outcome: 'none' };
   for (const place of places) {
     if (place < storedFrom || place >= total) continue;
+    // Of several that need more bytes the earliest is kept: from there on only a whole match counts.
+    if (perhaps.outcome === 'perhaps' && total - place > burst.length) continue;
     const overlap = Math.min(total - place, burst.length);
     const at = place - storedFrom;
     if (overlap === 0 || !stored.subarray(at, at + overlap).equals(burst.subarray(0, overlap)))

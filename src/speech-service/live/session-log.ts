@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { AppendFile } from './append-file.ts';
+import type { DiskWriter } from './disk-writer.ts';
 import type { RecordEntry } from './result.ts';
 
 /**
@@ -9,6 +10,7 @@ import type { RecordEntry } from './result.ts';
  *   r{...}     an utterance or an add-on's answer
  *   k12        the client has the first 12 socket messages
  *   d3         the first 3 callbacks were delivered
+ *   w2 1f0c..  that account webhook has the first 2 events
  *   s          stopped: no more audio
  */
 export type LogLine =
@@ -16,6 +18,7 @@ export type LogLine =
   | { line: 'record'; entry: RecordEntry }
   | { line: 'confirmed'; count: number }
   | { line: 'called-back'; count: number }
+  | { line: 'webhook'; target: string; count: number }
   | { line: 'stopped' };
 
 export type SessionLog = {
@@ -36,6 +39,8 @@ export function encodeLine(line: LogLine): string {
       return `k${line.count}\n`;
     case 'called-back':
       return `d${line.count}\n`;
+    case 'webhook':
+      return `w${line.count} ${line.target}\n`;
     case 'stopped':
       return 's\n';
   }
@@ -57,6 +62,10 @@ function decodeLine(text: string): LogLine | undefined {
       return { line: 'confirmed', count: Number(text.slice(1)) };
     case 'd':
       return { line: 'called-back', count: Number(text.slice(1)) };
+    case 'w': {
+      const [count = '0', target = ''] = text.slice(1).split(' ');
+      return { line: 'webhook', target, count: Number(count) };
+    }
     case 's':
       return { line: 'stopped' };
     default:
@@ -71,11 +80,12 @@ export function decodeLines(bytes: Buffer): LogLine[] {
 }
 
 export function fileLog(
+  disk: DiskWriter,
   path: string,
   size: number,
   onFailure: (error: unknown) => void,
 ): SessionLog {
-  const file = new AppendFile(path, size);
+  const file = new AppendFile(disk, path, size);
   return {
     write(line) {
       file.append(Buffer.from(encodeLine(line))).catch(onFailure);

@@ -4,6 +4,7 @@ import type { AddonRunner } from '../addons/addons.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { DiskWriter } from './disk-writer.ts';
 import type { Jobs } from './jobs.ts';
 
 export type SessionsOptions = {
@@ -11,6 +12,7 @@ export type SessionsOptions = {
   jobs: Jobs;
   /** Audio and logs of sessions. */
   folder: string;
+  disk: DiskWriter;
   node: string;
   clock: Clock;
   log: Logger;

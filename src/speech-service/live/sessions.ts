@@ -29,7 +29,13 @@ const frameFloorBytes = 1_048_576;
 const promiseMs = 3_000;
 const storeRetryMs = [250, 1_000, 4_000, 15_000];
 
-type Entry = Assembled & { digest: string; zeroRetention: boolean; counted: boolean };
+type Entry = Assembled & {
+  digest: string;
+  zeroRetention: boolean;
+  counted: boolean;
+  /** Its place at the recogniser is not promised any more: it has one, or needs none. */
+  unpromise: () => void;
+};
 
 /** All live sessions of this process. */
 export class Sessions {
@@ -121,8 +127,12 @@ export class Sessions {
       return;
     }
     const request = JSON.parse(row.request_params) as LiveRequest;
-    const taken = await takeUp(pathsOf(folder, row.id), formatOf(request), (error) =>
-      log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
+    const taken = await takeUp(
+      this.#options.disk,
+      pathsOf(folder, row.id),
+      formatOf(request),
+      (error) =>
+        log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
     );
     const ended = row.status === 'done' || row.status === 'error';
     if (ended) taken.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
@@ -135,8 +145,10 @@ export class Sessions {
       taken,
     });
     entry.counted = !ended;
-    if (ended) void this.#afterEnd(entry);
-    else {
+    if (ended) {
+      this.#sayEnd(entry, row, clock.now());
+      void this.#afterEnd(entry);
+    } else {
       if (taken.state.at !== 'queued') await jobs.recording(row.id);
       log.info(
         { sessionId: row.id, state: taken.state.at, ageMs: clock.now() - row.created_at },
@@ -144,6 +156,13 @@ export class Sessions {
       );
       entry.session.start();
     }
+  }
+
+  /** The row says ended before anybody is told; a process that ended in between has told nobody. */
+  #sayEnd({ outlets }: Entry, row: JobRow, nowMs: number): void {
+    const end = message(row.id, nowMs, 'end_session', {});
+    if (row.status === 'done') outlets.emit(end);
+    else outlets.emitOutside(end);
   }
 
   async find(token: string): Promise<Found> {
@@ -196,7 +215,7 @@ export class Sessions {
     await Promise.all(entries.map(({ session }) => session.suspend()));
   }
 
-  #add(digest: string, assembly: Assembly, onAudio = (): void => undefined): Entry {
+  #add(digest: string, assembly: Assembly, unpromise = (): void => undefined): Entry {
     const { folder, jobs } = this.#options;
     const { id } = assembly;
     const assembled = assemble(
@@ -205,14 +224,15 @@ export class Sessions {
         addons: this.#addons,
         paths: pathsOf(folder, id),
         onRecording: () => {
-          onAudio();
+          unpromise();
           this.#inBackground(id, () => jobs.recording(id));
         },
         onEnd: (end) => this.#ended(id, end),
       },
       assembly,
     );
-    const entry = { ...assembled, digest, zeroRetention: assembly.zeroRetention, counted: true };
+    const { zeroRetention } = assembly;
+    const entry = { ...assembled, digest, zeroRetention, counted: true, unpromise };
     this.#byDigest.set(digest, entry);
     this.#byId.set(id, entry);
     return entry;
@@ -222,6 +242,7 @@ export class Sessions {
   async #ended(id: string, end: SessionEnd): Promise<void> {
     const { jobs, clock, log } = this.#options;
     const entry = this.#byId.get(id);
+    entry?.unpromise();
     const zero = entry?.zeroRetention ?? false;
     const stored = zero && end.outcome === 'done' ? { ...end, result: null } : end;
     for (let attempt = 0; ; attempt++) {

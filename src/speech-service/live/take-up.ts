@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { frameBytes, bytesPerSecond, type AudioFormat } from './format.ts';
+import type { DiskWriter } from './disk-writer.ts';
 import { Intake } from './intake.ts';
 import { lostAckWindowMs } from './overlap.ts';
 import type { SessionPaths } from './paths.ts';
@@ -23,17 +24,34 @@ export type TakenUp = {
   calledBack: number;
   /** Messages whose callback was not settled. */
   uncalled: string[];
+  /** How many events each account webhook has. */
+  webhooks: Map<string, number>;
+  /** Kinds of messages that a session says once, and this one has. */
+  said: Set<string>;
 };
+
+/** What comes once in a session: a process that takes an ending up in its middle does not say it again. */
+const saidOnce = new Set([
+  'start_session',
+  'start_recording',
+  'end_recording',
+  'post_transcript',
+  'post_summarization',
+  'post_chapterization',
+  'post_final_transcript',
+  'end_session',
+]);
 
 const longestHeaderBytes = 65_536 + 12;
 
 export async function takeUp(
+  disk: DiskWriter,
   paths: SessionPaths,
   format: AudioFormat,
   onLogFailure: (error: unknown) => void,
 ): Promise<TakenUp> {
-  const tape = fileTape(paths.audio, await sizeOf(paths.audio));
-  const journal = fileLog(paths.log, await sizeOf(paths.log), onLogFailure);
+  const tape = fileTape(disk, paths.audio, await sizeOf(paths.audio));
+  const journal = fileLog(disk, paths.log, await sizeOf(paths.log), onLogFailure);
   const lines = (await sizeOf(paths.log)) === 0 ? [] : await journal.read();
   const intake = await intakeOf(tape, format);
   return {
@@ -76,6 +94,8 @@ function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
   const forSocket: string[] = [];
   const forCallback: string[] = [];
   let confirmed = 0;
+  const webhooks = new Map<string, number>();
+  const said = new Set<string>();
   let calledBack = 0;
   let stopped = false;
   for (const line of lines)
@@ -83,6 +103,7 @@ function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
       case 'message':
         if (line.socket) forSocket.push(line.text);
         if (line.callback) forCallback.push(line.text);
+        said.add(typeOf(line.text));
         break;
       case 'record':
         add(record, line.entry);
@@ -92,6 +113,9 @@ function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
         break;
       case 'called-back':
         calledBack = Math.max(calledBack, line.count);
+        break;
+      case 'webhook':
+        webhooks.set(line.target, Math.max(webhooks.get(line.target) ?? 0, line.count));
         break;
       case 'stopped':
         stopped = true;
@@ -103,7 +127,13 @@ function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
     undelivered: forSocket.slice(confirmed),
     calledBack,
     uncalled: forCallback.slice(calledBack),
+    webhooks,
+    said: said.intersection(saidOnce),
   };
+}
+
+export function typeOf(text: string): string {
+  return (JSON.parse(text) as { type: string }).type;
 }
 
 function stateOf(stopped: boolean, bytes: number): SessionState {

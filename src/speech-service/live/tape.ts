@@ -1,4 +1,5 @@
 import { AppendFile } from './append-file.ts';
+import type { DiskWriter } from './disk-writer.ts';
 
 /** The audio of a session as it came: for the file route, for resuming, for a recogniser that starts again. */
 export type Tape = {
@@ -14,8 +15,8 @@ export type Tape = {
   close(): Promise<void>;
 };
 
-export function fileTape(path: string, size = 0): Tape {
-  const file = new AppendFile(path, size);
+export function fileTape(disk: DiskWriter, path: string, size = 0): Tape {
+  const file = new AppendFile(disk, path, size);
   return {
     get bytes() {
       return file.size;

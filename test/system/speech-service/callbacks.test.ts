@@ -179,6 +179,50 @@ test('callbacks that a restart interrupted are delivered by the next process, no
   expect((await second.job(id)).status).toBe('done');
 });
 
+test('account webhooks that a restart interrupted go on where they were, each by itself', async () => {
+  let failing = true;
+  await using down = await receiver((count) => (failing && count > 1 ? 503 : 200));
+  await using up = await receiver();
+  const webhooks = [{ url: down.url }, { url: up.url }];
+  await using first = await startTestService({ recogniser, config: { webhooks } });
+  const { id } = await talk(first, {});
+  await first.ended(id);
+  await up.until(ended('live.end_session'));
+  await down.until((received) => received.length >= 2);
+  const running = await first.post();
+  await up.until((received) => received.some(({ body }) => body.includes(running.id)));
+  await first.service[Symbol.asyncDispose]();
+  failing = false;
+  const before = down.received.length;
+  // The order of the settings is not what tells one webhook from the other.
+  await using second = await startTestService({
+    recogniser,
+    config: { webhooks: webhooks.toReversed() },
+    store: first.store,
+  });
+  // One whose answer the restart cut off may come twice.
+  const events = (received: Received[], of: string): string[] => [
+    ...new Set(
+      received
+        .map(({ body }) => JSON.parse(body) as LiveWebhook)
+        .filter(({ payload }) => payload.id === of)
+        .map(({ event }) => event),
+    ),
+  ];
+  const rest = ['live.start_recording', 'live.end_recording', 'live.end_session'];
+  await down.until((received) => events(received.slice(before), id).length >= rest.length);
+  expect(events(down.received.slice(before), id)).toEqual(rest);
+  expect(events(up.received, id)).toEqual(['live.start_session', ...rest]);
+  // And one that was open hears its end, too.
+  const client = await connect(running.url.replace(String(first.port), String(second.port)));
+  client.send(mulawOf('hello'));
+  client.stop();
+  await client.closed;
+  await up.until((received) => events(received, running.id).length >= 4);
+  expect(events(up.received, running.id)).toEqual(['live.start_session', ...rest]);
+  await second.ended(running.id);
+});
+
 test('zero data retention: the callback has the words, then no row, no file, no byte of them is left (T17)', async () => {
   await using endpoint = await receiver();
   await using service = await startTestService({

@@ -145,7 +145,15 @@ describe('POST /v2/live', () => {
       body: '{}',
     });
     expect(plain.status).toBe(401);
-    await refusal(plain);
+    expect((await refusal(plain)).message).toBe('service key not found');
+    for (const [header, message] of [
+      ['x-service-key', 'service key not found'],
+      ['X-GLADIA-KEY', 'gladia key not found'],
+    ] as const) {
+      const wrong = await fetch(`${service.url}/v2/live`, { headers: { [header]: 'wrong' } });
+      expect(wrong.status).toBe(401);
+      expect((await refusal(wrong)).message).toBe(message);
+    }
     for (const header of ['X-Service-Key', 'X-Gladia-Key'])
       expect(
         (

@@ -12,49 +12,63 @@ const noise = (bytes: number): Buffer =>
     Array.from({ length: bytes }, (_, index) => (index * 7919 + (index >> 3) * 31) % 251),
   );
 
-const at = (socketEndedMs: number, total: number, origins = [0], confirmedByte?: number) => ({
+const at = (socketEndedMs: number, origins = [0], confirmedByte?: number) => ({
   origins,
   confirmedByte,
   socketEndedMs,
-  total,
 });
 
 describe('where a client stands that lost its socket', () => {
   test('is one of the acks of the last five seconds, the one before them, or the total', () => {
     const trail: AckTrail = [];
     for (let second = 0; second <= 20; second++) remember(trail, second * 100, second * 1_000);
-    expect(candidates(trail, at(20_000, 2_100))).toEqual([
-      1400, 1500, 1600, 1700, 1800, 1900, 2000,
-    ]);
-    expect(candidates(trail, at(60_000, 2_100))).toEqual([2000]);
-    expect(candidates([], at(0, 0))).toEqual([]);
+    expect(candidates(trail, at(20_000))).toEqual([1400, 1500, 1600, 1700, 1800, 1900, 2000]);
+    expect(candidates(trail, at(60_000))).toEqual([2000]);
+    expect(candidates([], at(0))).toEqual([0]);
   });
 
   test('is no earlier than the ack that a pong has confirmed, however long ago that was', () => {
     const trail: AckTrail = [];
     for (let second = 1; second <= 60; second++) remember(trail, second * 100, second * 1_000);
-    const dead = candidates(trail, at(90_000, 6_100, [0], 5_500));
+    const dead = candidates(trail, at(90_000, [0], 5_500));
     expect(dead).toEqual([5500, 5600, 5700, 5800, 5900, 6000]);
     // A client that lost its acks on this side of the pong: the last seconds are looked at all the same.
-    expect(candidates(trail, at(60_500, 6_100, [0], 6_000))).toEqual([
-      5500, 5600, 5700, 5800, 5900, 6000,
-    ]);
+    expect(candidates(trail, at(60_500, [0], 6_000))).toEqual([5500, 5600, 5700, 5800, 5900, 6000]);
   });
 
   test('is the beginning when no ack of the session arrived', () => {
     const trail: AckTrail = [];
-    expect(candidates(trail, at(20, 800))).toEqual([0]);
+    expect(candidates(trail, at(20))).toEqual([0]);
     remember(trail, 800, 10);
-    expect(candidates(trail, at(20, 800))).toEqual([0]);
+    expect(candidates(trail, at(20))).toEqual([0, 800]);
   });
 
   test('is anywhere in the last seconds after a restart, until acks of the new process are old enough', () => {
     const places = [700, 701, 702];
     const trail: AckTrail = [];
-    expect(candidates(trail, at(0, 703, places))).toEqual(places);
+    expect(candidates(trail, at(0, places))).toEqual(places);
     remember(trail, 900, 1_000);
-    expect(candidates(trail, at(2_000, 1_000, places))).toEqual([...places, 900]);
-    expect(candidates(trail, at(9_000, 1_000, places))).toEqual([900]);
+    expect(candidates(trail, at(2_000, places))).toEqual([...places, 900]);
+    expect(candidates(trail, at(9_000, places))).toEqual([900]);
+  });
+
+  test('is where it stood before, however long ago, when no socket since then brought it an ack', () => {
+    const trail: AckTrail = [];
+    remember(trail, 800, 0);
+    remember(trail, 1600, 100);
+    const first = candidates(trail, at(200));
+    expect(first).toEqual([0, 800, 1600]);
+    // Cut again and again before an ack is out, for longer than any window.
+    let places = first;
+    for (let ms = 1_000; ms <= 60_000; ms += 1_000) places = candidates([], at(ms, places));
+    expect(places).toEqual(first);
+    // One that was lost with its socket adds a place and takes none away; one that was old enough does.
+    const late: AckTrail = [];
+    remember(late, 2400, 61_000);
+    expect(candidates(late, at(61_500, places))).toEqual([0, 800, 1600, 2400]);
+    expect(candidates(late, at(66_001, places))).toEqual([2400]);
+    // A line that was dead all the while says with its missing pong that nothing newer arrived.
+    expect(candidates(late, at(66_001, places, 800))).toEqual([800, 1600, 2400]);
   });
 
   test('is found from what it sends, for every ack that may have been lost and every length of the burst', () => {

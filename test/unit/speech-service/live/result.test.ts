@@ -144,6 +144,7 @@ describe('the log of a session', () => {
     },
     { line: 'confirmed', count: 12 },
     { line: 'called-back', count: 3 },
+    { line: 'webhook', target: '1f0c', count: 2 },
     { line: 'stopped' },
   ];
 

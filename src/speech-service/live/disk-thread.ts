@@ -1,0 +1,56 @@
+import { closeSync, openSync, writeSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+import type { DiskBatch, DiskReply } from './disk-messages.ts';
+
+/*
+ * Appends for all sessions in a thread of its own: a slow disk delays acknowledgements and nothing else,
+ * and a frame costs the process neither a turn of the thread pool nor a promise of the file system.
+ */
+
+type OpenFile = { path: string; size: number; descriptor: number | undefined };
+
+const files = new Map<number, OpenFile>();
+
+/** Creates what is not there. Not 'a': a piece that failed half way is overwritten by the next. */
+function open(path: string): number {
+  try {
+    return openSync(path, 'r+');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return openSync(path, 'w+', 0o600);
+  }
+}
+
+function append(file: OpenFile | undefined, bytes: Uint8Array): void {
+  if (bytes.length === 0) return; // somebody asks when what came before is in
+  if (!file) throw new Error('the file was closed');
+  file.descriptor ??= open(file.path);
+  let at = 0;
+  while (at < bytes.length)
+    at += writeSync(file.descriptor, bytes, at, bytes.length - at, file.size + at);
+  file.size += bytes.length;
+}
+
+function close(number: number): void {
+  const descriptor = files.get(number)?.descriptor;
+  files.delete(number);
+  if (descriptor !== undefined) closeSync(descriptor);
+}
+
+parentPort?.on('message', ({ opens, pieces, bytes, closes }: DiskBatch) => {
+  const failed: DiskReply['failed'] = [];
+  for (const { file, path, size } of opens) files.set(file, { path, size, descriptor: undefined });
+  let at = 0;
+  for (let piece = 0; piece * 2 < pieces.length; piece++) {
+    const length = pieces[piece * 2 + 1] ?? 0;
+    try {
+      append(files.get(pieces[piece * 2] ?? -1), bytes.subarray(at, at + length));
+    } catch (error) {
+      const { code = 'EIO', message } = error as NodeJS.ErrnoException;
+      failed.push({ piece, code, message });
+    }
+    at += length;
+  }
+  for (const file of closes) close(file);
+  parentPort?.postMessage({ failed } satisfies DiskReply);
+});

@@ -1,0 +1,174 @@
+import { Worker } from 'node:worker_threads';
+import type { DiskBatch, DiskReply } from './disk-messages.ts';
+
+/** What is copied in one turn of the event loop; the rest goes with the next batch. */
+const batchBytes = 4_194_304;
+
+/** A file that is appended to: the writer asks for its size when the thread has to open it. */
+export type Appended = { readonly path: string; readonly size: number };
+
+type Settling = { done: () => void; failed: (error: Error) => void };
+type Piece = Settling & { file: Appended; bytes: Buffer };
+type Batch = { pieces: Piece[]; groups: Piece[][]; closes: Settling[] };
+
+/**
+ * The files of all sessions behind one thread. One batch is under way; what comes meanwhile makes the
+ * next, so that a slow disk means fewer and larger batches. A batch that came back is in the files and
+ * outlives this process. The bound of its queue is that of each session's unwritten bytes.
+ */
+export class DiskWriter implements AsyncDisposable {
+  #worker: Worker | undefined;
+  /** Numbers of the files that the thread has open. */
+  #numbers = new Map<Appended, number>();
+  #nextNumber = 1;
+  #pieces: Piece[] = [];
+  #closes: (Settling & { file: Appended })[] = [];
+  #underWay: Batch | undefined;
+  #flushDue = false;
+  #disposed: Promise<void> | undefined;
+  #ended = false;
+  #idle: () => void = () => undefined;
+
+  /** Resolves once the bytes are in the file, in the order of the calls. */
+  append(file: Appended, bytes: Buffer): Promise<void> {
+    if (this.#disposed) return Promise.reject(new Error('the disk writer is closed'));
+    return new Promise((done, failed) => {
+      this.#pieces.push({ file, bytes, done, failed });
+      this.#flushSoon();
+    });
+  }
+
+  /** After everything that was appended to it. */
+  async release(file: Appended): Promise<void> {
+    if (this.#ended) return;
+    await new Promise<void>((done, failed) => {
+      this.#closes.push({ file, done, failed });
+      this.#flushSoon();
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed ??= this.#end();
+    await this.#disposed;
+  }
+
+  async #end(): Promise<void> {
+    while (this.#underWay || this.#pieces.length > 0 || this.#closes.length > 0)
+      await new Promise<void>((resolve) => {
+        this.#idle = resolve;
+      });
+    this.#ended = true;
+    await this.#worker?.terminate();
+  }
+
+  /** At the end of the turn: the frames of many sockets are read in one. */
+  #flushSoon(): void {
+    if (this.#flushDue || this.#underWay) return;
+    this.#flushDue = true;
+    setImmediate(() => {
+      this.#flushDue = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    const pieces = this.#takePieces();
+    // A file is let go only when nothing of it is left.
+    const closes = this.#pieces.length === 0 ? this.#closes : [];
+    if (closes.length > 0) this.#closes = [];
+    if (pieces.length === 0 && closes.length === 0) {
+      this.#idle();
+      return;
+    }
+    this.#worker ??= this.#start();
+    const groups = groupsOf(pieces);
+    this.#underWay = { pieces, groups, closes };
+    const batch = this.#batchOf(groups, closes);
+    this.#worker.postMessage(batch, [batch.bytes.buffer, batch.pieces.buffer as ArrayBuffer]);
+  }
+
+  #takePieces(): Piece[] {
+    let bytes = 0;
+    let count = 0;
+    while (count < this.#pieces.length && (count === 0 || bytes < batchBytes))
+      bytes += this.#pieces[count++]?.bytes.length ?? 0;
+    return this.#pieces.splice(0, count);
+  }
+
+  #batchOf(groups: readonly Piece[][], closes: readonly { file: Appended }[]): DiskBatch {
+    const opens: DiskBatch['opens'] = [];
+    const pieces = new Uint32Array(groups.length * 2);
+    const total = groups.flat().reduce((sum, { bytes }) => sum + bytes.length, 0);
+    const bytes = new Uint8Array(total);
+    let at = 0;
+    for (const [index, group] of groups.entries()) {
+      const start = at;
+      for (const piece of group) {
+        bytes.set(piece.bytes, at);
+        at += piece.bytes.length;
+      }
+      const file = group[0]?.file;
+      if (file) pieces[index * 2] = this.#numberOf(file, opens);
+      pieces[index * 2 + 1] = at - start;
+    }
+    const closed = closes.flatMap(({ file }) => this.#numbers.get(file) ?? []);
+    for (const { file } of closes) this.#numbers.delete(file);
+    return { opens, pieces, bytes, closes: closed };
+  }
+
+  #numberOf(file: Appended, opens: DiskBatch['opens']): number {
+    const known = this.#numbers.get(file);
+    if (known !== undefined) return known;
+    const number = this.#nextNumber++;
+    this.#numbers.set(file, number);
+    opens.push({ file: number, path: file.path, size: file.size });
+    return number;
+  }
+
+  #settle({ failed }: DiskReply): void {
+    const batch = this.#underWay;
+    this.#underWay = undefined;
+    const errors = new Map(failed.map((each) => [each.piece, each]));
+    for (const [index, group] of (batch?.groups ?? []).entries()) {
+      const error = errors.get(index);
+      for (const piece of group)
+        if (error) piece.failed(Object.assign(new Error(error.message), { code: error.code }));
+        else piece.done();
+    }
+    for (const { done } of batch?.closes ?? []) done();
+    this.#flush();
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./disk-thread.ts', import.meta.url), { name: 'live disk' });
+    worker.on('message', (reply: DiskReply) => this.#settle(reply));
+    worker.on('error', (error) =>
+      this.#lost(worker, error instanceof Error ? error : new Error(String(error))),
+    );
+    worker.on('exit', () => this.#lost(worker, new Error('the disk thread ended')));
+    return worker;
+  }
+
+  /** What was under way may be in the files or not: it is said to have failed. The next batch has a new thread. */
+  #lost(worker: Worker, error: Error): void {
+    if (worker !== this.#worker) return;
+    this.#worker = undefined;
+    this.#numbers.clear();
+    const batch = this.#underWay;
+    this.#underWay = undefined;
+    for (const { failed } of batch?.pieces ?? []) failed(error);
+    for (const { done } of batch?.closes ?? []) done();
+    this.#flush();
+  }
+}
+
+/** Pieces of one file go out as one write and fail together. */
+function groupsOf(pieces: readonly Piece[]): Piece[][] {
+  const groups = new Map<Appended, Piece[]>();
+  for (const piece of pieces) {
+    const group = groups.get(piece.file);
+    if (group) group.push(piece);
+    else groups.set(piece.file, [piece]);
+  }
+  return [...groups.values()];
+}

@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { Inbound, type Ack } from '../../../../src/speech-service/live/inbound.ts';
+import { Intake } from '../../../../src/speech-service/live/intake.ts';
+import { memoryTape, type Tape } from '../../../../src/speech-service/live/tape.ts';
+
+const audio = Buffer.from(Array.from({ length: 2_400 }, (_, index) => (index * 7_919) % 251));
+
+/** An Inbound whose disk answers when it is told to. */
+function rig() {
+  const tape = memoryTape();
+  let held: (() => void)[] | undefined;
+  const waits = (): Promise<void> =>
+    held ? new Promise((resolve) => held?.push(resolve)) : Promise.resolve();
+  const slow: Tape = {
+    get bytes() {
+      return tape.bytes;
+    },
+    waitingBytes: 0,
+    append: (bytes) => tape.append(bytes),
+    flushed: waits,
+    read: (from, to) => tape.read(from, to),
+    release: () => undefined,
+    close: () => Promise.resolve(),
+  };
+  const intake = new Intake({
+    encoding: 'wav/ulaw',
+    bitDepth: 8,
+    sampleRate: 8_000,
+    channels: 1,
+  });
+  const acks: Ack[] = [];
+  const inbound = new Inbound({
+    intake,
+    tape: slow,
+    clock: {
+      now: () => 0,
+      monotonicMs: () => 0,
+      after: () => () => undefined,
+    },
+    mayTake: () => true,
+    onFrames: () => undefined,
+    onAck: (ack) => acks.push(ack),
+    onStop: () => undefined,
+    onUnknown: () => undefined,
+    onContradiction: () => undefined,
+    onDiskFailure: (error) => {
+      throw error;
+    },
+  });
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return {
+    inbound,
+    intake,
+    acks,
+    turn,
+    hold: () => {
+      held = [];
+    },
+    letGo: () => {
+      const waiting = held ?? [];
+      held = undefined;
+      for (const resolve of waiting) resolve();
+    },
+  };
+}
+
+test('a socket that opens while the one before it is still being placed is placed, too', async () => {
+  const { inbound, intake, acks, turn, hold, letGo } = rig();
+  inbound.socketOpened();
+  inbound.message(audio.subarray(0, 800), true);
+  inbound.socketClosed(); // the ack is lost: the client stands at 0
+  hold();
+  inbound.socketOpened();
+  inbound.message(audio.subarray(0, 1_600), true);
+  inbound.socketClosed();
+  const settled = inbound.settled();
+  inbound.socketOpened();
+  letGo();
+  await settled;
+  await turn();
+  expect(intake.bytes).toBe(1_600);
+  inbound.message(audio, true);
+  await turn();
+  expect(intake.bytes).toBe(2_400);
+  // What dead sockets brought is acknowledged to nobody; this one is told from where it stood.
+  expect(acks).toMatchObject([{ accepted: true, byteRange: [0, 2_400] }]);
+});
+
+test('cut again and again before an ack is out, for however long, a client is found where it stood', async () => {
+  const { inbound, intake, turn } = rig();
+  for (let sent = 400; sent <= 2_400; sent += 400) {
+    inbound.socketOpened();
+    inbound.message(audio.subarray(0, sent), true);
+    inbound.socketClosed();
+    await turn();
+    expect(intake.bytes).toBe(sent);
+  }
+});

@@ -20,6 +20,6 @@ test('behind a public address that only the outside can reach, the bridge still 
       items: { state: string; transcript: { text: string }[] }[];
     };
     return items[0]?.state === 'ended' && items[0];
-  }, 60_000);
+  }, 120_000);
   expect(call.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
 });

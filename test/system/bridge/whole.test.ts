@@ -52,7 +52,7 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
       items.every((call: Json) => call.summary !== null) &&
       items
     );
-  }, 60_000);
+  }, 120_000);
   for (const call of calls) {
     const said = (role: string) =>
       bare(
@@ -115,6 +115,6 @@ test('F66 SIGTERM under a live call: the process ends by itself, and the next on
   const call = await until(async () => {
     const { items } = (await (await next.get('/api/calls')).json()) as Json;
     return items[0]?.state === 'ended' && items[0];
-  }, 60_000);
+  }, 120_000);
   expect(call.legs[0].ledger.received).toBe(call.legs[0].ledger.acknowledged);
 }, 120_000);

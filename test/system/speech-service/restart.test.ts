@@ -52,7 +52,7 @@ test('F46: a session goes on over kill -9 of the service: same address, same wor
   const file = Buffer.from(await (await fetch(`${service.url}/v2/live/${id}/file`)).arrayBuffer());
   expect(file.subarray(58).equals(audio)).toBe(true);
   await service.kill();
-}, 60_000);
+}, 120_000);
 
 test('a stopped session that a restart interrupted is finished by the next process, with nobody asking', async () => {
   await using recogniser = await fixtureRecogniser();

@@ -39,6 +39,8 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const log = createLog({ level: config.logLevel });
   process.umask(0o077);
   const stop = stopSignal(log);
+  // A terminal that closes sends the same signal: there it ends the process, as everywhere.
+  if (!process.stdout.isTTY) checkOnReload(env, log);
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
     await openStore({
@@ -217,6 +219,18 @@ function stopSignal(log: Logger): Promise<NodeJS.Signals> {
         first = false;
         resolve(signal);
       });
+  });
+}
+
+/** Settings are read at a start. A reload looks at them and says what that start would; the ones in use stay. */
+function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
+  process.on('SIGHUP', () => {
+    try {
+      loadConfig(env);
+      log.info('the settings can be read; changes take effect at the next start');
+    } catch (error) {
+      log.error({ reason: reasonOf(error) }, 'the settings have errors; the ones in use stay');
+    }
   });
 }
 

@@ -7,6 +7,7 @@ import type { Endpoint } from './config.ts';
 import type { AttemptRow, Claim, Item, Lanes } from './lanes.ts';
 import { makeMarker } from './marker.ts';
 import { attemptsTotal, attemptSeconds, delaySeconds, parkedTotal } from './metrics.ts';
+import { pastAttempts } from './past.ts';
 import { nextAttempt, type Rules } from './schedule.ts';
 import type { Sender, Sent } from './sender.ts';
 import type { Verdict } from './verdict.ts';
@@ -42,10 +43,12 @@ export class Courier {
   readonly #abort = new AbortController();
   /** On the clock that never jumps; moved by each renewal. */
   leaseEndsMs: number;
+  readonly #claimedMs: number;
 
   constructor(claim: Claim, leaseEndsMs: number, stopped: AbortSignal, options: CourierOptions) {
     this.claim = claim;
     this.leaseEndsMs = leaseEndsMs;
+    this.#claimedMs = options.clock.monotonicMs();
     this.#stopped = stopped;
     this.#options = options;
   }
@@ -73,13 +76,12 @@ export class Courier {
   }
 
   async #deliver(item: Item): Promise<'delivered' | 'held' | 'again'> {
-    const { endpoint, sender, clock, store } = this.#options;
+    const { endpoint, sender, clock } = this.#options;
     const deadlineMs = Math.min(
       endpoint.timeoutMs,
       this.leaseEndsMs - clock.monotonicMs() - leaseReserveMs,
     );
     if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: whoever has it next goes on
-    const at = await store.databaseNow();
     const startedMs = clock.monotonicMs();
     const { verdict, progress } = await sender
       .send(item, deadlineMs, clock.now(), this.#abort.signal)
@@ -88,10 +90,18 @@ export class Courier {
     const tookMs = clock.monotonicMs() - startedMs;
     attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
     attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
-    const attempt = attemptRow(item, verdict, at, tookMs);
-    if (verdict.kind === 'delivered') return this.#delivered(item, attempt);
+    if (verdict.kind === 'delivered')
+      return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs));
+    // From here on a schedule is kept: its times are asked for, not reckoned.
+    const now = await this.#options.store.databaseNow();
+    const attempt = attemptRow(item, verdict, now, tookMs);
     if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
     return this.#failed(item, attempt, verdict, progress);
+  }
+
+  /** The database's time as the claim told it, moved on: good enough for what people read, and no question each time. */
+  #about(): number {
+    return Math.round(this.claim.claimedAt + this.#options.clock.monotonicMs() - this.#claimedMs);
   }
 
   async #delivered(item: Item, attempt: AttemptRow): Promise<'delivered' | 'held'> {
@@ -123,9 +133,8 @@ export class Courier {
         verdict.retryAfterMs,
       );
     else breaker.succeeded(clock.monotonicMs()); // it answers: what it refuses is this event
-    const now = await this.#options.store.databaseNow();
     const since = this.claim.firstAttemptAt ?? attempt.at;
-    const next = nextAttempt(verdict, item.attempts + 1, since, now, random(), rules);
+    const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);
     if (next.do === 'retry') {
       await lanes.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
       return 'held';
@@ -166,11 +175,10 @@ export class Courier {
     reason: string,
     progress: string | null,
   ): Promise<'held'> {
-    const now = await this.#options.store.databaseNow();
     await this.#options.onGone(reason);
     // The item keeps its place: when the endpoint is switched on again its call goes on from here.
     await this.#options.lanes.retryAt(this.claim, item, attempt, {
-      at: now,
+      at: attempt.endedAt,
       byEndpoint: true,
       progress,
     });
@@ -192,26 +200,17 @@ function outcomeOf(verdict: Verdict): string {
   return verdict.scope === 'item' ? 'refused' : verdict.status === null ? 'no_answer' : 'failed';
 }
 
-type Past = { at: number; ms: number; status: number | null; error: string | null };
-
-function attemptRow(item: Item, verdict: Verdict, at: number, tookMs: number): AttemptRow {
+function attemptRow(item: Item, verdict: Verdict, endedAt: number, tookMs: number): AttemptRow {
+  const at = endedAt - Math.round(tookMs);
   const error = verdict.kind === 'delivered' ? null : verdict.reason;
-  const past = pastOf(item);
+  const past = pastAttempts(item.history);
   past.push({ at, ms: Math.round(tookMs), status: verdict.status, error });
   return {
     at,
+    endedAt,
     status: verdict.status,
     error,
     answer: verdict.answer,
     history: JSON.stringify(past.slice(-historyKept)),
   };
-}
-
-function pastOf(item: Item): Past[] {
-  if (item.history === null) return [];
-  try {
-    return JSON.parse(item.history) as Past[];
-  } catch (error) {
-    return [{ at: 0, ms: 0, status: null, error: `history unreadable: ${reasonOf(error)}` }];
-  }
 }

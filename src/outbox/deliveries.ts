@@ -2,6 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { Delivery, DeliveryState as PublicState } from '../protocol/api.ts';
 import type { Database, Store } from '../store/store.ts';
 import { enableEndpoint } from './endpoints.ts';
+import { pastAttempts, type PastAttempt } from './past.ts';
 
 export type ListQuery = {
   state?: PublicState | undefined;
@@ -12,7 +13,7 @@ export type ListQuery = {
 };
 
 export type DeliveryDetail = Delivery & {
-  history: { at: string; ms: number; status: number | null; error: string | null }[];
+  history: (Omit<PastAttempt, 'at'> & { at: string })[];
 };
 
 /** `evt_01J9....webhook`: event and endpoint, since one event goes to several. */
@@ -77,15 +78,12 @@ export class Deliveries {
       .where('deliveries.endpoint', '=', endpoint)
       .executeTakeFirst();
     if (!row) return undefined;
-    const past = JSON.parse(row.history ?? '[]') as {
-      at: number;
-      ms: number;
-      status: number | null;
-      error: string | null;
-    }[];
     return {
       ...publicDelivery(row),
-      history: past.map((one) => ({ ...one, at: new Date(one.at).toISOString() })),
+      history: pastAttempts(row.history).map((one) => ({
+        ...one,
+        at: new Date(one.at).toISOString(),
+      })),
     };
   }
 

@@ -9,6 +9,8 @@ export type Claim = {
   claimId: string;
   wakes: number;
   firstAttemptAt: number | null;
+  /** On the database's clock. */
+  claimedAt: number;
 };
 
 export type Item = {
@@ -26,6 +28,7 @@ export type Item = {
 /** What is written about an attempt. */
 export type AttemptRow = {
   at: number;
+  endedAt: number;
   status: number | null;
   error: string | null;
   answer: string | null;
@@ -75,6 +78,7 @@ export class Lanes {
       claimId,
       wakes: row.wakes,
       firstAttemptAt: row.first_attempt_at,
+      claimedAt: now,
     }));
   }
 
@@ -128,11 +132,10 @@ export class Lanes {
 
   /** False when the claim was lost meanwhile: then nothing was written. */
   async delivered(claim: Claim, item: Item, attempt: AttemptRow): Promise<boolean> {
-    const now = await this.#store.databaseNow();
     const state = item.type === 'call.skipped' ? 'skipped' : 'delivered';
     const mark = (db: Db) =>
       sql`
-      update deliveries set state = ${state}, attempts = attempts + 1, settled_at = ${now},
+      update deliveries set state = ${state}, attempts = attempts + 1, settled_at = ${attempt.endedAt},
         first_attempt_at = coalesce(first_attempt_at, ${attempt.at}), last_attempt_at = ${attempt.at},
         last_status = ${attempt.status}, last_error = null, last_answer = ${attempt.answer},
         history = ${attempt.history}, progress = null
@@ -218,15 +221,16 @@ export class Lanes {
 
   /** Gives the lane back. True when more came meanwhile, or `more` says that some was left. */
   async release(claim: Claim, more: boolean): Promise<boolean> {
-    const now = await this.#store.databaseNow();
+    // Due since it was claimed: behind whoever has waited for longer, and before the clock of any node.
+    const due = claim.claimedAt;
     const row = await this.#store.db
       .updateTable('lanes')
       .set({
         claim_id: null,
         claim_until: null,
         next_attempt_at: more
-          ? now
-          : sql<number | null>`case when wakes > ${claim.wakes} then cast(${now} as bigint) end`,
+          ? due
+          : sql<number | null>`case when wakes > ${claim.wakes} then cast(${due} as bigint) end`,
       })
       .where('endpoint', '=', claim.endpoint)
       .where('call_id', '=', claim.callId)

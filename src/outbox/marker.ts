@@ -11,7 +11,7 @@ export function makeMarker(
   nowMs: number,
 ): string {
   const id = newId('evt');
-  const { call, leg, custom_metadata } = JSON.parse(item.body) as Record<string, unknown>;
+  const { call, leg, custom_metadata } = contextOf(item);
   const body = JSON.stringify({
     id,
     type: 'call.skipped',
@@ -29,6 +29,17 @@ export function makeMarker(
     },
   });
   return JSON.stringify({ id, body } satisfies Marker);
+}
+
+/** A body that cannot be read is refused too, and its marker must still say which call it is of. */
+function contextOf(item: Item): Record<string, unknown> {
+  try {
+    const event = JSON.parse(item.body) as unknown;
+    if (typeof event === 'object' && event !== null) return event as Record<string, unknown>;
+  } catch {
+    // As below.
+  }
+  return { call: { id: item.callId }, custom_metadata: {} };
 }
 
 export function markerOf(item: Item): Marker {

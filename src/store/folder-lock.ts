@@ -1,5 +1,5 @@
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { TrunklineError } from '../lib/errors.ts';
 
@@ -16,8 +16,9 @@ export class FolderLock {
 
   static take(dataDir: string): FolderLock {
     // Transcripts and audio live here: nobody else on the machine may look.
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const made = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
     chmodSync(dataDir, 0o700);
+    if (made !== undefined) syncFolder(dirname(made));
     const path = join(dataDir, 'owner.lock');
     createPrivate(path);
     const database = new DatabaseSync(path, { timeout: 0 });
@@ -53,4 +54,15 @@ export class FolderLock {
 export function createPrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
+  syncFolder(dirname(path));
+}
+
+/** A file whose name is not on the disk is gone after a power cut, however well its content was synced. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

@@ -2,37 +2,38 @@ import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Kysely } from 'kysely';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import type { Health } from '../lib/part.ts';
+import type { Logger } from '../lib/log.ts';
 import { createPrivate } from './folder-lock.ts';
 import { migrate } from './migrations.ts';
 import type { Database } from './schema.ts';
 import { SqliteClient, SqliteError } from './sqlite-client.ts';
 import { SqliteThreadsDialect } from './sqlite-dialect.ts';
+import type { Step } from './sqlite-messages.ts';
 import type { Backend, BackendOptions } from './backend.ts';
+import { WalWatch } from './wal-watch.ts';
 import { WriterQueue } from './writer-queue.ts';
 
 /** The first SQLite without the bug in which two connections resetting the log lose a commit. */
 const oldestVersion = '3.51.3';
 const busyTimeoutMs = 5_000;
-/** Checking every page takes a second per 500 MB or so: beyond this size a start would be late for calls. */
+/** Checking every page takes a second per 500 MB or so: beyond this size a start would be late for calls, and says so. */
 const checkUpToBytes = 268_435_456;
-/** The log is kept near 4 MB; far beyond that a reader holds it and the disk fills unseen. */
-const walAlarmBytes = 67_108_864;
 
 /** SQLite in the data folder: one writer thread with group commit, one reader thread. */
 export async function openSqlite(options: BackendOptions): Promise<Backend> {
+  const { log } = options;
   const path = join(options.config.dataDir, 'trunkline.sqlite');
   if (await isLostDatabase(path, options.lock.databaseWasMade))
     await refuseOrSetAside(path, options, 'it is missing or empty although calls were stored here');
   createPrivate(path);
   let writer: SqliteClient;
   try {
-    writer = await openChecked(path);
+    writer = await openChecked(path, log);
   } catch (error) {
     if (!(error instanceof SqliteError) || !error.isCorrupt) throw cannotOpen(path, error);
     await refuseOrSetAside(path, options, error.message);
     createPrivate(path);
-    writer = await openChecked(path);
+    writer = await openChecked(path, log);
   }
   return ready(path, writer, options);
 }
@@ -85,7 +86,11 @@ type Open = {
 
 function backend(path: string, open: Open, options: BackendOptions): Backend {
   const { db, queue } = open;
-  const wal = new WalWatch(path, () => checkpoint(queue), options);
+  const wal = new WalWatch({
+    path: `${path}-wal`,
+    log: options.log,
+    shrink: () => checkpointAtOnce(queue),
+  });
   return {
     db,
     transaction: (work) => db.transaction().execute(work),
@@ -102,47 +107,32 @@ function backend(path: string, open: Open, options: BackendOptions): Backend {
   };
 }
 
+const cutLog: Step = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
+
 async function checkpoint(queue: WriterQueue): Promise<void> {
-  await queue.outside({ sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] });
+  await queue.outside([cutLog]);
 }
 
-/** Watches the size of the log beside the database: a reader that hangs on starves the checkpoint. */
-class WalWatch {
-  readonly #path: string;
-  readonly #timer: NodeJS.Timeout;
-  #bytes = 0;
-
-  constructor(path: string, shrink: () => Promise<void>, options: BackendOptions) {
-    this.#path = `${path}-wal`;
-    this.#timer = setInterval(() => {
-      void this.#look(shrink).catch((error: unknown) => {
-        options.log.warn({ err: error }, 'the log of the database could not be shortened');
-      });
-    }, 10_000);
-    this.#timer.unref();
-  }
-
-  health(): Health {
-    if (this.#bytes <= walAlarmBytes) return { state: 'ok' };
-    return { state: 'degraded', detail: `the database's log has grown to ${this.#bytes} bytes` };
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-  }
-
-  async #look(shrink: () => Promise<void>): Promise<void> {
-    this.#bytes = (await stat(this.#path)).size;
-    if (this.#bytes <= walAlarmBytes) return;
-    await shrink();
-    this.#bytes = (await stat(this.#path)).size;
-  }
+/** Without the wait for a reader: it may hold on for hours, and writes would wait with the checkpoint. */
+async function checkpointAtOnce(queue: WriterQueue): Promise<void> {
+  await queue.outside([
+    { sql: 'PRAGMA busy_timeout = 0', parameters: [] },
+    cutLog,
+    { sql: `PRAGMA busy_timeout = ${busyTimeoutMs}`, parameters: [] },
+  ]);
 }
 
-async function openChecked(path: string): Promise<SqliteClient> {
+async function openChecked(path: string, log: Logger): Promise<SqliteClient> {
   const writer = await SqliteClient.open({ path, role: 'writer', busyTimeoutMs });
   try {
-    if ((await stat(path)).size > checkUpToBytes) return writer;
+    const { size } = await stat(path);
+    if (size > checkUpToBytes) {
+      log.warn(
+        { bytes: size, checkedUpTo: checkUpToBytes },
+        'the database is too large to check every page at the start; damage shows when a page is read',
+      );
+      return writer;
+    }
     const { rows } = await writer.run([{ sql: 'PRAGMA quick_check(1)', parameters: [] }]);
     const verdict = Object.values((rows[0] ?? {}) as Record<string, unknown>)[0];
     if (verdict !== 'ok') throw new SqliteError(String(verdict), 11, false);

@@ -76,14 +76,14 @@ export class WriterQueue {
     });
   }
 
-  /** One statement between two groups, outside any transaction. */
-  outside(statement: Step): Promise<StepsResult> {
+  /** Statements between two groups, outside any transaction. */
+  outside(statements: Step[]): Promise<StepsResult> {
     return new Promise((resolve, reject) => {
       this.#enqueue({
         reject,
         outside: true,
         take: async () => {
-          resolve(await this.#writer.run([statement]));
+          resolve(await this.#writer.run(statements));
           return undefined;
         },
       });

@@ -59,6 +59,7 @@ export async function startProcess(env: Record<string, string>) {
       process.execPath,
       [
         '--disable-warning=ExperimentalWarning',
+        '--max-semi-space-size=4',
         '--import',
         './src/lib/compile-cache.mjs',
         'src/main.ts',

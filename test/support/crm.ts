@@ -116,9 +116,10 @@ async function read(request: IncomingMessage): Promise<Buffer | undefined> {
 }
 
 function parsed(body: Buffer): CrmEvent {
+  const none = { id: '', type: '', sequence: 0, call: { id: '' } };
   try {
-    return JSON.parse(body.toString()) as CrmEvent;
+    return (JSON.parse(body.toString()) as CrmEvent | null) ?? none;
   } catch {
-    return { id: '', type: '', sequence: 0, call: { id: '' } };
+    return none;
   }
 }

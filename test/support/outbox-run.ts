@@ -62,6 +62,8 @@ export async function killAtPoints(
       KILL: `${point}:${rare ? 1 : 1 + Math.floor(random() * 4)}`,
       CALLS: '3',
       EVENTS: '4',
+      // On Postgres a killed node's claims last as long as their leases.
+      LEASE: '2000',
     });
     await child.ended;
     story.note(child);

@@ -12,8 +12,8 @@ const run = promisify(execFile);
 
 /** A Postgres for one test file: an own cluster on a free port in a temporary folder, ended afterwards. */
 export type TestPostgres = AsyncDisposable & {
-  /** A fresh empty database. */
-  newDatabase(): Promise<string>;
+  /** A fresh database: empty, or a copy of one that nobody is connected to. */
+  newDatabase(copyOf?: string): Promise<string>;
 };
 
 /** Why there is none, for the name of a skipped test; undefined when there is one. */
@@ -23,7 +23,10 @@ export const postgresMissing: string | undefined =
 export async function startPostgres(): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given)
-    return { newDatabase: () => newDatabase(given), [Symbol.asyncDispose]: async () => undefined };
+    return {
+      newDatabase: (copyOf) => newDatabase(given, copyOf),
+      [Symbol.asyncDispose]: async () => undefined,
+    };
   const bin = binaries();
   if (!bin) throw new Error('Postgres is not installed and TEST_DATABASE_URL is not set');
   return ownCluster(bin);
@@ -66,7 +69,7 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
   const url = `postgres://trunkline@127.0.0.1:${port}/postgres`;
   await untilItAnswers(url);
   return {
-    newDatabase: () => newDatabase(url),
+    newDatabase: (copyOf) => newDatabase(url, copyOf),
     [Symbol.asyncDispose]: async () => {
       const ended = new Promise((resolve) => server.once('exit', resolve));
       server.kill('SIGQUIT'); // at once: nothing in it is kept
@@ -78,11 +81,12 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
 
 let databases = 0;
 
-async function newDatabase(url: string): Promise<string> {
+async function newDatabase(url: string, copyOf?: string): Promise<string> {
   const name = `t_${process.pid}_${Date.now()}_${++databases}`;
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  await client.query(`create database ${name}`);
+  const template = copyOf === undefined ? '' : ` template ${new URL(copyOf).pathname.slice(1)}`;
+  await client.query(`create database ${name}${template}`);
   await client.end();
   const made = new URL(url);
   made.pathname = `/${name}`;

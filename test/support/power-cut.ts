@@ -1,18 +1,21 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 /*
  * What a power cut leaves, from a trace of system calls: what was synced stays, every 512-byte piece of
- * what was written since stays or goes by chance. Acknowledgements stand in the same trace, so each cut
- * knows what had been promised by then.
+ * what was written since stays or goes by chance, and so does each name that was made or taken away since
+ * its folder was last synced. Acknowledgements stand in the same trace, so each cut knows what had been
+ * promised by then.
  */
 export type DiskCall =
   | { call: 'write'; file: string; at: number; bytes: Buffer }
   | { call: 'truncate'; file: string; size: number }
   | { call: 'sync'; file: string }
+  | { call: 'create'; file: string }
   | { call: 'unlink'; file: string }
+  | { call: 'sync-folder' }
   | { call: 'ack'; number: number };
 
 export const traced = [
@@ -27,6 +30,7 @@ export const traced = [
 export function readTrace(path: string, database: string): DiskCall[] {
   const calls: DiskCall[] = [];
   const files = new Map<number, string>();
+  const folders = new Set<number>();
   const begun = new Map<string, string>();
   for (const raw of readFileSync(path, 'latin1').split('\n')) {
     const [, thread = '', text = ''] = /^(\d+) +(.*)$/.exec(raw) ?? [];
@@ -36,9 +40,13 @@ export function readTrace(path: string, database: string): DiskCall[] {
     const [, name = '', args = '', result = ''] = parts;
     if (name === 'openat') {
       const file = text2(/"((?:\\x[0-9a-f]{2})*)"/.exec(args)?.[1] ?? '');
-      if (file.startsWith(database) && !file.endsWith('-shm'))
-        files.set(Number(result), basename(file));
-      else files.delete(Number(result));
+      const fd = Number(result);
+      files.delete(fd);
+      folders.delete(fd);
+      if (file === dirname(database)) folders.add(fd);
+      if (!file.startsWith(database) || file.endsWith('-shm')) continue;
+      files.set(fd, basename(file));
+      if (args.includes('O_CREAT')) calls.push({ call: 'create', file: basename(file) });
       continue;
     }
     if (name === 'unlink') {
@@ -46,7 +54,9 @@ export function readTrace(path: string, database: string): DiskCall[] {
       if (gone.startsWith(database)) calls.push({ call: 'unlink', file: basename(gone) });
       continue;
     }
-    const file = files.get(Number(/^\d+/.exec(args)?.[0]));
+    const fd = Number(/^\d+/.exec(args)?.[0]);
+    const file = files.get(fd);
+    if (name === 'fsync' && folders.has(fd)) calls.push({ call: 'sync-folder' });
     const data = /"((?:\\x[0-9a-f]{2})*)"/.exec(args)?.[1] ?? '';
     if (name === 'write' && args.startsWith('1,')) {
       for (const ack of text2(data).matchAll(/ack (\d+)\n/g))
@@ -62,7 +72,7 @@ export function readTrace(path: string, database: string): DiskCall[] {
     else if (name === 'ftruncate')
       calls.push({ call: 'truncate', file, size: Number(/(\d+)$/.exec(args)?.[1]) });
     else if (name === 'fsync' || name === 'fdatasync') calls.push({ call: 'sync', file });
-    else if (name === 'close') files.delete(Number(/^\d+/.exec(args)?.[0]));
+    else if (name === 'close') files.delete(fd);
   }
   return calls;
 }
@@ -87,35 +97,53 @@ function text2(escaped: string): string {
 
 const piece = 512;
 
-/** The disk as the calls go by: what is durable, and what waits for a sync. */
+/** The disk as the calls go by: what is durable, and what waits for a sync. A name leads to a file, as on a disk. */
 class Disk {
   readonly acks: number[] = [];
-  readonly #durable = new Map<string, Buffer>();
+  readonly #content = new Map<string, Buffer>();
   readonly #pending = new Map<string, DiskCall[]>();
+  #names = new Map<string, string>();
+  #durableNames = new Map<string, string>();
+  #made = 0;
 
   take(call: DiskCall): void {
     if (call.call === 'ack') this.acks.push(call.number);
-    else if (call.call === 'unlink') {
-      // Directory entries are the file system's journal's business: here they go at once.
-      this.#durable.delete(call.file);
-      this.#pending.delete(call.file);
-    } else if (call.call === 'sync') {
-      for (const write of this.#pending.get(call.file) ?? []) apply(this.#durable, write);
-      this.#pending.delete(call.file);
-    } else {
-      const waiting = this.#pending.get(call.file);
-      if (waiting) waiting.push(call);
-      else this.#pending.set(call.file, [call]);
+    else if (call.call === 'sync-folder') this.#durableNames = new Map(this.#names);
+    else if (call.call === 'unlink') this.#names.delete(call.file);
+    else if (call.call === 'create') this.#fileOf(call.file);
+    else {
+      const file = this.#fileOf(call.file);
+      if (call.call === 'sync') {
+        for (const write of this.#pending.get(file) ?? []) apply(this.#content, file, write);
+        this.#pending.delete(file);
+      } else this.#pending.set(file, [...(this.#pending.get(file) ?? []), call]);
     }
   }
 
   /** After the power went off now. */
   cut(random: () => number): Map<string, Buffer> {
-    const files = new Map([...this.#durable].map(([name, bytes]) => [name, Buffer.from(bytes)]));
-    for (const writes of this.#pending.values())
-      for (const write of writes)
-        for (const part of torn(write)) if (random() < 0.5) apply(files, part);
-    return files;
+    const found = new Map<string, Buffer>();
+    for (const name of new Set([...this.#names.keys(), ...this.#durableNames.keys()])) {
+      const [now, durable] = [this.#names.get(name), this.#durableNames.get(name)];
+      const file = now === durable || random() < 0.5 ? now : durable;
+      if (file !== undefined) found.set(name, this.#left(file, random));
+    }
+    return found;
+  }
+
+  #left(file: string, random: () => number): Buffer {
+    const left = new Map([[file, Buffer.from(this.#content.get(file) ?? [])]]);
+    for (const write of this.#pending.get(file) ?? [])
+      for (const part of torn(write)) if (random() < 0.5) apply(left, file, part);
+    return left.get(file) ?? Buffer.alloc(0);
+  }
+
+  #fileOf(name: string): string {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const made = `${name}#${++this.#made}`;
+    this.#names.set(name, made);
+    return made;
   }
 }
 
@@ -127,9 +155,9 @@ function torn(call: DiskCall): DiskCall[] {
   return parts;
 }
 
-function apply(files: Map<string, Buffer>, call: DiskCall): void {
+function apply(files: Map<string, Buffer>, file: string, call: DiskCall): void {
   if (call.call !== 'write' && call.call !== 'truncate') return;
-  const old = files.get(call.file) ?? Buffer.alloc(0);
+  const old = files.get(file) ?? Buffer.alloc(0);
   const size =
     call.call === 'write' ? Math.max(old.length, call.at + call.bytes.length) : call.size;
   const grown =
@@ -137,7 +165,7 @@ function apply(files: Map<string, Buffer>, call: DiskCall): void {
       ? old.subarray(0, size)
       : Buffer.concat([old, Buffer.alloc(size - old.length)]);
   if (call.call === 'write') call.bytes.copy(grown, call.at);
-  files.set(call.file, grown);
+  files.set(file, grown);
 }
 
 export type CutResult = { cuts: number; lossy: number; lostRows: number; corrupt: number };

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts';
 
 export async function temporaryFolder(): Promise<AsyncDisposable & { path: string }> {
@@ -25,4 +26,12 @@ export async function temporaryStore(
       await folder[Symbol.asyncDispose]();
     },
   });
+}
+
+/** The ids of the events in a closed store, read past the program. */
+export function storedRows(dataDir: string): Set<string> {
+  const database = new DatabaseSync(join(dataDir, 'trunkline.sqlite'));
+  const rows = database.prepare('SELECT id FROM events').all();
+  database.close();
+  return new Set(rows.map((row) => String(row['id'])));
 }

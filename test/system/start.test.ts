@@ -1,8 +1,12 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { startApp, startProcess } from '../support/app.ts';
+import { until } from '../support/until.ts';
+
+// A dozen whole processes start side by side: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 180_000 });
 
 describe.concurrent('the process', () => {
   test('says ready once, with its address, and answers there', async () => {
@@ -60,6 +64,22 @@ describe.concurrent('the process', () => {
     });
     expect((await open.exited()).code).toBe(78);
     expect(open.lines.join('\n')).toContain('TRUNKLINE_API_KEYS');
+  });
+
+  test('F82 a reload says whether the settings can be read, and the ones in use stay', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-reload-'));
+    const file = join(folder, 'trunkline.yaml');
+    await writeFile(file, 'logLevel: info\n');
+    await using app = await startApp({ env: { TRUNKLINE_CONFIG: file } });
+    const said = (text: string) => app.lines.some((line) => line.includes(text));
+    app.process.kill('SIGHUP');
+    await until(() => said('the settings can be read'));
+    await writeFile(file, 'logLevel: loud\nhtpt: {}\n');
+    app.process.kill('SIGHUP');
+    await until(() => said('the settings have errors; the ones in use stay'));
+    expect(app.lines.find((line) => line.includes('have errors'))).toMatch(/logLevel.*htpt/s);
+    expect((await app.get('/health/ready')).status).toBe(200);
+    await rm(folder, { recursive: true });
   });
 
   test('a port that is taken is named', async () => {

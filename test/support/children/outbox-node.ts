@@ -20,6 +20,11 @@ const say = (line: string): void => void writeSync(1, `${line}\n`);
 const [killPoint, killAt] = (env['KILL'] ?? '').split(':');
 let passes = 0;
 
+// This node's clock, minutes beside the others': whoever reads the time reads this one.
+const offsetMs = Number(env['CLOCK_OFFSET_MS'] ?? 0);
+const machineNow = Date.now.bind(Date);
+Date.now = () => machineNow() + offsetMs;
+
 function pass(point: string): void {
   if (point === killPoint && ++passes >= Number(killAt)) process.kill(process.pid, 'SIGKILL');
 }

@@ -47,8 +47,11 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
     const story = new Story();
     const settings = { CALLS: '4', EVENTS: '15', PAUSE: '60', LEASE: '5000' };
-    const nodes = folders.map((folder) =>
-      story.start({ dataDir: folder.path, databaseUrl, crm }, settings),
+    const nodes = folders.map((folder, node) =>
+      story.start(
+        { dataDir: folder.path, databaseUrl, crm },
+        { ...settings, CLOCK_OFFSET_MS: String((node - 1) * 240_000) },
+      ),
     );
     await Promise.all(nodes.map((node) => node.saw('ack')));
     const [killed, paused, well] = nodes as [
@@ -69,6 +72,17 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     await until(() => crm.arrivals.length >= story.acknowledged.size);
     expect(violations(story.history(crm))).toEqual([]);
     for (const folder of folders) await folder[Symbol.asyncDispose]();
+  });
+
+  test('killed at a sample of the named points, a node loses nothing either (F46, F47)', async () => {
+    await using folder = await temporaryFolder();
+    await using crm = await moody();
+    const points = killPoints.filter((_, index) => index % 7 === 3);
+    const databaseUrl = await postgres.newDatabase();
+    const story = await killAtPoints({ dataDir: folder.path, databaseUrl, crm }, points, seeded(9));
+    expect(violations(story.history(crm))).toEqual([]);
+    expect(story.acknowledged.size).toBeGreaterThan(5);
+    expect(story.crashes).toBeGreaterThan(points.length / 2);
   });
 
   test('in the normal case do no work twice', async () => {

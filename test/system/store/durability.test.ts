@@ -1,23 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { readTrace, replayCuts, seeded, traced } from '../../support/power-cut.ts';
-import { temporaryFolder } from '../../support/store.ts';
+import { storedRows, temporaryFolder } from '../../support/store.ts';
 import { acknowledged, runChild, straceMissing } from '../../support/strace.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });
 
 const quiet = { ballastBytes: 0, lowWaterBytes: 0 };
-
-function storedRows(dataDir: string): Set<string> {
-  const database = new DatabaseSync(join(dataDir, 'trunkline.sqlite'));
-  const rows = database.prepare('SELECT id FROM events').all();
-  database.close();
-  return new Set(rows.map((row) => String(row['id'])));
-}
 
 function syncs(trace: string): number {
   return readFileSync(trace, 'utf8').match(/fdatasync\(|fsync\(/g)?.length ?? 0;

@@ -1,0 +1,22 @@
+/** An attempt as the delivery's row keeps it. */
+export type PastAttempt = { at: number; ms: number; status: number | null; error: string | null };
+
+/** The last time that a date can tell. */
+const latestTimeMs = 8.64e15;
+
+/** What a row tells of its attempts. A row that somebody damaged is delivered all the same (F71). */
+export function pastAttempts(history: string | null): PastAttempt[] {
+  if (history === null) return [];
+  try {
+    const past = JSON.parse(history) as unknown;
+    if (Array.isArray(past)) return past.filter(isAttempt);
+  } catch {
+    // Told below, like any other text that is no list of attempts.
+  }
+  return [{ at: 0, ms: 0, status: null, error: 'earlier attempts are unreadable' }];
+}
+
+function isAttempt(value: unknown): value is PastAttempt {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'at' in value && typeof value.at === 'number' && Math.abs(value.at) <= latestTimeMs;
+}

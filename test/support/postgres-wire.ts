@@ -1,0 +1,49 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** A way to Postgres that can be cut at a statement, before or after it is passed on, or go silent. */
+export async function postgresWire(target: string) {
+  const url = new URL(target);
+  const port = Number(url.port);
+  const state: { cutAt?: string; pass: boolean; silent: boolean; cuts: number } = {
+    pass: false,
+    silent: false,
+    cuts: 0,
+  };
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, url.hostname);
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
+    }
+    client.on('data', (bytes) => {
+      if (state.silent) return;
+      if (state.cutAt !== undefined && bytes.includes(state.cutAt)) {
+        delete state.cutAt;
+        state.cuts++;
+        if (!state.pass) upstream.destroy();
+        else upstream.write(bytes);
+        // The answer never comes back.
+        client.destroy();
+        setTimeout(() => upstream.destroy(), 300);
+        return;
+      }
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => {
+      if (!state.silent) client.write(bytes);
+    });
+    upstream.on('close', () => client.destroy());
+    client.on('close', () => setTimeout(() => upstream.destroy(), 500));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    state,
+    [Symbol.asyncDispose]: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

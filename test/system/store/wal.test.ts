@@ -1,0 +1,55 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { expect, test, vi } from 'vitest';
+import { createLog } from '../../../src/lib/log.ts';
+import { WalWatch } from '../../../src/store/wal-watch.ts';
+import { temporaryStore } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+test('a reader that holds an old state lets the log grow: told, and cut when it has gone (F54)', async () => {
+  await using store = await temporaryStore();
+  const path = join(store.dataDir, 'trunkline.sqlite');
+  const alarmBytes = 8_388_608;
+  // As the store's own: a cut that finds a reader there goes home instead of waiting for it.
+  const shrink = async (): Promise<void> => {
+    const other = new DatabaseSync(path, { timeout: 0 });
+    other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    other.close();
+  };
+  const watch = new WalWatch({
+    path: `${path}-wal`,
+    log: createLog({ level: 'silent' }),
+    shrink,
+    alarmBytes,
+    lookEveryMs: 50,
+  });
+  const reader = new DatabaseSync(path, { readOnly: true });
+  reader.exec('BEGIN; SELECT count(*) FROM events');
+  const write = (sequence: number) =>
+    store.db
+      .insertInto('events')
+      .values({
+        id: `e${sequence}`,
+        call_id: 'c',
+        sequence,
+        type: 't',
+        occurred_at: 0,
+        body: 'x'.repeat(1_000_000),
+      })
+      .execute();
+  for (let sequence = 1; sequence <= 20; sequence++) await write(sequence);
+  expect(statSync(`${path}-wal`).size).toBeGreaterThan(alarmBytes);
+  const told = await until(() => {
+    const health = watch.health();
+    return health.state === 'degraded' && health;
+  });
+  expect(told.detail).toMatch(/log has grown to \d+ MiB: another program holds an old state/);
+  await write(21); // nobody waits for the reader but the log
+  reader.close();
+  await until(() => watch.health().state === 'ok');
+  expect(statSync(`${path}-wal`).size).toBeLessThan(alarmBytes);
+  watch.close();
+});

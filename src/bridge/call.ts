@@ -287,7 +287,7 @@ export class Call {
       paused: this.isPaused,
       ...(recovered === undefined ? {} : { recovered }),
       waiting: () => this.story.waitingOf(record.id),
-      log: this.#log.child({ legId: record.id }),
+      log: this.#log,
       clock,
       onMessage: (message, sessionId, atS) =>
         this.#guarded(() => this.#hearing.heard(leg(), message, sessionId, atS)),

@@ -14,6 +14,7 @@
  *
  *   npm run bench -- bridge             all sizes
  *   BENCH_LEGS=100 BENCH_SECONDS=5 npm run bench -- bridge
+ *   BENCH_ONLY=scans|play|memory|ceiling|churn npm run bench -- bridge
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,6 +22,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { carriers } from '../../src/carriers/all.ts';
+import { CarriersConfig } from '../../src/carriers/config.ts';
+import { readServerMessage } from '../../src/protocol/live-messages.ts';
+import { scanAck } from '../../src/speech-client/ack.ts';
+import { twilioStart } from '../support/carrier-client.ts';
 import type { GeneratorCommand, GeneratorReport } from './bridge/generator.ts';
 import type { ProbeReading } from './bridge/probe.ts';
 import type { SinkReport } from './bridge/sink.ts';
@@ -310,19 +316,67 @@ async function churn(bench: Bench, legs: number, rounds: number): Promise<void> 
   );
 }
 
+/** What the slow paths cost that the scans replace: the same messages through both, in turns. */
+function scans(): void {
+  const ack = Buffer.from(
+    '{"session_id":"7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11","created_at":"2026-02-03T09:15:00.700Z","type":"audio_chunk","acknowledged":true,"error":null,"data":{"byte_range":[123360,123520],"time_range":[15.42,15.44]}}',
+  );
+  const range = { start: 0, end: 0 };
+  // Exactly the form that the scan knows, and the same with a space that makes it read in full.
+  const media = (number: number, space: string): Buffer =>
+    Buffer.from(
+      `{"event":"media",${space}"sequenceNumber":"${number}","streamSid":"MZ1","media":{"track":"inbound","chunk":"${number - 1}","timestamp":"${number * 20}","payload":"${Buffer.alloc(160, number).toString('base64')}"}}`,
+    );
+  const decode = (space: string): ((round: number) => void) => {
+    const codec = carriers.twilio.newCodec(CarriersConfig.parse({}), emptyRequest);
+    codec.decode(Buffer.from(JSON.stringify(twilioStart())), false);
+    const messages = Array.from({ length: scanRounds }, (_, at) => media(at + 2, space));
+    return (round) => void codec.decode(messages[round]!, false);
+  };
+  const [full, scanned] = [decode(' '), decode('')];
+  console.log('\nus a message            read in full      scanned');
+  const both = (name: string, slow: (round: number) => void, fast: (round: number) => void) => {
+    const [one, other] = [microsOf(slow), microsOf(fast)];
+    console.log(
+      `  ${name.padEnd(20)} ${one.toFixed(2).padStart(12)} ${other.toFixed(2).padStart(12)}`,
+    );
+  };
+  both(
+    'acknowledgement',
+    () => void readServerMessage(ack.toString('utf8')),
+    () => void scanAck(ack, range),
+  );
+  both('media frame', full, scanned);
+}
+
+const scanRounds = 200_000;
+const emptyRequest = { target: '/', path: '/', query: '', headers: {} };
+
+function microsOf(work: (round: number) => void): number {
+  const startedMs = performance.now();
+  for (let round = 0; round < scanRounds; round++) work(round);
+  return ((performance.now() - startedMs) * 1_000) / scanRounds;
+}
+
 export async function run(): Promise<void> {
+  const only = process.env['BENCH_ONLY'];
+  if (only === undefined || only === 'scans') scans();
+  if (only === 'scans') return;
   await using bench = new Bench();
   await bench.start();
-  for (const legs of process.env['BENCH_ONLY'] === 'memory' ? [] : sizes)
-    tableAt(legs, await abba(bench, legs, 'play'));
-  if (process.env['BENCH_ONLY'] === 'play') return;
-  await memory(bench, 200, Number(process.env['BENCH_MORE'] ?? 800));
-  if (process.env['BENCH_ONLY'] === 'memory') return;
+  if (only === undefined || only === 'play')
+    for (const legs of sizes) tableAt(legs, await abba(bench, legs, 'play'));
+  if (only === undefined || only === 'memory')
+    await memory(bench, 200, Number(process.env['BENCH_MORE'] ?? 800));
+  if (only === undefined || only === 'ceiling') await ceilingOf(bench);
+  if (only === undefined || only === 'churn') await churn(bench, 500, 4);
+}
+
+async function ceilingOf(bench: Bench): Promise<void> {
   const ceiling = await abba(bench, 100, 'flood');
   console.log('\nceiling, 100 legs sending as fast as they are read');
   row('frames a second', ceiling, (turn) => turn.framesPerSecond, 'at least 0.80');
   row('frames a second a core', ceiling, (turn) => turn.framesPerSecond / turn.cpuShare);
   row('CPU us a frame', ceiling, (turn) => turn.cpuMicrosPerFrame);
   exact([...ceiling.pipe, ...ceiling.bridge]);
-  await churn(bench, 500, 4);
 }

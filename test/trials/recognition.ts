@@ -8,6 +8,8 @@ import { realModel } from '../support/real-model.ts';
 import { normalisedWords, wordErrors } from '../support/word-errors.ts';
 
 const seconds = Number(process.env['SECONDS_EACH'] ?? 30);
+/** `overload` or `killing`: that half alone. */
+const only = process.argv[2];
 const kills = Number(process.env['KILLS'] ?? 10);
 
 /**
@@ -29,7 +31,9 @@ export async function run(): Promise<string[]> {
   });
   while (recogniserPids(app.process.pid!).length === 0) await sleep(100);
   await session(app.url, monologue(prompts, 0, 5).audio, { pace: 'fast' });
-  const lines = [await overload(app, prompts), await killing(app, prompts)];
+  const lines: string[] = [];
+  if (only !== 'killing') lines.push(await overload(app, prompts));
+  if (only !== 'overload') lines.push(await killing(app, prompts));
   console.log(lines.join('\n'));
   if (lines.some((line) => line.includes('BROKEN'))) process.exitCode = 1;
   return lines;

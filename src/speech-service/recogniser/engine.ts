@@ -8,9 +8,10 @@ export type Heard = { atMs: number; live: boolean };
 
 /**
  * What a stream could do next. Every step is one reading, so that nobody waits longer than for one:
- * first what a caller waits for, last what nobody does.
+ * first what a caller waits for, last what nobody does. A glimpse is what may bring an utterance's
+ * first partial: it is short.
  */
-export const ranks = { first: 0, more: 1, ahead: 2, partial: 3, bulk: 4 } as const;
+export const ranks = { first: 0, more: 1, glimpse: 2, ahead: 3, partial: 4, bulk: 5 } as const;
 export type Urgency = { rank: number; dueMs: number };
 
 /** One stream inside a child: gets 16 kHz blocks, tells what it heard. */

@@ -134,27 +134,41 @@ export class OfflineSession implements EngineSession {
   }
 
   urgency(nowMs: number): Urgency | undefined {
-    const head = this.#head;
-    if (head) return this.#urgencyOf(head, nowMs);
-    if (this.#aheadReading()) return { rank: ranks.ahead, dueMs: nowMs };
-    if (this.#partialDue()) return { rank: ranks.partial, dueMs: nowMs };
-    return undefined;
+    return this.#next(nowMs)?.urgency;
   }
 
   step(nowMs: number): void {
-    const { language } = this.#parts;
+    this.#next(nowMs)?.run();
+  }
+
+  #next(nowMs: number): { urgency: Urgency; run: () => void } | undefined {
     const head = this.#head;
-    const ahead = head ? undefined : this.#aheadReading();
-    if (head) {
-      if (this.#worthOn(head, nowMs))
-        head.reading.step(this.#loadFor(head.due), this.#partial, language.hint);
-      if (!this.#worthOn(head, performance.now())) this.#tell();
-    } else if (ahead) {
-      this.#ahead = ahead;
-      const begun = ahead.started;
-      ahead.step(this.#parts.load(), this.#partial, language.hint);
-      if (!begun) this.#showAhead(ahead);
-    } else this.#glance();
+    if (head)
+      return { urgency: this.#urgencyOf(head, nowMs), run: () => this.#readOn(head, nowMs) };
+    const partial = this.#partialDue();
+    const glance = () => this.#glance();
+    if (partial && this.#partial.silent)
+      return { urgency: { rank: ranks.glimpse, dueMs: nowMs }, run: glance };
+    const ahead = this.#aheadReading();
+    if (ahead)
+      return {
+        urgency: { rank: ranks.ahead, dueMs: nowMs },
+        run: () => this.#readAhead(ahead),
+      };
+    return partial ? { urgency: { rank: ranks.partial, dueMs: nowMs }, run: glance } : undefined;
+  }
+
+  #readOn(head: Extract<Waiting, { type: 'piece' }>, nowMs: number): void {
+    if (this.#worthOn(head, nowMs))
+      head.reading.step(this.#loadFor(head.due), this.#partial, this.#parts.language.hint);
+    if (!this.#worthOn(head, performance.now())) this.#tell();
+  }
+
+  #readAhead(ahead: PieceReading): void {
+    this.#ahead = ahead;
+    const begun = ahead.started;
+    ahead.step(this.#parts.load(), this.#partial, this.#parts.language.hint);
+    if (!begun) this.#showAhead(ahead);
   }
 
   get #head() {
@@ -205,8 +219,8 @@ export class OfflineSession implements EngineSession {
     const { needed, latenessMs } = load();
     if (latenessMs > 150 || needed > 0.8) return false;
     // Where others need the time too, nobody is made to wait for a long one.
-    if (needed > 0.4 && reader.expectedMs({ from: open.pieceFrom, to: track.end }) > 120)
-      return false;
+    const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
+    if (takesMs > longestPartialMs(needed)) return false;
     const everyS = this.#partialEveryS(needed);
     const since = Math.max(this.#partialAt, open.from);
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
@@ -359,6 +373,12 @@ export class OfflineSession implements EngineSession {
 function aheadAfterS({ needed, latenessMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
   return needed > 0.4 ? 0.2 : 0.064;
+}
+
+/** A reading cannot be interrupted: what is not needed may hold up what is for so long. */
+function longestPartialMs(needed: number): number {
+  if (needed > 0.45) return 60;
+  return needed > 0.3 ? 120 : Infinity;
 }
 
 function isSignal(words: number, audio: Float32Array): boolean {

@@ -7,6 +7,7 @@ const ordinaryS = 4;
 /** What readings cost on this machine, learned from each one. */
 export class ReadingPrice {
   #scale = 1;
+  #readings = 0;
   #spentS = 0;
 
   /** Processor seconds of all readings. */
@@ -17,7 +18,9 @@ export class ReadingPrice {
   note(audioS: number, tookS: number): void {
     this.#spentS += tookS;
     const now = (1000 * tookS) / (fixedMs + eachSecondMs * audioS);
-    this.#scale = 0.9 * this.#scale + 0.1 * now;
+    this.#readings++;
+    const weight = Math.max(0.1, 1 / this.#readings); // the first ones say most
+    this.#scale += weight * (now - this.#scale);
   }
 
   expectedMs(audioS: number): number {

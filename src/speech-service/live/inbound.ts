@@ -222,10 +222,9 @@ export class Inbound {
       )
         return false;
       // A client that stopped has sent all it held: a part of a repetition is then none. One whose socket
-      // went in the middle comes back with the rest.
-      if (placed.outcome === 'found') this.#repeat(placed.place, total - placed.place);
-      else if (placed.outcome === 'perhaps' && !hasStopped && !(placed.isFlat && isOpen))
-        this.#repeat(placed.place, isOpen ? total - placed.place : burst.length);
+      // went in the middle has sent a part; what else that socket brought goes on repeating, up to the total.
+      const isPart = placed.outcome === 'perhaps' && !hasStopped && !(placed.isFlat && isOpen);
+      if (placed.outcome === 'found' || isPart) this.#repeat(placed.place, total - placed.place);
     } catch (error) {
       this.#options.onDiskFailure(error);
     }

@@ -96,3 +96,25 @@ test('cut again and again before an ack is out, for however long, a client is fo
     expect(intake.bytes).toBe(sent);
   }
 });
+
+test('what a dead socket brought while its first bytes were looked up goes on repeating', async () => {
+  const { inbound, intake, turn, hold, letGo } = rig();
+  inbound.socketOpened();
+  inbound.message(audio.subarray(0, 1_600), true);
+  inbound.socketClosed();
+  hold();
+  inbound.socketOpened();
+  inbound.message(audio.subarray(0, 600), true);
+  const settled = inbound.settled(); // the first bytes are looked up before the rest is there
+  inbound.message(audio.subarray(600, 1_200), true);
+  inbound.message(audio.subarray(1_200, 2_000), true);
+  inbound.socketClosed();
+  inbound.socketOpened();
+  letGo();
+  await settled;
+  await turn();
+  expect(intake.bytes).toBe(2_000);
+  inbound.message(audio, true);
+  await turn();
+  expect(intake.bytes).toBe(2_400);
+});

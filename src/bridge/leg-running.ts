@@ -1,13 +1,13 @@
 import type { Logger } from '../lib/log.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
-import { bytesPerSecond } from '../protocol/live-request.ts';
 import type { LiveSession, SessionOver } from '../speech-client/session.ts';
 import type { InFlightState } from '../speech-client/in-flight.ts';
 import type { LegEntry } from './journal.ts';
+import { LegBooks } from './leg-books.ts';
 import { LegAsking, type MadeSession } from './leg-asking.ts';
 import { LegFinishing } from './leg-finishing.ts';
 import type { LegSnapshot, SessionSnapshot } from './leg-snapshot.ts';
-import { Ledger, type LedgerCounts } from './ledger.ts';
+import type { LedgerCounts } from './ledger.ts';
 import type {
   FinishDeadlines,
   GapCause,
@@ -34,9 +34,8 @@ export class RunningLeg implements LegAudio {
   readonly legId: string;
   private readonly options: LegAudioOptions;
   private readonly log: Logger;
-  private readonly bytesPerSecond: number;
   private readonly silence: number;
-  private readonly books: Ledger;
+  private readonly books: LegBooks;
   private readonly store: LegStore;
   private readonly entry: LegEntry;
   private readonly history: SessionSnapshot[];
@@ -64,18 +63,16 @@ export class RunningLeg implements LegAudio {
     this.options = options;
     this.legId = options.legId;
     this.log = options.log.child({ legId: options.legId });
-    const { sample_rate, channels, bit_depth } = options.request;
-    this.bytesPerSecond = bytesPerSecond({ sample_rate, channels, bit_depth });
     this.silence = left?.silence ?? silenceCode(options.request);
-    this.books = new Ledger(left?.ledger);
+    this.books = new LegBooks({ ...options, left: left?.ledger, log: this.log });
     this.history = (left?.sessions ?? []).map((session) => ({ ...session }));
     this.pausedNow = options.paused ?? left?.paused ?? false;
     ({ store: this.store, entry: this.entry } = options.journal.openLeg({
       legId: options.legId,
       recording: options.recording,
       silence: this.silence,
-      bytesPerSecond: this.bytesPerSecond,
-      ledger: this.books,
+      bytesPerSecond: this.books.bytesPerSecond,
+      ledger: this.books.ledger,
       log: this.log,
       snapshot: () => this.snapshot(),
       onWritten: (position, bytes) => this.written(position, bytes),
@@ -86,7 +83,7 @@ export class RunningLeg implements LegAudio {
       clock: options.clock,
       log: this.log,
       signal: this.abort.signal,
-      bytesPerSecond: this.bytesPerSecond,
+      bytesPerSecond: this.books.bytesPerSecond,
       patienceMs: () => this.finishing?.deadlines.finalsMs ?? replacedMs,
       replaced: (entry) => this.session !== undefined || entry !== this.history.at(-1),
       onMessage: (message, id, offsetS) => options.onMessage(message, id, offsetS),
@@ -117,9 +114,6 @@ export class RunningLeg implements LegAudio {
       },
       onAskAgain: () => this.ensureSession(),
     });
-    legTotals.open++;
-    for (const part of ['received', 'acknowledged', 'gaps', 'paused', 'filler'] as const)
-      legTotals[part] += this.books.counts()[part];
     if (left?.asking === true) this.asking.cancelOrphans();
     this.begin(left, options.recovered?.gaps ?? []);
     options.journal.snapshotNow(this.entry);
@@ -127,10 +121,8 @@ export class RunningLeg implements LegAudio {
 
   push(bytes: Buffer): void {
     if (this.finishing || this.over || bytes.length === 0) return;
-    legTotals.received += bytes.length;
+    this.books.received(bytes.length, this.pausedNow);
     if (this.pausedNow) {
-      legTotals.paused += bytes.length;
-      legTotals.filler += bytes.length;
       this.store.filler(bytes.length, true);
     } else {
       this.store.audio(bytes);
@@ -140,7 +132,7 @@ export class RunningLeg implements LegAudio {
 
   filler(bytes: number): void {
     if (this.finishing || this.over || bytes <= 0) return;
-    legTotals.filler += bytes;
+    this.books.filler(bytes);
     this.store.filler(bytes, false);
     if (!this.session && !this.asking.busy) this.ensureSession();
   }
@@ -154,11 +146,11 @@ export class RunningLeg implements LegAudio {
   }
 
   ledger(): LedgerCounts {
-    return this.books.counts();
+    return this.books.ledger.counts();
   }
 
   positionS(): number {
-    return this.books.end / this.bytesPerSecond;
+    return this.books.secondsAt(this.books.end);
   }
 
   state(): LegState {
@@ -170,7 +162,7 @@ export class RunningLeg implements LegAudio {
   }
 
   sessions(): LegSession[] {
-    return this.history.map(({ id, base }) => ({ id, offsetS: base / this.bytesPerSecond }));
+    return this.history.map(({ id, base }) => ({ id, offsetS: this.books.secondsAt(base) }));
   }
 
   finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
@@ -210,7 +202,7 @@ export class RunningLeg implements LegAudio {
     left: LegSnapshot | undefined,
     gaps: readonly { start: number; end: number }[],
   ): void {
-    for (const { start, end } of gaps) this.tellGap(start, end, end - start, 'damaged');
+    for (const { start, end } of gaps) this.books.tellGap(start, end, end - start, 'damaged');
     for (const record of this.history)
       if (record.unread && record.id !== left?.current?.id)
         void this.past.read(unknownPast(record));
@@ -223,14 +215,13 @@ export class RunningLeg implements LegAudio {
     const session = this.session;
     if (!session || this.cut !== undefined) return;
     session.frame(position, bytes);
-    if (position - session.inFlight.base > changeAtLatestS * this.bytesPerSecond) this.changeOver();
+    if (this.books.secondsAt(position - session.inFlight.base) > changeAtLatestS) this.changeOver();
   }
 
   private ensureSession(): void {
     if (this.session || this.asking.busy || this.over || this.asking.refused || this.doubting)
       return;
-    const waiting = this.books.settled < this.books.end;
-    if (!waiting && (this.finishing || this.history.length > 0)) return;
+    if (this.books.isSettled && (this.finishing || this.history.length > 0)) return;
     if (this.history.length >= this.options.speech.config.maxSessionsPerLeg) {
       this.setState({ at: 'journal-only' });
       if (this.finishing) this.giveUp('sessions');
@@ -268,7 +259,7 @@ export class RunningLeg implements LegAudio {
       from,
       takenOver: known,
       source,
-      bytesPerSecond: this.bytesPerSecond,
+      bytesPerSecond: this.books.bytesPerSecond,
       log: this.log,
       onMessage: (message) => this.message(session, message),
       onAcknowledged: (position) => this.acknowledged(position),
@@ -279,7 +270,7 @@ export class RunningLeg implements LegAudio {
     this.cutSession = (position) => (source.cut = position);
     this.entry.dirty = true;
     this.options.journal.snapshotNow(this.entry);
-    if (!known) this.options.onSession?.({ id, offsetS: base / this.bytesPerSecond });
+    if (!known) this.options.onSession?.({ id, offsetS: this.books.secondsAt(base) });
     if (this.finishing) session.stop();
   }
 
@@ -287,18 +278,18 @@ export class RunningLeg implements LegAudio {
 
   private message(session: LiveSession, message: ServerMessage): void {
     if (this.over) return;
-    this.options.onMessage(message, session.id, session.originOf(message) / this.bytesPerSecond);
-    const sentS = (this.books.end - session.inFlight.base) / this.bytesPerSecond;
+    this.options.onMessage(message, session.id, this.books.secondsAt(session.originOf(message)));
+    const sentS = this.books.secondsAt(this.books.end - session.inFlight.base);
     if (message.type === 'speech_end' && sentS > changeAfterS && session === this.session)
       this.changeOver();
   }
 
   private acknowledged(position: number): void {
-    legTotals.acknowledged += this.books.acknowledge(position);
+    this.books.acknowledge(position);
     this.store.settled();
     this.entry.dirty = true;
     if (this.cut !== undefined && this.books.settled >= this.cut) this.change();
-    else if (this.finishing && this.books.settled === this.books.end) this.armFinals();
+    else if (this.finishing && this.books.isSettled) this.armFinals();
   }
 
   private linkChanged(session: LiveSession, link: 'open' | 'lost'): void {
@@ -391,7 +382,7 @@ export class RunningLeg implements LegAudio {
     this.setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
     this.options.journal.snapshotNow(this.entry);
     // Nothing was said and no session can be had: none is needed.
-    const settled = this.books.settled === this.books.end;
+    const settled = this.books.isSettled;
     if (settled && !this.session && this.asking.busy && this.history.length === 0)
       this.abort.abort();
     if (this.asking.refused) {
@@ -406,7 +397,7 @@ export class RunningLeg implements LegAudio {
 
   /** Once the service has every byte and answers. */
   private armFinals(): void {
-    if (this.session?.open && this.books.settled === this.books.end) this.finishing?.armFinals();
+    if (this.session?.open && this.books.isSettled) this.finishing?.armFinals();
   }
 
   private finalsLate(): void {
@@ -424,7 +415,7 @@ export class RunningLeg implements LegAudio {
   private checkFinished(): void {
     if (!this.finishing || this.over) return;
     if (this.session || this.past.busy || this.doubting) return;
-    if (this.books.settled < this.books.end) {
+    if (!this.books.isSettled) {
       this.ensureSession();
       return;
     }
@@ -446,17 +437,14 @@ export class RunningLeg implements LegAudio {
     const finishing = this.finishing;
     if (this.over || !finishing) return;
     this.release();
-    if (!this.books.balanced() || this.books.underWay() > 0) {
-      legTotals.unbalanced++;
-      this.log.error({ ledger: this.books.counts() }, 'ledger does not come out even');
-    }
+    this.books.checkEven();
     this.setState({ at: 'ended' });
     void this.putAway(finishing.deadlines)
       .catch((error: unknown) =>
         this.log.error({ err: error }, 'audio of an ended leg could not be put away'),
       )
       .then(() => {
-        finishing.resolve({ ledger: this.books.counts(), sessions: this.sessions() });
+        finishing.resolve({ ledger: this.books.ledger.counts(), sessions: this.sessions() });
       });
   }
 
@@ -470,7 +458,7 @@ export class RunningLeg implements LegAudio {
   private release(): void {
     if (this.over) return;
     this.over = true;
-    legTotals.open--;
+    this.books.close();
     this.finishing?.stop();
     this.asking.stop();
     this.abort.abort();
@@ -485,17 +473,9 @@ export class RunningLeg implements LegAudio {
   }
 
   private lost(start: number, end: number, cause: GapCause): void {
-    const bytes = this.books.gap(start, end);
-    legTotals.gaps += bytes;
+    this.books.lost(start, end, cause);
     this.store.settled();
     this.entry.dirty = true;
-    if (bytes > 0) this.tellGap(start, end, bytes, cause);
-  }
-
-  private tellGap(start: number, end: number, bytes: number, cause: GapCause): void {
-    const seconds = (position: number): number => position / this.bytesPerSecond;
-    this.log.warn({ bytes, cause }, 'audio of a leg will not be transcribed');
-    this.options.onGap({ startS: seconds(start), durationS: seconds(end - start), bytes, cause });
   }
 
   private setState(state: LegState): void {
@@ -516,7 +496,7 @@ export class RunningLeg implements LegAudio {
       finishing: this.finishing !== undefined,
       silence: this.silence,
       spilled: this.store.spilled,
-      ledger: this.books.snapshot(),
+      ledger: this.books.ledger.snapshot(),
       ...(session
         ? { current: { id: session.id, url: session.url, flight: session.inFlight.state() } }
         : {}),

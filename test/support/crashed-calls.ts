@@ -52,6 +52,8 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
       const result = playOne(app.url, carrier, callId, at, heard);
       result.catch(() => undefined); // told below, once all are there
       played.push({ callId, result });
+      // Calls come one after the other, not all in one millisecond.
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
     // Each carrier names its calls in its own way; the folder has no others.
     await until(async () => {
@@ -60,7 +62,7 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
       const isHeard = (call: Json): boolean =>
         call.legs.some((leg: Json) => leg.ledger.received > 0);
       return ours.length === calls && ours.every(isHeard);
-    }, 60_000);
+    }, 240_000);
     await app.end('SIGKILL');
   }
   for (const { callId, result } of played) {
@@ -96,7 +98,7 @@ async function playOne(
   onMessage: (text: string) => void,
 ): Promise<PlayResult> {
   const { url } = await mintStream({ url: base }, { carrier });
-  const bytes = seededAudio(8_000 * 120, seed);
+  const bytes = seededAudio(8_000 * 300, seed);
   return play({
     to: url,
     voice: voices[carrier],

@@ -270,9 +270,10 @@ test.skipIf(straceMissing).each(injections)(
       expect(leg.pushed).toBeGreaterThan(said - 50);
       const { finals } = await leg.leg.finish(deadlines);
       expect(finals).toBe('complete');
-      leg.words = leg.words.filter(
-        (one, at, all) => all.findIndex((other) => other.word === one.word) === at,
-      );
+      // While the disk is slow, frames go out before they are on it: heard, and not counted after a kill.
+      leg.words = leg.words
+        .filter(({ word }) => Number(word.slice(1)) < leg.pushed)
+        .filter((one, at, all) => all.findIndex((other) => other.word === one.word) === at);
       expect(faultsOf(leg)).toEqual([]);
     }
   },

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { enqueueEvent } from '../../src/outbox/enqueue.ts';
+import { commitSeconds } from '../../src/store/metrics.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { eventOf, outboxOn } from '../support/outbox.ts';
 import { postgresMissing, startPostgres } from '../support/postgres.ts';
@@ -145,6 +146,12 @@ const parts: Record<string, () => Promise<void>> = {
     await using store = await temporaryStore();
     console.log(`SQLite, stored to received, 1 leg: ${await delay(store, 1)}`);
     console.log(`SQLite, stored to received, 200 legs: ${await delay(store, 200)}`);
+    const { values } = await commitSeconds.get();
+    const total = (name: string) =>
+      values.find(({ metricName }) => metricName?.endsWith(name))?.value ?? 0;
+    // The disk's share: an event waits for the commit that stores it and the one that claims its call.
+    const meanMs = (total('_sum') / total('_count')) * 1_000;
+    console.log(`SQLite, a synced commit took ${meanMs.toFixed(1)} ms on average`);
   },
   throughput: async () => {
     await using store = await temporaryStore();

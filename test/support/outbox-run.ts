@@ -49,24 +49,28 @@ export class Story {
   }
 }
 
-/** One life at each point in turn, then one that delivers what is left. */
+/** One life at each point in turn, killed or failed there once, then one that delivers what is left. */
 export async function killAtPoints(
   node: Node,
   points: readonly string[],
   random: () => number,
+  what: 'KILL' | 'FAIL' = 'KILL',
 ): Promise<Story> {
   const story = new Story();
   for (const point of points) {
     const rare = /open|start|endpoint|claims/.test(point);
     const child = story.start(node, {
-      KILL: `${point}:${rare ? 1 : 1 + Math.floor(random() * 4)}`,
+      [what]: `${point}:${rare ? 1 : 1 + Math.floor(random() * 4)}`,
       CALLS: '3',
       EVENTS: '4',
       // On Postgres a killed node's claims last as long as their leases.
       LEASE: '2000',
     });
     await child.ended;
+    const crashes = story.crashes;
     story.note(child);
+    // A result that could not be written repeats its event, as a crash does.
+    if (what === 'FAIL') story.crashes = crashes + 1;
   }
   const last = story.start(node);
   await last.ended;

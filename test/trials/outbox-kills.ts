@@ -7,8 +7,9 @@ import { seeded } from '../support/power-cut.ts';
 import { temporaryFolder } from '../support/store.ts';
 
 /**
- * Kills of a node on both stores: at each named point, then 100 at random moments (F46, F47).
- * PARTS=sqlite-named,postgres-random and the like takes some of the four.
+ * Kills of a node on both stores: at each named point, then 100 at random moments (F46, F47); and each named
+ * statement, commit and request failing once (F50, F58). PARTS=sqlite-named,postgres-random takes some of the six,
+ * EVERY=3 a third of the failures.
  */
 export async function run(): Promise<string[]> {
   const wanted = process.env['PARTS']?.split(',');
@@ -17,6 +18,7 @@ export async function run(): Promise<string[]> {
     if (kind === 'postgres' && postgresMissing !== undefined) continue;
     for (const [name, part] of [
       ['named', named],
+      ['failing', failing],
       ['random', random],
     ] as const) {
       if (wanted !== undefined && !wanted.includes(`${kind}-${name}`)) continue;
@@ -33,13 +35,30 @@ export async function run(): Promise<string[]> {
 type Database = { databaseUrl?: string };
 
 async function named(database: Database): Promise<string> {
+  return atPoints(database, killPoints, 'KILL');
+}
+
+async function failing(database: Database): Promise<string> {
+  const every = Number(process.env['EVERY'] ?? 1);
+  const points = killPoints
+    .filter((point) => !/open|^in-/.test(point))
+    .filter((_, index) => index % every === 0);
+  return atPoints(database, points, 'FAIL');
+}
+
+async function atPoints(
+  database: Database,
+  points: readonly string[],
+  what: 'KILL' | 'FAIL',
+): Promise<string> {
   await using folder = await temporaryFolder();
   let requests = 0;
   await using crm = await startCrm([secret], () => (++requests % 5 === 0 ? 500 : 200));
   const story = await killAtPoints(
     { dataDir: folder.path, crm, ...database },
-    killPoints,
+    points,
     seeded(11),
+    what,
   );
   return verdict(story, violations(story.history(crm)));
 }
@@ -65,7 +84,7 @@ async function random(database: Database): Promise<string> {
 
 function verdict(story: Story, problems: string[]): string {
   if (problems.length > 0) throw new Error(problems.join('; '));
-  return `${story.crashes} kills, ${story.acknowledged.size} events acknowledged, 0 lost, 0 out of order, 0 altered`;
+  return `${story.crashes} kills or failures, ${story.acknowledged.size} events acknowledged, 0 lost, 0 out of order, 0 altered`;
 }
 
 if (import.meta.main) for (const line of await run()) console.log(line);

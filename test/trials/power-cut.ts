@@ -3,16 +3,18 @@ import { readTrace, replayCuts, seeded, traced } from '../support/power-cut.ts';
 import { temporaryFolder } from '../support/store.ts';
 import { runChild } from '../support/strace.ts';
 
-/** Power cuts replayed from traces: 10 runs of 1,000 moments each, and the control that must lose (F48, F49). */
+/** Power cuts replayed from traces: 10 runs (RUNS) of 1,000 moments (CUTS) each, and the control that must lose (F48, F49). */
 export async function run(): Promise<string[]> {
+  const runs = Number(process.env['RUNS'] ?? 10);
+  const cuts = Number(process.env['CUTS'] ?? 1_000);
   const total = { cuts: 0, lossy: 0, lostRows: 0, corrupt: 0 };
-  for (let seed = 1; seed <= 10; seed++) {
+  for (let seed = 1; seed <= runs; seed++) {
     await using folder = await temporaryFolder();
     const database = join(folder.path, 'trunkline.sqlite');
     const trace = join(folder.path, 'trace');
     await runChild('store-writer.ts', [folder.path, '300', String(seed)], [...traced, '-o', trace])
       .ended;
-    const result = replayCuts(readTrace(trace, database), database, 1_000, seeded(seed));
+    const result = replayCuts(readTrace(trace, database), database, cuts, seeded(seed));
     for (const key of ['cuts', 'lossy', 'lostRows', 'corrupt'] as const) total[key] += result[key];
   }
   await using folder = await temporaryFolder();

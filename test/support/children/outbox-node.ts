@@ -14,10 +14,12 @@ import { eventOf, silent } from '../outbox.ts';
  * One node: stores events, delivers them, and says on its output what it issued and what was acknowledged.
  * With KILL=<point>:<n> it kills itself, as -9, when it comes to that point for the nth time. The points stand
  * around every statement, commit and request; they are put on from outside, the program knows none of them.
+ * With FAIL=<point>:<n> that statement, commit or request fails once, before or after it was done.
  */
 const env = process.env;
 const say = (line: string): void => void writeSync(1, `${line}\n`);
 const [killPoint, killAt] = (env['KILL'] ?? '').split(':');
+const [failPoint, failAt] = (env['FAIL'] ?? '').split(':');
 let passes = 0;
 
 // This node's clock, minutes beside the others': whoever reads the time reads this one.
@@ -27,6 +29,7 @@ Date.now = () => machineNow() + offsetMs;
 
 function pass(point: string): void {
   if (point === killPoint && ++passes >= Number(killAt)) process.kill(process.pid, 'SIGKILL');
+  if (point === failPoint && ++passes === Number(failAt)) throw new Error('injected');
 }
 
 function labelOf(node: RootOperationNode): string {
@@ -127,13 +130,17 @@ const hurry = setInterval(() => {
 
 async function produce(callId: string): Promise<void> {
   for (let event = 0; event < Number(env['EVENTS'] ?? 0); event++) {
-    const stored = await store.transaction(async (tx) => {
+    const storing = store.transaction(async (tx) => {
       const made = await enqueueEvent(tx, eventOf(callId));
       // Before the commit: what may come out although nobody was told that it is in.
       say(`issued ${made.id} ${made.callId} ${made.sequence} ${digestOf(made.body)}`);
       return made;
     });
-    say(`ack ${stored.id}`);
+    const stored = await storing.catch((error: unknown) => {
+      if (failPoint === '') throw error;
+      return undefined; // not accepted, and nobody is told that it was
+    });
+    if (stored) say(`ack ${stored.id}`);
     outbox.wake();
     await sleep(Number(env['PAUSE'] ?? 5));
   }

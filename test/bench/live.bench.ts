@@ -5,6 +5,8 @@
  *   opened and closed   20 lanes, each POST, connect, stop, close 1000, for 5 s
  *   idle                500 connected sessions without audio: memory each, event loop p99 over 5 s
  *   acks                100 sessions, one 160-byte frame each 20 ms for 10 s: time from send to ack
+ *   floods              20 sessions as above, and beside them four that send 20,000 unknown commands,
+ *                       one-byte frames, broken base64 and deep JSON each: acks of the 20, longest stall
  */
 import { WebSocket } from 'ws';
 import {
@@ -25,6 +27,7 @@ export async function run(): Promise<void> {
   console.log(await openedAndClosed(service));
   console.log(await idle(service));
   console.log(await acks(service));
+  console.log(await floods(service));
 }
 
 async function openedAndClosed(service: SpeechProcess): Promise<string> {
@@ -99,6 +102,51 @@ async function acks(service: SpeechProcess): Promise<string> {
     `acks at 100 sessions of 50 frames a second (${(500 / tookS).toFixed(1)} reached): p50 ${at(latencies, 0.5)} ms, p99 ${at(latencies, 0.99)} ms, ` +
     `${latencies.length} acks, event loop p99 ${after.p99Ms.toFixed(1)} ms, ${((after.cpuMs - cpuBefore.cpuMs) / tookS / 10).toFixed(0)} % of a core, ${clean} of 100 closed with 1000`
   );
+}
+
+async function floods(service: SpeechProcess): Promise<string> {
+  const api = speechApi(service.url);
+  const calm = await Promise.all(
+    Array.from({ length: 20 }, async () => connect((await api.postWhenFree()).url)),
+  );
+  const latencies: number[] = [];
+  const sent = calm.map(() => [] as number[]);
+  for (const [index, client] of calm.entries())
+    client.socket.on('message', (data: Buffer) => {
+      const startedMs = data.includes('"audio_chunk"') ? sent[index]?.shift() : undefined;
+      if (startedMs !== undefined) latencies.push(performance.now() - startedMs);
+    });
+  const attacks = [
+    '{"type":"noise"}',
+    Buffer.from([0xff]),
+    '{"type":"audio_chunk","data":{"chunk":"*"}}',
+    '['.repeat(500),
+  ];
+  const attackers = await Promise.all(
+    attacks.map(async (attack) => {
+      const client = await connect((await api.postWhenFree()).url);
+      return { client, attack, left: 20_000 };
+    }),
+  );
+  await service.figures();
+  const silence = Buffer.alloc(160, 0xff);
+  while (attackers.some(({ left }) => left > 0)) {
+    for (const [index, client] of calm.entries()) {
+      sent[index]?.push(performance.now());
+      client.socket.send(silence);
+    }
+    for (const attacker of attackers)
+      for (let count = 0; count < 400 && attacker.left > 0; count++, attacker.left--)
+        attacker.client.socket.send(attacker.attack);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  for (const client of [...calm, ...attackers.map(({ client }) => client)]) client.stop();
+  const codes = await Promise.all(
+    [...calm, ...attackers.map(({ client }) => client)].map((client) => client.closed),
+  );
+  const { longestStallMs } = await service.figures();
+  const clean = codes.filter(({ code }) => code === 1000).length;
+  return `floods of 80,000 bad messages: longest stall ${longestStallMs.toFixed(1)} ms, acks beside them p50 ${at(latencies, 0.5)} ms, p99 ${at(latencies, 0.99)} ms, ${clean} of ${codes.length} closed with 1000`;
 }
 
 function at(values: number[], share: number): string {

@@ -20,7 +20,7 @@ const tried =
 const finding =
   /\b(?:shows?|looks like|turns out|it says|that's why|because|according to|i (?:can )?see|means|due to|was sent|were probably|the reason)\b/i;
 const chatter =
-  /^(?:welcome to|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
+  /^(?:welcome to|for calling|(?:\w+, )?this is|my name is|you(?:'re| are) speaking|speaking with|thank(?:s| you)|bye|goodbye|you're welcome|have a|hello|hi\b|good (?:morning|afternoon|evening)|how can|how may|great|perfect|okay|ok\b|will do|you too|no problem|i've got that|as i said|that's right|is there anything|sorry to hear|i'm sorry|let me|one moment|go ahead|i knew it|take care|yes please|that's (?:correct|everything|all)|speaking|oh\b|hold on|bear with|no worries)/i;
 
 /** How much a long sentence pays for its length: 1 would fill the summary with scraps, 0 with the longest turns. */
 const costPower = 0.35;

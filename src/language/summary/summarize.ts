@@ -182,13 +182,24 @@ const weights: Record<string, number> = {
   PHONE_NUMBER: 0.3,
 };
 
+/** "three working days": the unit and the two words before it. Looked for backwards, since words have no longest length. */
+function howLong(text: string): string | undefined {
+  const unit = / (?:hours|days|weeks|months)\b/i.exec(text);
+  if (!unit) return undefined;
+  const before = text
+    .slice(Math.max(0, unit.index - 40), unit.index)
+    .split(' ')
+    .slice(-2);
+  return before.join(' ') + unit[0];
+}
+
 /** Amounts, days and numbers are what a manager looks for; how long something takes, too. */
 function withEntities(clause: Omit<Scored, 'entities'>): Scored {
   const entities = new Map<string, number>();
   const spans = findEntities(clause.text);
   for (const span of spans)
     entities.set(span.text.toLowerCase(), clause.isQuestion ? 0.2 : (weights[span.type] ?? 0.2));
-  const lasts = /(?:\S+ )?(?:\S+ )(?:hours|days|weeks|months)\b/i.exec(clause.text)?.[0];
+  const lasts = howLong(clause.text);
   if (lasts) entities.set(lasts.toLowerCase(), 0.6);
   const isOnlyIdentity =
     spans.length > 0 &&

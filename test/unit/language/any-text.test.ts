@@ -82,6 +82,11 @@ describe('any text is answered', { timeout: 120_000 }, () => {
   ])('%j', (text) => {
     tryAll(text);
   });
+
+  // Work that grows with the square of a megabyte would not end today, on any machine.
+  test.each(['x', '4'])('a megabyte of %j in the time that its length takes', (piece) => {
+    tryAll(piece.repeat(1_000_000 / piece.length));
+  });
 });
 
 test('the same text gets the same answer', () => {

@@ -12,7 +12,8 @@ import { RecognisingSocket } from './recognising-socket.ts';
 import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 const upgradeLimits = {
-  decisionMs: 3_000,
+  /** Before the port's own deadline, which cuts the socket off without a word. */
+  decisionMs: 2_500,
   inProgress: 512,
   /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
   unproven: 1_024,

@@ -53,7 +53,7 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
       result.catch(() => undefined); // told below, once all are there
       played.push({ callId, result });
       // Calls come one after the other, not all in one millisecond.
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
     // Each carrier names its calls in its own way; the folder has no others.
     await until(async () => {
@@ -97,7 +97,21 @@ async function playOne(
   seed: number,
   onMessage: (text: string) => void,
 ): Promise<PlayResult> {
-  const { url } = await mintStream({ url: base }, { carrier });
+  // A busy machine may refuse an upgrade for now, readably; a carrier's call is then placed again.
+  for (;;) {
+    const { url } = await mintStream({ url: base }, { carrier });
+    const result = await playAt(url, carrier, callId, seed, onMessage);
+    if (result.outcome !== 'refused' || !result.detail.startsWith('503')) return result;
+  }
+}
+
+function playAt(
+  url: string,
+  carrier: PlayedCarrier,
+  callId: string,
+  seed: number,
+  onMessage: (text: string) => void,
+): Promise<PlayResult> {
   const bytes = seededAudio(8_000 * 300, seed);
   return play({
     to: url,

@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { AudiohookCodec, split } from '../../../src/carriers/audiohook-codec.ts';
+import { split } from '../../../src/carriers/audiohook-codec.ts';
 import type { CarrierEvent } from '../../../src/carriers/carrier.ts';
-import {
-  AudiohookClient as Client,
-  id,
-  media,
-  organizationId,
-} from '../../support/audiohook-client.ts';
+import { AudiohookClient as Client } from '../../support/audiohook-client.ts';
 
 const replyOf = (events: CarrierEvent[]): Record<string, unknown> =>
   JSON.parse(events.flatMap((event) => (event.type === 'reply' ? [event.text] : []))[0] ?? '{}');

@@ -4,7 +4,7 @@ import type { LegCost } from './messages.ts';
  * The share of a core that recognition may plan with. Each leg counts with its whole cost from the
  * moment it is promised, whatever it does yet; the rest absorbs that several finals are due at once.
  */
-const plannedShare = 0.55;
+const plannedShare = 0.45;
 /** A bound where cost is next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
 /** Work that has waited this long at every report in a row makes finals too late. */

@@ -32,10 +32,13 @@ describe('the receiver of the README', () => {
             method: 'POST',
             headers: request.headers as Record<string, string>,
             body: Buffer.concat(chunks),
-          }).then((answer) => {
-            if (++requests % 4 === 0) request.socket.resetAndDestroy();
-            else response.writeHead(answer.status).end();
-          });
+          }).then(
+            (answer) => {
+              if (++requests % 4 === 0) request.socket.resetAndDestroy();
+              else response.writeHead(answer.status).end();
+            },
+            () => request.socket.resetAndDestroy(), // the end of the test reached the receiver first
+          );
         });
     });
     await new Promise<void>((resolve) => wire.listen(0, '127.0.0.1', resolve));

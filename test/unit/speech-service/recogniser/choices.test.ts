@@ -50,7 +50,7 @@ describe('the language of an utterance', () => {
 
 describe('capacity', () => {
   test('follows from the measured cost of a leg', () => {
-    expect(capacityOf({ least: 0.025 })).toBe(22);
+    expect(capacityOf({ least: 0.02 })).toBe(22);
     expect(capacityOf({ least: 5 })).toBe(1);
     expect(capacityOf({ least: 1e-9 })).toBe(capacityOf(undefined));
   });

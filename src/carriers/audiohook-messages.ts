@@ -3,7 +3,8 @@ import { z } from 'zod';
 /** Section 3.2: what the client sends. Fields that we do not use are left out of the result. */
 const seconds = z
   .string()
-  .regex(/^PT(\d{1,9}\.\d{0,9}|\.?\d{1,9})S$/)
+  // As many digits as a sum of fractions prints (PT0.30000000000000004S).
+  .regex(/^PT(\d{1,9}\.\d{0,20}|\d{1,9}|\.\d{1,20})S$/)
   .transform((text) => Number(text.slice(2, -1)));
 
 const envelope = {
@@ -97,8 +98,18 @@ const Message = z.discriminatedUnion('type', [
 export type AudiohookMessage = z.infer<typeof Message>;
 export type AudiohookOpen = z.infer<typeof Open>;
 
+/** A message of a type that a later client may have: its numbers count, its content does not. */
+const Unknown = z.object({ ...envelope, type: z.string().min(1).max(64) });
+export type Envelope = Pick<z.infer<typeof Unknown>, 'id' | 'seq' | 'serverseq'>;
+
+const knownTypes: ReadonlySet<string> = new Set(
+  Message.options.map(({ shape }) => shape.type.value),
+);
+
 export type ParsedMessage =
-  { outcome: 'message'; message: AudiohookMessage } | { outcome: 'malformed'; reason: string };
+  | { outcome: 'message'; message: AudiohookMessage }
+  | { outcome: 'unknown'; message: Envelope & { type: string } }
+  | { outcome: 'malformed'; reason: string };
 
 /** The reason names fields, never values. */
 export function parseMessage(text: string): ParsedMessage {
@@ -110,6 +121,9 @@ export function parseMessage(text: string): ParsedMessage {
   }
   const parsed = Message.safeParse(value);
   if (parsed.success) return { outcome: 'message', message: parsed.data };
+  const unknown = Unknown.safeParse(value);
+  if (unknown.success && !knownTypes.has(unknown.data.type))
+    return { outcome: 'unknown', message: unknown.data };
   const paths = parsed.error.issues.slice(0, 3).map((issue) => issue.path.join('.') || 'message');
   return { outcome: 'malformed', reason: `wrong: ${[...new Set(paths)].join(', ')}` };
 }

@@ -18,32 +18,49 @@ describe('the numbers of an AudioHook dialogue', () => {
     ['another session', { id: '00000000-1a6e-4f0e-9d1c-7f1d2c3b4a59' }],
     ['another version', { version: '3' }],
     ['no version', { version: undefined }],
-    ['an unknown type', { type: 'dance' }],
     ['a position in other units', { position: 'PT1M' }],
     ['no position', { position: undefined }],
     ['no parameters', { parameters: undefined }],
     ['a round trip that is none', { parameters: { rtt: 'soon' } }],
-  ])('F14 %s ends the session with disconnect and reason error', (_what, wrong) => {
+  ] satisfies [string, Record<string, unknown>][])(
+    'F14 %s ends the session with disconnect and reason error',
+    (_what, wrong: Record<string, unknown>) => {
+      const client = new Client();
+      client.open();
+      const events = client.send('ping', {}, wrong);
+      expect(replyOf(events)).toMatchObject({
+        type: 'disconnect',
+        parameters: { reason: 'error' },
+      });
+      expect(events.some(({ type }) => type === 'broken')).toBe(true);
+      // The client counts on from the number that it said, and its close still gets its answer.
+      client.seq = typeof wrong['seq'] === 'number' ? Math.ceil(wrong['seq']) : client.seq;
+      expect(client.send('close', { reason: 'disconnect' })).toEqual([
+        { type: 'stop', detail: 'disconnect' },
+      ]);
+      expect(client.say({ type: 'closed' })).toMatchObject([
+        { type: 'closed', clientseq: client.seq },
+      ]);
+    },
+  );
+
+  test('a type that is not known yet is counted, keeps its number, and the session goes on', () => {
     const client = new Client();
     client.open();
-    const events = client.send('ping', {}, wrong);
-    expect(replyOf(events)).toMatchObject({ type: 'disconnect', parameters: { reason: 'error' } });
-    expect(events.some(({ type }) => type === 'broken')).toBe(true);
-    // The client then says close and still gets its answer.
-    client.seq =
-      'seq' in wrong ||
-      'id' in wrong ||
-      'version' in wrong ||
-      'type' in wrong ||
-      'position' in wrong ||
-      'parameters' in wrong ||
-      'serverseq' in wrong
-        ? 1
-        : 2;
-    expect(client.send('close', { reason: 'disconnect' })).toEqual([
-      { type: 'stop', detail: 'disconnect' },
-    ]);
-    expect(client.say({ type: 'closed' })).toMatchObject([{ type: 'closed' }]);
+    expect(client.send('dance', { step: 1 })).toEqual([{ type: 'count', what: 'unknown' }]);
+    expect(replyOf(client.send('ping'))).toMatchObject({ type: 'pong', seq: 2, clientseq: 3 });
+    // Its envelope is checked like any other.
+    expect(client.send('dance', {}, { seq: 9 }).some(({ type }) => type === 'broken')).toBe(true);
+    const early = new Client();
+    expect(early.send('dance').some(({ type }) => type === 'broken')).toBe(true);
+  });
+
+  test('a duration may have as many digits as a fraction of a second has in the sender’s arithmetic', () => {
+    const client = new Client();
+    client.open();
+    expect(
+      client.send('discarded', { start: 'PT0.30000000000000004S', discarded: 'PT.5S' }),
+    ).toMatchObject([{ durationMs: 500 }, { durationMs: 500 }]);
   });
 
   test('our numbers have no hole over a long call', () => {

@@ -3,12 +3,13 @@ import type {
   CarrierEvent,
   CarrierStart,
   Codec,
+  StreamClaim,
   UpgradeRequest,
   Verdict,
 } from './carrier.ts';
 import { checkBasic } from './credentials.ts';
 import { isObject, parseObject, textParameters } from './json-frames.ts';
-import { liftParameters } from './parameters.ts';
+import { liftParameters, type LiftedParameters } from './parameters.ts';
 import type { Role, StreamEncoding } from '../bridge/call-stream.ts';
 
 /** Asterisk's chan_websocket (section 9): bare audio in binary frames, control in text of one of two formats. */
@@ -121,6 +122,7 @@ class AsteriskCodec implements Codec {
         {
           type: 'refused',
           closingEndsCall: true,
+          ...this.#named(id, variables).claim,
           reason: `set c(ulaw) in the dial string (or format=ulaw): ${spelt.slice(0, 32)} cannot be transcribed`,
         },
       ];
@@ -138,15 +140,10 @@ class AsteriskCodec implements Codec {
     variables: Record<string, string>,
     format: { encoding: StreamEncoding; rateHz: number },
   ): CarrierStart {
-    const query = textParameters(Object.fromEntries(new URLSearchParams(this.#request.query)));
-    const { token: _inUrl, rest: fromQuery, ...lifted } = liftParameters(query);
-    const { rest: fromVariables, ...more } = liftParameters(variables);
-    const { call_id: callId, ...parameters } = { ...fromQuery, ...fromVariables };
-    const { role, from, to, direction, token } = { ...lifted, ...more };
+    const { claim, parameters, role, from, to, direction } = this.#named(id, variables);
     this.#track = trackOf(role);
     return {
-      // Two legs of one call are two channels: v(call_id=...) says that they belong together.
-      carrierCallId: callId ?? id,
+      ...claim,
       streamId: id,
       encoding: format.encoding,
       sampleRate: format.rateHz,
@@ -157,10 +154,30 @@ class AsteriskCodec implements Codec {
       },
       parameters,
       closingEndsCall: true,
-      ...(token === undefined ? {} : { token }),
       ...(from === undefined ? {} : { from }),
       ...(to === undefined ? {} : { to }),
       ...(direction === undefined ? {} : { direction }),
+    };
+  }
+
+  /** What v(...) put into the address and what the channel's variables say. */
+  #named(
+    id: string,
+    variables: Record<string, string>,
+  ): Omit<LiftedParameters, 'token' | 'rest'> & {
+    claim: StreamClaim;
+    parameters: Record<string, string>;
+  } {
+    const query = textParameters(Object.fromEntries(new URLSearchParams(this.#request.query)));
+    const { token: _inUrl, rest: fromQuery, ...lifted } = liftParameters(query);
+    const { rest: fromVariables, token, ...more } = liftParameters(variables);
+    const { call_id: callId, ...parameters } = { ...fromQuery, ...fromVariables };
+    return {
+      ...lifted,
+      ...more,
+      parameters,
+      // Two legs of one call are two channels: v(call_id=...) says that they belong together.
+      claim: { carrierCallId: callId ?? id, ...(token === undefined ? {} : { token }) },
     };
   }
 }

@@ -28,6 +28,9 @@ export type CarrierStart = {
   closingEndsCall: boolean;
 };
 
+/** By what a stream without other proof may be let in: a stream token, and the call that it must be of. */
+export type StreamClaim = Pick<CarrierStart, 'carrierCallId' | 'token'>;
+
 /** Frames in, events out. Audio of one track keeps its order. */
 export type CarrierEvent =
   | { type: 'start'; start: CarrierStart }
@@ -47,7 +50,7 @@ export type CarrierEvent =
   /** Goes out at once, in this order. */
   | { type: 'reply'; text: string }
   /** The stream cannot be taken; the reason names the carrier's setting to change. */
-  | { type: 'refused'; reason: string; closingEndsCall: boolean }
+  | ({ type: 'refused'; reason: string; closingEndsCall: boolean } & StreamClaim)
   /** The stream broke its protocol in a way that it cannot go on from. */
   | { type: 'broken'; reason: string }
   | { type: 'stop'; detail?: string };

@@ -29,6 +29,12 @@ export function encodingOf(spelt: string): StreamEncoding | undefined {
   return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
+/** `audio/x-l16;rate=16000`: where no field of its own says the rate. */
+export function rateIn(spelt: string): number | undefined {
+  const rateHz = /;\s*rate=(\d{4,6})\b/i.exec(spelt)?.[1];
+  return rateHz === undefined ? undefined : Number(rateHz);
+}
+
 /** What the speech interface takes. */
 const ratesHz = new Set([8000, 16_000, 32_000, 44_100, 48_000]);
 

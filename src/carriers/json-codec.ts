@@ -1,11 +1,11 @@
-import type { CarrierEvent, CarrierStart, Codec } from './carrier.ts';
+import type { CarrierEvent, CarrierStart, Codec, StreamClaim } from './carrier.ts';
 import { bytesPerSample, durationMsOf } from './encodings.ts';
 import { FrameOrder } from './frame-order.ts';
 import { decodeBase64, objectAt, parseObject, rawMedia, textAt, wholeAt } from './json-frames.ts';
 
 export type ParsedStart =
   | { outcome: 'start'; start: CarrierStart; swapBytes: boolean }
-  | { outcome: 'refused'; reason: string; closingEndsCall: boolean }
+  | ({ outcome: 'refused'; reason: string; closingEndsCall: boolean } & StreamClaim)
   | { outcome: 'malformed' };
 
 export type MediaHead = {
@@ -82,11 +82,11 @@ export class JsonCodec implements Codec {
     switch (parsed.outcome) {
       case 'malformed':
         return malformed();
-      case 'refused':
+      case 'refused': {
         this.#state = { at: 'refused' };
-        return [
-          { type: 'refused', reason: parsed.reason, closingEndsCall: parsed.closingEndsCall },
-        ];
+        const { outcome: type, ...refusal } = parsed;
+        return [{ type, ...refusal }];
+      }
       case 'start':
         this.#state = { at: 'open', ...parsed, orders: this.#orders(message, parsed.start) };
         return [{ type: 'start', start: parsed.start }];

@@ -1,14 +1,15 @@
-import { encodingOf, isForwardableRate } from './encodings.ts';
+import { encodingOf, isForwardableRate, rateIn } from './encodings.ts';
 import type { ParsedStart } from './json-codec.ts';
+import { textAt, wholeAt } from './json-frames.ts';
 import { liftParameters, tracksWithRoles } from './parameters.ts';
 
 /** What a start message of the JSON family says, whatever its fields are called. */
 export type StartFacts = {
   carrierCallId: string;
   streamId: string;
-  /** As the carrier spells it. */
-  encoding: string;
-  sampleRate: number;
+  /** The object that says the encoding, the rate and the channels. */
+  format: Record<string, unknown>;
+  rateField?: 'sampleRate' | 'sample_rate';
   byteOrder: 'big' | 'little';
   tracks: readonly string[];
   /** Ids that the carrier left out are undefined. */
@@ -23,15 +24,22 @@ export type StartFacts = {
 };
 
 export function parsedStart(facts: StartFacts): ParsedStart {
-  const { carrierCallId, streamId, sampleRate, closingEndsCall } = facts;
-  const encoding = encodingOf(facts.encoding);
-  if (encoding === undefined || !isForwardableRate(sampleRate))
+  const { carrierCallId, streamId, format, closingEndsCall } = facts;
+  const { token, role, rest, direction, ...lifted } = liftParameters(facts.parameters);
+  const spelt = textAt(format, 'encoding') ?? '';
+  const encoding = encodingOf(spelt);
+  const sampleRate = wholeAt(format, facts.rateField ?? 'sampleRate') ?? rateIn(spelt) ?? 8000;
+  const channels = wholeAt(format, 'channels') ?? 1;
+  if (encoding === undefined || !isForwardableRate(sampleRate) || channels !== 1)
     return {
       outcome: 'refused',
       closingEndsCall,
-      reason: `${facts.remedy}: ${facts.encoding} at ${sampleRate} Hz cannot be transcribed`,
+      carrierCallId,
+      ...(token === undefined ? {} : { token }),
+      reason:
+        `${facts.remedy}: ${spelt === '' ? 'no encoding' : spelt.slice(0, 32)} at ${sampleRate} Hz ` +
+        `in ${channels} channel${channels === 1 ? '' : 's'} cannot be transcribed`,
     };
-  const { token, role, rest, direction, ...lifted } = liftParameters(facts.parameters);
   const from = facts.from ?? lifted.from;
   const to = facts.to ?? lifted.to;
   return {

@@ -1,7 +1,7 @@
 import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
-import { objectAt, textAt, wholeAt } from './json-frames.ts';
+import { objectAt, textAt } from './json-frames.ts';
 import { parsedStart } from './json-start.ts';
 import { tracksOf } from './parameters.ts';
 import { isPlivoSignature } from './plivo-signature.ts';
@@ -77,8 +77,7 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
   return parsedStart({
     carrierCallId,
     streamId,
-    encoding: textAt(format, 'encoding') ?? '',
-    sampleRate: wholeAt(format, 'sampleRate') ?? 8000,
+    format,
     byteOrder,
     tracks: tracksOf(start['tracks']),
     carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },

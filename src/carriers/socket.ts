@@ -16,6 +16,7 @@ import type {
   CarrierEvent,
   CarrierStart,
   Codec,
+  StreamClaim,
   UpgradeRequest,
 } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
@@ -223,7 +224,8 @@ export class StreamSocket {
         if (this.#state.at === 'waiting') this.#state = { at: 'discarding', why: 'probe' };
         return;
       case 'refused':
-        return this.#refuseStream(event.reason, event.closingEndsCall);
+        void this.#cannotTake(event);
+        return;
       case 'broken':
         this.#log.warn({ reason: event.reason }, 'carrier broke its protocol');
         return this.#end('error', event.reason);
@@ -301,8 +303,21 @@ export class StreamSocket {
     if (ended) this.#end(ended.reason, ended.detail);
   }
 
+  /** A stranger is shown out; who may stream is told what to change, and keeps his phone call. */
+  async #cannotTake(event: Extract<CarrierEvent, { type: 'refused' }>): Promise<void> {
+    if (this.#state.at !== 'waiting') return;
+    this.#state = { at: 'discarding', why: event.reason };
+    try {
+      const refusal = await this.#prove(event);
+      if (refusal !== undefined) this.#refuse(refusal);
+      else this.#refuseStream(event.reason, event.closingEndsCall);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   /** Undefined when the stream may go on, else why not. */
-  async #prove(start: CarrierStart): Promise<string | undefined> {
+  async #prove(start: StreamClaim): Promise<string | undefined> {
     if (start.token !== undefined) {
       const claim = await this.#context.bridge.claimToken(
         start.token,

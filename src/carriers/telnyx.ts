@@ -2,7 +2,7 @@ import type { Carrier } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
 import { checkBearer } from './credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
-import { objectAt, textAt, textParameters, wholeAt } from './json-frames.ts';
+import { objectAt, textAt, textParameters } from './json-frames.ts';
 import { parsedStart } from './json-start.ts';
 
 export const telnyx: Carrier = {
@@ -48,8 +48,8 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
   return parsedStart({
     carrierCallId,
     streamId,
-    encoding: textAt(format, 'encoding') ?? '',
-    sampleRate: wholeAt(format, 'sample_rate') ?? 8000,
+    format,
+    rateField: 'sample_rate',
     byteOrder,
     // The start does not say which tracks will come.
     tracks: ['inbound', 'outbound'],

@@ -1,6 +1,6 @@
 import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from './json-codec.ts';
-import { objectAt, textAt, textParameters, wholeAt } from './json-frames.ts';
+import { objectAt, textAt, textParameters } from './json-frames.ts';
 import { parsedStart } from './json-start.ts';
 import { tracksOf } from './parameters.ts';
 import { isTwilioSignature } from './twilio-signature.ts';
@@ -80,8 +80,7 @@ function parseStart(
   return parsedStart({
     carrierCallId,
     streamId,
-    encoding: textAt(format, 'encoding') ?? '',
-    sampleRate: wholeAt(format, 'sampleRate') ?? 8000,
+    format,
     byteOrder,
     tracks: names,
     carrierIds: { stream_sid: streamId, account_sid: textAt(start, 'accountSid') },

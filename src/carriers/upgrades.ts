@@ -118,7 +118,8 @@ export class Upgrades {
     decide: (refusal: Refusal | undefined, name?: string) => boolean,
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
-    const token = pathToken ?? new URLSearchParams(request.query).get('token') ?? undefined;
+    // A slash at the end of the address is not a token.
+    const token = pathToken || new URLSearchParams(request.query).get('token') || undefined;
     const isDetecting = name === undefined || name === '';
     const carrier = isDetecting
       ? carrierNamed(recogniseUpgrade(request) ?? '')

@@ -194,6 +194,16 @@ describe('who may stream', () => {
     expect((await server.bridge.ended()).start.carrier).toBe('twilio');
   });
 
+  test('T2 an address with a slash at its end is the same address, and not a token', async () => {
+    await using server = await carrierServer({ config });
+    for (const path of ['/carriers/twilio/', '/carriers/']) {
+      const url = `${server.url}${path}`;
+      const signature = twilioSignature(url, 'twilio-secret-of-the-tests');
+      expect(await statusOf(url, { 'x-twilio-signature': signature }), path).toBe('open');
+    }
+    expect(server.bridge.claims).toBe(0);
+  });
+
   test('paths that are no carrier are not found', async () => {
     await using server = await carrierServer({ insecure: true });
     for (const path of [
@@ -392,6 +402,38 @@ test('T7 strangers who say nothing share a bounded room; a signed stream still g
   expect(await statusOf(`${server.url}/carriers/twilio`, headers)).toBe('open');
   for (const one of inside) await one[Symbol.asyncDispose]();
 });
+
+test.each(['twilio', 'plivo'] as const)(
+  'T7 %s: a codec that cannot be taken keeps no stranger in the room, and hangs up on no call that has its token',
+  async (carrier) => {
+    await using server = await carrierServer({ config });
+    const opening = (token: string): object[] =>
+      carrier === 'twilio'
+        ? [
+            twilioConnected,
+            twilioStart({ tracks: ['inbound'], encoding: 'OPUS', customParameters: { token } }),
+          ]
+        : [
+            {
+              event: 'start',
+              sequenceNumber: 1,
+              start: { callId: 'p', streamId: 's', mediaFormat: { encoding: 'audio/opus' } },
+              extra_headers: `token=${token}`,
+            },
+          ];
+    await using stranger = await CarrierClient.open(`${server.url}/carriers/${carrier}`);
+    stranger.send(...opening('no-token-of-ours'));
+    expect(await stranger.untilClosed()).toEqual({ code: 1008, reason: 'stream token unknown' });
+    await using call = await CarrierClient.open(`${server.url}/carriers/${carrier}`);
+    const { token } = await server.bridge.mintToken({ carrier });
+    call.send(...opening(token));
+    // The first answer to a ping comes before the token was looked up, the second after it.
+    for (let turn = 0; turn < 3; turn++) await call.ping();
+    expect(call.closed).toBeUndefined();
+    expect(server.bridge.tokens.get(token)?.used).toBe(true);
+    expect(server.bridge.streams).toEqual([]);
+  },
+);
 
 test('half a secret refuses to start', async () => {
   await expect(

@@ -320,6 +320,106 @@ describe('recorded conversations of AudioHook', () => {
   });
 });
 
+describe('what a start message says about its audio', () => {
+  const spellings: [string, string | undefined][] = [
+    ['audio/x-mulaw', 'mulaw'],
+    ['PCMU', 'mulaw'],
+    ['pcmu', 'mulaw'],
+    ['audio/PCMU', 'mulaw'],
+    ['audio/x-mulaw;rate=8000', 'mulaw'],
+    ['PCMA', 'alaw'],
+    ['audio/x-alaw', 'alaw'],
+    ['audio/x-l16', 'pcm16'],
+    ['audio/x-L16', 'pcm16'],
+    ['L16', 'pcm16'],
+    ['G722', undefined],
+    ['OPUS', undefined],
+    ['AMR-WB', undefined],
+    ['audio/x-amr', undefined],
+    ['G729', undefined],
+    ['', undefined],
+    ['__proto__', undefined],
+    ['constructor', undefined],
+  ];
+  const ratesHz = [8000, 16_000, 24_000, 44_100, 48_000, 11_025, 0];
+  const forwardable = new Set([8000, 16_000, 44_100, 48_000]);
+  const remedies = {
+    twilio: 'mu-law',
+    telnyx: 'stream_codec=PCMU',
+    signalwire: 'codec of <Stream>',
+    plivo: 'contentType of <Stream>',
+  };
+
+  function startSaying(name: keyof typeof remedies, format: Record<string, unknown>): object {
+    const ids = { streamSid: 'MZ1', callSid: 'CA1', streamId: 's', callId: 'c' };
+    return name === 'telnyx'
+      ? {
+          event: 'start',
+          stream_id: 's',
+          start: {
+            call_control_id: 'c',
+            media_format: { encoding: format['encoding'], sample_rate: format['sampleRate'], channels: format['channels'] },
+          },
+        }
+      : { event: 'start', start: { ...ids, mediaFormat: format } }; // prettier-ignore
+  }
+
+  test.each(Object.keys(remedies) as (keyof typeof remedies)[])(
+    'F8 %s: every spelling by rate by channels is taken as said, or refused with the setting to change',
+    (name) => {
+      for (const [encoding, expected] of spellings)
+        for (const sampleRate of ratesHz)
+          for (const channels of [undefined, 1, 2]) {
+            const said = JSON.stringify(startSaying(name, { encoding, sampleRate, channels }));
+            const [event] = newCodec(name).decode(Buffer.from(said), false);
+            const taken = expected !== undefined && forwardable.has(sampleRate) && channels !== 2;
+            expect(event, said).toMatchObject(
+              taken
+                ? { type: 'start', start: { encoding: expected, sampleRate } }
+                : { type: 'refused', reason: expect.stringContaining(remedies[name]) },
+            );
+          }
+    },
+  );
+
+  test('F8 a rate that stands only in the name of the encoding is read from there', () => {
+    const said = (encoding: string): CarrierEvent | undefined =>
+      newCodec('plivo').decode(Buffer.from(JSON.stringify(startSaying('plivo', { encoding }))), false)[0]; // prettier-ignore
+    expect(said('audio/x-l16;rate=16000')).toMatchObject({ start: { sampleRate: 16_000 } });
+    expect(said('audio/x-l16; RATE=24000')).toMatchObject({ type: 'refused' });
+    expect(said('audio/x-mulaw')).toMatchObject({ start: { sampleRate: 8000 } });
+  });
+
+  test.each([
+    ['ulaw', 'mulaw', 8000],
+    ['alaw', 'alaw', 8000],
+    ['slin', 'pcm16', 8000],
+    ['slin16', 'pcm16', 16_000],
+    ['slin48', 'pcm16', 48_000],
+  ])('F8 Asterisk %s is %s at %i Hz', (format, encoding, sampleRate) => {
+    const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;
+    expect(newCodec('asterisk').decode(Buffer.from(text), false)).toMatchObject([
+      { type: 'start', start: { encoding, sampleRate } },
+    ]);
+  });
+
+  test.each(['slin12', 'slin24', 'g722', 'opus', 'g729', 'gsm', 'speex', '__proto__'])(
+    'F8 Asterisk %s is refused with the setting to change',
+    (format) => {
+      const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;
+      expect(newCodec('asterisk').decode(Buffer.from(text), false)).toMatchObject([
+        { type: 'refused', reason: expect.stringContaining('c(ulaw)'), carrierCallId: '1.1' },
+      ]);
+    },
+  );
+});
+
+test('Plivo: a stop ends the stream, though its reference names none', () => {
+  const codec = newCodec('plivo');
+  for (const { data } of readFixture('plivo-both').slice(0, 4)) codec.decode(data, false);
+  expect(codec.decode(Buffer.from('{"event":"stop"}'), false)).toEqual([{ type: 'stop' }]);
+});
+
 test('the detecting path knows every recorded carrier by its first texts', () => {
   for (const name of fixtureNames()) {
     const texts = readFixture(name).flatMap(({ from, isBinary, data }) =>

@@ -22,12 +22,16 @@ export type LegFacts = { legId: string; role: Role; track: string };
 
 export type CustomMetadata = Record<string, unknown>;
 
+/** Of our own keys, those whose text a carrier chose; each stands in the event's `call` in any case. */
+const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
+
 /**
  * What a call's sessions and events carry: our keys, and the carrier's beside them. Ours win over
- * equal names; over the limit the longest of the carrier's goes first, and the count says how many.
+ * equal names; over the limit the longest of the carrier's goes first, then the longest of ours that it
+ * chose, and the count says how many: a session whose metadata is too long is refused whole.
  */
 export function callMetadata(facts: CallFacts): { metadata: CustomMetadata; dropped: number } {
-  const ours = {
+  const ours: CustomMetadata = {
     call_id: facts.callId,
     carrier: facts.carrier,
     carrier_call_id: facts.carrierCallId,
@@ -54,6 +58,15 @@ export function callMetadata(facts: CallFacts): { metadata: CustomMetadata; drop
   let dropped = 0;
   while (theirs.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
     theirs.delete(longestOf(theirs));
+    dropped++;
+  }
+  const chosen = new Map(
+    chosenByCarrier.flatMap((key) => (key in ours ? [[key as string, ours[key]]] : [])),
+  );
+  while (chosen.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
+    const longest = longestOf(chosen);
+    chosen.delete(longest);
+    Reflect.deleteProperty(ours, longest);
     dropped++;
   }
   return { metadata: { ...ours, ...Object.fromEntries(theirs) }, dropped };

@@ -129,6 +129,26 @@ describe('custom_metadata', () => {
     expect(JSON.stringify(leg).length).toBeLessThanOrEqual(metadataLimit);
   });
 
+  test('numbers and ids of any length that a carrier chose leave room for the session to be created', () => {
+    const long = (length: number) => '\u0001'.repeat(length);
+    for (const [from, to, carrierCallId, kept] of [
+      [long(3_000), '+2', 'CA1', ['to', 'carrier_call_id']],
+      ['+1', long(300), long(400), ['from']],
+      [long(250), 'x'.repeat(100), 'x'.repeat(20), ['from', 'to', 'carrier_call_id']],
+      ['x'.repeat(500), 'x'.repeat(500), 'x'.repeat(500), ['from', 'to', 'carrier_call_id']],
+    ] as const) {
+      const { metadata, dropped } = callMetadata({ ...facts, from, to, carrierCallId });
+      const leg = legMetadata(metadata, {
+        legId: 'leg_01J9ZZZZZZZZZZZZZZZZZZZZZZ',
+        role: 'customer',
+        track: 'inbound',
+      });
+      expect(JSON.stringify(leg).length).toBeLessThanOrEqual(metadataLimit);
+      expect(Object.keys(leg)).toEqual(expect.arrayContaining(['call_id', 'leg_id', ...kept]));
+      expect(dropped).toBeGreaterThanOrEqual(3 - kept.length);
+    }
+  });
+
   test('names that mean something to objects are only names', () => {
     const { metadata } = callMetadata({
       ...facts,

@@ -51,7 +51,7 @@ export class CallClock {
     const behindS = leg.offsetS === undefined ? 0 : upToS - leg.positionS();
     if (behindS < smallestHoleS) return { behindS: 0, bytes: 0 };
     const bytes = wholeBytes(leg.record, Math.min(longestFillS, behindS));
-    leg.audio.filler(bytes);
+    leg.fill(bytes);
     return { behindS, bytes };
   }
 }

@@ -2,7 +2,7 @@ import type { Cadence } from '../protocol/api.ts';
 import type { Role } from '../protocol/events.ts';
 import type { StreamEncoding } from './call-stream.ts';
 import type { LegAudio } from './leg-audio.ts';
-import type { CompandingWatch } from './companding-watch.ts';
+import type { CompandingWatch, Kept } from './companding-watch.ts';
 import type { LastFinal } from './timeline.ts';
 
 export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
@@ -27,8 +27,8 @@ export class CallLeg {
   readonly audio: LegAudio;
   /** Until the first speech has shown its law. */
   companding: CompandingWatch | undefined;
-  /** Frames that come while the leg is being begun anew. */
-  held: Buffer[] | undefined;
+  /** What comes while the leg is being begun anew. */
+  held: Kept[] | undefined;
   /** Where the leg's first byte lies on the call's clock; known with the first byte. */
   offsetS: number | undefined;
   /** The last final heard in each session, for add-ons that fail without naming theirs. */
@@ -61,6 +61,30 @@ export class CallLeg {
   /** Call time of the next byte. */
   positionS(): number {
     return (this.offsetS ?? 0) + this.audio.positionS();
+  }
+
+  /** Silence in place of what the carrier lost or did not send. */
+  fill(bytes: number): void {
+    if (this.held === undefined) this.audio.filler(bytes);
+    else this.held.push({ what: 'silence', bytes });
+    this.companding?.silence(bytes);
+  }
+
+  /** What was kept or held goes in as it came. */
+  replay(kept: readonly Kept[]): void {
+    for (const one of kept)
+      switch (one.what) {
+        case 'silence':
+          this.audio.filler(one.bytes);
+          break;
+        case 'paused':
+          this.audio.pause();
+          this.audio.push(Buffer.alloc(one.bytes));
+          break;
+        case 'audio':
+          this.audio.resume();
+          this.audio.push(one.payload);
+      }
   }
 
   roleOf(channel: number): Role {

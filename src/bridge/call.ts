@@ -2,7 +2,7 @@ import { newId } from '../lib/ids.ts';
 import type { Logger } from '../lib/log.ts';
 import type { EndReason } from '../protocol/events.ts';
 import { CallClock } from './call-clock.ts';
-import { CompandingWatch } from './companding-watch.ts';
+import { CompandingWatch, keptOf, type Kept } from './companding-watch.ts';
 import { CallEnding } from './call-ending.ts';
 import { CallHearing } from './call-hearing.ts';
 import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
@@ -175,9 +175,9 @@ export class Call {
     else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
     if (this.#env.feed.isWatched) leg.level = levelOf(payload, leg.record.encoding);
     leg.quietFilledS = 0;
-    if (leg.held !== undefined) leg.held.push(Buffer.from(payload));
+    if (leg.held !== undefined) leg.held.push(keptOf(payload, this.isPaused));
     else leg.audio.push(payload);
-    const verdict = leg.companding?.hear(payload);
+    const verdict = leg.companding?.hear(payload, this.isPaused);
     if (verdict !== undefined) this.#compandingHeard(leg, verdict);
   }
 
@@ -198,7 +198,7 @@ export class Call {
   }
 
   /** The leg's first second by the right law; what comes meanwhile waits in memory for the moment it takes. */
-  async #beginAnew(leg: CallLeg, record: LegRecord, heard: Buffer[]): Promise<void> {
+  async #beginAnew(leg: CallLeg, record: LegRecord, heard: Kept[]): Promise<void> {
     leg.held = [];
     const wrongSessions = leg.audio.sessions();
     await leg.audio.abandon();
@@ -208,7 +208,9 @@ export class Call {
       this.#openAudio(record, () => next),
     );
     this.#legs.set(record.id, next);
-    for (const payload of [...heard, ...leg.held]) next.audio.push(payload);
+    next.replay([...heard, ...leg.held]);
+    if (this.isPaused) next.audio.pause();
+    else next.audio.resume();
     for (const { id } of wrongSessions) void this.#env.speech.erase(id);
   }
 
@@ -221,7 +223,7 @@ export class Call {
     const start = leg.positionS();
     // Silence that already stands there for a quiet carrier is not written twice.
     const bytes = wholeBytes(leg.record, Math.max(0, lostS - leg.quietFilledS));
-    if (bytes > 0) leg.audio.filler(bytes);
+    if (bytes > 0) leg.fill(bytes);
     this.story.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
   }
 
@@ -260,6 +262,8 @@ export class Call {
     const leg: CallLeg = new CallLeg(record, audio, offsetS);
     if (recovered === undefined)
       leg.companding = CompandingWatch.of(record.encoding, this.#env.config.correctCompanding);
+    // A kill may have come before the rows of its sessions: erasing the call must find them all.
+    else for (const session of audio.sessions()) this.story.sessionOpened(record, session);
     this.#legs.set(record.id, leg);
     return leg;
   }

@@ -50,6 +50,8 @@ export class Eraser {
       .where('id', '=', callId)
       .executeTakeFirst();
     if (row === undefined) return 'unknown';
+    // Those of a call that still finishes may not have reached their rows yet.
+    const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
     if (open !== undefined) {
       calls.forget(open);
       await open.abandon();
@@ -60,7 +62,10 @@ export class Eraser {
       .where('call_id', '=', callId)
       .execute();
     for (const leg of legs) await journal.erase(leg.id);
-    await this.#eraseRows(callId);
+    await this.#eraseRows(
+      callId,
+      openSessions.map(({ id }) => id),
+    );
     await store.forgetDeleted();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
@@ -74,7 +79,7 @@ export class Eraser {
     await this.#working;
   }
 
-  async #eraseRows(callId: string): Promise<void> {
+  async #eraseRows(callId: string, openSessions: readonly string[]): Promise<void> {
     const { store, clock, eraseEvents } = this.#options;
     await store.transaction(async (tx) => {
       const call = await tx
@@ -87,7 +92,7 @@ export class Eraser {
         .select('id')
         .where('call_id', '=', callId)
         .execute();
-      for (const { id } of sessions)
+      for (const id of new Set([...openSessions, ...sessions.map((session) => session.id)]))
         await tx
           .insertInto('erasures')
           .values({ session_id: id, requested_at: clock.now(), next_at: 0, tries: 0 })

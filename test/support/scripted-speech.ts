@@ -189,7 +189,11 @@ export class ScriptedSpeech implements AsyncDisposable {
     for (const [old, of] of this.#open) if (of === session) old.close(4409);
     session.sockets++;
     this.#open.set(socket, session);
-    socket.on('close', () => this.#open.delete(socket));
+    socket.on('close', (code) => {
+      this.#open.delete(socket);
+      // A client that closes in good order without a stop ends its session all the same.
+      if (code === 1000) session.done = true;
+    });
     let first = true;
     socket.on('message', (data: Buffer, isBinary) => {
       if (!isBinary) return this.#stop(socket, session);

@@ -255,6 +255,37 @@ test('a call can be erased while it is still finishing', async () => {
   expect((await app.json('/api/calls')).items).toEqual([]);
 });
 
+test('erasing reaches sessions at the service that a kill kept out of the rows, and those of a call that still waits for its finals (T17)', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const forgetSessions = () =>
+    store.transaction(async (tx) => void (await tx.deleteFrom('leg_sessions').execute()));
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', seededAudio(8_000, 1));
+    await until(async () => (await app.callOf()).transcript.length === 1);
+  }
+  // As a kill leaves it between the session's answer and the commit of its row.
+  await forgetSessions();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  await app.ended(callId);
+  expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBe(204);
+  await until(() => [...speech.sessions.values()].every((session) => session.deleted));
+
+  speech.behaviour.finalsDelayMs = Infinity;
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 2));
+  await until(() => speech.liveSessions[0]?.bytes.length === 8_000);
+  stream.end('stop');
+  await until(async () => (await app.callOf()).state === 'finishing');
+  await forgetSessions();
+  expect((await app.get(`/api/calls/${stream.callId}`, { method: 'DELETE' })).status).toBe(204);
+  await until(() => speech.sessions.size === 2 && speech.liveSessions.length === 0);
+});
+
 test('F15 status callbacks are kept once each, before, during and after the call', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();

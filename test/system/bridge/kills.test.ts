@@ -11,5 +11,5 @@ test('F46 F67 kill -9 of the whole process under live legs: every received byte 
 
 test('F90 our crash hangs up on nobody: the socket breaks without a word of ours, and the records end afterwards', async () => {
   const report = await crashUnderCalls(12);
-  expect(report).toEqual({ calls: 12, endedByUs: [], lost: [] });
+  expect(report).toMatchObject({ calls: 12, endedByUs: [], lost: [] });
 }, 180_000);

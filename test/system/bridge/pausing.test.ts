@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { speak, testBridge } from '../../support/bridge.ts';
+import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -11,9 +12,10 @@ test('paused bytes reach nobody, silence of their length does, and both turns ar
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const secret = Buffer.from('4111111111111111'.repeat(500));
+  const open = seededAudio(8_000, 1);
 
   const { stream, control } = await app.open();
-  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  await speak(stream, 'inbound', open);
   expect((await app.get(`/api/calls/${stream.callId}/pause`, post)).status).toBe(200);
   await speak(stream, 'inbound', secret);
   const answer = await (await app.get(`/api/calls/${stream.callId}/resume`, post)).json();
@@ -23,6 +25,8 @@ test('paused bytes reach nobody, silence of their length does, and both turns ar
   const ended = await app.ended(stream.callId);
 
   expect(control.asked).toEqual(['pause', 'resume']);
+  expect(await journalHolds(store.dataDir, open.subarray(0, 160))).toBe(true);
+  expect(await journalHolds(store.dataDir, secret.subarray(0, 160))).toBe(false);
   const { bytes } = [...speech.sessions.values()][0]!;
   expect(bytes.length).toBe(24_000);
   expect(bytes.subarray(8_000, 16_000).every((byte) => byte === 0xff)).toBe(true);
@@ -100,6 +104,7 @@ test('a pause outlives the stream and the process, and the stream that comes bac
   });
   for (const session of speech.sessions.values())
     expect(session.bytes.includes(secret.subarray(0, 400))).toBe(false);
+  expect(await journalHolds(store.dataDir, secret.subarray(0, 160))).toBe(false);
 });
 
 test('a call that is over can be neither paused nor resumed', async () => {

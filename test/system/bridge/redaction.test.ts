@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp, type App } from '../../support/app.ts';
@@ -11,6 +10,7 @@ import {
   twilioStart,
 } from '../../support/carrier-client.ts';
 import { startCrm, type Crm } from '../../support/crm.ts';
+import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -137,26 +137,17 @@ test('the end of a leg, and a pause, let go what waits', async () => {
   await using app = await testBridge({ store, speechUrl: speech.url, config });
   const stream = await openCall(speech, app);
   say(speech, 'inbound', 'it begins 4111 1111', 1);
-  await until(() => heldTextIn(store.dataDir, 'it begins 4111 1111'));
+  await until(() => journalHolds(store.dataDir, 'it begins 4111 1111'));
   await app.get(`/api/calls/${stream.callId}/pause`, { method: 'POST' });
   const types = (await app.events(stream.callId)).map((event) => event.type);
   expect(types).toEqual(['call.started', 'call.transcript', 'call.paused']);
   say(speech, 'inbound', 'again 4222 2222', 5);
-  await until(() => heldTextIn(store.dataDir, 'again 4222 2222'));
+  await until(() => journalHolds(store.dataDir, 'again 4222 2222'));
   stream.end('stop');
   await app.ended(stream.callId);
   const shown = textsOf(await app.events(stream.callId));
   expect(shown.map(([, , text]) => text)).toEqual(['it begins 4111 1111', 'again 4222 2222']);
 });
-
-/** Whether the journal has the text of a final that waits. */
-async function heldTextIn(dataDir: string, text: string): Promise<boolean> {
-  const folder = join(dataDir, 'journal', 'wal');
-  for (const name of await readdir(folder).catch(() => []))
-    if ((await readFile(join(folder, name)).catch(() => Buffer.alloc(0))).includes(text))
-      return true;
-  return false;
-}
 
 test('kill -9 while the head of a card number waits: the next process has it, and the CRM gets the number masked whole', async () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
@@ -182,7 +173,7 @@ test('kill -9 while the head of a card number waits: the next process has it, an
     const carrier = await twilioCall(app);
     await until(() => speech.liveSessions.some((session) => session.bytes.length > 0));
     say(speech, 'inbound', 'my card is 4111 1111', 1);
-    await until(() => heldTextIn(dataDir, 'my card is 4111 1111'));
+    await until(() => journalHolds(dataDir, 'my card is 4111 1111'));
     await app.end('SIGKILL');
     carrier.socket.terminate();
   }

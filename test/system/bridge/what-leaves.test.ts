@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { linearToAlaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
 import { speak, testBridge } from '../../support/bridge.ts';
+import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -99,5 +100,38 @@ test('F8 with the setting the leg is transcribed by the law that it shows, from 
   expect(ended.data.legs[0].ledger).toMatchObject({
     received: audio.length,
     acknowledged: audio.length,
+  });
+});
+
+test('T15 a leg that is begun anew by the law it shows says nothing that was paused, and keeps its times', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { correctCompanding: true },
+  });
+  const secret = Buffer.from('4111111111111111'.repeat(250));
+  const audio = await alawSpeech();
+  const { stream } = await app.open();
+  stream.paused();
+  await speak(stream, 'inbound', secret);
+  stream.resumed(0);
+  stream.lost('inbound', 500, 'numbering');
+  await speak(stream, 'inbound', audio);
+  await until(() => [...speech.sessions.values()].at(-1)?.request['encoding'] === 'wav/alaw');
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const { bytes } = [...speech.sessions.values()].at(-1)!;
+  expect(bytes.equals(Buffer.concat([Buffer.alloc(8_000, 0xd5), audio]))).toBe(true);
+  for (const session of speech.sessions.values())
+    expect(session.bytes.includes(secret.subarray(0, 160))).toBe(false);
+  expect(await journalHolds(store.dataDir, secret.subarray(0, 160))).toBe(false);
+  expect(ended.data.legs[0].ledger).toEqual({
+    received: 4_000 + audio.length,
+    acknowledged: audio.length,
+    gaps: 0,
+    paused: 4_000,
+    filler: 8_000,
   });
 });

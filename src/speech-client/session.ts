@@ -276,8 +276,9 @@ export class LiveSession implements Behind {
       return;
     }
     if (message.type === 'audio_chunk') {
-      if (message.acknowledged && message.data) this.acknowledged(...message.data.byte_range);
-      else this.refused();
+      if (!message.acknowledged) this.refused();
+      else if (message.data) this.acknowledged(...message.data.byte_range);
+      else totals.strange++; // an ack that names nothing moves nothing (notes 6.2)
       return;
     }
     if (message.type === 'stop_recording') {

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 
@@ -31,6 +36,10 @@ export type LinkSession = {
   stopped: boolean;
   state: 'live' | 'done' | 'gone';
   sockets: number;
+  /** Every audio message, by the number of its socket. */
+  pieces: { socket: number; bytes: number }[];
+  /** Of its newest socket. */
+  upgradeHeaders: IncomingHttpHeaders;
   /** Ack ends of the sockets so far: where a client that comes back may stand. */
   ackEnds: number[];
   queue: string[];
@@ -50,6 +59,10 @@ export type LinkFaults = {
   naive?: boolean;
   /** Close codes by the number of audio bytes that a session has taken. */
   closeAt?: (session: LinkSession) => number | undefined;
+  /** Every socket is closed with this code as soon as it is open. */
+  closeAtOnce?: number;
+  /** Larger messages are refused with 1009. */
+  messageBytesAtMost?: number;
   finalsDelayMs?: number;
   /** The record of a finished session is not ready at once. */
   recordDelayMs?: number;
@@ -79,7 +92,9 @@ export class LinkSpeech implements AsyncDisposable {
     speech.server.on('upgrade', (request, socket, head) => {
       const id = new URL(request.url ?? '', 'http://x').searchParams.get('token') ?? '';
       socket.on('error', () => socket.destroy());
-      speech.sockets.handleUpgrade(request, socket, head, (ws) => speech.connected(ws, id));
+      speech.sockets.handleUpgrade(request, socket, head, (ws) =>
+        speech.connected(ws, id, request.headers),
+      );
     });
     await new Promise<void>((resolve) => speech.server.listen(0, '127.0.0.1', resolve));
     speech.port = (speech.server.address() as AddressInfo).port;
@@ -213,21 +228,23 @@ export class LinkSpeech implements AsyncDisposable {
         stopped: false,
         state: 'live',
         sockets: 0,
+        pieces: [],
+        upgradeHeaders: {},
         ackEnds: [],
         queue: [],
         messages: [],
         socket: undefined,
         lastAudioMs: 0,
       });
+      // Clients need no more of the answer than this.
       json(201, {
         id,
-        created_at: new Date().toISOString(),
         url: `ws://127.0.0.1:${this.publicPort}/v2/live?token=${id}`,
       });
     });
   }
 
-  private connected(ws: WebSocket, id: string): void {
+  private connected(ws: WebSocket, id: string, headers: IncomingHttpHeaders): void {
     ws.on('error', () => ws.terminate());
     const session = this.sessions.get(id);
     if (!session || session.state === 'gone') return ws.close(4401, 'unknown token');
@@ -235,6 +252,8 @@ export class LinkSpeech implements AsyncDisposable {
     session.socket?.close(4409);
     session.socket = ws;
     session.sockets++;
+    session.upgradeHeaders = headers;
+    if (this.faults.closeAtOnce !== undefined) return ws.close(this.faults.closeAtOnce);
     const candidates = [0, ...session.ackEnds, session.audio.length];
     let resumed = session.sockets > 1;
     for (const text of session.queue.splice(0)) ws.send(text);
@@ -261,6 +280,8 @@ export class LinkSpeech implements AsyncDisposable {
     candidates: number[] | undefined,
   ): void {
     if (session.state !== 'live') return;
+    session.pieces.push({ socket: session.sockets, bytes: data.length });
+    if (data.length > (this.faults.messageBytesAtMost ?? Infinity)) return ws.close(1009);
     const total = session.audio.length;
     let from = total;
     if (candidates && !this.faults.naive) {

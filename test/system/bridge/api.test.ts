@@ -259,7 +259,9 @@ test('erasing reaches sessions at the service that a kill kept out of the rows, 
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   const forgetSessions = () =>
-    store.transaction(async (tx) => void (await tx.deleteFrom('leg_sessions').execute()));
+    store.transaction(async (tx) => {
+      await tx.deleteFrom('leg_sessions').execute();
+    });
   let callId = '';
   {
     await using app = await testBridge({ store, speechUrl: speech.url });

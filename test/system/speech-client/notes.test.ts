@@ -1,0 +1,197 @@
+import { describe, expect, test } from 'vitest';
+import { speechTotals } from '../../../src/speech-client/metrics.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
+import { frameBytes, LinkSpeech } from '../../support/link-speech.ts';
+import { until } from '../../support/until.ts';
+
+const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
+
+/** What a service's clients are asked for in the notes on the interface, point by point, where no other test shows it. */
+describe('a dropped socket (notes 2.1 to 2.4)', () => {
+  test('exactly what is unacknowledged is sent again, in pieces of at most 512 KiB of whole frames', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    await using rig = await legRig({ url: proxy.url, config: { catchUpSpeed: 1_000 } });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
+    speech.faults.ack = () => undefined;
+    leg.push(10);
+    const [session] = speech.sessions.values();
+    await until(() => session!.audio.length === 60 * frameBytes);
+    await proxy.refuse();
+    leg.push(7_440); // two and a half minutes
+    delete speech.faults.ack;
+    await proxy.accept();
+    await until(() => leg.leg.ledger().acknowledged === leg.pushed * frameBytes);
+    const again = session!.pieces.filter(({ socket }) => socket > 1).map(({ bytes }) => bytes);
+    expect(again.reduce((sum, bytes) => sum + bytes, 0)).toBe((7_500 - 50) * frameBytes);
+    expect(again.length).toBeGreaterThan(2);
+    expect(Math.max(...again)).toBeLessThanOrEqual(524_288);
+    for (const bytes of again) expect(bytes % frameBytes).toBe(0);
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+    expect(leg.leg.sessions()).toHaveLength(1);
+  });
+
+  test('1009: a piece that the service finds too big is never sent so big again', async () => {
+    await using speech = await LinkSpeech.start();
+    await using proxy = await FaultProxy.start(speech.port);
+    speech.publicPort = proxy.port;
+    speech.faults.messageBytesAtMost = 100_000;
+    await using rig = await legRig({
+      url: proxy.url,
+      clock: fastClock(20),
+      config: { catchUpSpeed: 1_000 },
+    });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
+    await proxy.refuse();
+    leg.push(4_000);
+    await proxy.accept();
+    await until(() => leg.leg.ledger().acknowledged === leg.pushed * frameBytes);
+    const [session] = speech.sessions.values();
+    const refused = session!.pieces
+      .filter(({ bytes }) => bytes > 100_000)
+      .map(({ bytes }) => bytes);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused).toEqual([...new Set(refused)].sort((one, other) => other - one));
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+    expect(leg.leg.sessions()).toHaveLength(1);
+  });
+
+  test('a service that takes every handshake and closes at once is asked less and less, and a minute of it ends the session', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    const leg = rig.leg();
+    leg.push(20);
+    await until(() => leg.leg.ledger().acknowledged === 20 * frameBytes);
+    speech.faults.closeAtOnce = 1011;
+    speech.closeAll(1011);
+    leg.push(20);
+    await until(() => speech.sessions.size === 2);
+    const [first] = speech.sessions.values();
+    // 0.3, 0.6, 1.2, 2.4, 4.8 and then every 5 s make sixteen in a minute; each a fifth sooner at most.
+    expect(first!.sockets).toBeGreaterThan(3);
+    expect(first!.sockets).toBeLessThan(25);
+    delete speech.faults.closeAtOnce;
+    speech.expireAll();
+    await leg.leg.finish(deadlines);
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test('a service that counts resent audio twice is followed: nothing is lost, and later times stay true', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.naive = true;
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
+    speech.faults.ack = () => undefined;
+    leg.push(25);
+    const [session] = speech.sessions.values();
+    await until(() => session!.audio.length === 75 * frameBytes);
+    delete speech.faults.ack;
+    const before = speechTotals.rebases;
+    speech.closeAll(1012);
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 125 * frameBytes);
+    await leg.leg.finish(deadlines);
+    expect(speechTotals.rebases).toBe(before + 1);
+    expect(faultsOf(leg, { repeats: true })).toEqual([]);
+  });
+});
+
+describe('what a client of the service must bear and keep to (notes 6.2)', () => {
+  test('the region goes into the query and nowhere else, the key into the header of HTTP alone', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg({ region: 'eu-west' });
+    await until(() => leg.leg.state().at === 'live');
+    expect(speech.posts).toMatchObject([{ query: '?region=eu-west', key: 'secret' }]);
+    const [session] = speech.sessions.values();
+    expect(session!.request).not.toHaveProperty('region');
+    expect(session!.request).toMatchObject({ messages_config: { receive_acknowledgments: true } });
+    expect(JSON.stringify(session!.upgradeHeaders)).not.toContain('secret');
+    await leg.leg.finish(deadlines);
+  });
+
+  test('messages of unknown types, without data, without words, not JSON or after the end do no harm', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(30);
+    await until(() => leg.words.length === 25);
+    const [session] = speech.sessions.values();
+    const envelope = { session_id: session!.id, created_at: '2026-02-03T09:15:03.618Z' };
+    const failed = { error: { message: 'engine unavailable' }, data: null };
+    const utterance = {
+      start: 0.2,
+      end: 0.4,
+      confidence: 1,
+      channel: 0,
+      language: 'en',
+      text: ' hm',
+      words: [],
+    };
+    const before = speechTotals.strange;
+    const strange = ['not JSON', '[]', 'null', '{"type":"transcript"}'];
+    const fine = [
+      { type: 'error', error: { message: 'a warning' }, data: { code: 400, message: 'a warning' } },
+      { type: 'sentiment_analysis', ...failed },
+      { type: 'named_entity_recognition', ...failed },
+      { type: 'translation', ...failed },
+      { type: 'audio_chunk', acknowledged: true, error: null, data: null, more: 1 },
+      { type: 'transcript', more: {}, data: { id: 'x', is_final: true, more: 1, utterance } },
+    ].map((message) => JSON.stringify({ ...envelope, ...message }));
+    const unknown = JSON.stringify({ ...envelope, type: 'brand_new', data: { deep: [1] } });
+    for (const text of [...strange, unknown, ...fine]) session!.socket!.send(text);
+    session!.socket!.send(Buffer.from([0, 1, 2]));
+    leg.push(30);
+    await until(() => leg.leg.ledger().acknowledged === 60 * frameBytes);
+    expect(speechTotals.strange - before).toBeGreaterThanOrEqual(strange.length);
+    expect(leg.messages.filter(({ type }) => type === 'transcript').map(textOf)).toContain(' hm');
+    const outcome = await leg.leg.finish(deadlines);
+    expect(outcome.finals).toBe('complete');
+    expect(faultsOf(leg)).toEqual([]);
+    expect(leg.leg.sessions()).toHaveLength(1);
+  });
+
+  test('no session is left open that nobody reads: one given up for its late finals is closed with 1000', async () => {
+    await using speech = await LinkSpeech.start();
+    speech.faults.finalsDelayMs = 600_000;
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(30);
+    expect((await leg.leg.finish({ finalsMs: 200, withinMs: 60_000 })).finals).toBe('late');
+    await until(() => speech.open.length === 0);
+  });
+
+  test.each([
+    { encoding: 'wav/ulaw', bit_depth: 8, silence: 0xff },
+    { encoding: 'wav/alaw', bit_depth: 8, silence: 0xd5 },
+    { encoding: 'wav/pcm', bit_depth: 8, silence: 0x80 },
+    { encoding: 'wav/pcm', bit_depth: 16, silence: 0 },
+  ] as const)(
+    'silence is never suppressed: a pause of $encoding at $bit_depth bits is $silence on the wire',
+    async ({ encoding, bit_depth, silence }) => {
+      await using speech = await LinkSpeech.start();
+      await using rig = await legRig({ url: speech.url });
+      const leg = rig.leg({ request: { encoding, bit_depth, sample_rate: 8_000, channels: 1 } });
+      leg.leg.pause();
+      leg.push(50);
+      leg.leg.resume();
+      await leg.leg.finish(deadlines);
+      const [session] = speech.sessions.values();
+      expect(session!.audio.equals(Buffer.alloc(50 * frameBytes, silence))).toBe(true);
+    },
+  );
+});
+
+function textOf(message: { type: string; data?: unknown }): unknown {
+  return (message.data as { utterance: { text: string } }).utterance.text;
+}

@@ -2,12 +2,14 @@ import express, { type Request, type RequestHandler, type Response, type Router 
 import helmet from 'helmet';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Counter } from 'prom-client';
 import type { Duplex } from 'node:stream';
 import type { HttpConfig } from './http-config.ts';
 import { hostOf, isLoopback, ownAddress, publicUrls, type PublicUrl } from './lib/addresses.ts';
 import { ApiKeys } from './lib/api-keys.ts';
 import { TrunklineError } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
+import { connectionRoom, handleLimit } from './lib/handles.ts';
 import { metrics } from './lib/metrics.ts';
 import type { Health, Part } from './lib/part.ts';
 import { newRequestId, Problem, problemHandler } from './lib/problem.ts';
@@ -36,6 +38,10 @@ export type HttpServer = AsyncDisposable & {
   mount(part: Part): void;
   /** A session cookie of the console counts as a key for operator routes. */
   acceptSessions(check: (request: IncomingMessage) => boolean): void;
+  /** False when the connections that are left are wanted for the calls that are in. */
+  hasRoom(): boolean;
+  /** For the start of the process. */
+  notes(): string[];
   /** Readiness off, no new connections; what is open goes on. */
   stopAccepting(): void;
 };
@@ -61,7 +67,10 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   });
   server.maxHeadersCount = httpLimits.maxHeadersCount;
   server.maxRequestsPerSocket = httpLimits.maxRequestsPerSocket;
-  server.maxConnections = config.maxConnections;
+  const limit = handleLimit();
+  const room = connectionRoom(config.maxConnections, limit);
+  server.maxConnections = room.connectionsAtMost;
+  const open = countConnections(server, log);
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
   const publicUrl = publicUrls({
@@ -83,6 +92,13 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       for (const { access, router } of part.routers ?? []) gate.routerOf(access).use(router);
     },
     acceptSessions: (check) => gate.acceptSessions(check),
+    hasRoom: () => open() < room.newCallsBelow,
+    notes: () =>
+      room.connectionsAtMost < config.maxConnections
+        ? [
+            `connections: ${room.connectionsAtMost} at once, because the limit of open files is ${limit} (ulimit -n)`,
+          ]
+        : [],
     stopAccepting() {
       state.accepting = false;
       server.close();
@@ -94,6 +110,33 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       await Promise.resolve();
     },
   };
+}
+
+const droppedTotal = new Counter({
+  name: 'trunkline_connections_dropped_total',
+  help: 'Connections closed at once because there was no room for them.',
+  registers: [metrics],
+});
+const droppedLogMs = 10_000;
+
+/** How many connections are open; those that were dropped are counted, and a flood of them is a line now and then. */
+function countConnections(server: Server, log: Logger): () => number {
+  let open = 0;
+  let dropped = 0;
+  let loggedMs = -Infinity;
+  server.on('connection', (socket) => {
+    open++;
+    socket.once('close', () => open--);
+  });
+  server.on('drop', () => {
+    droppedTotal.inc();
+    dropped++;
+    if (performance.now() - loggedMs < droppedLogMs) return;
+    loggedMs = performance.now();
+    log.warn({ dropped, atMost: server.maxConnections }, 'no room for more connections');
+    dropped = 0;
+  });
+  return () => open;
 }
 
 /** Closed to strangers by default: beyond loopback nothing listens without a key. */

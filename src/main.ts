@@ -121,6 +121,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
       log,
       publicUrl: () => publicUrl(),
       insecure: config.insecure,
+      hasRoom: () => http.hasRoom(),
     }),
   );
   if (!roles.has('console')) return;
@@ -161,7 +162,7 @@ function speechTarget(
 /** A few calm lines; a machine reads them as one record. */
 function sayReady({ config, log, http, parts }: Opened): void {
   const base = http.publicUrl();
-  const notes = parts.flatMap((part) => part.notes?.() ?? []);
+  const notes = [...http.notes(), ...parts.flatMap((part) => part.notes?.() ?? [])];
   if (config.insecure)
     notes.unshift('INSECURE: TRUNKLINE_INSECURE=1 lets anyone stream calls and use the API');
   const addresses: Record<string, string> = {

@@ -16,6 +16,8 @@ export type CarriersOptions = {
   /** Base address by which carriers reach us: the configured one, or else our own; no slash at its end. */
   publicUrl: () => string;
   insecure: boolean;
+  /** Whether the port has connections to spare for a new call. */
+  hasRoom: () => boolean;
   clock?: Clock;
 };
 

@@ -36,6 +36,7 @@ const serverOptions: ServerOptions & { closeTimeout: number } = {
 export type UpgradeContext = SocketContext & {
   publicUrl: () => string;
   insecure: boolean;
+  hasRoom: () => boolean;
   nonces: NonceMemory;
 };
 
@@ -167,6 +168,11 @@ export class Upgrades {
 
   #isFull(): Refusal | undefined {
     if (this.#draining) return { status: 503, reason: 'shutting down' };
+    if (!this.#context.hasRoom())
+      return {
+        status: 503,
+        reason: 'no room: raise the limit of open files or TRUNKLINE_MAX_CONNECTIONS',
+      };
     if (this.#sockets.size >= this.#context.config.maxStreams)
       return { status: 503, reason: 'too many streams' };
     return undefined;

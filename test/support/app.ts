@@ -25,6 +25,8 @@ export type AppOptions = {
   env?: Record<string, string>;
   /** Kept when the app is disposed, so that another can be started on it. */
   dataDir?: string;
+  /** How many files and sockets it may have open; without it, as many as we. */
+  handles?: number;
 };
 
 /** The whole program as a user starts it, on a free port with a folder of its own and the generated model. */
@@ -32,13 +34,14 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   const ownFolder =
     options.dataDir === undefined ? await mkdtemp(join(tmpdir(), 'trunkline-app-')) : undefined;
   const dataDir = options.dataDir ?? ownFolder ?? '';
-  const started = await startProcess({
+  const env = {
     PORT: '0',
     TRUNKLINE_DATA: dataDir,
     TRUNKLINE_MODEL: await fixtureModel(),
     TRUNKLINE_RECOGNISERS: '1',
     ...options.env,
-  });
+  };
+  const started = await startProcess(env, options.handles);
   const url = await started.ready();
   return {
     ...started,
@@ -53,23 +56,23 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
 }
 
 /** The program with just this environment, whether it comes up or not. */
-export async function startProcess(env: Record<string, string>) {
+export async function startProcess(env: Record<string, string>, handles?: number) {
+  const command = [
+    process.execPath,
+    '--disable-warning=ExperimentalWarning',
+    '--max-semi-space-size=4',
+    '--import',
+    './src/lib/compile-cache.mjs',
+    'src/main.ts',
+  ];
+  const limited = ['/bin/sh', '-c', `ulimit -n ${handles}; exec "$@"`, 'sh', ...command];
+  const [program = '', ...args] = handles === undefined ? command : limited;
   const child = endsWithUs(
-    spawn(
-      process.execPath,
-      [
-        '--disable-warning=ExperimentalWarning',
-        '--max-semi-space-size=4',
-        '--import',
-        './src/lib/compile-cache.mjs',
-        'src/main.ts',
-      ],
-      {
-        cwd: root,
-        env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
-        stdio: ['ignore', 'pipe', 'pipe'],
-      },
-    ),
+    spawn(program, args, {
+      cwd: root,
+      env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
   );
   const lines: string[] = [];
   const waiting = new Set<() => void>();

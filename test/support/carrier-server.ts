@@ -37,6 +37,7 @@ export async function carrierServer(
     log: createLog({ destination: { write: (line) => void lines.push(line) } }),
     publicUrl: () => options.publicUrl ?? `http://127.0.0.1:${port}`,
     insecure: options.insecure ?? false,
+    hasRoom: () => true,
     clock: options.clock ?? systemClock,
   });
   const app = express();

@@ -48,7 +48,7 @@ export class CallHearing {
 
   #showPartial(leg: CallLeg, partial: Partial): void {
     const { callId, feed, isRedacted } = this.#options;
-    // Words that change every moment cannot be looked through in time: redacted calls show finals only.
+    // An entity is known by its whole: of one still being said the first half would be shown in clear.
     if (!feed.isWatched || isRedacted) return;
     const { utteranceId, sessionId, start, end, text, language, channel } = partial;
     feed.publish({

@@ -83,7 +83,8 @@ export const BridgeConfig = z.strictObject({
   }),
   redactEntities: z.array(z.string().min(1)).default([]).meta({
     env: 'TRUNKLINE_REDACT',
-    description: 'Entity types that are redacted in everything that leaves for the CRM.',
+    description:
+      'Entity types that are redacted in everything that is stored and leaves for the CRM; the live feed then has no partials.',
   }),
   redactForm: z.enum(['MARKER', 'MASK']).default('MARKER').meta({
     env: 'TRUNKLINE_REDACT_FORM',

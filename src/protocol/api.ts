@@ -115,7 +115,10 @@ export const PartialMessage = z
       language: LanguageCode,
     }),
   })
-  .meta({ id: 'PartialMessage' });
+  .meta({
+    id: 'PartialMessage',
+    description: 'Words that are still being said. None come of calls that are redacted.',
+  });
 
 /** What changed about a call beyond its events; sent for each call on connecting, too. */
 const CallMessage = z.object({ type: z.literal('call'), call: Call }).meta({ id: 'CallMessage' });

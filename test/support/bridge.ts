@@ -36,6 +36,7 @@ export type TestBridgeOptions = {
   speechUrl: string;
   config?: Record<string, unknown>;
   clock?: Clock;
+  loopback?: boolean;
 };
 
 /** One for all tests of a file: its threads take longer to start than most tests. */
@@ -68,7 +69,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     outbox,
     speech: { ...SpeechConfig.parse({}), url: options.speechUrl },
     publicUrl: () => url,
-    loopback: true,
+    loopback: options.loopback ?? true,
     carriers: ['twilio', 'telnyx'],
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });

@@ -46,6 +46,9 @@ export type Behaviour = {
   /** Add-ons answer with their error. */
   failAddons?: boolean;
   sentiment?: boolean;
+  entities?: boolean;
+  /** Messages that no socket brings and the record has. */
+  swallow?: (type: string) => boolean;
   partials?: boolean;
 };
 
@@ -243,6 +246,11 @@ export class ScriptedSpeech implements AsyncDisposable {
     if (this.behaviour.partials)
       this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
     this.#send(session, 'transcript', { data: { id, is_final: true, utterance } });
+    if (this.behaviour.entities) {
+      const results = [{ entity_type: 'NAME', text: text.trim(), ...times }];
+      const data = { utterance_id: id, utterance, results };
+      this.#send(session, 'named_entity_recognition', { error: null, data });
+    }
     if (!this.behaviour.sentiment) return;
     if (this.behaviour.failAddons)
       return this.#send(session, 'sentiment_analysis', {
@@ -266,6 +274,7 @@ export class ScriptedSpeech implements AsyncDisposable {
       ...body,
     });
     if (kept) session.messages.push(text);
+    if (this.behaviour.swallow?.(type)) return;
     for (const [socket, of] of this.#open)
       if (of === session)
         for (let times = this.behaviour.twice ? 2 : 1; times > 0; times--) socket.send(text);

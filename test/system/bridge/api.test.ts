@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Call, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
@@ -33,6 +35,43 @@ test('lists are newest first, in pages without holes, and every answer is of the
   expect(seen).toEqual(ids);
   const one = await app.json(`/api/calls/${ids[0]}`);
   Call.parse(one);
+  // Names that others rely on: none may go.
+  expect(Object.keys(one)).toEqual(
+    expect.arrayContaining([
+      ...['id', 'carrier', 'carrier_call_id', 'state', 'direction', 'from', 'to', 'started_at'],
+      ...['ended_at', 'custom_metadata', 'legs', 'transcript'],
+    ]),
+  );
+  expect(Object.keys(one.legs[0])).toEqual(
+    expect.arrayContaining([
+      ...['id', 'role', 'track', 'encoding', 'sample_rate', 'channels', 'session_id', 'ledger'],
+    ]),
+  );
+  expect(one.legs[0].ledger).toMatchObject({
+    received: 8_000,
+    acknowledged: 8_000,
+    gaps: 0,
+    paused: 0,
+  });
+  expect(one.transcript).toEqual([
+    {
+      role: 'customer',
+      text: ScriptedSpeech.wordsOf(seededAudio(8_000, 4))[0],
+      start: 0,
+      end: 0.8,
+    },
+  ]);
+  expect(one.custom_metadata).toEqual({
+    call_id: one.id,
+    carrier: 'twilio',
+    carrier_call_id: 'CA4',
+    direction: 'inbound',
+    from: '+15550100123',
+    to: '+15550100200',
+    started_at: one.started_at,
+    account_sid: 'AC1',
+    crmCase: 'C-20417',
+  });
   expect(one).toMatchObject({
     from: '+15550100123',
     to: '+15550100200',
@@ -191,21 +230,30 @@ test('the recording is a stereo WAV of both legs, and any range of it is the sam
   expect(head.headers.get('content-length')).toBe('64044');
 });
 
-test('with recording off nothing of the audio is kept', async () => {
-  await using speech = await ScriptedSpeech.start();
-  await using store = await temporaryStore();
-  await using app = await testBridge({
-    store,
-    speechUrl: speech.url,
-    config: { recording: 'off' },
-  });
-  const { stream } = await app.open();
-  await speak(stream, 'inbound', seededAudio(8_000, 1));
-  stream.end('stop');
-  await app.ended(stream.callId);
-  expect((await app.callOf()).recording).toBe(false);
-  expect((await app.get(`/api/calls/${stream.callId}/recording`)).status).toBe(404);
-});
+test.each([
+  { recording: 'off', loopback: true, kept: false },
+  { recording: 'auto', loopback: false, kept: false },
+  { recording: 'auto', loopback: true, kept: true },
+  { recording: 'on', loopback: false, kept: true },
+])(
+  'recording $recording, on loopback $loopback: audio is kept $kept',
+  async ({ recording, loopback, kept }) => {
+    await using speech = await ScriptedSpeech.start();
+    await using store = await temporaryStore();
+    const config = { recording };
+    await using app = await testBridge({ store, speechUrl: speech.url, config, loopback });
+    const { stream } = await app.open();
+    await speak(stream, 'inbound', seededAudio(8_000, 1));
+    stream.end('stop');
+    await app.ended(stream.callId);
+    expect((await app.callOf()).recording).toBe(kept);
+    const answer = await app.get(`/api/calls/${stream.callId}/recording`);
+    expect(answer.status).toBe(kept ? 200 : 404);
+    await answer.arrayBuffer();
+    const left = await readdir(join(store.dataDir, 'journal', 'legs'));
+    expect(left).toHaveLength(kept ? 1 : 0);
+  },
+);
 
 test('an erased call leaves nothing: rows, events, recording, its session at the service (T17)', async () => {
   await using speech = await ScriptedSpeech.start();

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,6 +14,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { recoverJournal } from '../../../src/bridge/journal-recovery.ts';
 import { createLog } from '../../../src/lib/log.ts';
+import { handClock } from '../../support/hand-clock.ts';
 import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
 import { LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
 import { runChild, straceMissing } from '../../support/strace.ts';
@@ -82,6 +84,50 @@ test('a leg that is left is found again: ledger, pause, session; segments of the
     expect(leg.words.find((one) => one.word === word)?.atS).toBeCloseTo(atS, 5);
   expect((await rig.journal.recordingOf('leg_1'))?.bytes).toBe(16_000);
 });
+
+test('the acknowledged position on disk is always one that an ack named, and follows within two seconds', async () => {
+  const dir = folder();
+  await using speech = await LinkSpeech.start();
+  const named = new Set([0]);
+  speech.faults.ack = (range) => {
+    named.add(range[1]);
+    return range;
+  };
+  // Time stands still but for the test: no slow machine makes two seconds of one.
+  const clock = handClock();
+  await using rig = await legRig({ url: speech.url, dir, clock });
+  const leg = rig.leg();
+  await until(() => leg.leg.state().at === 'live');
+  let before = 0;
+  for (let round = 1; round <= 8; round++) {
+    leg.push(round * 3);
+    await until(() => leg.leg.ledger().acknowledged === leg.pushed * 160);
+    // As a kill would leave it at this moment: no newer than the last ack, no older than the last second.
+    const now = await positionOnDisk(dir);
+    expect(named).toContain(now);
+    expect(now).toBeGreaterThanOrEqual(before);
+    await clock.pass(2_000);
+    await until(async () => (await positionOnDisk(dir)) === leg.pushed * 160);
+    before = leg.pushed * 160;
+  }
+  const outcome = leg.leg.finish(deadlines);
+  await until(async () => {
+    await clock.pass(100);
+    return leg.leg.state().at === 'ended';
+  });
+  await outcome;
+  expect(faultsOf(leg)).toEqual([]);
+});
+
+/** What the next process would find of the leg, from a copy of the files as they are now. */
+async function positionOnDisk(dir: string): Promise<number> {
+  const copy = folder();
+  cpSync(dir, copy, { recursive: true });
+  const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
+  const leg = recovered.get('leg_1');
+  await leg?.file.release();
+  return leg?.ledger.acknowledged ?? -1;
+}
 
 test('F53: a damaged journal costs what was damaged, and says so as a gap', async () => {
   const dir = folder();

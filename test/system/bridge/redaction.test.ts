@@ -10,6 +10,7 @@ import {
   twilioStart,
 } from '../../support/carrier-client.ts';
 import { startCrm, type Crm } from '../../support/crm.ts';
+import { EventStreamReader } from '../../support/event-stream.ts';
 import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store.ts';
@@ -103,6 +104,29 @@ test('a card number cut over two finals is masked whole, with its sentiments, wh
   expect(shown.filter(([, role]) => role === 'agent')).toEqual([
     ['transcript', 'agent', 'and then'],
   ]);
+});
+
+test('the live feed of a redacted call has its finals only: a number is no number yet while it is being said', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  const config = { redactEntities: ['CREDIT_CARD', 'PHONE_NUMBER'] };
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  await using reader = await EventStreamReader.open(`${app.url}/api/live`);
+  const stream = await openCall(speech, app);
+  for (const text of ['call me on 555', 'call me on 555 010', 'call me on 555 010 0199'])
+    tell(speech, 'inbound', {
+      type: 'transcript',
+      data: { id: '00_1', is_final: false, utterance: utterance(text, 1) },
+    });
+  say(speech, 'inbound', 'call me on 555 010 0199', 1);
+  await reader.waitFor('call.transcript');
+  stream.end('stop');
+  await app.ended(stream.callId);
+  await reader.waitFor('call.summary');
+  expect(reader.of('partial')).toEqual([]);
+  const [final] = reader.of('call.transcript');
+  expect(final!.data.data.text).toBe('call me on [PHONE_NUMBER_1]');
+  expect(JSON.stringify(reader.messages)).not.toContain('555 010');
 });
 
 test('what waits for the rest of a number goes on its way when the time is up, and what waited behind it follows', async () => {

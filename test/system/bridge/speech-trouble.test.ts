@@ -1,5 +1,10 @@
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import { openJournal } from '../../../src/bridge/journal.ts';
+import { legTotals } from '../../../src/bridge/leg-metrics.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { metrics } from '../../../src/lib/metrics.ts';
+import { quietLog, speak, testBridge, type Json } from '../../support/bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -111,6 +116,85 @@ test('F25 every message twice is stored once', async () => {
   const types = (await app.events(stream.callId)).map((event) => event.type);
   expect(types.filter((type) => type === 'call.transcript')).toHaveLength(3);
   expect(types.filter((type) => type === 'call.sentiment')).toHaveLength(3);
+});
+
+test('F25 what a lost socket swallowed is read from the record: finals, sentiment and entities, once each, each after its final', async () => {
+  await using speech = await ScriptedSpeech.start();
+  Object.assign(speech.behaviour, { sentiment: true, entities: true });
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const audio = seededAudio(8_000 * 5, 12);
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', audio.subarray(0, 16_000));
+  await until(async () => (await app.callOf()).transcript.length === 2);
+  // The third second's words are lost, the fourth's add-ons.
+  speech.behaviour.swallow = (type) => type !== 'audio_chunk';
+  await speak(stream, 'inbound', audio.subarray(16_000, 24_000));
+  await until(async () => (await app.callOf()).legs[0].ledger.acknowledged === 24_000);
+  speech.behaviour.swallow = (type) => type !== 'audio_chunk' && type !== 'transcript';
+  await speak(stream, 'inbound', audio.subarray(24_000, 32_000));
+  await until(async () => (await app.callOf()).transcript.length === 3);
+  delete speech.behaviour.swallow;
+  speech.cutAll();
+  await speak(stream, 'inbound', audio.subarray(32_000));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  const events = (await app.events(stream.callId)).filter(
+    (event) => event.sequence < ended.sequence,
+  );
+  const idsOf = (type: string): string[] =>
+    events
+      .filter((event) => event.type === type)
+      .toSorted((one, other) => startOf(one) - startOf(other))
+      .map((event) => event.data.utterance_id);
+  const all = Array.from({ length: 5 }, (_, second) => `00_0000000${second}`);
+  for (const type of ['call.transcript', 'call.sentiment', 'call.entities'])
+    expect([type, idsOf(type)]).toEqual([type, all]);
+  for (const [at, { type, data }] of events.entries())
+    if (type === 'call.sentiment' || type === 'call.entities')
+      expect(
+        events.findIndex(
+          (other) =>
+            other.type === 'call.transcript' && other.data.utterance_id === data.utterance_id,
+        ),
+      ).toBeLessThan(at);
+});
+
+const startOf = ({ data }: Json): number => data.start ?? data.utterance.start;
+
+test('an uneven ledger is an alarm: a warning with the call, a metric, a line in the log', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  let callId = '';
+  let legId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', seededAudio(8_000, 13));
+    await until(async () => (await app.callOf()).legs[0].ledger.acknowledged === 8_000);
+    legId = (await app.callOf()).legs[0].id;
+  }
+  {
+    // No run of ours has ever lost count: somebody edits the journal.
+    const dir = join(store.dataDir, 'journal');
+    await using journal = await openJournal({ dir, clock: systemClock, log: quietLog });
+    const left = journal.recovered.get(legId)!;
+    left.snapshot.ledger.counts.received += 160;
+    await left.file.release();
+  }
+  const before = legTotals.unbalanced;
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const ended = await app.ended(callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({
+    received: 8_160,
+    acknowledged: 8_000,
+    gaps: 0,
+  });
+  expect((await app.callOf()).warnings).toMatchObject([{ code: 'LEDGER_UNBALANCED' }]);
+  expect(legTotals.unbalanced).toBe(before + 1);
+  expect(await metrics.metrics()).toContain(`trunkline_ledger_unbalanced_total ${before + 1}`);
 });
 
 test('F27 finals that come after the hang-up come before call.ended', async () => {

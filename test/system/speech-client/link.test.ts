@@ -128,6 +128,38 @@ describe('a session that is created late', () => {
     expect(leg.leg.sessions().map(({ id }) => id)).toEqual([...speech.sessions.keys()]);
   });
 
+  test('F19: a session that was to take over when the process ended does not stay behind', async () => {
+    await using speech = await LinkSpeech.start();
+    await using folder = await temporaryFolder();
+    {
+      await using rig = await legRig({ url: speech.url, dir: folder.path });
+      const leg = rig.leg();
+      leg.push(50);
+      await until(() => leg.leg.ledger().acknowledged === 8_000);
+      // The old session never says that it has the last frame, so the new one never has its turn.
+      speech.faults.ack = () => undefined;
+      leg.push(1);
+      leg.leg.changeRequest({
+        encoding: 'wav/ulaw',
+        bit_depth: 8,
+        sample_rate: 8_000,
+        channels: 1,
+        custom_metadata: { call_id: 'call_1', leg_id: 'leg_1' },
+      });
+      await until(() => speech.sessions.size === 2);
+      await leg.leg.leave();
+    }
+    delete speech.faults.ack;
+    await using rig = await legRig({ url: speech.url, dir: folder.path, clock: fastClock(20) });
+    const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
+    leg.pushed = 51;
+    await leg.leg.finish(deadlines);
+    expect(leg.leg.ledger()).toMatchObject({ received: 51 * 160, acknowledged: 51 * 160 });
+    speech.expireAll();
+    await until(() => speech.sessions.size === 1);
+    expect(leg.leg.sessions().map(({ id }) => id)).toEqual([...speech.sessions.keys()]);
+  });
+
   test('a request that the service refuses ends as a gap that says so, with the fields in the log only', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.create = () => ({

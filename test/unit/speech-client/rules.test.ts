@@ -5,38 +5,8 @@ import { CatchUp } from '../../../src/speech-client/catch-up.ts';
 import { closeAction } from '../../../src/speech-client/close-codes.ts';
 import { Gate } from '../../../src/speech-client/gate.ts';
 import { messageIdentity, missingOf, Seen } from '../../../src/speech-client/messages.ts';
-import type { Clock } from '../../../src/lib/clock.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
-
-/** Time that stands still until a test moves it. */
-function handClock(): Clock & { pass(ms: number): Promise<void> } {
-  let nowMs = 0;
-  const timers = new Set<{ atMs: number; run: () => void }>();
-  return {
-    now: () => nowMs,
-    monotonicMs: () => nowMs,
-    after(delayMs, run) {
-      const timer = { atMs: nowMs + delayMs, run };
-      timers.add(timer);
-      return () => timers.delete(timer);
-    },
-    async pass(ms) {
-      const endMs = nowMs + ms;
-      for (;;) {
-        const next = [...timers]
-          .filter(({ atMs }) => atMs <= endMs)
-          .sort((one, other) => one.atMs - other.atMs)[0];
-        if (!next) break;
-        timers.delete(next);
-        nowMs = next.atMs;
-        next.run();
-        await Promise.resolve();
-      }
-      nowMs = endMs;
-      for (let turn = 0; turn < 10; turn++) await Promise.resolve();
-    },
-  };
-}
+import { handClock } from '../../support/hand-clock.ts';
 
 test('F28: every close code leads to one action, as the vendor clients reconnect (notes 2.4)', () => {
   const resumed = [

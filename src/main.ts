@@ -135,7 +135,8 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
       installation: {
         roles: config.roles,
         insecure: config.insecure,
-        health: () => healthOf(opened.parts),
+        health: () =>
+          healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
         recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
       },
     }),

@@ -356,3 +356,78 @@ test('the newest words stay in view, and whoever reads further up is left there'
   expect(await page.evaluate<number>('scrollY')).toBe(200);
   await page.context().close();
 });
+
+test('an outage is said on every view, with what becomes of the calls, and goes with it', async () => {
+  const data = recorded({
+    installation: {
+      ...recordedInstallation,
+      recogniser: null,
+      health: {
+        disk: { state: 'down', detail: '1 MiB free on the data disk, under the mark of 256 MiB' },
+        speech: { state: 'degraded', detail: 'not reachable; 2 legs wait' },
+        outbox: { state: 'ok' },
+      },
+    },
+  });
+  await using api = await startRecordedApi(data);
+  const { page } = await browser.open(`${api.url}/#/calls`);
+  const notice = page.getByRole('complementary', { name: 'Notices' });
+  await notice.getByText('Disk: 1 MiB free on the data disk').waitFor();
+  await notice
+    .getByText('Speech: not reachable; 2 legs wait. Audio is kept and transcribed later.')
+    .waitFor();
+  data.installation = {
+    ...recordedInstallation,
+    health: { disk: { state: 'ok' }, speech: { state: 'ok' } },
+  };
+  await eventually(() => notice.getByText('Speech').isVisible()).toBe(false);
+  await page.context().close();
+});
+
+test('what the operator should know of a call stands with it; without words there is no empty summary', async () => {
+  const message = 'the samples look like A-law, the stream says mu-law';
+  const warned = recordedCall({ warnings: [{ code: 'companding', message }] });
+  const events = recordedEvents().flatMap((event) => {
+    if (event.type === 'call.started') return [event];
+    if (event.type !== 'call.summary') return [];
+    const summary = { ...event.data.summary, text: '' };
+    return [{ ...event, data: { ...event.data, summary, chapters: [] } }];
+  });
+  await using api = await startRecordedApi(
+    recorded({ calls: [warned], events: { [callId]: events } }),
+  );
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByRole('heading', { name: 'Warnings' }).waitFor();
+  await page.getByText(message).waitFor();
+  await page.getByText('Without words there is nothing to sum up.').waitFor();
+  await page.context().close();
+});
+
+test('of a call that is erased nothing stays on the page', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
+  await page.getByText('Oriane Vasquez').first().waitFor();
+  api.tell({ type: 'call-deleted', call_id: callId });
+  await page.getByText('This call was erased.').waitFor();
+  expect(await page.locator('#main').textContent()).toBe('‹ CallsThis call was erased.');
+  expect(await page.title()).toBe('Call · Trunkline');
+  await page.context().close();
+});
+
+test('on a telephone the numbers are whole and every button is within reach', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page } = await browser.open(`${api.url}/#/calls`, { width: 375 });
+  await page.locator('.calls li').first().waitFor();
+  const cut = await page
+    .locator('.calls .who')
+    .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
+  expect(cut).toBe(0);
+  await page.evaluate(`location.hash = '#/deliveries/parked'`);
+  await page.getByText('Inspect').first().click();
+  const right = await page
+    .locator('.deliveries button')
+    .evaluateAll((all) => Math.max(...all.map((one) => one.getBoundingClientRect().right)));
+  expect(right).toBeGreaterThan(0);
+  expect(right).toBeLessThanOrEqual(375);
+  await page.context().close();
+});

@@ -123,6 +123,23 @@ const legStates = {
   failed: 'without a session',
 };
 
+/** What the operator should know about this call; without anything to know there is no panel. */
+export class WarningsPanel {
+  #list = h('ul', {});
+  element = panel('Warnings', this.#list);
+
+  constructor() {
+    this.element.hidden = true;
+  }
+
+  draw(warnings) {
+    const told = Array.isArray(warnings) ? warnings : [];
+    this.element.hidden = told.length === 0;
+    if (this.#list.childElementCount === told.length) return;
+    this.#list.replaceChildren(...told.map(({ message }) => h('li', {}, message)));
+  }
+}
+
 /** Every byte accounted for: received = understood + paused + gaps, and what is still under way. */
 export class LedgerPanel {
   #legs = h('div', { class: 'ledger' });

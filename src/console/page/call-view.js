@@ -1,6 +1,6 @@
 import { get, post } from './api.js';
 import { callDeliveries } from './call-deliveries.js';
-import { ChartPanel, FiguresPanel, LedgerPanel } from './call-panels.js';
+import { ChartPanel, FiguresPanel, LedgerPanel, WarningsPanel } from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { clock, moment, parties, secondsBetween, stateNames } from './format.js';
@@ -20,6 +20,7 @@ export class CallView {
   #transcript = new Transcript(this.#conversation, (seconds) => this.#recording?.hear(seconds));
   #recording;
   #levels = new LevelBars();
+  #warnings = new WarningsPanel();
   #chart = new ChartPanel();
   #figures = new FiguresPanel();
   #ledger = new LedgerPanel();
@@ -63,6 +64,7 @@ export class CallView {
         h(
           'aside',
           { class: 'panels', 'aria-label': 'About this call' },
+          this.#warnings.element,
           this.#chart.element,
           this.#figures.element,
           this.#ledger.element,
@@ -91,7 +93,8 @@ export class CallView {
       const call = await get(`/api/calls/${this.#id}`);
       if (!this.#closed) this.#show(call);
     } catch (error) {
-      if (error.status === 404) this.#gone('This call is not known here. It may have been erased.');
+      if (error.status === 404 && !this.#closed)
+        this.#gone('This call is not known here. It may have been erased.');
     }
   }
 
@@ -107,11 +110,20 @@ export class CallView {
     } while (cursor);
   }
 
+  /** What was erased goes from the open page too. */
   #gone(text) {
+    this.close();
+    this.title = 'Call';
+    document.title = `${this.title} · Trunkline`;
+    this.element.replaceChildren(
+      h('a', { class: 'back', href: '#/calls' }, '‹ Calls'),
+      this.#problem,
+    );
     setText(this.#problem, text);
   }
 
   take(message) {
+    if (this.#closed) return;
     const { call, call_id: id = call?.id } = message;
     if (message.type === 'levels') return this.#showLevels(message.levels);
     if (message.type === 'reset') return this.connected();
@@ -149,6 +161,7 @@ export class CallView {
     this.#transcript.follow(call.state !== 'ended');
     this.#levels.show(call.state === 'live' ? call.legs : []);
     this.#ledger.draw(call.legs);
+    this.#warnings.draw(call.warnings);
     this.#drawClock();
     this.#openRecording();
     this.#draw();

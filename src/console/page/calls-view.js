@@ -10,6 +10,7 @@ export class CallsView {
   #changed = new Set();
   #live = h('ol', { class: 'calls', 'aria-labelledby': 'live-heading' });
   #earlier = h('ol', { class: 'calls', 'aria-labelledby': 'earlier-heading' });
+  #earlierHeading = h('h2', { id: 'earlier-heading', hidden: true }, 'Earlier');
   #count = h('span', { class: 'count' });
   #empty = h('p', { class: 'empty' });
   #older = h(
@@ -32,7 +33,7 @@ export class CallsView {
       h('h2', { id: 'live-heading' }, 'On the line ', this.#count),
       this.#live,
       this.#empty,
-      h('h2', { id: 'earlier-heading' }, 'Earlier'),
+      this.#earlierHeading,
       this.#earlier,
       this.#older,
     );
@@ -69,6 +70,7 @@ export class CallsView {
     for (const id of this.#changed) this.#drawCall(id);
     this.#changed.clear();
     this.#older.hidden = !this.#book.hasOlder;
+    this.#earlierHeading.hidden = this.#earlier.childElementCount === 0;
     const live = this.#live.childElementCount;
     setText(this.#count, live === 0 ? '' : String(live));
     this.#empty.hidden = live > 0;

@@ -5,6 +5,7 @@ import { CallsView } from './calls-view.js';
 import { DeliveriesView } from './deliveries-view.js';
 import { h, setText } from './dom.js';
 import { Feed } from './feed.js';
+import { titleOf } from './format.js';
 import { InstallationView } from './installation-view.js';
 import { SignInView } from './sign-in.js';
 
@@ -15,9 +16,10 @@ import { SignInView } from './sign-in.js';
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 const parked = document.getElementById('parked');
-const model = document.getElementById('model');
+const trouble = document.getElementById('trouble');
 const parkedEveryMs = 10_000;
-const modelEveryMs = 3_000;
+/** While something is wrong it is asked more often, so that the notice goes soon after the trouble. */
+const lookEveryMs = { calm: 10_000, trouble: 3_000 };
 
 let book;
 let feed;
@@ -121,23 +123,32 @@ async function start() {
   void lookAtInstallation();
 }
 
-/** What a newcomer must know before the first words come: who may call, and whether anybody can hear. */
+/** What everybody must know, whatever view they look at: who may call, and whether anybody can hear. */
 async function lookAtInstallation() {
   if (!feed) return;
-  const facts = await get('/api/installation').catch(() => undefined);
+  const isSeen = document.visibilityState === 'visible';
+  const facts = isSeen ? await get('/api/installation').catch(() => undefined) : undefined;
   if (facts) {
     document.getElementById('insecure').hidden = !facts.insecure;
-    const isDeaf = facts.recogniser !== null && facts.recogniser.state !== 'ready';
-    model.hidden = !isDeaf;
-    setText(
-      model,
-      isDeaf
-        ? `No words yet: ${facts.recogniser.detail}. Calls are kept and transcribed then.`
-        : '',
-    );
-    if (!isDeaf) return;
+    const told = troublesOf(facts);
+    trouble.hidden = told.length === 0;
+    setText(trouble, told.join(' '));
   }
-  setTimeout(() => void lookAtInstallation(), modelEveryMs);
+  const everyMs = trouble.hidden ? lookEveryMs.calm : lookEveryMs.trouble;
+  setTimeout(() => void lookAtInstallation(), everyMs);
+}
+
+/** Words that do not come, and parts that are down; the rest is told where it belongs. */
+function troublesOf({ recogniser, health }) {
+  const isDeaf = recogniser !== null && recogniser.state !== 'ready';
+  const parts = Object.entries(health).flatMap(([name, { state, detail }]) => {
+    const known = `${titleOf(name)}: ${detail ?? state}.`;
+    if (name === 'speech' && state !== 'ok')
+      return [`${known} Audio is kept and transcribed later.`];
+    return state === 'down' && !(isDeaf && name === 'recogniser') ? [known] : [];
+  });
+  const deaf = `No words yet: ${recogniser?.detail}. Calls are kept and transcribed once it is there.`;
+  return isDeaf ? [deaf, ...parts] : parts;
 }
 
 whenSignedOut(askForKey);

@@ -4,13 +4,18 @@ import { clock } from './format.js';
 /** What remains of a call: the summary and its chapters. */
 export function summaryElement(data, onHear) {
   const errors = data.errors ?? [];
+  const { text } = data.summary;
+  const isEmpty = !text && errors.length === 0 && data.chapters.length === 0;
+  // One chapter that says what the summary says is the summary once more.
+  const repeats = data.chapters.length === 1 && data.chapters[0].summary === text;
   return h(
     'section',
     { class: 'summary', 'aria-labelledby': 'summary-heading' },
     h('h2', { id: 'summary-heading' }, 'Summary'),
-    data.summary.text ? summaryText(data.summary) : null,
+    text ? summaryText(data.summary) : null,
+    isEmpty ? h('p', { class: 'quiet' }, 'Without words there is nothing to sum up.') : null,
     errors.map(({ part, message }) => h('p', { class: 'quiet' }, `No ${part}: ${message}`)),
-    data.chapters.length > 0 ? chapters(data.chapters, onHear) : null,
+    data.chapters.length > 0 && !repeats ? chapters(data.chapters, onHear) : null,
   );
 }
 

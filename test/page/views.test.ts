@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Call } from '../../src/protocol/api.ts';
+import type { CallEvent } from '../../src/protocol/events.ts';
 import { startBrowser, type Browser } from '../support/browser.ts';
 import { startRecordedApi, type Recorded } from '../support/recorded-api.ts';
 import {
@@ -387,7 +388,7 @@ test('an outage is said on every view, with what becomes of the calls, and goes 
 test('what the operator should know of a call stands with it; without words there is no empty summary', async () => {
   const message = 'the samples look like A-law, the stream says mu-law';
   const warned = recordedCall({ warnings: [{ code: 'companding', message }] });
-  const events = recordedEvents().flatMap((event) => {
+  const events = recordedEvents().flatMap((event): CallEvent[] => {
     if (event.type === 'call.started') return [event];
     if (event.type !== 'call.summary') return [];
     const summary = { ...event.data.summary, text: '' };
@@ -422,6 +423,15 @@ test('on a telephone the numbers are whole and every button is within reach', as
     .locator('.calls .who')
     .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
   expect(cut).toBe(0);
+  const overlaid = await page
+    .locator('.calls li')
+    .evaluateAll((all) =>
+      all.filter((one) => {
+        const end = (name: string) => one.querySelector(name)?.getBoundingClientRect();
+        return (end('.who')?.right ?? 0) > (end('.clock')?.left ?? 0);
+      }).length,
+    );
+  expect(overlaid).toBe(0);
   await page.evaluate(`location.hash = '#/deliveries/parked'`);
   await page.getByText('Inspect').first().click();
   const right = await page

@@ -27,6 +27,7 @@ export type CallEndingOptions = {
 
 /** The last part of a call: legs finish, what is missing is declared, the end is told once, then the summary. */
 export class CallEnding {
+  /** When the last stream ended, unless one came back after that. */
   hungUpAt: number | undefined;
   /** The wait that ran out before every final was there. */
   deadline: string | null = null;
@@ -36,12 +37,11 @@ export class CallEnding {
     this.#options = options;
   }
 
-  /** After a restart the time since the hang-up counts; a clock that was set back makes it no longer. */
-  finishLegs(reason: EndReason, again = false): void {
+  /** The wait for a stream and a restart count from the hang-up; a clock that was set back makes it no longer. */
+  finishLegs(reason: EndReason): void {
     const { env, story, legs } = this.#options;
     const now = env.clock.now();
-    const hungUpAt = again ? (this.hungUpAt ?? now) : now;
-    this.hungUpAt = hungUpAt;
+    const hungUpAt = (this.hungUpAt ??= now);
     story.hungUp(hungUpAt, reason);
     const finalsMs = env.config.finalsWaitMs;
     const passedMs = Math.max(0, now - hungUpAt);

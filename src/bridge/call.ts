@@ -400,6 +400,7 @@ export class Call {
       case 'await-stream':
         return this.#awaitStream();
       case 'stop-waiting':
+        this.#ending.hungUpAt = undefined;
         return this.#stopWaiting?.();
       case 'finish-legs':
         return this.#ending.finishLegs(this.#reason);
@@ -456,7 +457,7 @@ export class Call {
   /** Goes on from the restored state: waits for a stream, finishes the legs, or says the end. */
   goOn(): void {
     if (this.#state.at === 'waiting') this.#awaitStream();
-    else if (this.#state.at === 'finishing') this.#ending.finishLegs(this.#reason, true);
+    else if (this.#state.at === 'finishing') this.#ending.finishLegs(this.#reason);
     else if (this.#state.at === 'ending') this.#ending.end(this.#reason);
     else if (this.#state.at === 'ended') this.#ending.summarise();
   }

@@ -240,7 +240,7 @@ export class LegSessions {
   }
 
   private start(id: string, url: string, from: InFlightState | number, known: boolean): void {
-    const { speech, log, onStarted, onSession } = this.options;
+    const { speech, log, onSession } = this.options;
     const base = typeof from === 'number' ? from : from.base;
     if (!known) {
       this.history.push({ id, base, unread: true });
@@ -267,7 +267,7 @@ export class LegSessions {
     });
     this.current = session;
     this.cutSession = (position) => (source.cut = position);
-    onStarted();
+    this.options.onStarted();
     if (!known) onSession?.({ id, offsetS: this.books.secondsAt(base) });
     if (this.finishing) session.stop();
   }

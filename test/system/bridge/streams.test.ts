@@ -29,8 +29,14 @@ test('F2 a close without stop waits for its stream, and the call goes on in the 
   const again = await app.open({ streamId: 'MZ2' });
   expect(again.stream.callId).toBe(opened.stream.callId);
   await speak(again.stream, 'inbound', second);
+  const goesOnAt = Date.now();
   again.stream.end('stop');
   await app.ended(opened.stream.callId);
+  const { hung_up_at } = await store.db
+    .selectFrom('calls')
+    .select('hung_up_at')
+    .executeTakeFirstOrThrow();
+  expect(hung_up_at).toBeGreaterThanOrEqual(goesOnAt);
 
   const call = await app.callOf();
   expect(speech.created).toBe(1);
@@ -71,15 +77,25 @@ test('F2 a close without stop ends the call after the wait, by its reason, once'
   await using app = await testBridge({
     store,
     speechUrl: speech.url,
-    config: { rejoinWaitMs: 200 },
+    config: { rejoinWaitMs: 1_500 },
   });
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(8_000, 1));
   stream.end('close');
+  const closedAt = Date.now();
   stream.end('error');
   stream.end('stop');
   const ended = await app.ended(stream.callId);
   expect(ended.data.reason).toBe('close');
+  // The phone call was over when its stream closed: the wait is not part of it.
+  const call = await app.callOf();
+  const lastedS = (closedAt - Date.parse(call.started_at)) / 1_000;
+  expect(ended.data.duration).toBeLessThanOrEqual(Math.max(1, lastedS));
+  const { hung_up_at } = await store.db
+    .selectFrom('calls')
+    .select('hung_up_at')
+    .executeTakeFirstOrThrow();
+  expect(Date.parse(call.ended_at) - hung_up_at!).toBeGreaterThanOrEqual(1_490);
   const events = await app.events(stream.callId);
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
 });

@@ -32,7 +32,8 @@ export const HttpConfig = z.strictObject({
   }),
   maxConnections: z.int().min(16).max(1_000_000).default(8_192).meta({
     env: 'TRUNKLINE_MAX_CONNECTIONS',
-    description: 'Sockets held at once, all kinds; fewer where the limit of open files is low (ulimit -n).',
+    description:
+      'Sockets held at once, all kinds; fewer where the limit of open files is low (ulimit -n).',
   }),
 });
 export type HttpConfig = z.infer<typeof HttpConfig>;

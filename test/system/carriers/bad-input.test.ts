@@ -1,0 +1,381 @@
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { carrierNames, type CarrierName } from '../../../src/carriers/carrier.ts';
+import { framesTotal } from '../../../src/carriers/counters.ts';
+import { voices } from '../../../src/player/carriers/all.ts';
+import type { Dialogue, Frame, PlayedCall } from '../../../src/player/dialogue.ts';
+import { CarrierClient } from '../../support/carrier-client.ts';
+import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
+import { MovableClock } from '../../support/movable-clock.ts';
+import type { RecordedStream } from '../../support/recording-bridge.ts';
+import { until } from '../../support/until.ts';
+
+/** A call of one carrier by its own protocol, with room for anything else between its frames. */
+class Line implements AsyncDisposable {
+  readonly client: CarrierClient;
+  readonly carrier: CarrierName;
+  readonly #call: PlayedCall;
+  readonly #dialogue: Dialogue;
+  readonly #sent = new Map<string, Buffer[]>();
+  #atMs = 0;
+  /** Messages of ours that the dialogue does not know of, but whose numbers count. */
+  #extra = 0;
+
+  private constructor(client: CarrierClient, carrier: CarrierName, parameters = {}) {
+    this.client = client;
+    this.carrier = carrier;
+    const voice = voices[carrier];
+    this.#call = {
+      ...voice.newIds(),
+      legs: carrier === 'asterisk' ? ['customer'] : ['customer', 'agent'],
+      encoding: 'mulaw',
+      rateHz: 8_000,
+      from: '+15550100123',
+      to: '+15550100200',
+      direction: 'inbound',
+      parameters,
+      controlFormat: 'plain-text',
+    };
+    this.#dialogue = voice.newDialogue(this.#call);
+    client.socket.on('message', (data) => {
+      const { send } = this.#dialogue.received((data as Buffer).toString(), this.#atMs);
+      this.#say(send);
+    });
+  }
+
+  static async connect(
+    server: CarrierServer,
+    carrier: CarrierName,
+    parameters: Record<string, string> = {},
+  ): Promise<Line> {
+    const client = await CarrierClient.open(`${server.url}/carriers/${carrier}`);
+    return new Line(client, carrier, parameters);
+  }
+
+  get streamId(): string {
+    return this.#call.streamId;
+  }
+
+  opening(): Frame[] {
+    return this.#dialogue.opening();
+  }
+
+  async open(): Promise<void> {
+    this.client.send(...this.opening());
+    // AudioHook speaks only when it was answered.
+    await this.client.ping();
+    await this.client.ping();
+  }
+
+  speak(frames: number): void {
+    for (let at = 0; at < frames; at++) this.#say(this.frame());
+  }
+
+  #say(frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      const isShifted = this.#extra > 0 && typeof frame === 'string';
+      const message = isShifted ? (JSON.parse(frame) as { seq: number }) : undefined;
+      this.client.send(message ? { ...message, seq: message.seq + this.#extra } : frame);
+    }
+  }
+
+  /** The next frame of audio of every leg. */
+  frame(): Frame[] {
+    const { frameMs } = voices[this.carrier];
+    const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(frameMs * 8) }));
+    const frames = this.#dialogue.media(parts, (this.#atMs += frameMs));
+    if (frames.length > 0)
+      for (const { leg, bytes } of parts)
+        this.#sent.set(leg, [...(this.#sent.get(leg) ?? []), bytes]);
+    return frames;
+  }
+
+  /** Sends what is not part of the call; `numbered` messages take the next number of an AudioHook client. */
+  slip(frame: Frame, numbered = 0): void {
+    this.#extra += numbered;
+    this.client.send(frame);
+  }
+
+  async finish(): Promise<void> {
+    // What AudioHook says to our answers has its number before its close.
+    await this.client.ping();
+    this.#say(this.#dialogue.closing(this.#atMs));
+    await this.client.ping();
+    await this.client.close(1000);
+  }
+
+  /** Every byte that was sent is there, in order, and the stream ended once. */
+  expectWhole(stream: RecordedStream): void {
+    for (const [leg, sent] of this.#sent) {
+      const track =
+        this.carrier === 'audiohook'
+          ? { customer: 'external', agent: 'internal' }[leg]
+          : { customer: 'inbound', agent: 'outbound' }[leg];
+      expect(stream.bytes(track ?? '').equals(Buffer.concat(sent)), `${this.carrier} ${leg}`).toBe(
+        true,
+      );
+    }
+    expect(stream.ends.map(({ reason }) => reason)).toEqual([
+      this.carrier === 'asterisk' || this.carrier === 'plivo' ? 'close' : 'stop',
+    ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client[Symbol.asyncDispose]();
+  }
+}
+
+async function oddFrames(carrier: CarrierName): Promise<Record<string, number>> {
+  const { values } = await framesTotal.get();
+  return Object.fromEntries(
+    values
+      .filter(({ labels }) => labels.carrier === carrier)
+      .map(({ labels, value }) => [String(labels.what), value]),
+  );
+}
+
+type Counts = Record<string, number>;
+
+/** Beside a call of the same carrier that loses nothing; the counters tell exactly this much. */
+async function beside(
+  carrier: CarrierName,
+  counts: Counts,
+  misbehave: (server: CarrierServer, clock: MovableClock, good: Line) => Promise<void>,
+): Promise<void> {
+  const clock = new MovableClock();
+  await using server = await carrierServer({
+    insecure: true,
+    clock,
+    config: { idleTimeoutMs: 25_000 },
+  });
+  const before = await oddFrames(carrier);
+  await using good = await Line.connect(server, carrier);
+  await good.open();
+  good.speak(20);
+  await misbehave(server, clock, good);
+  good.speak(20);
+  await good.finish();
+  const stream = await server.bridge.ended(0);
+  good.expectWhole(stream);
+  expect(stream.counts()).toEqual({});
+  // A frame that is too big is counted by the socket a moment after its peer has heard of it.
+  const told = await until(async () => {
+    const after = await oddFrames(carrier);
+    const changed = Object.entries(after).map(([what, value]): [string, number] => [
+      what,
+      value - (before[what] ?? 0),
+    ]);
+    const found = Object.fromEntries(changed.filter(([, count]) => count > 0));
+    return Object.keys(found).length >= Object.keys(counts).length && found;
+  });
+  expect(told).toEqual(counts);
+}
+
+const family = {
+  'truncated JSON': '{"event":"media","media":{"pay',
+  'wrong types': '{"event":"media","sequenceNumber":[],"media":{"track":5,"payload":{}}}',
+  'an unknown event': '{"event":"brand_new","media":{"track":"inbound","payload":"AAAA"}}',
+  'binary where text belongs': Buffer.alloc(160),
+};
+const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
+  twilio: family,
+  telnyx: family,
+  signalwire: family,
+  plivo: family,
+  asterisk: {
+    'truncated JSON': '{"event":"DTMF_E',
+    'wrong types': '{"event":"DTMF_END","digit":{}}',
+    'an unknown event': 'BRAND_NEW channel_id:1',
+    'binary where text belongs': 'text where audio belongs',
+  },
+  audiohook: {
+    'truncated JSON': '{"version":"2","type":"pi',
+    'wrong types':
+      '{"version":"2","type":"ping","id":5,"seq":"2","serverseq":{},"position":[],"parameters":7}',
+    'an unknown event': '', // made below: it has to have the number and the session of its call
+    // Two channels: no whole number of samples.
+    'binary where text belongs': Buffer.alloc(161),
+  },
+};
+const countOf = (what: string): Counts => ({
+  [what === 'an unknown event' ? 'unknown' : 'malformed']: 1,
+});
+
+describe.each(carrierNames)('bad input from %s beside a good call', (carrier) => {
+  const endsBy = (what: string): boolean =>
+    // AudioHook's specification ends a session whose text cannot be read (section 3.2).
+    carrier === 'audiohook' && (what === 'truncated JSON' || what === 'wrong types');
+
+  test.each(Object.keys(family) as (keyof typeof family)[])(
+    '%s in the middle of a call is counted, and the call goes on or ends by the rule of its protocol',
+    async (what) => {
+      await beside(carrier, countOf(what), async (server) => {
+        await using bad = await Line.connect(server, carrier);
+        await bad.open();
+        bad.speak(4);
+        if (carrier === 'audiohook' && what === 'an unknown event')
+          bad.slip(
+            JSON.stringify({ version: '2', type: 'brand_new', id: bad.streamId, seq: 2, serverseq: 1, position: 'PT1S', parameters: {} }),
+            1,
+          ); // prettier-ignore
+        else bad.slip(misplaced[carrier][what]);
+        const stream = await server.bridge.stream(1);
+        if (endsBy(what)) {
+          await until(() => bad.client.received.length >= 3);
+          expect(bad.client.received.map((text) => JSON.parse(text).type).slice(1)).toEqual([
+            'disconnect',
+            'closed',
+          ]);
+          expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
+          expect(stream.bytes('external').length).toBe(4 * 1_600);
+          return;
+        }
+        bad.speak(5);
+        await bad.finish();
+        bad.expectWhole(await server.bridge.ended(1));
+        expect(stream.counts()).toEqual(countOf(what));
+      });
+    },
+  );
+
+  test('F6 media before the start is no audio of ours, only Asterisk may send it', async () => {
+    const isHeld = carrier === 'asterisk';
+    const early = carrier === 'audiohook' || isHeld ? 1 : 2;
+    await beside(carrier, isHeld ? {} : { malformed: early }, async (server) => {
+      await using bad = await Line.connect(server, carrier);
+      await using other = await Line.connect(server, carrier);
+      // Frames of another line of its carrier: they do not belong to what comes after them.
+      await other.open();
+      other.speak(1);
+      const frames = other.frame();
+      await other.finish();
+      bad.client.send(...frames);
+      await bad.open();
+      bad.speak(5);
+      await bad.finish();
+      const stream = await server.bridge.ended(2);
+      const track = carrier === 'audiohook' ? 'external' : 'inbound';
+      const frameBytes = voices[carrier].frameMs * 8;
+      expect(stream.bytes(track).length).toBe((isHeld ? 6 : 5) * frameBytes);
+    });
+  });
+
+  test('a second start is a repeat that changes nothing; AudioHook ends by its specification', async () => {
+    const ends = carrier === 'audiohook';
+    await beside(carrier, ends ? { malformed: 1 } : { duplicate: 1 }, async (server) => {
+      await using bad = await Line.connect(server, carrier);
+      const opening = bad.opening();
+      bad.client.send(...opening);
+      await bad.client.ping();
+      await bad.client.ping();
+      bad.speak(4);
+      const again = opening.at(-1)!;
+      bad.slip(ends ? JSON.stringify({ ...JSON.parse(String(again)), seq: 2 }) : again);
+      const stream = await server.bridge.stream(1);
+      if (ends) {
+        await until(() => stream.ends.length > 0);
+        expect(stream.ends).toEqual([{ reason: 'error', detail: 'open a second time' }]);
+        return;
+      }
+      bad.speak(5);
+      await bad.finish();
+      bad.expectWhole(await server.bridge.ended(1));
+      expect(server.bridge.streams.length).toBe(2);
+    });
+  });
+
+  test.each(['text', 'binary'])(
+    'T8 a huge %s frame ends its own stream with 1009',
+    async (form) => {
+      await beside(carrier, { malformed: 1 }, async (server) => {
+        await using bad = await Line.connect(server, carrier);
+        await bad.open();
+        bad.speak(5);
+        bad.slip(form === 'text' ? 'x'.repeat(1_000_000) : Buffer.alloc(1_000_000));
+        expect((await bad.client.untilClosed()).code).toBe(1009);
+        const stream = await server.bridge.ended(1);
+        expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
+        const track = carrier === 'audiohook' ? 'external' : 'inbound';
+        expect(stream.bytes(track).length).toBe(5 * voices[carrier].frameMs * 8);
+      });
+    },
+  );
+
+  test('T8 a parameter of a million bytes never becomes a stream', async () => {
+    await beside(carrier, { malformed: 1 }, async (server) => {
+      const note = 'x'.repeat(1_000_000);
+      await using bad = await Line.connect(server, carrier, { note });
+      const opening = bad.opening();
+      // Asterisk's parameters stand in the address, which the port bounds: here one comes in the message.
+      if (carrier === 'asterisk') opening[0] = `${String(opening[0])} note:${note}`;
+      bad.client.send(...opening);
+      expect((await bad.client.untilClosed()).code).toBe(1009);
+      expect(server.bridge.streams.length).toBe(1);
+    });
+  });
+
+  test('T7 a first message that drips in is shown out in words', async () => {
+    await beside(carrier, {}, async (server, clock) => {
+      const raw = connect(server.port, '127.0.0.1').on('error', () => undefined);
+      raw.write(
+        `GET /carriers/${carrier} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+          'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+      );
+      await new Promise((resolve) => raw.once('data', resolve));
+      const closing = new Promise<Buffer>((resolve) => raw.once('data', resolve));
+      const head = Buffer.from([0x81, 0xfe, 0x00, 0xff, 0, 0, 0, 0, 0x7b]);
+      for (const byte of head) raw.write(Buffer.from([byte]));
+      clock.forward(5_500);
+      // Opcode 8 is close, and its reason says what was missing.
+      const frame = await closing;
+      expect([frame[0], frame.subarray(4).toString()]).toEqual([0x88, 'no first message']);
+      raw.destroy();
+      expect(server.bridge.streams.length).toBe(1);
+    });
+  });
+});
+
+describe.each(carrierNames)('a message of %s that drips', (carrier) => {
+  test('T7 within a call keeps the socket, not the call: it is over after the idle time', async () => {
+    await beside(carrier, {}, async (server, clock, good) => {
+      await using bad = await Line.connect(server, carrier);
+      await bad.open();
+      bad.speak(3);
+      await bad.client.ping();
+      const { _socket: wire } = bad.client.socket as unknown as { _socket: Socket };
+      wire.write(Buffer.from([0x81, 0xfe, 0x0f, 0xff, 0, 0, 0, 0, 0x7b]));
+      for (let step = 0; step < 2; step++) {
+        good.speak(1);
+        await good.client.ping();
+        wire.write(' ');
+        // Two of these are the idle time, one is not even the time in which a ping must be answered.
+        clock.forward(13_000);
+        await new Promise((resolve) => setTimeout(resolve, 1_100));
+      }
+      expect((await server.bridge.ended(1)).ends).toEqual([{ reason: 'idle', detail: undefined }]);
+    });
+  });
+});
+
+describe('bad input on the detecting path', () => {
+  test.each([
+    ['truncated JSON', ['{"event":"conn']],
+    ['wrong types', ['{"event":5}']],
+    ['an unknown event', ['{"event":"brand_new"}']],
+    ['a second message that fits no carrier', ['{"event":"connected"}', '{"event":"start"}']],
+    ['media before the start', ['{"event":"media","media":{"payload":"AAAA"}}']],
+    ['more binary than any carrier sends first', Array<Buffer>(5).fill(Buffer.alloc(16_000))],
+    ['many small frames', Array<Buffer>(70).fill(Buffer.alloc(1))],
+  ] satisfies [string, Frame[]][])('%s is refused in words', async (_what, frames) => {
+    await beside('twilio', {}, async (server) => {
+      await using bad = await CarrierClient.open(`${server.url}/carriers`);
+      bad.send(...frames);
+      expect(await bad.untilClosed()).toEqual({
+        code: 1008,
+        reason: 'not recognised: use the path of the carrier',
+      });
+      expect(server.bridge.streams.length).toBe(1);
+    });
+  });
+});

@@ -135,8 +135,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
       installation: {
         roles: config.roles,
         insecure: config.insecure,
-        health: () =>
-          healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
+        health: () => healthOf([{ name: 'store', health: () => store.health() }, ...opened.parts]),
         recogniser: recogniser === undefined ? undefined : () => recogniser.status(),
       },
     }),

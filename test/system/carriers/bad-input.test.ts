@@ -1,130 +1,14 @@
-import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { carrierNames, type CarrierName } from '../../../src/carriers/carrier.ts';
 import { framesTotal } from '../../../src/carriers/counters.ts';
 import { voices } from '../../../src/player/carriers/all.ts';
-import type { Dialogue, Frame, PlayedCall } from '../../../src/player/dialogue.ts';
+import type { Frame } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from '../../support/carrier-client.ts';
+import { CarrierLine } from '../../support/carrier-line.ts';
 import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
 import { MovableClock } from '../../support/movable-clock.ts';
-import type { RecordedStream } from '../../support/recording-bridge.ts';
 import { until } from '../../support/until.ts';
-
-/** A call of one carrier by its own protocol, with room for anything else between its frames. */
-class Line implements AsyncDisposable {
-  readonly client: CarrierClient;
-  readonly carrier: CarrierName;
-  readonly #call: PlayedCall;
-  readonly #dialogue: Dialogue;
-  readonly #sent = new Map<string, Buffer[]>();
-  #atMs = 0;
-  /** Messages of ours that the dialogue does not know of, but whose numbers count. */
-  #extra = 0;
-
-  private constructor(client: CarrierClient, carrier: CarrierName, parameters = {}) {
-    this.client = client;
-    this.carrier = carrier;
-    const voice = voices[carrier];
-    this.#call = {
-      ...voice.newIds(),
-      legs: carrier === 'asterisk' ? ['customer'] : ['customer', 'agent'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
-      from: '+15550100123',
-      to: '+15550100200',
-      direction: 'inbound',
-      parameters,
-      controlFormat: 'plain-text',
-    };
-    this.#dialogue = voice.newDialogue(this.#call);
-    client.socket.on('message', (data) => {
-      const { send } = this.#dialogue.received((data as Buffer).toString(), this.#atMs);
-      this.#say(send);
-    });
-  }
-
-  static async connect(
-    server: CarrierServer,
-    carrier: CarrierName,
-    parameters: Record<string, string> = {},
-  ): Promise<Line> {
-    const client = await CarrierClient.open(`${server.url}/carriers/${carrier}`);
-    return new Line(client, carrier, parameters);
-  }
-
-  get streamId(): string {
-    return this.#call.streamId;
-  }
-
-  opening(): Frame[] {
-    return this.#dialogue.opening();
-  }
-
-  async open(): Promise<void> {
-    this.client.send(...this.opening());
-    // AudioHook speaks only when it was answered.
-    await this.client.ping();
-    await this.client.ping();
-  }
-
-  speak(frames: number): void {
-    for (let at = 0; at < frames; at++) this.#say(this.frame());
-  }
-
-  #say(frames: readonly Frame[]): void {
-    for (const frame of frames) {
-      const isShifted = this.#extra > 0 && typeof frame === 'string';
-      const message = isShifted ? (JSON.parse(frame) as { seq: number }) : undefined;
-      this.client.send(message ? { ...message, seq: message.seq + this.#extra } : frame);
-    }
-  }
-
-  /** The next frame of audio of every leg. */
-  frame(): Frame[] {
-    const { frameMs } = voices[this.carrier];
-    const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(frameMs * 8) }));
-    const frames = this.#dialogue.media(parts, (this.#atMs += frameMs));
-    if (frames.length > 0)
-      for (const { leg, bytes } of parts)
-        this.#sent.set(leg, [...(this.#sent.get(leg) ?? []), bytes]);
-    return frames;
-  }
-
-  /** Sends what is not part of the call; `numbered` messages take the next number of an AudioHook client. */
-  slip(frame: Frame, numbered = 0): void {
-    this.#extra += numbered;
-    this.client.send(frame);
-  }
-
-  async finish(): Promise<void> {
-    // What AudioHook says to our answers has its number before its close.
-    await this.client.ping();
-    this.#say(this.#dialogue.closing(this.#atMs));
-    await this.client.ping();
-    await this.client.close(1000);
-  }
-
-  /** Every byte that was sent is there, in order, and the stream ended once. */
-  expectWhole(stream: RecordedStream): void {
-    for (const [leg, sent] of this.#sent) {
-      const track =
-        this.carrier === 'audiohook'
-          ? { customer: 'external', agent: 'internal' }[leg]
-          : { customer: 'inbound', agent: 'outbound' }[leg];
-      expect(stream.bytes(track ?? '').equals(Buffer.concat(sent)), `${this.carrier} ${leg}`).toBe(
-        true,
-      );
-    }
-    expect(stream.ends.map(({ reason }) => reason)).toEqual([
-      this.carrier === 'asterisk' || this.carrier === 'plivo' ? 'close' : 'stop',
-    ]);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.client[Symbol.asyncDispose]();
-  }
-}
 
 async function oddFrames(carrier: CarrierName): Promise<Record<string, number>> {
   const { values } = await framesTotal.get();
@@ -141,7 +25,7 @@ type Counts = Record<string, number>;
 async function beside(
   carrier: CarrierName,
   counts: Counts,
-  misbehave: (server: CarrierServer, clock: MovableClock, good: Line) => Promise<void>,
+  misbehave: (server: CarrierServer, clock: MovableClock, good: CarrierLine) => Promise<void>,
 ): Promise<void> {
   const clock = new MovableClock();
   await using server = await carrierServer({
@@ -150,7 +34,7 @@ async function beside(
     config: { idleTimeoutMs: 25_000 },
   });
   const before = await oddFrames(carrier);
-  await using good = await Line.connect(server, carrier);
+  await using good = await CarrierLine.connect(server, carrier);
   await good.open();
   good.speak(20);
   await misbehave(server, clock, good);
@@ -211,7 +95,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     '%s in the middle of a call is counted, and the call goes on or ends by the rule of its protocol',
     async (what) => {
       await beside(carrier, countOf(what), async (server) => {
-        await using bad = await Line.connect(server, carrier);
+        await using bad = await CarrierLine.connect(server, carrier);
         await bad.open();
         bad.speak(4);
         if (carrier === 'audiohook' && what === 'an unknown event')
@@ -243,8 +127,8 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     const isHeld = carrier === 'asterisk';
     const early = carrier === 'audiohook' || isHeld ? 1 : 2;
     await beside(carrier, isHeld ? {} : { malformed: early }, async (server) => {
-      await using bad = await Line.connect(server, carrier);
-      await using other = await Line.connect(server, carrier);
+      await using bad = await CarrierLine.connect(server, carrier);
+      await using other = await CarrierLine.connect(server, carrier);
       // Frames of another line of its carrier: they do not belong to what comes after them.
       await other.open();
       other.speak(1);
@@ -264,7 +148,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
   test('a second start is a repeat that changes nothing; AudioHook ends by its specification', async () => {
     const ends = carrier === 'audiohook';
     await beside(carrier, ends ? { malformed: 1 } : { duplicate: 1 }, async (server) => {
-      await using bad = await Line.connect(server, carrier);
+      await using bad = await CarrierLine.connect(server, carrier);
       const opening = bad.opening();
       bad.client.send(...opening);
       await bad.client.ping();
@@ -289,7 +173,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     'T8 a huge %s frame ends its own stream with 1009',
     async (form) => {
       await beside(carrier, { malformed: 1 }, async (server) => {
-        await using bad = await Line.connect(server, carrier);
+        await using bad = await CarrierLine.connect(server, carrier);
         await bad.open();
         bad.speak(5);
         bad.slip(form === 'text' ? 'x'.repeat(1_000_000) : Buffer.alloc(1_000_000));
@@ -305,7 +189,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
   test('T8 a parameter of a million bytes never becomes a stream', async () => {
     await beside(carrier, { malformed: 1 }, async (server) => {
       const note = 'x'.repeat(1_000_000);
-      await using bad = await Line.connect(server, carrier, { note });
+      await using bad = await CarrierLine.connect(server, carrier, { note });
       const opening = bad.opening();
       // Asterisk's parameters stand in the address, which the port bounds: here one comes in the message.
       if (carrier === 'asterisk') opening[0] = `${String(opening[0])} note:${note}`;
@@ -339,7 +223,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
 describe.each(carrierNames)('a message of %s that drips', (carrier) => {
   test('T7 within a call keeps the socket, not the call: it is over after the idle time', async () => {
     await beside(carrier, {}, async (server, clock, good) => {
-      await using bad = await Line.connect(server, carrier);
+      await using bad = await CarrierLine.connect(server, carrier);
       await bad.open();
       bad.speak(3);
       await bad.client.ping();

@@ -79,6 +79,10 @@ async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal
   const known = await getCall(api, id);
   console.log(`\n${known.id} ${known.state}`);
   for (const line of ledgerLines(known)) console.log(line);
+  if (known.state !== 'ended')
+    console.log(
+      `\nThe rest is still to be transcribed: npx trunkline doctor ${known.id} shows why.`,
+    );
 }
 
 /** Prints what the bridge says of the call; answers its id once it has ended or the waiting has. */

@@ -91,7 +91,7 @@ async function list(options: ListOptions): Promise<void> {
 function lineOf(item: Delivery): string {
   const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
   const reason = item.reason === null ? '' : `  ${item.reason}`;
-  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} attempts${next}${reason}`;
+  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}${next}${reason}`;
 }
 
 async function show(id: string, options: Common): Promise<void> {

@@ -55,7 +55,9 @@ function todoOf({ call, evidence, events, deliveries }: CallFacts): string[] {
         `track ${leg.track} was quiet for ${cadence.longest_ms} ms: the carrier or the network held frames back`,
       );
     if (leg.state === 'waiting')
-      todo.push(`the ${leg.role}'s audio waits for the speech service: trunkline doctor shows it`);
+      todo.push(
+        `the ${leg.role}'s audio waits for the speech service: npx trunkline doctor shows it`,
+      );
     if (leg.state === 'failed')
       todo.push(`the ${leg.role}'s leg used up its sessions: look at why the service ended them`);
   }
@@ -69,7 +71,7 @@ function todoOf({ call, evidence, events, deliveries }: CallFacts): string[] {
     );
   if (deliveries.some((delivery) => delivery.state === 'parked'))
     todo.push(
-      `deliveries are parked: trunkline deliveries list --call ${call.id}, then retry or release`,
+      `deliveries are parked: npx trunkline deliveries list --call ${call.id}, then retry or release`,
     );
   return [...new Set(todo)];
 }

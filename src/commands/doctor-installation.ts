@@ -5,6 +5,7 @@ import { endpointsOf } from '../outbox/config.ts';
 import { isLoopback } from '../lib/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
+import type { Installation } from '../protocol/api.ts';
 
 export type Finding = {
   what: string;
@@ -15,17 +16,65 @@ export type Finding = {
 
 const answerWithinMs = 5_000;
 
-/** What an installation needs, looked at one by one; each finding says what to do. */
+/** What a part that is not well asks of a person. */
+const todoOf: Partial<Record<string, string>> = {
+  store: 'look at the database and at the disk it is on',
+  disk: 'free space on the data disk: new calls are refused until there is room',
+  journal: 'look at the data disk: it is full, slow or cannot be written',
+  recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
+  speech:
+    'audio is kept meanwhile; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
+  outbox:
+    'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
+};
+
+/**
+ * What an installation needs, looked at one by one; each finding says what to do. A process that answers
+ * is asked itself: the settings of this terminal may be others.
+ */
 export async function installationFindings(config: Config, api: Api): Promise<Finding[]> {
-  const [disk, process, publicUrl] = await Promise.all([
-    diskFinding(config),
-    processFindings(api),
-    publicUrlFinding(config),
-  ]);
-  return [...process, disk, keysFinding(config), endpointsFinding(config), publicUrl];
+  const { findings, answers } = await processFindings(api);
+  if (!answers)
+    return [
+      ...findings,
+      await diskFinding(config),
+      keysFinding(config),
+      endpointsFinding(endpointsOf(config.outbox).length),
+      await publicUrlFinding(config.http.publicUrl),
+    ];
+  try {
+    const installation = await ask<Installation>(api, '/api/installation');
+    const endpoints = await ask<{ items: { name: string; disabled_at: string | null }[] }>(
+      api,
+      '/api/deliveries/endpoints',
+    );
+    const { public_url: address } = installation;
+    return [
+      ...findings,
+      keysFinding(config),
+      endpointsFinding(
+        endpoints.items.length,
+        endpoints.items.filter((one) => one.disabled_at !== null).map((one) => one.name),
+      ),
+      await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
+    ];
+  } catch (error) {
+    const detail = `the process does not tell more: ${reasonOf(error)}`;
+    const todo = 'set TRUNKLINE_API_KEYS here as the process has it';
+    return [...findings, { what: 'keys', state: 'wrong', detail, todo }];
+  }
 }
 
-async function processFindings(api: Api): Promise<Finding[]> {
+async function ask<T>(api: Api, path: string): Promise<T> {
+  const response = await fetch(`${api.url}${path}`, {
+    signal: AbortSignal.timeout(answerWithinMs),
+    headers: api.key === undefined ? {} : { 'x-service-key': api.key },
+  });
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
+  return (await response.json()) as T;
+}
+
+async function processFindings(api: Api): Promise<{ findings: Finding[]; answers: boolean }> {
   try {
     const response = await fetch(`${api.url}/health/ready`, {
       signal: AbortSignal.timeout(answerWithinMs),
@@ -34,28 +83,29 @@ async function processFindings(api: Api): Promise<Finding[]> {
     const body = (await response.json()) as {
       checks?: Record<string, { state: string; detail?: string }>;
     };
-    const checks = Object.entries(body.checks ?? {}).map(([what, check]): Finding => ({
-      what,
-      state: check.state === 'ok' ? 'ok' : check.state === 'down' ? 'wrong' : 'attention',
-      detail: check.detail ?? check.state,
-    }));
-    return [
-      {
-        what: 'process',
-        state: response.ok ? 'ok' : 'wrong',
-        detail: `${api.url} is ${response.ok ? 'ready' : 'not ready'}`,
-      },
-      ...checks,
-    ];
+    const checks = Object.entries(body.checks ?? {}).map(([what, check]): Finding => {
+      const todo = check.state === 'ok' ? undefined : todoOf[what];
+      return {
+        what,
+        state: check.state === 'ok' ? 'ok' : check.state === 'down' ? 'wrong' : 'attention',
+        detail: check.detail ?? check.state,
+        ...(todo === undefined ? {} : { todo }),
+      };
+    });
+    const process: Finding = {
+      what: 'process',
+      state: response.ok ? 'ok' : 'wrong',
+      detail: `${api.url} is ${response.ok ? 'ready' : 'not ready'}`,
+    };
+    return { findings: [process, ...checks], answers: true };
   } catch (error) {
-    return [
-      {
-        what: 'process',
-        state: 'wrong',
-        detail: `${api.url} does not answer: ${reasonOf(error)}`,
-        todo: 'npm start, or name the process with --url',
-      },
-    ];
+    const process: Finding = {
+      what: 'process',
+      state: 'wrong',
+      detail: `${api.url} does not answer: ${reasonOf(error)}`,
+      todo: 'npm start, or name the process with --url or TRUNKLINE_URL',
+    };
+    return { findings: [process], answers: false };
   }
 }
 
@@ -86,7 +136,9 @@ async function diskFinding(config: Config): Promise<Finding> {
 
 function keysFinding(config: Config): Finding {
   const open = config.http.apiKeys.length === 0;
-  if (!open) return { what: 'keys', state: 'ok', detail: `${config.http.apiKeys.length} API keys` };
+  const count = config.http.apiKeys.length;
+  if (!open)
+    return { what: 'keys', state: 'ok', detail: `${count} API ${count === 1 ? 'key' : 'keys'}` };
   if (isLoopback(config.http.host))
     return { what: 'keys', state: 'ok', detail: 'none: only this machine is answered' };
   return {
@@ -97,13 +149,19 @@ function keysFinding(config: Config): Finding {
   };
 }
 
-function endpointsFinding(config: Config): Finding {
-  const count = endpointsOf(config.outbox).length;
+function endpointsFinding(count: number, switchedOff: string[] = []): Finding {
+  if (switchedOff.length > 0)
+    return {
+      what: 'webhooks',
+      state: 'wrong',
+      detail: `switched off: ${switchedOff.join(', ')}`,
+      todo: 'npx trunkline deliveries enable <name>, once it takes events again',
+    };
   if (count > 0)
     return {
       what: 'webhooks',
       state: 'ok',
-      detail: `${count} configured; trunkline webhooks try sends one an event`,
+      detail: `${count} configured; npx trunkline webhooks try shows what one is sent`,
     };
   return {
     what: 'webhooks',
@@ -114,8 +172,7 @@ function endpointsFinding(config: Config): Finding {
 }
 
 /** Carriers reach us by this address: what answers there must be us. */
-async function publicUrlFinding(config: Config): Promise<Finding> {
-  const { publicUrl } = config.http;
+async function publicUrlFinding(publicUrl: string | undefined): Promise<Finding> {
   if (publicUrl === undefined)
     return {
       what: 'public url',

@@ -72,7 +72,7 @@ export function ledgerLines(call: Call): string[] {
       String(acknowledged),
       String(gaps),
       String(paused),
-      agrees ? 'exact' : 'OFF',
+      agrees ? 'exact' : call.state === 'ended' ? 'OFF' : 'under way',
     ];
   });
   const all = [

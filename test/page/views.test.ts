@@ -423,14 +423,13 @@ test('on a telephone the numbers are whole and every button is within reach', as
     .locator('.calls .who')
     .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length);
   expect(cut).toBe(0);
-  const overlaid = await page
-    .locator('.calls li')
-    .evaluateAll((all) =>
+  const overlaid = await page.locator('.calls li').evaluateAll(
+    (all) =>
       all.filter((one) => {
         const end = (name: string) => one.querySelector(name)?.getBoundingClientRect();
         return (end('.who')?.right ?? 0) > (end('.clock')?.left ?? 0);
       }).length,
-    );
+  );
   expect(overlaid).toBe(0);
   await page.evaluate(`location.hash = '#/deliveries/parked'`);
   await page.getByText('Inspect').first().click();

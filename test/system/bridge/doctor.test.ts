@@ -26,7 +26,13 @@ async function doctor(app: App, ...args: string[]): Promise<string> {
 }
 
 test('the doctor tells of one call and of the installation, with what to do', async () => {
-  await using app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '100' } });
+  await using app = await startApp({
+    env: {
+      TRUNKLINE_REJOIN_WAIT_MS: '100',
+      TRUNKLINE_WEBHOOK_URL: 'http://127.0.0.1:9/',
+      TRUNKLINE_WEBHOOK_SECRET: 'whsec_dHJ1bmtsaW5lLXRyeS1pdC1vdXQtMDAwMQ==',
+    },
+  });
   await playCall({
     carrier: 'twilio',
     to: app.url.replace('http', 'ws'),
@@ -55,7 +61,28 @@ test('the doctor tells of one call and of the installation, with what to do', as
   const installation = await doctor(app);
   expect(installation).toMatch(/ok {2}process/);
   expect(installation).toContain('TRUNKLINE_PUBLIC_URL');
+  // The process knows its own webhooks, disk and address; this terminal's settings may be others.
+  expect(installation).toMatch(/ok {2}webhooks +1 configured/);
+  expect(installation.match(/ disk /g)).toHaveLength(1);
   await expect(doctor(app, 'CA-nobody')).rejects.toMatchObject({
     stderr: expect.stringContaining('no call is known'),
   });
+}, 90_000);
+
+test('while the speech service is away the doctor and the page say so, and what to do', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_SPEECH_URL: 'http://127.0.0.1:9' } });
+  await playCall({
+    carrier: 'twilio',
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    callId: 'CA-unheard',
+    speed: 4,
+    legs: [{ leg: 'customer', samples: tones('hello'), rateHz: 8_000 }],
+  });
+  const health = await until(async () => {
+    const facts = (await (await app.get('/api/installation')).json()) as Json;
+    return facts.health.speech?.state === 'degraded' ? facts.health : undefined;
+  });
+  expect(health).toMatchObject({ store: { state: 'ok' }, disk: { state: 'ok' } });
+  expect(await doctor(app)).toMatch(/speech +not reachable.*\n +→ .*TRUNKLINE_SPEECH_URL/);
 }, 90_000);

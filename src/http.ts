@@ -155,7 +155,11 @@ async function startListening(server: Server, config: HttpConfig): Promise<numbe
       reject(
         new TrunklineError(
           'CONFIG_INVALID',
-          `cannot listen on ${config.host}:${config.port}: ${cause.message}`,
+          `cannot listen on ${config.host}:${config.port}: ${cause.message}${
+            'code' in cause && cause.code === 'EADDRINUSE'
+              ? '. Stop what uses it, or set PORT to another'
+              : ''
+          }`,
           { cause },
         ),
       ),

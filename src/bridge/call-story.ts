@@ -274,6 +274,10 @@ export class CallStory {
     hasRecording: boolean,
   ): Promise<boolean> {
     bridgeMetrics.ended.inc({ reason: data.reason });
+    this.#options.log.info(
+      { reason: data.reason, durationS: data.duration, gaps: data.gaps },
+      'call ended',
+    );
     bridgeMetrics.hangUpToEnded.observe((endedAt - hungUpAt) / 1_000);
     return this.#commits.add({
       event: { said: { type: 'call.ended', data }, occurredAt: endedAt },

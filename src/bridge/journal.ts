@@ -86,7 +86,7 @@ export class Journal implements AsyncDisposable {
   constructor(options: JournalOptions, recovered: Map<string, RecoveredLeg>, firstSeq: number) {
     this.dir = options.dir;
     this.clock = options.clock;
-    this.log = options.log.child({ part: 'journal' });
+    this.log = options.log.child({ component: 'journal' });
     this.recovered = recovered;
     this.writer = new JournalWriter({
       dir: join(options.dir, 'wal'),

@@ -16,7 +16,12 @@ export function streamsApi(options: {
 }): Router {
   const router = Router();
   router.post('/api/streams', async (request, response) => {
-    const parsed = check(NewStreamRequest, request.body ?? {});
+    // Without its type the body is not read, and every field of it would be called missing.
+    if (request.body === undefined)
+      throw new Problem(400, 'Validation failed', {
+        validationErrors: ['body must be JSON, sent with content-type: application/json'],
+      });
+    const parsed = check(NewStreamRequest, request.body);
     if (!parsed.ok)
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     const { carrier, call_id, metadata } = parsed.value;

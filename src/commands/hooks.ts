@@ -36,7 +36,7 @@ export function registerHooks(program: Command): void {
     .option('--delay-ms <ms>', 'of --fail delay and drip', number, 5_000)
     .option('--every <n>', 'misbehaves at every nth request only', number, 1)
     .option('--times <n>', 'misbehaves this often, then answers', number)
-    .option('--json', 'one JSON line per event')
+    .option('--json', 'one JSON line per event, with everything in it')
     .action(listen);
 }
 
@@ -143,7 +143,12 @@ function show(request: IncomingMessage, body: Buffer, seen: Seen, options: Optio
     ...(seen.fails ? [`fails: ${seen.fails}`] : []),
   ];
   console.log(`${title}  [${notes.join(', ')}]`);
-  console.log(`  ${JSON.stringify(event?.data ?? event ?? text)}`);
+  console.log(`  ${JSON.stringify(event?.data ?? event ?? text, forReading)}`);
+}
+
+/** Words with their times fill the screen; `--json` has them. */
+function forReading(key: string, value: unknown): unknown {
+  return key === 'words' && Array.isArray(value) ? `${value.length} words` : value;
 }
 
 function parsed(text: string): unknown {

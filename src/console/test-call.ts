@@ -25,7 +25,7 @@ export type TestCallOptions = {
 export class TestCalls implements AsyncDisposable {
   readonly #options: TestCallOptions;
   readonly #stop = new AbortController();
-  readonly #playing = new Set<Promise<void>>();
+  readonly #playing = new Set<Promise<string>>();
 
   constructor(options: TestCallOptions) {
     this.#options = options;
@@ -57,7 +57,7 @@ export class TestCalls implements AsyncDisposable {
     ids: { callId: string; streamId: string },
     to: string,
     audio: LegAudio[],
-  ): Promise<void> {
+  ): Promise<string> {
     const { log } = this.#options;
     try {
       const result = await play({
@@ -83,15 +83,17 @@ export class TestCalls implements AsyncDisposable {
           { outcome: result.outcome, detail: result.detail },
           'the test call did not end well',
         );
+      return result.detail;
     } catch (error) {
       log.error({ err: error }, 'the test call failed');
+      return 'the log says why';
     }
   }
 
-  async #appeared(carrierCallId: string, playing: Promise<void>): Promise<string | null> {
+  async #appeared(carrierCallId: string, playing: Promise<string>): Promise<string | null> {
     const untilMs = performance.now() + appearsWithinMs;
-    let over = false;
-    void playing.then(() => (over = true));
+    let over: string | undefined;
+    void playing.then((detail) => (over = detail));
     for (;;) {
       const row = await this.#options.store.db
         .selectFrom('calls')
@@ -100,7 +102,8 @@ export class TestCalls implements AsyncDisposable {
         .where('carrier_call_id', '=', carrierCallId)
         .executeTakeFirst();
       if (row) return row.id;
-      if (over) throw new Problem(503, 'the call was refused; the log says why');
+      if (over !== undefined)
+        throw new Problem(503, `The call was refused: ${over || 'the log says why'}`);
       if (performance.now() > untilMs) return null;
       await sleep(50);
     }

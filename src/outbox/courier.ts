@@ -122,8 +122,9 @@ export class Courier {
     verdict: Verdict & { kind: 'failed' },
     progress: string | null,
   ): Promise<'held' | 'again'> {
-    const { lanes, breaker, clock, random, rules } = this.#options;
+    const { lanes, breaker, clock, random, rules, endpoint, log } = this.#options;
     const byEndpoint = verdict.scope === 'endpoint';
+    const wasOpen = breaker.isOpen;
     if (byEndpoint)
       breaker.failed(
         item.callId,
@@ -133,6 +134,12 @@ export class Courier {
         verdict.retryAfterMs,
       );
     else breaker.succeeded(clock.monotonicMs()); // it answers: what it refuses is this event
+    // Told when it begins, not at each attempt of three days.
+    const about = { endpoint: endpoint.name, reason: verdict.reason };
+    if (!wasOpen && breaker.isOpen)
+      log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
+    else if (!wasOpen && item.attempts === 0)
+      log.warn({ callId: item.callId, eventId: item.eventId, ...about }, 'event not delivered yet');
     const since = this.claim.firstAttemptAt ?? attempt.at;
     const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);
     if (next.do === 'retry') {

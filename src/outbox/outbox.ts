@@ -87,7 +87,9 @@ function healthOf(dispatcher: Dispatcher, keeper: Keeper): Health {
   const troubles = [
     ...[...dispatcher.disabled.keys()].map((name) => `${name} is switched off`),
     ...dispatcher.openBreakers.map((name) => `${name} does not answer`),
-    ...(keeper.parked > 0 ? [`${keeper.parked} calls are parked`] : []),
+    ...(keeper.parked > 0
+      ? [keeper.parked === 1 ? '1 call is parked' : `${keeper.parked} calls are parked`]
+      : []),
   ];
   return troubles.length === 0
     ? { state: 'ok' }

@@ -68,7 +68,7 @@ export function nextAttempt(
   if (now >= lastChance)
     return {
       do: 'give-up',
-      reason: `${failed.reason} (for ${Math.round(rules.retryBudgetMs / hour)} h)`,
+      reason: `${failed.reason} (for ${spanOf(rules.retryBudgetMs)})`,
     };
   const wait =
     failed.retryAfterMs === undefined
@@ -76,4 +76,9 @@ export function nextAttempt(
       : Math.round(failed.retryAfterMs * (1 + 0.2 * random));
   // The last attempt is at the end of the budget, not before it: an outage may end in between.
   return { do: 'retry', at: Math.min(now + wait, lastChance) };
+}
+
+function spanOf(ms: number): string {
+  if (ms >= 2 * hour) return `${Math.round(ms / hour)} h`;
+  return ms >= 120_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 1_000)} s`;
 }

@@ -58,7 +58,7 @@ export class SpeechClient implements AsyncDisposable {
   constructor(options: SpeechClientOptions) {
     this.config = options.config;
     this.clock = options.clock;
-    this.log = options.log.child({ part: 'speech-client' });
+    this.log = options.log.child({ component: 'speech-client' });
     this.target = options.target;
     this.api = new SpeechApi(options.target);
     this.gate = new Gate(this.clock);
@@ -186,7 +186,10 @@ export class SpeechClient implements AsyncDisposable {
     speechTotals.createFailures++;
     // Once per trouble, not once per attempt of a thousand legs.
     if (this.gate.cause !== cause)
-      this.log.warn({ cause, reason }, 'no live session can be had for now; audio is journalled');
+      this.log.warn(
+        { cause, reason, service: new URL(this.target().url).host },
+        'no live session can be had for now; audio is journalled',
+      );
     this.settle(cause, waitMs);
     for (const tell of this.telling) tell();
   }

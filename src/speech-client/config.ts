@@ -2,10 +2,14 @@ import { z } from 'zod';
 
 /** Which speech service the bridge uses and how patient it is with it. */
 export const SpeechConfig = z.strictObject({
-  url: z.url().optional().meta({
-    env: 'TRUNKLINE_SPEECH_URL',
-    description: 'Base address of the speech service without /v2; unset: our own.',
-  }),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must begin with http:// or https://' })
+    .refine((url) => !/\/v2(\/.*)?$/.test(url), 'is the base address, without /v2')
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_SPEECH_URL',
+      description: 'Base address of the speech service without /v2; unset: our own.',
+    }),
   key: z
     .string()
     .regex(/^[\x21-\x7e]+$/, 'must be printable without spaces')

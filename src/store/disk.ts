@@ -68,7 +68,9 @@ export class DiskWatch {
     if (!this.#hasBallast) return;
     this.#hasBallast = false;
     await rm(this.#ballastPath, { force: true });
-    this.#options.log.error('the data disk is full: the ballast file was given back');
+    this.#options.log.error(
+      'the data disk is full: no new calls until space is freed; running calls got the reserve',
+    );
     await this.check();
   }
 

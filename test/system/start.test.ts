@@ -92,6 +92,7 @@ describe.concurrent('the process', () => {
     });
     expect((await second.exited()).code).toBe(78);
     expect(second.lines.join('\n')).toContain(`127.0.0.1:${new URL(app.url).port}`);
+    expect(second.lines.join('\n')).toContain('set PORT to another');
     await rm(dataDir, { recursive: true });
   });
 

@@ -64,6 +64,18 @@ describe('F81 settings that cannot be used stop the start and say where they wer
       /`speech` to TRUNKLINE_ROLES, or set TRUNKLINE_SPEECH_URL/,
     ],
     ['an address that is none', { TRUNKLINE_PUBLIC_URL: 'ftp://x' }, '', /http\.publicUrl/],
+    [
+      'a speech address without http',
+      { TRUNKLINE_SPEECH_URL: 'localhost:9' },
+      '',
+      /speech\.url: must begin with https?/,
+    ],
+    [
+      'a speech address that goes too far',
+      { TRUNKLINE_SPEECH_URL: 'https://speech.example.com/v2/live' },
+      '',
+      /speech\.url: .*without \/v2/,
+    ],
   ];
   for (const [what, env, yaml, says] of cases)
     test(what, () => expect(refusal(env, yaml)).toMatch(says));

@@ -81,8 +81,13 @@ class Supply implements ModelSupply {
     try {
       this.#state = { state: 'there', model: await this.#find() };
     } catch (error) {
-      if (!this.#pulling) this.#state = { state: 'missing', detail: reasonOf(error) };
+      if (!this.#pulling) this.#state = { state: 'missing', detail: this.#missing(error) };
     }
+  }
+
+  #missing(error: unknown): string {
+    const comesByItself = this.#settings.pullModels || !this.#entry;
+    return `${reasonOf(error)}${comesByItself ? '' : '; npx trunkline models pull fetches it'}`;
   }
 
   begin(): void {

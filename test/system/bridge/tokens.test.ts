@@ -18,6 +18,9 @@ test('POST /api/streams gives a url and parameters for one stream of one carrier
     post({ carrier: 'twilio', call_id: 'CA9', metadata: { crmCase: 'C-1' } }),
   );
   expect(answer.status).toBe(201);
+  const untyped = await app.get('/api/streams', { method: 'POST', body: '{"carrier":"twilio"}' });
+  expect(untyped.status).toBe(400);
+  expect(await untyped.text()).toContain('content-type: application/json');
   const { url, parameters, expires_at } = (await answer.json()) as {
     url: string;
     parameters: { token: string };

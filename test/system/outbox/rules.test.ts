@@ -4,6 +4,7 @@ import { startCrm } from '../../support/crm.ts';
 import { enqueue, eventOf, outboxOn, secret } from '../../support/outbox.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { newWebhookSecret } from '../../../src/lib/webhook-signature.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -58,6 +59,28 @@ describe('the delivery contract', () => {
     ).toEqual([]);
   });
 
+  test('an endpoint that fails is told when it begins, with the reason, and not at each attempt', async () => {
+    await using store = await temporaryStore();
+    await using crm = await startCrm([secret], () => 500);
+    const lines: { msg: string; reason?: string; callId?: string }[] = [];
+    const log = createLog({
+      destination: { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) },
+    });
+    await using outbox = await outboxOn(store, crm.url, { log });
+    for (const call of ['call_1', 'call_2', 'call_3', 'call_4']) await enqueue(store, call);
+    const begins = () =>
+      lines.filter(({ msg }) => msg.startsWith('endpoint does not take events')).length;
+    await until(async () => {
+      await hurry(store);
+      outbox.wake();
+      return begins() > 0 && crm.requests.length > 8;
+    });
+    expect(begins()).toBe(1);
+    const first = lines.filter(({ msg }) => msg === 'event not delivered yet');
+    expect(new Set(first.map(({ callId }) => callId)).size).toBe(first.length);
+    expect(lines.every(({ reason }) => reason?.includes('500'))).toBe(true);
+  });
+
   test('attempts repeat the id and the bytes, with a new time and signature', async () => {
     await using store = await temporaryStore();
     let fail = true;
@@ -102,7 +125,7 @@ describe('the delivery contract', () => {
     issued.push(await enqueue(store, 'call_1'));
     expect((await outbox.deliveries.list({ limit: 10, state: 'parked' })).items).toHaveLength(5);
     await until(async () =>
-      ((await outbox.health!())['outbox']!.detail ?? '').includes('1 calls are parked'),
+      ((await outbox.health!())['outbox']!.detail ?? '').includes('1 call is parked'),
     );
 
     expect(await outbox.deliveries.releaseCall('call_1')).toBe(4);

@@ -6,6 +6,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
 import type { Installation } from '../protocol/api.ts';
+import { whyUnreachable } from './running-process.ts';
 
 export type Finding = {
   what: string;
@@ -102,7 +103,7 @@ async function processFindings(api: Api): Promise<{ findings: Finding[]; answers
     const process: Finding = {
       what: 'process',
       state: 'wrong',
-      detail: `${api.url} does not answer: ${reasonOf(error)}`,
+      detail: `${api.url} does not answer: ${whyUnreachable(error)}`,
       todo: 'npm start, or name the process with --url or TRUNKLINE_URL',
     };
     return { findings: [process], answers: false };

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { TrunklineError } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
 import type { Call, CallEvidence, Delivery } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { callReport, type CallFacts } from './doctor-call.ts';
 import { installationFindings } from './doctor-installation.ts';
-import { runningProcess } from './running-process.ts';
+import { runningProcess, whyUnreachable } from './running-process.ts';
 
 type Options = { url?: string; json?: boolean };
 
@@ -96,7 +96,7 @@ async function ask<T>(api: Api, path: string): Promise<T> {
       signal: AbortSignal.timeout(answerWithinMs),
     });
   } catch (error) {
-    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${reasonOf(error)}`);
+    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
   }
   if (response.status === 404) throw new TrunklineError('BAD_INPUT', 'no such call');
   if (!response.ok)

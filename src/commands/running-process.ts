@@ -1,5 +1,11 @@
 import { loadConfig, type Config } from '../config.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
+
+/** fetch says only that it failed; its cause says why. */
+export function whyUnreachable(error: unknown): string {
+  return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+}
 
 /** The process that a command talks to: as told, or the one on this machine with the same settings. */
 export function runningProcess(url: string | undefined): { api: Api; config: Config } {

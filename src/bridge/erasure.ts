@@ -33,7 +33,7 @@ export class Eraser {
   readonly #options: EraserOptions;
   #stopLooking: () => void = () => undefined;
   #working: Promise<void> = Promise.resolve();
-  #stopped = false;
+  readonly #stopped = new AbortController();
 
   constructor(options: EraserOptions) {
     this.#options = options;
@@ -74,7 +74,7 @@ export class Eraser {
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
+    this.#stopped.abort();
     this.#stopLooking();
     await this.#working;
   }
@@ -121,7 +121,7 @@ export class Eraser {
   }
 
   #look(): void {
-    if (this.#stopped) return;
+    if (this.#stopped.signal.aborted) return;
     this.#stopLooking = this.#options.clock.after(lookMs, () => {
       this.#working = this.#working.then(() => this.#eraseSessions()).finally(() => this.#look());
     });
@@ -137,8 +137,9 @@ export class Eraser {
         .limit(100)
         .execute();
       for (const row of due) {
-        if (this.#stopped) return;
-        const outcome = await speech.erase(row.session_id);
+        const outcome = await speech.erase(row.session_id, this.#stopped.signal);
+        // Still on the list: the next process goes on with it.
+        if (outcome === 'failed' && this.#stopped.signal.aborted) return;
         if (outcome === 'failed' && clock.now() - row.requested_at < keepTryingMs) {
           await store.db
             .updateTable('erasures')

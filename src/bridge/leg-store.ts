@@ -170,10 +170,13 @@ export class LegStore implements WrittenTo {
     try {
       const kept = await this.options.file.read(position, maxBytes);
       const next = position + kept.length;
-      // The first message after a drop must hold all that is in doubt, wherever it lies.
-      if (kept.length === maxBytes || next < this.backlog.start || next >= this.backlog.end)
-        return kept;
-      return Buffer.concat([kept, this.backlog.read(next, maxBytes - kept.length)]);
+      const room = maxBytes - kept.length;
+      // The first message after a drop must hold all that is in doubt, wherever it lies; while the file was
+      // read, more of it may have moved there.
+      if (room === 0 || next >= this.backlog.end) return kept;
+      if (next >= this.backlog.start) return Buffer.concat([kept, this.backlog.read(next, room)]);
+      if (!this.options.file.holds(next)) return kept;
+      return Buffer.concat([kept, await this.readFile(next, room)]);
     } catch (error) {
       if (!(error instanceof DamagedChunk)) throw error;
       this.options.onLost(position, error.end, 'damaged');

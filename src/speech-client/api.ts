@@ -130,12 +130,16 @@ export class SpeechApi {
   }
 
   /** DELETE /v2/live/{id}: 202 erased, 404 unknown, 403 not finished yet. */
-  async erase(sessionId: string): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
+  async erase(
+    sessionId: string,
+    signal?: AbortSignal,
+  ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
     try {
+      const deadline = AbortSignal.timeout(eraseMs);
       const response = await this.ask(
         'DELETE',
         `/v2/live/${encodeURIComponent(sessionId)}`,
-        AbortSignal.timeout(eraseMs),
+        signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
       );
       await readBody(response, answerBytes);
       if (response.statusCode >= 200 && response.statusCode < 300) return 'erased';

@@ -144,11 +144,12 @@ export class SpeechClient implements AsyncDisposable {
   }
 
   /** DELETE /v2/live/{id}, asked again for two minutes while the service still finishes the session. */
-  async erase(sessionId: string): Promise<'erased' | 'unknown' | 'failed'> {
-    for (let attempt = 0; attempt < eraseAttempts && !this.closed; attempt++) {
-      const result = await this.api.erase(sessionId);
+  async erase(sessionId: string, signal?: AbortSignal): Promise<'erased' | 'unknown' | 'failed'> {
+    for (let attempt = 0; attempt < eraseAttempts; attempt++) {
+      if (this.closed || signal?.aborted) break;
+      const result = await this.api.erase(sessionId, signal);
       if (result === 'erased' || result === 'unknown') return result;
-      await new Promise<void>((resolve) => this.clock.after(10_000, resolve));
+      await this.wait(10_000, signal);
     }
     return 'failed';
   }
@@ -199,6 +200,19 @@ export class SpeechClient implements AsyncDisposable {
     this.gate.settle(result, waitMs);
     if (before !== undefined && this.gate.cause === undefined)
       this.log.info({ cause: before }, 'live sessions can be had again');
+  }
+
+  private async wait(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    if (signal?.aborted) return;
+    await new Promise<void>((resolve) => {
+      const stop = this.clock.after(delayMs, () => done());
+      const done = (): void => {
+        stop();
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      signal?.addEventListener('abort', done);
+    });
   }
 
   private sweep(): void {

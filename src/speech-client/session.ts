@@ -92,7 +92,8 @@ export class LiveSession implements Behind {
   private progressed = false;
   private quietTicks = 0;
   private sentSinceTick = false;
-  private reading = false;
+  /** What is being read goes to this connection and no other. */
+  private readingFor: Connection | undefined;
   private stopWanted = false;
   private stopSent = false;
   private stopRetry: (() => void) | undefined;
@@ -356,8 +357,9 @@ export class LiveSession implements Behind {
     const { source } = this.options;
     const flight = this.inFlight;
     let sent = 0;
-    while (this.link.at === 'open' && !this.reading && !this.stopSent) {
+    while (this.link.at === 'open' && !this.stopSent) {
       const { connection } = this.link;
+      if (this.readingFor === connection) break;
       const waiting = source.end() - flight.sent;
       if (waiting <= 0) {
         this.stopIfDue(connection);
@@ -388,21 +390,19 @@ export class LiveSession implements Behind {
   }
 
   private readBack(pending: Promise<Buffer>, connection: Connection, position: number): void {
-    this.reading = true;
+    this.readingFor = connection;
     void pending.then(
       (bytes) => {
-        this.reading = false;
-        if (this.link.at !== 'open') return;
-        if (
-          this.link.connection === connection &&
-          this.inFlight.sent === position &&
-          bytes.length > 0
-        )
-          this.sendPiece(connection, bytes);
+        // Read for a socket that is gone: the one after it has asked by itself.
+        if (this.readingFor !== connection) return;
+        this.readingFor = undefined;
+        if (this.link.at !== 'open' || this.link.connection !== connection) return;
+        if (this.inFlight.sent === position && bytes.length > 0) this.sendPiece(connection, bytes);
         this.options.catchUp.add(this);
       },
       (error: unknown) => {
-        this.reading = false;
+        if (this.readingFor !== connection) return;
+        this.readingFor = undefined;
         this.options.log.error(
           { err: error, sessionId: this.id },
           'journal could not be read back',

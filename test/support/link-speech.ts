@@ -64,6 +64,8 @@ export type LinkFaults = {
   /** Larger messages are refused with 1009. */
   messageBytesAtMost?: number;
   finalsDelayMs?: number;
+  /** A session without a socket for this long is finished as if stopped. */
+  graceMs?: number;
   /** The record of a finished session is not ready at once. */
   recordDelayMs?: number;
   /** A message is left out on the socket and stays in the record. */
@@ -261,8 +263,14 @@ export class LinkSpeech implements AsyncDisposable {
       if (session.socket !== ws) return;
       session.socket = undefined;
       if (code === 1000) this.finish(session);
+      if (this.faults.graceMs !== undefined)
+        this.later(this.faults.graceMs, () => {
+          if (session.socket === undefined) this.finish(session);
+        });
     });
     ws.on('message', (data: Buffer, isBinary) => {
+      // What was still on its way when a newer socket took the session over is in that one's first message.
+      if (session.socket !== ws) return;
       if (!isBinary) {
         this.command(session, ws, data.toString());
         return;

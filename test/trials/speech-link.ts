@@ -55,6 +55,8 @@ export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Pro
   await using speech = await LinkSpeech.start();
   await using proxy = await FaultProxy.start(speech.port);
   speech.publicPort = proxy.port;
+  // As a service does it: a machine that stands still for seconds costs a session, and no words.
+  speech.faults.graceMs = 60_000 / factor;
   await using rig: Rig = await legRig({ url: proxy.url, clock: fastClock(factor) });
   const frames = 100 + Math.floor(random() * 150);
   if (phase === 'before ready') await strike(fault, speech, proxy, random);

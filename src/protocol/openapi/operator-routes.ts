@@ -37,6 +37,9 @@ const resumePoint: Parameter = {
   schema: z.string(),
 };
 
+/** A page that is loaded anew has no header to send. */
+const resumeQuery: Parameter = { ...resumePoint, name: 'last_event_id' };
+
 const feed: Answer = {
   description:
     'Server-sent events. Every message is JSON with a `type`; the CRM’s events are their envelopes, with an id to resume from.',
@@ -66,6 +69,12 @@ export const operatorRoutes: readonly Route[] = [
     summary: 'List calls, newest first',
     query: [
       { name: 'state', description: 'Only calls in this state.', schema: CallState },
+      { name: 'carrier', description: 'Only calls of this carrier.', schema: z.string() },
+      {
+        name: 'carrier_call_id',
+        description: 'Only calls with this id of the carrier.',
+        schema: z.string(),
+      },
       ...paging,
     ],
     answers: { 200: answer('A page of calls.', CallPage) },
@@ -92,6 +101,7 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...one('/api/calls/{id}/live', 'Follow one call'),
     headers: [resumePoint],
+    query: [resumeQuery],
     answers: { 200: feed },
   },
   {
@@ -123,6 +133,7 @@ export const operatorRoutes: readonly Route[] = [
     access: 'key',
     summary: 'Follow every call',
     headers: [resumePoint],
+    query: [resumeQuery],
     answers: { 200: feed },
   },
 

@@ -5,6 +5,8 @@ import { Call, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
 import { speak, testBridge, type Json } from '../../support/bridge.ts';
 import { EventStreamReader } from '../../support/event-stream.ts';
+import { fastClock } from '../../support/leg-rig.ts';
+import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
 import { temporaryStore } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
@@ -261,7 +263,8 @@ test('an erased call leaves nothing: rows, events, recording, its session at the
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open({ from: '+15550177777' });
   await using reader = await EventStreamReader.open(`${app.url}/api/live`);
-  await speak(stream, 'inbound', seededAudio(16_000, 1));
+  const audio = seededAudio(16_000, 1);
+  await speak(stream, 'inbound', audio);
   await app.bridge.carrierStatus('twilio', 'CA1', {
     CallStatus: 'in-progress',
     From: '+15550177777',
@@ -275,6 +278,9 @@ test('an erased call leaves nothing: rows, events, recording, its session at the
     expect((await app.get(gone)).status).toBe(404);
   expect((await app.get(path, { method: 'DELETE' })).status).toBe(404);
   await until(() => [...speech.sessions.values()].every((session) => session.deleted));
+  // The shared segments follow within seconds.
+  await until(async () => !(await journalHolds(store.dataDir, audio.subarray(0, 160))), 60_000);
+  expect(await journalHolds(store.dataDir, stream.callId)).toBe(false);
   expect((await reader.waitFor('call-deleted'))[0]!.data.call_id).toBe(stream.callId);
   for (const table of [
     'calls',
@@ -283,6 +289,8 @@ test('an erased call leaves nothing: rows, events, recording, its session at the
     'leg_sessions',
     'leg_results',
     'events',
+    'deliveries',
+    'lanes',
     'call_statuses',
     'erasures',
   ] as const)
@@ -334,6 +342,31 @@ test('erasing reaches sessions at the service that a kill kept out of the rows, 
   await forgetSessions();
   expect((await app.get(`/api/calls/${stream.callId}`, { method: 'DELETE' })).status).toBe(204);
   await until(() => speech.sessions.size === 2 && speech.liveSessions.length === 0);
+});
+
+test('a session that cannot be erased now is asked for again, after a restart too, and keeps nobody from stopping', async () => {
+  const gone = await ScriptedSpeech.start();
+  const port = Number(new URL(gone.url).port);
+  await using store = await temporaryStore();
+  const owed = () => store.db.selectFrom('erasures').select('session_id').execute();
+  const app = await testBridge({ store, speechUrl: gone.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000, 1));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  await gone[Symbol.asyncDispose]();
+  expect((await app.get(`/api/calls/${stream.callId}`, { method: 'DELETE' })).status).toBe(204);
+  expect(await owed()).toHaveLength(1);
+  let isStopped = false;
+  void app[Symbol.asyncDispose]().then(() => (isStopped = true));
+  await until(() => isStopped);
+  expect(await owed()).toHaveLength(1);
+
+  await using speech = await ScriptedSpeech.start(port);
+  // Half a minute and more passes between one look at the list and the next.
+  await using again = await testBridge({ store, speechUrl: speech.url, clock: fastClock(100) });
+  await until(async () => (await owed()).length === 0);
+  expect((await again.json('/api/calls')).items).toEqual([]);
 });
 
 test('F15 status callbacks are kept once each, before, during and after the call', async () => {

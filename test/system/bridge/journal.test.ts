@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { recoverJournal } from '../../../src/bridge/journal-recovery.ts';
+import { Ledger } from '../../../src/bridge/ledger.ts';
+import type { LegSnapshot } from '../../../src/bridge/leg-snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { handClock } from '../../support/hand-clock.ts';
 import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
@@ -230,6 +232,39 @@ test('erased: nothing of a leg is left in any file, while others go on', async (
   });
   await other.leg.finish(deadlines);
   expect(faultsOf(other)).toEqual([]);
+});
+
+test('what is read back while it moves to the disk is whole: the first message after a drop must hold all that is in doubt', async () => {
+  const dir = folder();
+  await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+  for (let round = 0; round < 60; round++) {
+    const { store, entry } = rig.journal.openLeg({
+      legId: `leg_${round}`,
+      recording: true,
+      silence: 0xff,
+      bytesPerSecond: 8_000,
+      ledger: new Ledger(),
+      log: createLog({ level: 'silent' }),
+      snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
+      onWritten: () => undefined,
+      onLost: () => undefined,
+    });
+    const audio = Buffer.concat(Array.from({ length: 90 }, (_, at) => numberedFrame(at)));
+    const say = (from: number, to: number): void => {
+      for (let at = from; at < to; at += 160) store.audio(audio.subarray(at, at + 160));
+    };
+    say(0, 12_800);
+    await until(() => store.spilled > 0);
+    say(12_800, audio.length);
+    // The rest goes to the file at any moment of the reading.
+    const from = store.spilled - 160;
+    const reading = store.read(from, audio.length);
+    for (let turn = 0; turn < round % 10; turn++)
+      await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([reading, store.spillAll()]);
+    expect((await reading).equals(audio.subarray(from))).toBe(true);
+    await rig.journal.finish(entry);
+  }
 });
 
 test('kept audio goes from the disk once it is acknowledged, unless it is recorded', async () => {

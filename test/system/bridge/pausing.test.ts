@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { metrics } from '../../../src/lib/metrics.ts';
 import { speak, testBridge } from '../../support/bridge.ts';
 import { journalHolds } from '../../support/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
@@ -13,6 +14,7 @@ test('paused bytes reach nobody, silence of their length does, and both turns ar
   await using app = await testBridge({ store, speechUrl: speech.url });
   const secret = Buffer.from('4111111111111111'.repeat(500));
   const open = seededAudio(8_000, 1);
+  const before = await audioBytes();
 
   const { stream, control } = await app.open();
   await speak(stream, 'inbound', open);
@@ -35,12 +37,26 @@ test('paused bytes reach nobody, silence of their length does, and both turns ar
     acknowledged: 16_000,
     paused: 8_000,
   });
+  expect(await audioBytes()).toEqual({
+    received: before.received! + 24_000,
+    acknowledged: before.acknowledged! + 16_000,
+    gaps: before.gaps!,
+    paused: before.paused! + 8_000,
+    filler: before.filler! + 8_000,
+  });
   const events = await app.events(stream.callId);
   expect(events.find((event) => event.type === 'call.paused').data.by).toBe('operator');
   expect(events.find((event) => event.type === 'call.resumed').data).toMatchObject({
     by: 'operator',
   });
 });
+
+/** The ledger of all legs of this process, as the metrics show it. */
+async function audioBytes(): Promise<Record<string, number>> {
+  const text = await metrics.metrics();
+  const lines = text.matchAll(/^trunkline_leg_audio_bytes_total\{part="(\w+)"\} (\d+)$/gm);
+  return Object.fromEntries([...lines].map(([, part, bytes]) => [part!, Number(bytes)]));
+}
 
 test('F13 a call stays paused while either side holds it, and says so once', async () => {
   await using speech = await ScriptedSpeech.start();

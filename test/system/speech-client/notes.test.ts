@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { createLog } from '../../../src/lib/log.ts';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
 import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
-import { frameBytes, LinkSpeech } from '../../support/link-speech.ts';
+import { frameBytes, LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
 import { until } from '../../support/until.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
@@ -34,6 +35,57 @@ describe('a dropped socket (notes 2.1 to 2.4)', () => {
     await leg.leg.finish(deadlines);
     expect(faultsOf(leg)).toEqual([]);
     expect(leg.leg.sessions()).toHaveLength(1);
+  });
+
+  test('a socket that is lost while audio is read from the disk does not hold up the first message on the next one', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const created = await rig.speech.create({
+      body: { encoding: 'wav/ulaw', bit_depth: 8, sample_rate: 8_000, channels: 1 },
+      sinceMs: 0,
+      signal: new AbortController().signal,
+      onWaiting: () => undefined,
+    });
+    if (created.outcome !== 'created') throw new Error(created.outcome);
+    const audio = Buffer.concat(Array.from({ length: 500 }, (_, at) => numberedFrame(at)));
+    const reads: { position: number; maxBytes: number; answer: () => void }[] = [];
+    let opened = 0;
+    const session = rig.speech.session({
+      ...created,
+      from: 0,
+      takenOver: false,
+      bytesPerSecond: 8_000,
+      log: createLog({ level: 'silent' }),
+      // A disk that answers when it is told to.
+      source: {
+        end: () => audio.length,
+        ended: () => true,
+        read: (position, maxBytes) =>
+          new Promise((resolve) => {
+            const answer = (): void => resolve(audio.subarray(position, position + maxBytes));
+            reads.push({ position, maxBytes, answer });
+          }),
+      },
+      onMessage: () => undefined,
+      onAcknowledged: () => undefined,
+      onLink: (link) => {
+        if (link === 'open') opened++;
+      },
+      onOver: () => undefined,
+    });
+    await until(() => reads.length === 1);
+    speech.closeAll(1012);
+    await until(() => opened === 2);
+    // Asked for again at once, and for all that may be in doubt, not for a share of catching up.
+    await until(() => reads.length === 2);
+    expect(reads.map(({ position, maxBytes }) => [position, maxBytes])).toEqual([
+      [0, audio.length],
+      [0, audio.length],
+    ]);
+    session.stop();
+    for (const { answer } of reads) answer();
+    await until(() => session.over === 'finished');
+    expect([...speech.sessions.values()][0]!.audio.equals(audio)).toBe(true);
   });
 
   test('1009: a piece that the service finds too big is never sent so big again', async () => {

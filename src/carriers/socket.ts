@@ -26,7 +26,7 @@ import { EventQueue } from './event-queue.ts';
 
 export const socketLimits = {
   firstMessageMs: 5_000,
-  startMs: 8_000,
+  startMs: 5_000,
   pingEveryMs: 10_000,
   deadAfterMs: 15_000,
   /** A carrier that said stop closes by itself; this is only the guard. */

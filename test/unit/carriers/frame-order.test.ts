@@ -21,6 +21,35 @@ function run(numbers: readonly number[], first = 1): { out: number[]; events: Ca
 const lostMs = (events: CarrierEvent[]): number =>
   events.reduce((sum, event) => sum + (event.type === 'lost' ? event.durationMs : 0), 0);
 
+test.each([
+  ['200 ppm fast', 1.0002, 0],
+  ['200 ppm slow', 0.9998, 0],
+  ['set to another time every ten minutes', 1, 4_000_000],
+])(
+  'F10 an hour by a carrier’s clock that is %s: only what the numbers miss is missing',
+  (_what, rate, jumpMs) => {
+    const order = new FrameOrder({ tracks: 2, first: 1, firstIsSure: true });
+    const lost = new Map([['inbound', 0], ['outbound', 0]]); // prettier-ignore
+    let came = 0;
+    const frames = 3_600 * 50;
+    for (let at = 0; at < frames; at++)
+      for (const [second, track] of ['inbound', 'outbound'].entries()) {
+        // One frame of the first track is lost every minute.
+        if (second === 0 && at % 3_000 === 1_500) continue;
+        const jumps = Math.floor(at / 30_000);
+        const timestampMs = Math.round(at * 20 * rate) + (jumps % 2) * jumpMs;
+        const payload = Buffer.alloc(4);
+        for (const event of order.push({ number: 2 * at + second + 1, track, timestampMs, durationMs: 20, payload })) {
+          if (event.type === 'audio') came++;
+          if (event.type === 'lost') lost.set(event.track, lost.get(event.track)! + event.durationMs);
+        } // prettier-ignore
+      }
+    for (const event of order.flush()) if (event.type === 'audio') came++;
+    expect(came).toBe(2 * frames - 60);
+    expect(Object.fromEntries(lost)).toEqual({ inbound: 60 * 20, outbound: 0 });
+  },
+);
+
 describe('the order of numbered frames', () => {
   test('F7 any shuffle inside the window comes out in order and whole', () => {
     fc.assert(

@@ -1,20 +1,23 @@
 import { asterisk } from './asterisk.ts';
 import { audiohook } from './audiohook.ts';
-import type { Carrier, CarrierName } from './carrier.ts';
+import type { Carrier } from './carrier.ts';
 import { plivo } from './plivo.ts';
 import { signalwire } from './signalwire.ts';
 import { telnyx } from './telnyx.ts';
 import { twilio } from './twilio.ts';
 
 /** One line for each carrier. */
-export const carriers: Readonly<Record<CarrierName, Carrier>> = {
+export const carriers = {
   twilio,
   telnyx,
   audiohook,
   asterisk,
   signalwire,
   plivo,
-};
+} as const satisfies Record<string, Carrier>;
+
+export type CarrierName = keyof typeof carriers;
+export const carrierNames = Object.keys(carriers) as CarrierName[];
 
 export function carrierNamed(name: string): Carrier | undefined {
   return Object.hasOwn(carriers, name) ? carriers[name as CarrierName] : undefined;

@@ -27,6 +27,7 @@ export const asterisk: Carrier = {
         }
       : verdict;
   },
+  hasSecret: (config) => config.asteriskUsername !== undefined,
   newCodec: (_config, request) => new AsteriskCodec(request),
   // Before 20.18, 22.8 and 23.2 a ping hangs up the call (section 9.1).
   pings: (config) => config.asteriskPings,

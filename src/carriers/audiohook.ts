@@ -6,6 +6,7 @@ import type { AuthContext, Carrier, UpgradeRequest, Verdict } from './carrier.ts
 export const audiohook: Carrier = {
   name: 'audiohook',
   authenticate,
+  hasSecret: (config) => config.audiohookApiKey !== undefined,
   newCodec: (_config, { headers }) =>
     new AudiohookCodec({
       sessionId: headers['audiohook-session-id'],

@@ -1,16 +1,6 @@
 import type { Direction, Role, StreamEncoding } from '../bridge/call-stream.ts';
 import type { CarriersConfig } from './config.ts';
 
-export const carrierNames = [
-  'twilio',
-  'telnyx',
-  'audiohook',
-  'asterisk',
-  'signalwire',
-  'plivo',
-] as const;
-export type CarrierName = (typeof carrierNames)[number];
-
 /** What a stream's own first messages say about it, in one form for all carriers. */
 export type CarrierStart = {
   carrierCallId: string;
@@ -110,8 +100,10 @@ export type AuthContext = {
 export type NonceMemory = { remember(scheme: string, nonce: string, untilMs: number): boolean };
 
 export type Carrier = {
-  name: CarrierName;
+  name: string;
   authenticate(request: UpgradeRequest, context: AuthContext): Verdict;
+  /** Whether a secret of its own is configured; without one only stream tokens let it in. */
+  hasSecret(config: CarriersConfig): boolean;
   newCodec(config: CarriersConfig, request: UpgradeRequest): Codec;
   /** Whether WebSocket pings are harmless to this carrier. */
   pings(config: CarriersConfig): boolean;

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
-import { carrierNames, type CarrierName } from './carrier.ts';
+import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './nonces.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
@@ -93,16 +93,8 @@ function refuseHalfSecrets(config: CarriersConfig): void {
 
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {
   if (insecure) return ['carriers: open to anyone who reaches this port (TRUNKLINE_INSECURE=1)'];
-  const proofs: Record<CarrierName, boolean> = {
-    twilio: config.twilioAuthToken.length > 0,
-    telnyx: config.telnyxToken.length > 0,
-    audiohook: config.audiohookApiKey !== undefined,
-    asterisk: config.asteriskUsername !== undefined,
-    signalwire: config.signalwireToken.length > 0,
-    plivo: config.plivoAuthToken.length > 0,
-  };
-  const open = carrierNames.filter((name) => proofs[name]);
-  const closed = carrierNames.filter((name) => !proofs[name]);
+  const open = carrierNames.filter((name) => carriers[name].hasSecret(config));
+  const closed = carrierNames.filter((name) => !open.includes(name));
   return [
     `carriers: ${open.length > 0 ? `${open.join(', ')} by their own secrets` : 'none has a secret'}; ` +
       (closed.length > 0

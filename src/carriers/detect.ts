@@ -1,4 +1,5 @@
-import type { CarrierName, UpgradeRequest } from './carrier.ts';
+import type { CarrierName } from './all.ts';
+import type { UpgradeRequest } from './carrier.ts';
 import { objectAt, parseObject, textAt } from './json-frames.ts';
 
 /** `more`: the next text message will tell. */

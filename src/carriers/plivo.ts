@@ -9,6 +9,7 @@ import { isPlivoSignature } from './plivo-signature.ts';
 export const plivo: Carrier = {
   name: 'plivo',
   authenticate,
+  hasSecret: (config) => config.plivoAuthToken.length > 0,
   newCodec: (config) => new JsonCodec(dialect(config)),
   pings: () => true,
   sendsBearer: false,

@@ -1,5 +1,5 @@
 import type { RawData, WebSocket } from 'ws';
-import type { CarrierName } from './carrier.ts';
+import type { CarrierName } from './all.ts';
 import { recogniseTexts } from './detect.ts';
 import { socketLimits } from './socket.ts';
 

@@ -7,6 +7,7 @@ import { twilioDialect } from './twilio.ts';
 export const signalwire: Carrier = {
   name: 'signalwire',
   authenticate: (request, { config }) => checkBearer(request, config.signalwireToken),
+  hasSecret: (config) => config.signalwireToken.length > 0,
   newCodec: (config) =>
     new JsonCodec(
       twilioDialect({

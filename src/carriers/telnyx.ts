@@ -9,6 +9,7 @@ export const telnyx: Carrier = {
   name: 'telnyx',
   // The upgrade is not documented as signed (section 2.1): a stream token, or the shared stream_auth_token.
   authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
+  hasSecret: (config) => config.telnyxToken.length > 0,
   newCodec: (config) => new JsonCodec(dialect(config)),
   pings: () => true,
   sendsBearer: true,

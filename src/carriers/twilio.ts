@@ -8,6 +8,7 @@ import { isTwilioSignature } from './twilio-signature.ts';
 export const twilio: Carrier = {
   name: 'twilio',
   authenticate,
+  hasSecret: (config) => config.twilioAuthToken.length > 0,
   newCodec: () =>
     new JsonCodec(twilioDialect({ byteOrder: 'little', otherCodec: 'Twilio streams mu-law only' })),
   pings: () => true,

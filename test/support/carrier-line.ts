@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
-import type { CarrierName } from '../../src/carriers/carrier.ts';
+import type { CarrierName } from '../../src/carriers/all.ts';
 import { voices } from '../../src/player/carriers/all.ts';
 import type { Dialogue, Frame, PlayedCall } from '../../src/player/dialogue.ts';
 import { CarrierClient } from './carrier-client.ts';

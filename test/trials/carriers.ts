@@ -5,7 +5,7 @@
  */
 import { connect, type Socket } from 'node:net';
 import { carriers } from '../../src/carriers/all.ts';
-import { carrierNames, type CarrierName } from '../../src/carriers/carrier.ts';
+import { carrierNames, type CarrierName } from '../../src/carriers/all.ts';
 import { CarriersConfig } from '../../src/carriers/config.ts';
 import { FrameOrder } from '../../src/carriers/frame-order.ts';
 import { randomFrom } from '../../src/player/faults.ts';

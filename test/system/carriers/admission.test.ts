@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { carrierNames } from '../../../src/carriers/carrier.ts';
+import { carrierNames } from '../../../src/carriers/all.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import {
   audiohookSignature,

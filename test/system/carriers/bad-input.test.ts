@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { carrierNames, type CarrierName } from '../../../src/carriers/carrier.ts';
+import { carrierNames, type CarrierName } from '../../../src/carriers/all.ts';
 import { framesTotal } from '../../../src/carriers/counters.ts';
 import { voices } from '../../../src/player/carriers/all.ts';
 import type { Frame } from '../../../src/player/dialogue.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { carrierNames } from '../../../src/carriers/carrier.ts';
+import { carrierNames } from '../../../src/carriers/all.ts';
 import { CarrierLine } from '../../support/carrier-line.ts';
 import { carrierServer } from '../../support/carrier-server.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
-import type { CarrierEvent, CarrierName, Codec } from '../../../src/carriers/carrier.ts';
+import type { CarrierName } from '../../../src/carriers/all.ts';
+import type { CarrierEvent, Codec } from '../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { recogniseTexts } from '../../../src/carriers/detect.ts';
 import { fixtureNames, frame, readFixture, upgradeRequest } from '../../support/carrier-fixture.ts';

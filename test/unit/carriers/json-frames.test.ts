@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
-import type { CarrierEvent, CarrierName } from '../../../src/carriers/carrier.ts';
-import { carrierNames } from '../../../src/carriers/carrier.ts';
+import type { CarrierName } from '../../../src/carriers/all.ts';
+import type { CarrierEvent } from '../../../src/carriers/carrier.ts';
+import { carrierNames } from '../../../src/carriers/all.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { decodeBase64, rawMedia, textParameters } from '../../../src/carriers/json-frames.ts';
 import { readFixture, upgradeRequest } from '../../support/carrier-fixture.ts';

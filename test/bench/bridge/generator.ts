@@ -3,14 +3,17 @@
  * leave the cores to the process under test.
  */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { frameBytes, writeFrame } from './frame.ts';
 
+/** Legs are kept by the name of what they lead to, so that two processes can take turns. */
 export type GeneratorCommand =
-  | { do: 'open'; port: number; path: string; legs: number; firstLeg: number }
-  | { do: 'play'; seconds: number }
-  | { do: 'flood'; seconds: number }
-  | { do: 'stop' };
+  | { do: 'open'; set: string; port: number; path: string; legs: number; firstLeg: number }
+  | { do: 'play'; set: string; seconds: number }
+  | { do: 'flood'; set: string; seconds: number; sink: string }
+  | { do: 'stop'; set: string };
 export type GeneratorReport = {
   frames: number;
   /** How far behind its own clock it fell at worst, and how many turns were over 10 ms late. */
@@ -23,7 +26,7 @@ export type GeneratorReport = {
 
 type Leg = { socket: Socket; leg: number; sent: number; streamSid: string };
 
-let legs: Leg[] = [];
+const sets = new Map<string, Leg[]>();
 const payload = Buffer.alloc(frameBytes);
 
 /** One masked text frame; the mask is zero, so the bytes stand as they are. */
@@ -92,16 +95,18 @@ async function open(port: number, path: string, leg: number): Promise<Leg> {
 }
 
 function send(leg: Leg): void {
+  leg.socket.write(nextFrame(leg), 'latin1');
+}
+
+function nextFrame(leg: Leg): string {
   writeFrame(payload, leg.leg, leg.sent++);
   const text = `{"event":"media","sequenceNumber":"${leg.sent + 1}","streamSid":"${leg.streamSid}","media":{"track":"inbound","chunk":"${leg.sent}","timestamp":"${leg.sent * 20}","payload":"${payload.toString('base64')}"}}`;
-  leg.socket.write(
-    String.fromCharCode(0x81, 0xfe, text.length >>> 8, text.length & 255, 0, 0, 0, 0) + text,
-    'latin1',
-  );
+  return String.fromCharCode(0x81, 0xfe, text.length >>> 8, text.length & 255, 0, 0, 0, 0) + text;
 }
 
 /** Every leg once in 20 ms, spread over the 20 ms. */
 async function play(
+  legs: readonly Leg[],
   seconds: number,
 ): Promise<{ frames: number; lateMs: number; lateShare: number }> {
   const total = Math.round(seconds * 50 * legs.length);
@@ -128,26 +133,52 @@ async function play(
   return { frames: sent, lateMs, lateShare: late / turns };
 }
 
-/** As fast as the other side reads. */
+const floodFrames = 4;
+/** Frames under way, of all legs: enough to keep the other side busy, and no pile that it catches up with later. */
+const floodWindow = 32;
+
+/** As fast as the sink gets them: so many frames are under way, and never more. */
 async function flood(
+  legs: readonly Leg[],
   seconds: number,
+  sink: string,
 ): Promise<{ frames: number; lateMs: number; lateShare: number }> {
+  const arrived = await openProgress(sink);
+  const before = arrived.frames;
   const end = performance.now() + seconds * 1_000;
+  const window = legs.length * floodWindow;
   let frames = 0;
+  let next = 0;
   while (performance.now() < end) {
-    let any = false;
-    for (const leg of legs) {
-      if (leg.socket.writableLength > 8_192) continue;
-      for (let count = 0; count < 4; count++) send(leg);
-      frames += 4;
-      any = true;
+    while (frames - (arrived.frames - before) < window) {
+      const leg = legs[next++ % legs.length];
+      if (!leg) break;
+      // One write for some frames: it is the other side that is to be at its limit.
+      let text = '';
+      for (let count = 0; count < floodFrames; count++) text += nextFrame(leg);
+      leg.socket.write(text, 'latin1');
+      frames += floodFrames;
     }
-    await new Promise((resolve) => (any ? setImmediate(resolve) : setTimeout(resolve, 1)));
+    await new Promise((resolve) => setTimeout(resolve, 1));
   }
+  arrived.close();
   return { frames, lateMs: 0, lateShare: 0 };
 }
 
-async function stop(): Promise<void> {
+/** How many frames the sink has got, told by it every few milliseconds. */
+async function openProgress(sink: string): Promise<{ frames: number; close(): void }> {
+  const [response] = (await once(get(`${sink}/progress`), 'response')) as [IncomingMessage];
+  const progress = { frames: 0, close: () => void response.destroy() };
+  response.setEncoding('latin1');
+  response.on('data', (lines: string) => {
+    progress.frames = Number(lines.trimEnd().split('\n').at(-1));
+  });
+  response.on('error', () => undefined); // destroyed by us
+  await once(response, 'data');
+  return progress;
+}
+
+async function stop(legs: readonly Leg[]): Promise<void> {
   for (const { socket, streamSid } of legs) {
     socket.write(
       textFrame(JSON.stringify({ event: 'stop', sequenceNumber: '999999', streamSid, stop: {} })),
@@ -157,13 +188,14 @@ async function stop(): Promise<void> {
   const closed = legs.map(({ socket }) => new Promise((resolve) => socket.once('close', resolve)));
   await Promise.race([Promise.all(closed), new Promise((resolve) => setTimeout(resolve, 5_000))]);
   for (const { socket } of legs) socket.destroy();
-  legs = [];
 }
 
 async function act(command: GeneratorCommand): Promise<GeneratorReport> {
   const before = process.cpuUsage();
   const started = performance.now();
   let played = { frames: 0, lateMs: 0, lateShare: 0 };
+  const legs = sets.get(command.set) ?? [];
+  sets.set(command.set, legs);
   switch (command.do) {
     case 'open':
       for (let index = 0; index < command.legs; index += 25) {
@@ -174,13 +206,14 @@ async function act(command: GeneratorCommand): Promise<GeneratorReport> {
       }
       break;
     case 'play':
-      played = await play(command.seconds);
+      played = await play(legs, command.seconds);
       break;
     case 'flood':
-      played = await flood(command.seconds);
+      played = await flood(legs, command.seconds, command.sink);
       break;
     case 'stop':
-      await stop();
+      await stop(legs);
+      sets.delete(command.set);
       break;
   }
   const { user, system } = process.cpuUsage(before);

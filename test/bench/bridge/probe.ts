@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { isMainThread } from 'node:worker_threads';
 
 export type ProbeReading = {
   cpuMicros: number;
@@ -12,7 +13,8 @@ export type ProbeReading = {
 };
 
 const delay = monitorEventLoopDelay({ resolution: 10 });
-delay.enable();
+// Threads of the process load this file too: a sampler in each would be counted as work of theirs.
+if (isMainThread) delay.enable();
 
 // BENCH_PROFILE=/some/folder: where the time goes between `reset` and the next `read`, for the browser's tools.
 const profileDir = process.env['BENCH_PROFILE'];

@@ -21,9 +21,15 @@ export type SinkReport = {
   byLeg: [number, number][];
 };
 
+const progressMs = 2;
+/** Rare acknowledgements: one for each two seconds of audio, which keeps a client from giving the socket up. */
+const rareBytes = 16_000;
+let acks: 'each' | 'rare' = 'each';
 const stepMicros = 10;
 const ages = new Uint32Array(200_000);
 let frames = 0;
+/** Since the process began: `frames` begins anew with each turn. */
+let framesEver = 0;
 let wrong = 0;
 let sessions = 0;
 let maxAge = 0;
@@ -47,6 +53,14 @@ const server = createServer((request, response) => {
     });
     return;
   }
+  if (request.url === '/progress') {
+    response.writeHead(200);
+    const tell = (): void => void response.write(`${framesEver}\n`);
+    tell();
+    const timer = setInterval(tell, progressMs);
+    response.on('close', () => clearInterval(timer));
+    return;
+  }
   response.writeHead(404).end();
 });
 
@@ -67,6 +81,7 @@ function serve(socket: Socket, id: string): void {
   let rest: Buffer | undefined;
   let total = totals.get(id) ?? 0;
   let resumed = total > 0;
+  let acknowledged = total;
   let carry: Buffer | undefined;
   const head = `{"session_id":"${id}","created_at":"${new Date().toISOString()}","type":"audio_chunk","acknowledged":true,"error":null,"data":{"byte_range":[`;
   socket.on('data', (piece: Buffer) => {
@@ -96,6 +111,8 @@ function serve(socket: Socket, id: string): void {
         const from = total - overlap;
         total = from + length;
         totals.set(id, total);
+        if (acks === 'rare' && total - acknowledged < rareBytes) continue;
+        acknowledged = total;
         const text = `${head}${from},${total}],"time_range":[${from / 8_000},${total / 8_000}]}}`;
         replies += String.fromCharCode(0x81, 126, text.length >>> 8, text.length & 255) + text;
       } else if (opcode === 1) {
@@ -134,6 +151,7 @@ function audio(body: Buffer, carry: Buffer | undefined): Buffer | undefined {
     const leg = bytes.readUInt32LE(at + 12);
     const filler = fillers[number & 127];
     frames++;
+    framesEver++;
     const expected = next.get(leg) ?? 0;
     if (number !== expected || !filler || filler.compare(bytes, at + 16, at + frameBytes) !== 0)
       wrong++;
@@ -156,8 +174,12 @@ function ageAt(share: number): number {
   return 0;
 }
 
-process.on('message', (message: 'reset' | 'report' | 'forget') => {
-  if (message !== 'report') {
+export type SinkCommand = 'reset' | 'report' | 'forget' | 'ack each' | 'ack rarely';
+
+process.on('message', (message: SinkCommand) => {
+  if (message === 'ack each') acks = 'each';
+  if (message === 'ack rarely') acks = 'rare';
+  if (message === 'reset' || message === 'forget') {
     ages.fill(0);
     frames = 0;
     maxAge = 0;

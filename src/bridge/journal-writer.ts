@@ -17,9 +17,10 @@ const arenaBytes = 1_048_576;
 const segmentBytes = 67_108_864;
 /** Small enough in time that an erased call's bytes are gone within a minute. */
 const segmentMs = 10_000;
-/** A write to the page cache takes microseconds. One this slow means that the disk pushes back. */
+/** A write to the page cache takes microseconds. One this slow means that the disk pushes back ... */
 const slowMs = 5;
-const slowForMs = 30_000;
+/** ... or that the machine was busy for a moment: the wait doubles each time, up to half a minute. */
+const slowForMs = { first: 1_000, most: 30_000 };
 const retryMs = 1_000;
 /** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
 const heldMs = 25;
@@ -70,6 +71,8 @@ export class JournalWriter {
   /** As soon as the batch that is on its way has arrived. */
   private rollWanted = false;
   private slowUntilMs = 0;
+  private slowForMs: number = slowForMs.first;
+  private lastSlowMs = 0;
   private failing: { reason: string; retryAtMs: number } | undefined;
   private unsynced = false;
   private syncs = 0;
@@ -104,14 +107,14 @@ export class JournalWriter {
   }
 
   audio(leg: number, position: number, bytes: Buffer, to: WrittenTo): void {
-    const at = this.record(leg, 1, position, bytes);
-    this.tell(to, position, this.arena.subarray(at, at + bytes.length));
+    this.record(leg, 1, position, bytes);
+    this.told.add(to, position, bytes);
   }
 
   /** `silence` is what the wire carries; the journal keeps only how much of it. */
   filler(leg: number, position: number, note: Buffer, silence: Buffer, to: WrittenTo): void {
     this.record(leg, 2, position, note);
-    this.tell(to, position, silence);
+    this.told.add(to, position, silence);
   }
 
   leg(leg: number, position: number, snapshot: string): void {
@@ -135,6 +138,7 @@ export class JournalWriter {
   tick(): void {
     const nowMs = this.options.clock.monotonicMs();
     if (this.slow && nowMs > this.slowUntilMs && !this.inFlight) this.slowUntilMs = 0;
+    if (!this.slow && nowMs - this.lastSlowMs > slowForMs.most) this.slowForMs = slowForMs.first;
     if (nowMs - this.segment.openedAtMs > segmentMs) this.roll();
     this.sync();
   }
@@ -175,7 +179,7 @@ export class JournalWriter {
     await new Promise<void>((resolve) => fdatasync(this.fd, () => close(this.fd, () => resolve())));
   }
 
-  private record(leg: number, kind: RecordKind, position: number, payload: Buffer): number {
+  private record(leg: number, kind: RecordKind, position: number, payload: Buffer): void {
     const size = recordHeaderBytes + payload.length;
     if (this.at + size > this.arena.length) this.makeRoom();
     const at = this.at + recordHeaderBytes;
@@ -186,11 +190,6 @@ export class JournalWriter {
       this.scheduled = undefined;
       this.flush();
     });
-    return at;
-  }
-
-  private tell(to: WrittenTo, position: number, bytes: Buffer): void {
-    this.told.add(to, position, bytes);
   }
 
   private deliver(): void {
@@ -227,8 +226,16 @@ export class JournalWriter {
     }
     const tookMs = this.options.clock.monotonicMs() - nowMs;
     if (tookMs > this.totals.slowestMs) this.totals.slowestMs = tookMs;
-    if (tookMs > slowMs) this.slowUntilMs = nowMs + slowForMs;
+    if (tookMs > slowMs) this.becomeSlow(nowMs);
     this.wrote(end);
+  }
+
+  /** A slow write while we are slow already makes it last, not grow. */
+  private becomeSlow(nowMs: number): void {
+    if (!this.slow && this.lastSlowMs > 0)
+      this.slowForMs = Math.min(slowForMs.most, this.slowForMs * 2);
+    this.lastSlowMs = nowMs;
+    this.slowUntilMs = nowMs + this.slowForMs;
   }
 
   private writeHeld(): void {
@@ -247,7 +254,7 @@ export class JournalWriter {
     writeAsync(this.fd, batch, 0, end, this.offset, (error, bytes) => {
       this.inFlight = false;
       const nowMs = this.options.clock.monotonicMs();
-      if (nowMs - startedMs > slowAfterMs) this.slowUntilMs = nowMs + slowForMs;
+      if (nowMs - startedMs > slowAfterMs) this.becomeSlow(nowMs);
       if (error || bytes < end) {
         this.totals.unwrittenBytes += end;
         this.fail(error ?? new Error('short write'));
@@ -263,8 +270,8 @@ export class JournalWriter {
   }
 
   /**
-   * The other arena takes what comes next: the legs that are about to be told look into this one, and
-   * what they do may append.
+   * The other arena takes what comes next: this one may still be on its way to the disk, and what the legs
+   * do that are about to be told may append.
    */
   private takeArena(): { batch: Buffer; end: number } {
     const batch = this.arena;
@@ -325,28 +332,39 @@ export class JournalWriter {
   }
 }
 
-/** Who is to be told of a batch. Arrays side by side: an object for each frame would be garbage a frame later. */
+/**
+ * Who is to be told of a batch. Arrays side by side, used over and over: an object for each frame, or arrays
+ * that grow anew for each batch, would be garbage a frame later.
+ */
 class Told {
   private readonly to: WrittenTo[] = [];
   private readonly positions: number[] = [];
   private readonly bytes: Buffer[] = [];
+  private count = 0;
+  private next = 0;
 
   add(to: WrittenTo, position: number, bytes: Buffer): void {
-    this.to.push(to);
-    this.positions.push(position);
-    this.bytes.push(bytes);
+    const at = this.count++;
+    this.to[at] = to;
+    this.positions[at] = position;
+    this.bytes[at] = bytes;
   }
 
   deliver(): void {
-    // By index: a leg that is told may append more, which is delivered in the same go.
-    for (let index = 0; index < this.to.length; index++)
-      this.to[index]?.written(this.positions[index] ?? 0, this.bytes[index] ?? empty);
-    this.to.length = 0;
-    this.positions.length = 0;
-    this.bytes.length = 0;
+    // By index: a leg that is told may append more, which is delivered in the same go, or deliver itself.
+    while (this.next < this.count) {
+      const at = this.next++;
+      const bytes = this.bytes[at] ?? empty;
+      this.bytes[at] = empty; // what it is a part of may be bigger
+      this.to[at]?.written(this.positions[at] ?? 0, bytes);
+    }
+    this.next = this.count = 0;
+    if (this.to.length > placesKept) this.to.length = this.positions.length = this.bytes.length = 0;
   }
 }
 
+/** A batch of a busy process holds some hundred frames; room for more is given back. */
+const placesKept = 1_024;
 const empty = Buffer.alloc(0);
 
 function ignoreError(): void {

@@ -23,9 +23,8 @@ const remembered = 64;
 export class FrameOrder {
   #next: number | undefined;
   readonly #held = new Map<number, NumberedFrame>();
-  /** By number modulo `remembered`, side by side: an object a frame would be kept for every leg. */
-  readonly #emittedNumbers: number[] = [];
-  readonly #emittedMs: (number | undefined)[] = [];
+  /** Number and time in turn, by number modulo `remembered`: a kilobyte a stream, no object a frame. */
+  readonly #emitted = new Float64Array(2 * remembered).fill(NaN);
   readonly #declaredLost = new Set<number>();
   readonly #gaps: GapAccount;
   /** False until it is certain where the numbering began: nothing can be missing before that. */
@@ -70,9 +69,9 @@ export class FrameOrder {
   }
 
   #deliver(frame: NumberedFrame, events: CarrierEvent[]): CarrierEvent[] {
-    const place = frame.number % remembered;
-    this.#emittedNumbers[place] = frame.number;
-    this.#emittedMs[place] = frame.timestampMs;
+    const place = 2 * (frame.number % remembered);
+    this.#emitted[place] = frame.number;
+    this.#emitted[place + 1] = frame.timestampMs ?? NaN;
     const lostMs = this.#gaps.lostBefore(frame);
     if (lostMs > 0)
       events.push({ type: 'lost', track: frame.track, durationMs: lostMs, cause: 'numbering' });
@@ -120,9 +119,9 @@ export class FrameOrder {
   #behind(frame: NumberedFrame): CarrierEvent[] {
     if (this.#declaredLost.delete(frame.number))
       return [{ type: 'count', what: 'late', track: frame.track }];
-    const place = frame.number % remembered;
-    const isSame = this.#emittedMs[place] === frame.timestampMs;
-    if (this.#emittedNumbers[place] === frame.number && isSame)
+    const place = 2 * (frame.number % remembered);
+    const isSame = Object.is(this.#emitted[place + 1], frame.timestampMs ?? NaN);
+    if (this.#emitted[place] === frame.number && isSame)
       return [{ type: 'count', what: 'duplicate', track: frame.track }];
     // A number that we never saw and never declared: a numbering unlike the documented one. Keep the audio.
     return this.#deliver(frame, [{ type: 'count', what: 'reordered', track: frame.track }]);

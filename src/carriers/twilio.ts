@@ -9,8 +9,7 @@ export const twilio: Carrier = {
   name: 'twilio',
   authenticate,
   hasSecret: (config) => config.twilioAuthToken.length > 0,
-  newCodec: () =>
-    new JsonCodec(twilioDialect({ byteOrder: 'little', otherCodec: 'Twilio streams mu-law only' })),
+  newCodec: () => new JsonCodec(dialect),
   pings: () => true,
   sendsBearer: false,
   closesItself: false,
@@ -48,6 +47,9 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     ? { track: match[2] ?? '', number: Number(match[1]), timestampMs: Number(match[3]) }
     : undefined;
 }
+
+/** One for all streams: it keeps nothing of any of them. */
+const dialect = twilioDialect({ byteOrder: 'little', otherCodec: 'Twilio streams mu-law only' });
 
 /** What SignalWire's dialect changes: other codecs, and so a byte order. */
 export type TwilioDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };

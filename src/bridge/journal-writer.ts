@@ -72,7 +72,7 @@ export class JournalWriter {
   private rollWanted = false;
   private slowUntilMs = 0;
   private slowForMs: number = slowForMs.first;
-  private lastSlowMs = 0;
+  private wellSinceMs = -Infinity;
   private failing: { reason: string; retryAtMs: number } | undefined;
   private unsynced = false;
   private syncs = 0;
@@ -137,8 +137,10 @@ export class JournalWriter {
   /** About once a second. */
   tick(): void {
     const nowMs = this.options.clock.monotonicMs();
-    if (this.slow && nowMs > this.slowUntilMs && !this.inFlight) this.slowUntilMs = 0;
-    if (!this.slow && nowMs - this.lastSlowMs > slowForMs.most) this.slowForMs = slowForMs.first;
+    if (this.slow && nowMs > this.slowUntilMs && !this.inFlight) {
+      this.slowUntilMs = 0;
+      this.wellSinceMs = nowMs;
+    }
     if (nowMs - this.segment.openedAtMs > segmentMs) this.roll();
     this.sync();
   }
@@ -232,9 +234,9 @@ export class JournalWriter {
 
   /** A slow write while we are slow already makes it last, not grow. */
   private becomeSlow(nowMs: number): void {
-    if (!this.slow && this.lastSlowMs > 0)
-      this.slowForMs = Math.min(slowForMs.most, this.slowForMs * 2);
-    this.lastSlowMs = nowMs;
+    const again = nowMs - this.wellSinceMs < slowForMs.most;
+    if (!this.slow)
+      this.slowForMs = again ? Math.min(slowForMs.most, this.slowForMs * 2) : slowForMs.first;
     this.slowUntilMs = nowMs + this.slowForMs;
   }
 

@@ -142,6 +142,11 @@ export class Journal implements AsyncDisposable {
     this.writer.flush();
   }
 
+  /** Everything appended so far is with the operating system: beside a sync, or on a slow disk, it may not be yet. */
+  get isWritten(): boolean {
+    return this.writer.isWritten(this.writer.mark);
+  }
+
   snapshotNow(entry: LegEntry): void {
     this.writeSnapshot(entry);
   }

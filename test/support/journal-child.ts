@@ -18,9 +18,16 @@ for (let index = 0; index < Number(legCount); index++) {
   leg.pushed = leg.leg.ledger().received / 160;
   legs.push(leg);
 }
+let said = 0;
 setInterval(() => {
   if ((legs[0]?.pushed ?? 0) >= Number(lastFrame)) process.kill(process.pid, 'SIGKILL');
   for (const leg of legs) leg.leg.push(numberedFrame(leg.pushed++));
-  // What is said here is said after the turn in which it was journalled.
-  setImmediate(() => setImmediate(() => process.stdout.write(`${legs[0]?.pushed ?? 0}\n`)));
+  // What is said here is on the disk; while it cannot be, nothing new is said.
+  const pushed = legs[0]?.pushed ?? 0;
+  setImmediate(() =>
+    setImmediate(() => {
+      if (rig.journal.isWritten) said = pushed;
+      process.stdout.write(`${said}\n`);
+    }),
+  );
 }, Number(everyMs));

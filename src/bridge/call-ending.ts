@@ -71,20 +71,20 @@ export class CallEnding {
   }
 
   #legDone(leg: CallLeg, { finals }: Pick<LegOutcome, 'finals'>): void {
-    const { story, isLeft, legDone } = this.#options;
+    const { story, log, isLeft, legDone } = this.#options;
     if (isLeft()) return;
     if (finals === 'late') this.deadline ??= 'finals';
     // Bytes that never went out have their own gap; this one is for words that never came back.
     const end = leg.positionS();
     const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
-    if (this.deadline === 'finals' && finals === 'late' && end > start)
-      story.gap(leg, {
-        cause: 'deadline',
-        start,
-        end,
-        bytes: 0,
-        detail: 'the last finals did not come in time',
-      });
+    if (this.deadline === 'finals' && finals === 'late' && end > start) {
+      const detail = 'the last finals did not come in time';
+      story.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
+      log.warn(
+        { legId: leg.record.id, fromS: start, toS: end },
+        `${detail}: TRUNKLINE_FINALS_WAIT_MS is how long they are waited for`,
+      );
+    }
     leg.isDone = true;
     this.#checkBooks(leg);
     void story.legSettled(leg);

@@ -25,8 +25,10 @@ export function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     ledger: ledgerOf(leg),
   }));
   const endOf = (leg: LegRow): number => (leg.offset_ms ?? 0) / 1_000 + durationOf(leg);
+  // Nobody saw the end of a call whose stream was gone after a restart: it is as long as what was heard of it.
+  const seenS = facts.reason === 'restart' ? 0 : (facts.hungUpAt - facts.startedAt) / 1_000;
   // A call that was played faster than life is as long as its audio.
-  const durationS = Math.max((facts.hungUpAt - facts.startedAt) / 1_000, ...facts.legs.map(endOf));
+  const durationS = Math.max(seenS, ...facts.legs.map(endOf));
   return {
     reason: facts.reason,
     ended_at: new Date(facts.endedAt).toISOString(),

@@ -47,6 +47,16 @@ test('after a restart a call whose stream stays away ends by itself, with every 
     callId = stream.callId;
     await speak(stream, 'inbound', audio);
   }
+  // The process was away for an hour.
+  await store.transaction(async (tx) => {
+    await tx
+      .updateTable('calls')
+      .set((eb) => ({
+        started_at: eb('started_at', '-', 3_600_000),
+        zero_at: eb('zero_at', '-', 3_600_000),
+      }))
+      .execute();
+  });
   await using app = await testBridge({
     store,
     speechUrl: speech.url,
@@ -54,6 +64,8 @@ test('after a restart a call whose stream stays away ends by itself, with every 
   });
   const ended = await app.ended(callId);
   expect(ended.data.reason).toBe('restart');
+  // The hour is neither talk nor dead air: nobody knows when the phone call ended.
+  expect(ended.data).toMatchObject({ duration: 5, dead_air: { total: 0 } });
   expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(
     ScriptedSpeech.wordsOf(audio),
   );

@@ -133,7 +133,8 @@ describe('a dropped socket (notes 2.1 to 2.4)', () => {
     delete speech.faults.closeAtOnce;
     speech.expireAll();
     await leg.leg.finish(deadlines);
-    expect(faultsOf(leg)).toEqual([]);
+    // What the old session heard without an ack is heard by the new one too; nothing is lost.
+    expect(faultsOf(leg, { repeats: true })).toEqual([]);
   });
 
   test('a service that counts resent audio twice is followed: nothing is lost, and later times stay true', async () => {

@@ -59,11 +59,12 @@ describe('what the store acknowledged', () => {
   test.skipIf(straceMissing)('a burst shares syncs: many transactions, few commits', async () => {
     await using folder = await temporaryFolder();
     const trace = join(folder.path, 'trace');
-    // Each sync takes 20 ms here, as on a slow disk: what comes meanwhile waits for the next one together.
+    // Each sync takes 60 ms here, as on a slow disk: what comes meanwhile waits for the next one together. Long
+    // enough that a busy machine, too, brings more than one transaction meanwhile.
     const child = runChild(
       'store-writer.ts',
       [join(folder.path, 'data'), '200', '40'],
-      ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=20000', '-o', trace],
+      ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=60000', '-o', trace],
     );
     await child.ended;
     expect(acknowledged(child.lines)).toHaveLength(200);

@@ -22,6 +22,12 @@ const slowMs = 5;
 /** ... or that the machine was busy for a moment: the wait doubles each time, up to half a minute. */
 const slowForMs = { first: 1_000, most: 30_000 };
 const retryMs = 1_000;
+/**
+ * A few frames wait a moment for more: a write and the wake-ups after it cost more than a frame does. As many as
+ * a busy process gets in one turn do not wait.
+ */
+const gatherMs = 2;
+const gathered = 8;
 /** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
 const heldMs = 25;
 
@@ -43,7 +49,7 @@ export type WriterOptions = {
 };
 
 /**
- * Writes what all legs received, one batch per turn of the event loop, before any of it goes to a socket:
+ * Writes what all legs received, a batch at a time, before any of it goes to a socket:
  * whatever the speech service can have heard is in the journal, which is what makes resuming after a
  * `kill -9` exact. A write costs microseconds, but not beside a sync, which holds the file for milliseconds:
  * then the thread pool writes, and the frames wait for it instead of the event loop. If the disk begins to
@@ -60,6 +66,9 @@ export class JournalWriter {
   private held: Told | undefined;
   private heldUntilMs = 0;
   private scheduled: NodeJS.Immediate | undefined;
+  private gathering: NodeJS.Timeout | undefined;
+  /** In the batch that is being filled. */
+  private records = 0;
   private segment: Segment;
   private fd: number;
   private offset = 0;
@@ -124,7 +133,9 @@ export class JournalWriter {
   /** Everything appended so far goes to the operating system and then to whoever waits for it. */
   flush(): void {
     if (this.scheduled) clearImmediate(this.scheduled);
-    this.scheduled = undefined;
+    if (this.gathering) clearTimeout(this.gathering);
+    this.scheduled = this.gathering = undefined;
+    this.records = 0;
     if (this.at > batchHeaderBytes && !this.inFlight) {
       if (this.slow) this.writeLater(slowMs);
       else if (this.syncs > 0) this.writeHeld();
@@ -188,10 +199,8 @@ export class JournalWriter {
     writeRecordHeader(this.arena, this.at, leg, kind, payload.length, position);
     this.arena.set(payload, at);
     this.at += size;
-    this.scheduled ??= setImmediate(() => {
-      this.scheduled = undefined;
-      this.flush();
-    });
+    if (++this.records >= gathered) this.scheduled ??= setImmediate(() => this.flush());
+    else this.gathering ??= setTimeout(() => this.flush(), gatherMs);
   }
 
   private deliver(): void {

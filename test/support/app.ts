@@ -61,7 +61,6 @@ export async function startProcess(env: Record<string, string>, handles?: number
     process.execPath,
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=4',
-    '--v8-pool-size=1',
     '--import',
     './src/lib/compile-cache.mjs',
     'src/main.ts',

@@ -20,14 +20,9 @@ for (let index = 0; index < Number(legCount); index++) {
 }
 let said = 0;
 setInterval(() => {
+  // What is said here is on the disk; while it cannot be, nothing new is said.
+  if (rig.journal.isWritten) said = legs[0]?.pushed ?? 0;
+  process.stdout.write(`${said}\n`);
   if ((legs[0]?.pushed ?? 0) >= Number(lastFrame)) process.kill(process.pid, 'SIGKILL');
   for (const leg of legs) leg.leg.push(numberedFrame(leg.pushed++));
-  // What is said here is on the disk; while it cannot be, nothing new is said.
-  const pushed = legs[0]?.pushed ?? 0;
-  setImmediate(() =>
-    setImmediate(() => {
-      if (rig.journal.isWritten) said = pushed;
-      process.stdout.write(`${said}\n`);
-    }),
-  );
 }, Number(everyMs));

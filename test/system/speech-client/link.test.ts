@@ -139,6 +139,7 @@ describe('a session that is created late', () => {
       // The old session never says that it has the last frame, so the new one never has its turn.
       speech.faults.ack = () => undefined;
       leg.push(1);
+      await until(() => speech.open[0]?.audio.length === 8_160);
       leg.leg.changeRequest({
         encoding: 'wav/ulaw',
         bit_depth: 8,

@@ -9,6 +9,7 @@ import type { NewStream } from '../../src/protocol/api.ts';
 import { startApp, type App } from '../support/app.ts';
 import { startBrowser } from '../support/browser.ts';
 import { tones, type FixtureWord } from '../support/fixture-model.ts';
+import { playedCall } from '../support/played-call.ts';
 
 const waitMs = 60_000;
 
@@ -30,17 +31,10 @@ async function call(app: App, words: FixtureWord[]): Promise<string> {
     voice: twilio,
     speed: 4,
     audio: [{ leg: 'customer', bytes: spoken(words) }],
-    call: {
+    call: playedCall({
       ...ids,
-      legs: ['customer'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
-      from: '+15550100123',
-      to: '+15550100200',
-      direction: 'inbound',
-      parameters: {},
       controlFormat: 'json',
-    },
+    }),
   });
   expect(result.outcome).toBe('played');
   return ids.callId;

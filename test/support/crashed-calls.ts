@@ -8,6 +8,7 @@ import { playedCarriers, type PlayedCarrier } from '../../src/player/dialogue.ts
 import { play, type PlayResult } from '../../src/player/play.ts';
 import { startApp, type App } from './app.ts';
 import type { Json } from './bridge.ts';
+import { playedCall } from './played-call.ts';
 import { ScriptedSpeech, seededAudio } from './scripted-speech.ts';
 import { temporaryFolder } from './store.ts';
 import { until } from './until.ts';
@@ -146,18 +147,10 @@ function playAt(
   return play({
     to: url,
     voice: voices[carrier],
-    call: {
+    call: playedCall({
       ...voices[carrier].newIds(),
       callId,
-      legs: ['customer'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
-      from: '+15550100123',
-      to: '+15550100200',
-      direction: 'inbound',
-      parameters: {},
-      controlFormat: 'plain-text',
-    },
+    }),
     audio: [{ leg: 'customer', bytes: audio }],
     frameMs,
     speed: 1,

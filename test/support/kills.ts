@@ -6,6 +6,7 @@ import { twilio } from '../../src/player/carriers/twilio.ts';
 import { play } from '../../src/player/play.ts';
 import { startApp, type App } from './app.ts';
 import type { Json } from './bridge.ts';
+import { playedCall } from './played-call.ts';
 import { ScriptedSpeech, seededAudio } from './scripted-speech.ts';
 import { until } from './until.ts';
 
@@ -90,18 +91,11 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
     play({
       to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
       voice: twilio,
-      call: {
+      call: playedCall({
         ...twilio.newIds(),
         callId,
         legs: ['customer', 'agent'],
-        encoding: 'mulaw',
-        rateHz: 8_000,
-        from: '+15550100123',
-        to: '+15550100200',
-        direction: 'inbound',
-        parameters: {},
-        controlFormat: 'plain-text',
-      },
+      }),
       secrets: { twilioAuthToken: token },
       audio: [
         { leg: 'customer', bytes: inbound },

@@ -10,6 +10,7 @@ import { startApp, type App } from '../support/app.ts';
 import type { Json } from '../support/bridge.ts';
 import { CarrierClient, twilioConnected, twilioStart } from '../support/carrier-client.ts';
 import { startCrm } from '../support/crm.ts';
+import { playedCall } from '../support/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../support/scripted-speech.ts';
 import { until } from '../support/until.ts';
 
@@ -26,18 +27,10 @@ function playOne(
   return play({
     to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
     voice: twilio,
-    call: {
+    call: playedCall({
       ...twilio.newIds(),
       callId,
-      legs: ['customer'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
-      from: '+15550100123',
-      to: '+15550100200',
-      direction: 'inbound',
-      parameters: {},
-      controlFormat: 'plain-text',
-    },
+    }),
     secrets: { twilioAuthToken: token },
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * seconds, 7) }],
     speed: 1,

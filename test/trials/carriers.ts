@@ -23,6 +23,7 @@ import {
 } from '../support/carrier-client.ts';
 import { fixtureNames, readFixture, upgradeRequest } from '../support/carrier-fixture.ts';
 import { carrierServer, type CarrierServer } from '../support/carrier-server.ts';
+import { playedCall } from '../support/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../support/scripted-speech.ts';
 import { until } from '../support/until.ts';
 
@@ -202,17 +203,9 @@ function playGood(
   return play({
     to: `${base.replace('http', 'ws')}/carriers/twilio`,
     voice: voices.twilio,
-    call: {
+    call: playedCall({
       ...voices.twilio.newIds(),
-      legs: ['customer'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
-      from: '+15550100123',
-      to: '+15550100200',
-      direction: 'inbound',
-      parameters: {},
-      controlFormat: 'plain-text',
-    },
+    }),
     secrets: { twilioAuthToken: authToken },
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * seconds, at) }],
     speed: 1,

@@ -6,7 +6,7 @@ import { isLoopback } from '../lib/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
 import type { Installation } from '../protocol/api.ts';
-import { whyUnreachable } from './running-process.ts';
+import { askProcess, whyUnreachable } from './running-process.ts';
 
 export type Finding = {
   what: string;
@@ -67,20 +67,14 @@ export async function installationFindings(config: Config, api: Api): Promise<Fi
 }
 
 async function ask<T>(api: Api, path: string): Promise<T> {
-  const response = await fetch(`${api.url}${path}`, {
-    signal: AbortSignal.timeout(answerWithinMs),
-    headers: api.key === undefined ? {} : { 'x-service-key': api.key },
-  });
+  const response = await askProcess(api, path, answerWithinMs);
   if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
   return (await response.json()) as T;
 }
 
 async function processFindings(api: Api): Promise<{ findings: Finding[]; answers: boolean }> {
   try {
-    const response = await fetch(`${api.url}/health/ready`, {
-      signal: AbortSignal.timeout(answerWithinMs),
-      headers: api.key === undefined ? {} : { 'x-service-key': api.key },
-    });
+    const response = await askProcess(api, '/health/ready', answerWithinMs);
     const body = (await response.json()) as {
       checks?: Record<string, { state: string; detail?: string }>;
     };

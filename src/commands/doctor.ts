@@ -5,7 +5,7 @@ import type { Call, CallEvidence, Delivery } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { callReport, type CallFacts } from './doctor-call.ts';
 import { installationFindings } from './doctor-installation.ts';
-import { runningProcess, whyUnreachable } from './running-process.ts';
+import { askProcess, runningProcess, whyUnreachable } from './running-process.ts';
 
 type Options = { url?: string; json?: boolean };
 
@@ -91,10 +91,7 @@ async function everyPage<T>(api: Api, path: string): Promise<T[]> {
 async function ask<T>(api: Api, path: string): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(`${api.url}${path}`, {
-      headers: api.key === undefined ? {} : { 'x-service-key': api.key },
-      signal: AbortSignal.timeout(answerWithinMs),
-    });
+    response = await askProcess(api, path, answerWithinMs);
   } catch (error) {
     throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
   }

@@ -7,6 +7,14 @@ export function whyUnreachable(error: unknown): string {
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
+/** One GET, with the key that the process wants. */
+export async function askProcess(api: Api, path: string, withinMs: number): Promise<Response> {
+  return await fetch(`${api.url}${path}`, {
+    headers: api.key === undefined ? {} : { 'x-service-key': api.key },
+    signal: AbortSignal.timeout(withinMs),
+  });
+}
+
 /** The process that a command talks to: as told, or the one on this machine with the same settings. */
 export function runningProcess(url: string | undefined): { api: Api; config: Config } {
   const { config } = loadConfig(process.env);

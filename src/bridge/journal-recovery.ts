@@ -103,6 +103,7 @@ async function rescue(dir: string, being: LegBeing): Promise<RecoveredLeg> {
   );
   const from = snapshot.recording ? 0 : ledger.settled;
   await putAway(file, pieces, from);
+  await file.release(); // opened again by whoever takes the leg; perhaps nobody does
   const gaps: { start: number; end: number }[] = [];
   for (let position = ledger.settled; position < ledger.end;) {
     const next = file.holds(position)

@@ -159,10 +159,13 @@ export class LegStore implements WrittenTo {
 
   /** The process stops; the next one goes on with it. */
   async releaseFile(): Promise<void> {
+    this.closed = true;
+    await this.spilling;
     await this.options.file.release();
   }
 
   async eraseFile(): Promise<void> {
+    await this.spilling; // what is being put there would make the file anew
     await this.options.file.remove();
   }
 
@@ -224,6 +227,7 @@ export class LegStore implements WrittenTo {
   }
 
   private async spillOnce(): Promise<void> {
+    if (this.closed) return;
     const from = this.spillFrom();
     const pieces = this.backlog.pieces(from, spillBytes);
     const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -127,7 +128,6 @@ async function positionOnDisk(dir: string): Promise<number> {
   cpSync(dir, copy, { recursive: true });
   const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
   const leg = recovered.get('leg_1');
-  await leg?.file.release();
   return leg?.ledger.acknowledged ?? -1;
 }
 
@@ -267,6 +267,66 @@ test('what is read back while it moves to the disk is whole: the first message a
   }
 });
 
+/** Files of a folder that this process has open, by what the system says. */
+function openIn(dir: string): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(dir) ? [path] : [];
+    } catch {
+      return []; // closed while we looked
+    }
+  });
+}
+
+test('a journal that is closed leaves no file open, those of recovered legs that nobody took included', async () => {
+  const dir = folder();
+  {
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+    for (const recording of [true, false]) {
+      const leg = rig.leg({ recording });
+      leg.push(60);
+      await leg.leg.leave();
+    }
+    expect(openIn(dir)).not.toEqual([]);
+  }
+  expect(openIn(dir)).toEqual([]);
+  {
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+    expect([...rig.journal.recovered.keys()]).toEqual(['leg_1', 'leg_2']);
+    expect(filesOf(join(dir, 'legs'))).toHaveLength(2);
+    await rig.journal.erase('leg_1');
+    expect(openIn(join(dir, 'legs'))).toEqual([]);
+  }
+  expect(openIn(dir)).toEqual([]);
+});
+
+test('erased while its audio moves to the disk: nothing is put there afterwards', async () => {
+  const dir = folder();
+  await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+  for (let round = 0; round < 60; round++) {
+    const { store } = rig.journal.openLeg({
+      legId: `leg_${round}`,
+      recording: true,
+      silence: 0xff,
+      bytesPerSecond: 8_000,
+      ledger: new Ledger(),
+      log: createLog({ level: 'silent' }),
+      snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
+      onWritten: () => undefined,
+      onLost: () => undefined,
+    });
+    for (let frame = 0; frame < 2_000; frame++) store.audio(numberedFrame(frame));
+    const moving = store.spillAll();
+    for (let turn = 0; turn < round % 10; turn++)
+      await new Promise((resolve) => setImmediate(resolve));
+    await rig.journal.erase(`leg_${round}`);
+    await moving;
+  }
+  expect(filesOf(join(dir, 'legs'))).toEqual([]);
+  expect(openIn(join(dir, 'legs'))).toEqual([]);
+});
+
 test('kept audio goes from the disk once it is acknowledged, unless it is recorded', async () => {
   const dir = folder();
   await using speech = await LinkSpeech.start();
@@ -314,7 +374,6 @@ test('F48: cut off at any byte, as a power cut may leave it, the journal gives b
       expect(received).toBeGreaterThanOrEqual(before);
       expect(leg?.gaps ?? []).toEqual([]);
       if (tail.length === 0) before = received;
-      await leg?.file.release();
       rmSync(torn, { recursive: true, force: true });
     }
   }

@@ -182,7 +182,6 @@ test('an uneven ledger is an alarm: a warning with the call, a metric, a line in
     await using journal = await openJournal({ dir, clock: systemClock, log: quietLog });
     const left = journal.recovered.get(legId)!;
     left.snapshot.ledger.counts.received += 160;
-    await left.file.release();
   }
   const before = legTotals.unbalanced;
   await using app = await testBridge({ store, speechUrl: speech.url });

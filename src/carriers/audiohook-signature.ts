@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { equalSecrets } from '../lib/api-keys.ts';
+import { clockSkewSeconds } from './counters.ts';
 import { authoritiesOf } from './origins.ts';
 import type { AuthContext, UpgradeRequest } from './carrier.ts';
 
@@ -59,40 +60,38 @@ function checkSignature(
     const list = lists.get(label);
     const signature = signatures.get(label);
     if (!list || !signature) continue;
+    // The clock last: what a stranger writes as the time of signing is no reading of it.
     const bad =
-      checkList(list, context, secrets.apiKey) ??
-      checkDigest(request, context, list, signature, secrets.secret);
+      checkList(list, secrets.apiKey) ??
+      checkDigest(request, context, list, signature, secrets.secret) ??
+      checkClock(list, context.nowMs);
     if (bad === undefined) return rememberNonce(list, context);
     reason = bad;
   }
   return { bad: reason };
 }
 
-function checkList(
-  { covered, parameters }: SignedList,
-  { nowMs }: AuthContext,
-  apiKey: string,
-): string | undefined {
+function checkList({ covered, parameters }: SignedList, apiKey: string): string | undefined {
   const missing = components.filter((name) => !covered.includes(name));
   if (missing.length > 0) return `the signature does not cover ${missing.join(', ')}`;
   if (new Set(covered).size !== covered.length) return 'a component is covered twice';
   const keyId = parameters.get('keyid');
   const nonce = parameters.get('nonce');
   const algorithm = parameters.get('alg');
-  const createdS = parameters.get('created');
-  const expiresS = parameters.get('expires');
   if (typeof keyId !== 'string' || !equalSecrets(keyId, apiKey)) return 'keyid is not the API key';
   if (typeof nonce !== 'string' || nonce.length < nonceLengthAtLeast)
     return `the nonce has under ${nonceLengthAtLeast} characters`;
   if (algorithm !== undefined && algorithm !== 'hmac-sha256') return 'alg is not hmac-sha256';
-  if (typeof createdS !== 'number' || typeof expiresS !== 'number')
-    return 'created or expires is missing';
-  return checkClock(createdS * 1000, expiresS * 1000, nowMs);
+  return ['created', 'expires'].every((name) => typeof parameters.get(name) === 'number')
+    ? undefined
+    : 'created or expires is missing';
 }
 
 /** Refusals for time say so by the word clock, so that a wrong clock is found at once (F74). */
-function checkClock(createdMs: number, expiresMs: number, nowMs: number): string | undefined {
-  const aheadMs = createdMs - nowMs;
+function checkClock({ parameters }: SignedList, nowMs: number): string | undefined {
+  const expiresMs = Number(parameters.get('expires')) * 1000;
+  const aheadMs = Number(parameters.get('created')) * 1000 - nowMs;
+  clockSkewSeconds.set({ carrier: 'audiohook' }, aheadMs / 1000);
   if (aheadMs > audiohookClock.aheadMs)
     return `clock: signed ${Math.round(aheadMs / 1000)} s in the future`;
   if (-aheadMs > audiohookClock.ageMs) return `clock: signed ${Math.round(-aheadMs / 1000)} s ago`;

@@ -29,3 +29,11 @@ export const socketsOpen = new Gauge({
   help: 'Carrier sockets that are open now.',
   registers,
 });
+
+/** Only from signatures that are right but for their time: nobody else's time says anything of our clock (F74). */
+export const clockSkewSeconds = new Gauge({
+  name: 'trunkline_carrier_clock_skew_seconds',
+  help: 'The clock of a carrier less ours, by its last signature that was right, in time or not.',
+  labelNames: ['carrier'] as const,
+  registers,
+});

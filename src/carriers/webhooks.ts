@@ -2,7 +2,7 @@ import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { Problem } from '../lib/problem.ts';
 import { isPlivoSignature } from './plivo-signature.ts';
-import { isTelnyxSignature } from './telnyx-signature.ts';
+import { checkTelnyxSignature } from './telnyx-signature.ts';
 import { voiceTwiml } from './twiml.ts';
 import { isTwilioSignature } from './twilio-signature.ts';
 import type { UpgradeContext } from './upgrades.ts';
@@ -96,10 +96,16 @@ function telnyxFields(
     const { telnyxPublicKey: publicKey } = config;
     if (publicKey === undefined) throw new Problem(403, 'TRUNKLINE_TELNYX_PUBLIC_KEY is not set');
     const nowMs = clock.now();
-    if (!isTelnyxSignature({ signature, timestamp, body, publicKey, nowMs }))
+    const check = checkTelnyxSignature({ signature, timestamp, body, publicKey, nowMs });
+    if (check === 'off')
       throw new Problem(
         403,
-        'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY and the clock',
+        `clock: signed ${Math.round(Number(timestamp) - nowMs / 1_000)} s from our time`,
+      );
+    if (check === 'wrong')
+      throw new Problem(
+        403,
+        'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY',
       );
   }
   const text = body.toString('utf8');

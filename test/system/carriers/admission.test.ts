@@ -1,6 +1,9 @@
+import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { carrierNames } from '../../../src/carriers/all.ts';
+import { clockSkewSeconds } from '../../../src/carriers/counters.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { metrics } from '../../../src/lib/metrics.ts';
 import {
   audiohookSignature,
   newNonce,
@@ -39,6 +42,37 @@ async function statusOf(
 }
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+
+function audiohookHeaders(
+  server: CarrierServer,
+  { createdS, secret = clientSecret }: { createdS: number; secret?: string },
+): Record<string, string> {
+  const ids = {
+    'audiohook-organization-id': 'o',
+    'audiohook-session-id': 's',
+    'audiohook-correlation-id': 'c',
+    'x-api-key': config.audiohookApiKey,
+  };
+  return {
+    ...ids,
+    ...audiohookSignature({
+      target: '/carriers/audiohook',
+      authority: `127.0.0.1:${server.port}`,
+      headers: ids,
+      apiKey: config.audiohookApiKey,
+      clientSecret: secret,
+      nonce: newNonce(),
+      createdS,
+    }),
+  };
+}
+
+/** Of each carrier, what `GET /metrics` says. */
+async function skews(): Promise<Record<string, number>> {
+  const text = await metrics.getSingleMetricAsString('trunkline_carrier_clock_skew_seconds');
+  const rows = text.matchAll(/^\w+\{carrier="(\w+)"\} (\S+)$/gm);
+  return Object.fromEntries([...rows].map(([, carrier, value]) => [carrier, Number(value)]));
+}
 
 const wrongCredentials: [string, string, Record<string, string>, number][] = [
   ['twilio', 'a wrong signature', { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' }, 403],
@@ -139,27 +173,82 @@ describe('who may stream', () => {
     };
     expect(await statusOf(url, headers)).toBe('open');
     expect(await statusOf(url, headers)).toBe(403);
-    const ids = {
-      'audiohook-organization-id': 'o',
-      'audiohook-session-id': 's',
-      'audiohook-correlation-id': 'c',
-      'x-api-key': config.audiohookApiKey,
-    };
-    const signed = {
-      ...ids,
-      ...audiohookSignature({
-        target: '/carriers/audiohook',
-        authority: `127.0.0.1:${server.port}`,
-        headers: ids,
-        apiKey: config.audiohookApiKey,
-        clientSecret,
-        nonce: newNonce(),
-        createdS: Math.floor(Date.now() / 1000),
-      }),
-    };
+    const signed = audiohookHeaders(server, { createdS: Math.floor(Date.now() / 1000) });
     expect(await statusOf(`${server.url}/carriers/audiohook`, signed)).toBe('open');
     expect(await statusOf(`${server.url}/carriers/audiohook`, signed)).toBe(403);
   });
+
+  test.each([-600, -1, 1, 600])(
+    'F74 our clock %i s off: refused by the name of the clock where it matters, and the skew is a metric',
+    async (offS) => {
+      const clock = { ...systemClock, now: () => systemClock.now() + offS * 1_000 };
+      const telnyx = generateKeyPairSync('ed25519');
+      const telnyxPublicKey = telnyx.publicKey
+        .export({ format: 'der', type: 'spki' })
+        .subarray(-32)
+        .toString('base64');
+      await using server = await carrierServer({ clock, config: { ...config, telnyxPublicKey } });
+      const upgrade = (createdS: number, secret: string) =>
+        CarrierClient.connect(
+          `${server.url}/carriers/audiohook`,
+          audiohookHeaders(server, { createdS, secret }),
+        );
+      const webhook = (timestamp: number, key: KeyObject) =>
+        fetch(`http://127.0.0.1:${server.port}/carriers/telnyx/status`, {
+          method: 'POST',
+          headers: {
+            'content-type': 'application/x-www-form-urlencoded',
+            'telnyx-timestamp': String(timestamp),
+            'telnyx-signature-ed25519': sign(
+              null,
+              Buffer.from(`${timestamp}|CallSid=c`),
+              key,
+            ).toString('base64'),
+          },
+          body: 'CallSid=c',
+        });
+      clockSkewSeconds.reset();
+      const createdS = Math.floor(Date.now() / 1_000);
+      const told = await upgrade(createdS, clientSecret);
+      const answered = await webhook(createdS, telnyx.privateKey);
+      const seen = await skews();
+      // Seconds are cut off by the carrier, and the machine may take its time.
+      for (const carrier of ['audiohook', 'telnyx'])
+        expect(Math.abs((seen[carrier] ?? NaN) + offS)).toBeLessThan(30);
+
+      // What somebody writes who does not know the secret is refused for that, and moves nothing.
+      const stranger = generateKeyPairSync('ed25519');
+      for (const atS of [createdS, createdS + 86_400]) {
+        expect(await upgrade(atS, Buffer.from('guess').toString('base64'))).toMatchObject({
+          status: 403,
+          body: expect.stringContaining('does not match'),
+        });
+        const refused = await webhook(atS, stranger.privateKey);
+        expect([refused.status, await refused.text()]).toEqual([
+          403,
+          expect.stringContaining('does not match'),
+        ]);
+      }
+      expect(await skews()).toEqual(seen);
+
+      if (Math.abs(offS) < 60) {
+        expect([told instanceof CarrierClient, answered.status]).toEqual([true, 204]);
+        if (told instanceof CarrierClient) await told[Symbol.asyncDispose]();
+        return;
+      }
+      expect(told).toMatchObject({
+        status: 403,
+        body: expect.stringMatching(/^clock: signed \d+ s/),
+      });
+      expect(server.log.join('')).toMatch(
+        /carrier upgrade refused.*clock: signed|clock: signed.*carrier upgrade refused/,
+      );
+      expect([answered.status, await answered.text()]).toEqual([
+        403,
+        expect.stringContaining('clock: signed'),
+      ]);
+    },
+  );
 
   test('without any secret every carrier is closed, and a signature does not open it', async () => {
     await using server = await carrierServer();

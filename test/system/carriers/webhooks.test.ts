@@ -293,8 +293,6 @@ describe('status callbacks', () => {
       },
     ]);
     expect(await send(event, { signed: `${event} ` })).toBe(403);
-    expect(await send(event, { atMs: Date.now() - 400_000 })).toBe(403);
-    expect(await send(event, { atMs: Date.now() + 400_000 })).toBe(403);
     for (const signature of ['', 'x', 'A'.repeat(88), `${'A'.repeat(86)}==`])
       expect(await send(event, { headers: { 'telnyx-signature-ed25519': signature } })).toBe(403);
     expect(await send('{"data":1}')).toBe(400);

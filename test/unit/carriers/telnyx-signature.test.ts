@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign as ed25519, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { isTelnyxSignature } from '../../../src/carriers/telnyx-signature.ts';
+import { checkTelnyxSignature } from '../../../src/carriers/telnyx-signature.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const other = generateKeyPairSync('ed25519');
@@ -78,10 +78,6 @@ const bad: [string, Webhook][] = [
   ['no bar', signed({ bar: '' })],
   ['a dot for the bar', signed({ bar: '.' })],
   ['two bars', signed({ bar: '||' })],
-  ['301 s old', signed({ atS: nowS - 301 })],
-  ['301 s ahead', signed({ atS: nowS + 301 })],
-  ['an hour old', signed({ atS: nowS - 3_600 })],
-  ['a year ahead', signed({ atS: nowS + 31_536_000 })],
   ['the time in milliseconds', signed({ atS: nowS * 1_000 })],
   ['the time of 1970', signed({ atS: 0 })],
   ['a negative time', signed({ atS: -nowS })],
@@ -111,16 +107,26 @@ const bad: [string, Webhook][] = [
 
 describe('the Ed25519 signature of a Telnyx webhook', () => {
   test.each(bodies)('good: a body of %s', (_what, body) => {
-    expect(isTelnyxSignature(signed({ body }))).toBe(true);
+    expect(checkTelnyxSignature(signed({ body }))).toBe('good');
   });
 
   test.each(ages)('good: signed %i s ago', (age) => {
-    expect(isTelnyxSignature(signed({ atS: nowS - age }))).toBe(true);
+    expect(checkTelnyxSignature(signed({ atS: nowS - age }))).toBe('good');
   });
 
   test.each(bad)('T6 refused without an exception: %s', (_what, webhook) => {
-    expect(isTelnyxSignature(webhook)).toBe(false);
+    expect(checkTelnyxSignature(webhook)).toBe('wrong');
   });
+
+  test.each([-31_536_000, -600, -301, 301, 600, 3_600])(
+    'F74 right, and signed %i s ago: the clock is off',
+    (age) => {
+      expect(checkTelnyxSignature(signed({ atS: nowS - age }))).toBe('off');
+      expect(checkTelnyxSignature(signed({ atS: nowS - age, key: other.privateKey }))).toBe(
+        'wrong',
+      );
+    },
+  );
 
   test('there are at least 40 vectors on each side', () => {
     expect(bodies.length + ages.length).toBeGreaterThanOrEqual(40);
@@ -129,6 +135,6 @@ describe('the Ed25519 signature of a Telnyx webhook', () => {
 
   test('T6 signatures of any length from 0 to 200 are refused without an exception', () => {
     for (let length = 0; length <= 200; length++)
-      expect(isTelnyxSignature({ ...good, signature: 'A'.repeat(length) })).toBe(false);
+      expect(checkTelnyxSignature({ ...good, signature: 'A'.repeat(length) })).toBe('wrong');
   });
 });

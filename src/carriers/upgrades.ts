@@ -102,12 +102,13 @@ export class Upgrades {
       if (refusal) this.#refuse(raw, name, refusal);
       return true;
     };
+    const asked = carrierNamed(request.path.split('/')[2] ?? '')?.name;
     const cancel = this.#context.clock.after(upgradeLimits.decisionMs, () => {
-      decide({ status: 503, reason: 'no decision in time' });
+      decide({ status: 503, reason: 'no decision in time' }, asked);
     });
     await this.#decide(request, incoming, raw, head, decide).catch((error: unknown) => {
       this.#context.log.error({ reason: reasonOf(error) }, 'carrier upgrade failed');
-      decide({ status: 503, reason: 'internal' });
+      decide({ status: 503, reason: 'internal' }, asked);
     });
   }
 
@@ -143,8 +144,11 @@ export class Upgrades {
     if (admission.outcome === 'refused') return void decide(admission, carrier.name);
     if (admission.proof.state === 'at-start' && this.#unproven.size >= upgradeLimits.unproven)
       return void decide({ status: 503, reason: 'too many unproven streams' }, carrier.name);
-    upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
-    accept((socket) => this.#keep(socket, raw, carrier, request, admission.proof));
+    accept((socket) => {
+      // Counted here: one that was refused as late, or left meanwhile, has proven nothing to anybody.
+      upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
+      this.#keep(socket, raw, carrier, request, admission.proof);
+    });
   }
 
   async #admit(

@@ -1,5 +1,5 @@
 import express from 'express';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CarriersConfig } from '../../src/carriers/config.ts';
 import { startCarriers } from '../../src/carriers/carriers.ts';
@@ -15,6 +15,7 @@ export type CarrierServer<B extends Bridge = RecordingBridge> = AsyncDisposable 
   bridge: B;
   part: Part;
   log: string[];
+  http: Server;
 };
 
 /** The carriers part alone on a port of its own, in front of a bridge that records. */
@@ -53,6 +54,7 @@ export async function carrierServer(
     bridge,
     part: carriers,
     log: lines,
+    http: server,
     [Symbol.asyncDispose]: async () => {
       await carriers[Symbol.asyncDispose]();
       server.closeAllConnections();

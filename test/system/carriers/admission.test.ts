@@ -1,7 +1,8 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { carrierNames } from '../../../src/carriers/all.ts';
-import { clockSkewSeconds } from '../../../src/carriers/counters.ts';
+import { clockSkewSeconds, upgradesTotal } from '../../../src/carriers/counters.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import {
@@ -18,6 +19,8 @@ import {
   twilioStop,
 } from '../../support/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
+import { handClock } from '../../support/hand-clock.ts';
+import { until } from '../../support/until.ts';
 
 const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
 const config = {
@@ -471,6 +474,55 @@ test('T1 2,000 unauthenticated upgrades reach nothing, and a call that goes on m
   ).toBe(true);
   // A flood is a handful of lines, not 2,000.
   expect(server.log.filter((line) => line.includes('refused')).length).toBeLessThan(40);
+});
+
+async function upgradeCounts(carrier: string): Promise<Record<string, number>> {
+  const { values } = await upgradesTotal.get();
+  const ours = values.filter(({ labels }) => labels.carrier === carrier);
+  return Object.fromEntries(ours.map(({ labels, value }) => [String(labels.outcome), value]));
+}
+
+test('an upgrade that was proven too late, or whose caller has left, is counted for what it came to', async () => {
+  const clock = handClock();
+  await using server = await carrierServer({ clock });
+  const before = await upgradeCounts('twilio');
+  const claim = server.bridge.claimToken.bind(server.bridge);
+  const held: (() => void)[] = [];
+  let proven = 0;
+  // A store that takes its time.
+  server.bridge.claimToken = async (...asked) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    const claimed = await claim(...asked);
+    proven++;
+    return claimed;
+  };
+  const url = async (): Promise<string> =>
+    `${server.url}/carriers/twilio/${(await server.bridge.mintToken({ carrier: 'twilio' })).token}`;
+
+  const late = statusOf(await url());
+  await until(() => held.length === 1);
+  await clock.pass(2_500);
+  expect(await late).toBe(503);
+
+  const left = connect(server.port, '127.0.0.1');
+  left.on('error', () => undefined);
+  left.write(
+    `GET ${new URL(await url()).pathname} HTTP/1.1\r\nHost: here\r\nConnection: Upgrade\r\n` +
+      'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  await until(() => held.length === 2);
+  const connections = (): Promise<number> =>
+    new Promise((resolve) => server.http.getConnections((_, count) => resolve(count)));
+  left.resetAndDestroy();
+  await until(async () => (await connections()) === 0);
+
+  for (const go of held) go();
+  await until(() => proven === 2);
+  server.bridge.claimToken = claim;
+  expect(await statusOf(await url())).toBe('open');
+  const counts = await upgradeCounts('twilio');
+  expect((counts['503'] ?? 0) - (before['503'] ?? 0)).toBe(1);
+  expect((counts['proven'] ?? 0) - (before['proven'] ?? 0)).toBe(1);
 });
 
 test('T7 strangers who say nothing share a bounded room; a signed stream still gets in', async () => {

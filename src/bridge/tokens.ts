@@ -7,9 +7,13 @@ export type MintRequest = {
   carrier: string;
   carrierCallId?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
+  token?: string | undefined;
 };
 
-/** Used and expired tokens are kept this long, so that a late claim is refused by its true reason. */
+/**
+ * Used and expired tokens are kept this long, so that a late claim is refused by its true reason, and a
+ * request that comes again does not bring its token to life again.
+ */
 const rememberedMs = 24 * 3_600_000;
 
 /**
@@ -26,24 +30,30 @@ export class StreamTokens {
   }
 
   async mint(request: MintRequest): Promise<{ token: string; expiresAt: number }> {
-    const token = randomBytes(24).toString('base64url');
+    const token = request.token ?? randomBytes(24).toString('base64url');
+    const digest = digestOf(token);
     const now = await this.#store.databaseNow();
-    const expiresAt = now + this.#lifeMs;
-    await this.#store.transaction(async (tx) => {
+    return this.#store.transaction(async (tx) => {
       await this.#forgetOld(tx, now);
       await tx
         .insertInto('stream_tokens')
         .values({
-          digest: digestOf(token),
+          digest,
           carrier: request.carrier,
           carrier_call_id: request.carrierCallId ?? null,
           metadata: JSON.stringify(request.metadata ?? {}),
-          expires_at: expiresAt,
+          expires_at: now + this.#lifeMs,
           used_at: null,
         })
+        .onConflict((conflict) => conflict.doNothing())
         .execute();
+      const { expires_at: expiresAt } = await tx
+        .selectFrom('stream_tokens')
+        .select('expires_at')
+        .where('digest', '=', digest)
+        .executeTakeFirstOrThrow();
+      return { token, expiresAt };
     });
-    return { token, expiresAt };
   }
 
   /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */

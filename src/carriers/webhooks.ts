@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
 import { Problem } from '../lib/problem.ts';
@@ -8,6 +9,8 @@ import { isTwilioSignature } from './twilio-signature.ts';
 import type { UpgradeContext } from './upgrades.ts';
 
 type Fields = [string, string][];
+/** `by`: the secret and the signature that proved the fields; absent where insecure lets them in unsigned. */
+type Signed = { fields: Fields; by?: { secret: string; signature: string } };
 
 const formBytesAtMost = 32_768;
 const fieldsAtMost = 100;
@@ -21,11 +24,10 @@ export function webhookRouter(context: UpgradeContext): Router {
     inflate: false,
   });
   router.post('/carriers/twilio/voice', form, async (request, response) => {
-    const fields = twilioFields(context, request);
-    await answerVoice(context, fields, response);
+    await answerVoice(context, twilioFields(context, request), response);
   });
   router.post('/carriers/twilio/status', form, async (request, response) => {
-    const fields = Object.fromEntries(twilioFields(context, request));
+    const fields = Object.fromEntries(twilioFields(context, request).fields);
     await keepStatus(context, 'twilio', fields['CallSid'], fields);
     response.status(204).end();
   });
@@ -38,7 +40,7 @@ export function webhookRouter(context: UpgradeContext): Router {
     const { signalwireSigningKey: secrets } = context.config;
     const setting = 'TRUNKLINE_SIGNALWIRE_SIGNING_KEY';
     const signed = signedFields(context, request, 'X-SignalWire-Signature', secrets, setting);
-    const fields = Object.fromEntries(signed);
+    const fields = Object.fromEntries(signed.fields);
     await keepStatus(context, 'signalwire', fields['CallSid'], fields);
     response.status(204).end();
   });
@@ -52,7 +54,7 @@ export function webhookRouter(context: UpgradeContext): Router {
   return router;
 }
 
-function twilioFields(context: UpgradeContext, request: Request): Fields {
+function twilioFields(context: UpgradeContext, request: Request): Signed {
   const { twilioAuthToken: secrets } = context.config;
   const setting = 'TRUNKLINE_TWILIO_AUTH_TOKEN';
   return signedFields(context, request, 'X-Twilio-Signature', secrets, setting);
@@ -65,10 +67,10 @@ function signedFields(
   header: string,
   secrets: readonly string[],
   setting: string,
-): Fields {
+): Signed {
   const fields = fieldsOf(request);
   const signature = request.get(header);
-  if (insecure && signature === undefined) return fields;
+  if (insecure && signature === undefined) return { fields };
   if (signature === undefined) throw new Problem(401, `${header} is missing`);
   if (secrets.length === 0) throw new Problem(403, `${setting} is not set`);
   const signed = {
@@ -77,9 +79,10 @@ function signedFields(
     target: request.originalUrl,
     fields,
   } as const;
-  if (!isTwilioSignature(signature, secrets, signed))
+  const [secret] = secrets.filter((one) => isTwilioSignature(signature, [one], signed));
+  if (secret === undefined)
     throw new Problem(403, `${header} does not match: check ${setting} and TRUNKLINE_PUBLIC_URL`);
-  return fields;
+  return { fields, by: { secret, signature } };
 }
 
 /** JSON of the call control API, or the form of a TeXML callback; both are signed alike. */
@@ -177,7 +180,7 @@ function fieldsOf(request: Request): Fields {
 /** The token binds the stream to the call that this signed request was about (T3). */
 async function answerVoice(
   context: UpgradeContext,
-  all: Fields,
+  { fields: all, by }: Signed,
   response: Response,
 ): Promise<void> {
   const { bridge, config, publicUrl } = context;
@@ -185,7 +188,11 @@ async function answerVoice(
   const callSid = fields['CallSid'];
   if (!callSid)
     throw new Problem(400, 'Validation failed', { validationErrors: ['CallSid is missing'] });
-  const { token } = await bridge.mintToken({ carrier: 'twilio', carrierCallId: callSid });
+  const { token } = await bridge.mintToken({
+    carrier: 'twilio',
+    carrierCallId: callSid,
+    ...(by ? { token: tokenOf(by) } : {}),
+  });
   const { From: from, To: to, Direction: direction } = fields;
   const twiml = voiceTwiml({
     publicUrl: publicUrl(),
@@ -199,6 +206,21 @@ async function answerVoice(
     continueUrl: config.twilioContinueUrl,
   });
   response.type('text/xml').send(twiml);
+}
+
+/**
+ * The signature holds neither nonce nor time: a request that was captured stays right for ever, and one that
+ * the carrier repeats is right, too. So the token is made of what was signed, and the same request gets the
+ * same answer, from every process, with the one token that is good once. Of the signature's bytes, not its
+ * spelling: base64 has several for the same.
+ */
+function tokenOf({ secret, signature }: { secret: string; signature: string }): string {
+  return createHmac('sha256', secret)
+    .update('stream token for ')
+    .update(Buffer.from(signature, 'base64'))
+    .digest()
+    .subarray(0, 24)
+    .toString('base64url');
 }
 
 async function keepStatus(

@@ -127,15 +127,18 @@ export class RecordingBridge implements Bridge {
     carrier: string;
     carrierCallId?: string;
     metadata?: Record<string, unknown>;
+    token?: string;
   }): Promise<{ token: string; expiresAt: number }> {
-    const token = `token-${this.#nextToken++}-${request.carrier}`;
-    this.tokens.set(token, {
-      carrier: request.carrier,
-      metadata: request.metadata ?? {},
-      used: false,
-      expired: false,
-      ...(request.carrierCallId === undefined ? {} : { callId: request.carrierCallId }),
-    });
+    const token = request.token ?? `token-${this.#nextToken++}-${request.carrier}`;
+    const isNew = !this.tokens.has(token);
+    if (isNew)
+      this.tokens.set(token, {
+        carrier: request.carrier,
+        metadata: request.metadata ?? {},
+        used: false,
+        expired: false,
+        ...(request.carrierCallId === undefined ? {} : { callId: request.carrierCallId }),
+      });
     return Promise.resolve({ token, expiresAt: Date.now() + 30_000 });
   }
 

@@ -112,6 +112,34 @@ describe('the voice webhook of Twilio', () => {
     expect(text).toContain('value="&quot;/&gt;&lt;Dial&gt;+1900&lt;/Dial&gt;&amp;&apos;&lt;"');
   });
 
+  test('T3 the same signed request gets the same answer however it is spelt, and another request another', async () => {
+    await using server = await carrierServer({ config: { twilioAuthToken: [token, 'the-next'] } });
+    const ask = { ...call, CallStatus: 'ringing' };
+    const first = await post(server, '/carriers/twilio/voice', ask);
+    expect(first.status).toBe(200);
+    expect(await post(server, '/carriers/twilio/voice', ask)).toEqual(first);
+    const reordered = Object.fromEntries(Object.entries(ask).reverse());
+    expect(await post(server, '/carriers/twilio/voice', reordered)).toEqual(first);
+    const url = `http://127.0.0.1:${server.port}/carriers/twilio/voice`;
+    const signature = twilioPackage.getExpectedTwilioSignature(token, url, ask);
+    // Other base64 of the same bytes.
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+    const last = letters.indexOf(signature.at(-2)!);
+    const respelt = `${signature.slice(0, -2)}${letters[last ^ 1]!}=`;
+    expect(await post(server, '/carriers/twilio/voice', ask, { signature: respelt })).toEqual(
+      first,
+    );
+    // Names and values are signed without a border between them.
+    const { CallSid, CallStatus, ...rest } = ask;
+    const shifted = { ...rest, CallSid: `${CallSid}CallStatus${CallStatus}` };
+    await post(server, '/carriers/twilio/voice', shifted, { signature });
+    expect(server.bridge.tokens.size).toBe(1);
+    const later = await post(server, '/carriers/twilio/voice', { ...ask, CallStatus: 'busy' });
+    expect(later.status).toBe(200);
+    expect(later.text).not.toBe(first.text);
+    expect(server.bridge.tokens.size).toBe(2);
+  });
+
   test('T2 T3 unsigned, wrongly signed and changed requests are refused, and no token is minted', async () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [token] } });
     expect((await post(server, '/carriers/twilio/voice', call, { signature: '' })).status).toBe(

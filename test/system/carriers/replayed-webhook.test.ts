@@ -1,0 +1,82 @@
+import twilioPackage from 'twilio';
+import { expect, test } from 'vitest';
+import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { play } from '../../../src/player/play.ts';
+import { startApp, type App } from '../../support/app.ts';
+import { playedCall } from '../../support/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { temporaryFolder } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
+
+const authToken = 'twilio-secret-of-the-tests';
+const publicUrl = 'https://bridge.example.net';
+
+test('T3 a replayed voice webhook opens nothing once its token was used, after kill -9 and restart either', async () => {
+  await using folder = await temporaryFolder();
+  await using speech = await ScriptedSpeech.start();
+  const env = {
+    TRUNKLINE_ROLES: 'bridge',
+    TRUNKLINE_SPEECH_URL: speech.url,
+    TRUNKLINE_TWILIO_AUTH_TOKEN: authToken,
+    TRUNKLINE_PUBLIC_URL: publicUrl,
+    TRUNKLINE_REJOIN_WAIT_MS: '200',
+  };
+  const ids = twilio.newIds();
+  const fields = { CallSid: ids.callId, From: '+15550100123', CallStatus: 'ringing' };
+  const captured = {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-twilio-signature': twilioPackage.getExpectedTwilioSignature(
+        authToken,
+        `${publicUrl}/carriers/twilio/voice`,
+        fields,
+      ),
+    },
+    body: new URLSearchParams(fields).toString(),
+  };
+  const answer = async (app: App): Promise<string> => {
+    const response = await app.get('/carriers/twilio/voice', captured);
+    expect(response.status).toBe(200);
+    return response.text();
+  };
+  const stream = (app: App, twiml: string): ReturnType<typeof play> =>
+    play({
+      to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
+      voice: twilio,
+      call: playedCall({
+        ...ids,
+        streamId: twilio.newIds().streamId,
+        parameters: { token: /name="token" value="([^"]+)"/.exec(twiml)?.[1] ?? '' },
+      }),
+      audio: [{ leg: 'customer', bytes: seededAudio(8_000, 3) }],
+      speed: 20,
+    });
+  const refused = { outcome: 'closed-by-bridge', detail: '1008 stream token used' };
+  let first = '';
+  {
+    await using app = await startApp({ env, dataDir: folder.path });
+    // The carrier's own retry: the answer it uses is as good as the one that it did not get.
+    const lost = await answer(app);
+    first = await answer(app);
+    expect(first).toBe(lost);
+    expect((await stream(app, first)).outcome).toBe('played');
+    await until(async () => {
+      const { items } = (await (await app.get('/api/calls')).json()) as {
+        items: { state: string }[];
+      };
+      return items[0]?.state === 'ended';
+    });
+    expect(speech.sessions.size).toBe(1);
+    const replays = await Promise.all(Array.from({ length: 50 }, () => answer(app)));
+    expect(new Set(replays)).toEqual(new Set([first]));
+    expect(await stream(app, replays[0]!)).toMatchObject(refused);
+    await app.end('SIGKILL');
+  }
+  await using app = await startApp({ env, dataDir: folder.path });
+  expect(await answer(app)).toBe(first);
+  expect(await stream(app, first)).toMatchObject(refused);
+  const { items } = (await (await app.get('/api/calls')).json()) as { items: unknown[] };
+  expect(items).toHaveLength(1);
+  expect(speech.sessions.size).toBe(1);
+});

@@ -85,6 +85,17 @@ export class Ledger {
     return lost;
   }
 
+  /**
+   * The service no longer has so many bytes that it had acknowledged. What of them was our own silence is not
+   * known any more: all count as carrier audio, which can only make the loss look greater. Answers how many.
+   */
+  takenBack(bytes: number): number {
+    const lost = Math.min(bytes, this.total.acknowledged);
+    this.total.acknowledged -= lost;
+    this.total.gaps += lost;
+    return lost;
+  }
+
   /** Where our own silence stands for lost audio: the first such range at or after the position. */
   gapAfter(position: number): LedgerMark | undefined {
     return this.marks.find((mark) => mark.kind === 'gap' && mark.end > position);

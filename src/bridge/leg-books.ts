@@ -64,6 +64,14 @@ export class LegBooks {
     if (bytes > 0) this.tellGap(start, end, bytes, cause);
   }
 
+  /** Acknowledged once, and the service has it no more. */
+  takenBack(start: number, end: number): void {
+    const bytes = this.ledger.takenBack(end - start);
+    legTotals.acknowledged -= bytes;
+    legTotals.gaps += bytes;
+    if (bytes > 0) this.tellGap(start, end, bytes, 'service');
+  }
+
   tellGap(start: number, end: number, bytes: number, cause: GapCause): void {
     this.options.log.warn({ bytes, cause }, 'audio of a leg will not be transcribed');
     const [startS, durationS] = [this.secondsAt(start), this.secondsAt(end - start)];

@@ -262,6 +262,10 @@ export class LegSessions {
       log,
       onMessage: (message) => this.message(session, message),
       onAcknowledged: (position) => this.acknowledged(position),
+      onTakenBack: (start, end) => {
+        this.books.takenBack(start, end);
+        this.entry.dirty = true;
+      },
       onLink: (link) => this.linkChanged(session, link),
       onOver: (reason) => this.sessionOver(session, reason),
     });

@@ -41,7 +41,7 @@ export type LegAudioOptions = {
    */
   onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
   onState(state: LegState): void;
-  /** Audio of the leg that will never be transcribed, once per hole, in order of position. */
+  /** Audio of the leg that will never be transcribed, once per hole, in order of position but for what a service took back. */
   onGap(gap: LegGap): void;
   /** A session was created for this leg (first one, or after the old was lost or grew too old). */
   onSession?(session: LegSession): void;

@@ -50,11 +50,16 @@ export class Connection {
   private over = false;
   private readonly stopConnectTimer: () => void;
 
-  constructor(url: string, clock: Clock, events: ConnectionEvents) {
+  constructor(
+    url: string,
+    headers: Record<string, string>,
+    clock: Clock,
+    events: ConnectionEvents,
+  ) {
     this.clock = clock;
     this.events = events;
     this.heardAtMs = clock.monotonicMs();
-    this.socket = new WebSocket(url, socketOptions);
+    this.socket = new WebSocket(url, { ...socketOptions, headers });
     // ws has a handshake deadline of its own, but not over name look-up and connect together.
     this.stopConnectTimer = clock.after(connectMs, () => {
       if (!this.opened) this.drop();

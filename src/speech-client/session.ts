@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { acknowledgedBytesHeader } from '../protocol/acknowledged-bytes.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
 import { scanAck, type AckRange } from './ack.ts';
 import { backOffMs } from './back-off.ts';
@@ -60,6 +61,8 @@ export type SessionOptions = {
   onMessage(message: ServerMessage): void;
   /** Leg position up to which the service has everything. */
   onAcknowledged(position: number): void;
+  /** Leg positions that it had acknowledged and, by its own count, does not have any more. */
+  onTakenBack(start: number, end: number): void;
   onLink(link: 'open' | 'lost'): void;
   onOver(reason: SessionOver): void;
 };
@@ -198,7 +201,11 @@ export class LiveSession implements Behind {
 
   private connect(): void {
     totals.connects++;
-    const connection: Connection = new Connection(this.url, this.options.clock, {
+    const flight = this.inFlight;
+    const headers = {
+      [acknowledgedBytesHeader]: String(flight.counterAt(flight.acknowledged)),
+    };
+    const connection: Connection = new Connection(this.url, headers, this.options.clock, {
       onOpen: () => this.opened(connection),
       onMessage: (message) => this.message(message),
       onEnd: (end) => this.ended(end),
@@ -293,6 +300,7 @@ export class LiveSession implements Behind {
   private acknowledged(start: number, end: number): void {
     if (this.link.at !== 'open') return;
     const flight = this.inFlight;
+    const before = flight.acknowledged;
     const result = flight.acknowledge(start, end);
     if (result.outcome === 'bad') {
       // Ignored, counted, and a fresh start: nothing is ever freed on the word of such an ack (F24).
@@ -302,17 +310,28 @@ export class LiveSession implements Behind {
       else this.link.connection.drop();
       return;
     }
-    if (result.rebased !== 0) {
-      totals.rebases++;
-      this.options.log.warn(
-        { sessionId: this.id, bytes: result.rebased },
-        'the service counts audio that was resent twice, or lost some: its times are corrected from here',
-      );
-    }
+    if (result.rebased !== 0) this.rebased(before, result.rebased);
     if (result.outcome === 'unmoved') return;
     this.progressed = true;
     this.options.onAcknowledged(flight.acknowledged);
     if (flight.sent < this.options.source.end() && this.options.coalesceBytes === 0) this.behind();
+  }
+
+  /** After a drop the service counts from elsewhere than we do, and each difference is one of two things. */
+  private rebased(acknowledged: number, bytes: number): void {
+    totals.rebases++;
+    if (bytes > 0) {
+      this.options.log.warn(
+        { sessionId: this.id, bytes },
+        'the speech service hears audio twice that was sent again after a drop: its times are corrected from here',
+      );
+      return;
+    }
+    this.options.log.warn(
+      { sessionId: this.id, bytes: -bytes },
+      'the speech service does not have audio any more that it had acknowledged: that is a gap, and its times are corrected from here',
+    );
+    this.options.onTakenBack(Math.max(this.inFlight.base, acknowledged + bytes), acknowledged);
   }
 
   /** Audio that the service will not take: after a stop it is too late, before one the session is of no use. */

@@ -54,6 +54,8 @@ export async function legRig(options: {
   clock?: Clock;
   config?: Partial<SpeechConfig>;
   dir?: string;
+  /** The service is ours: its sessions are reached by the same address, whatever they say. */
+  own?: boolean;
 }): Promise<Rig> {
   const clock = options.clock ?? systemClock;
   const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
@@ -61,7 +63,12 @@ export async function legRig(options: {
   const journal = await openJournal({ dir, clock, log });
   const speech = new SpeechClient({
     config: SpeechConfig.parse(options.config ?? {}),
-    target: () => ({ url: options.url, keyHeader: 'x-service-key', key: 'secret' }),
+    target: () => ({
+      url: options.url,
+      keyHeader: 'x-service-key',
+      key: 'secret',
+      own: options.own ?? false,
+    }),
     clock,
     log,
   });

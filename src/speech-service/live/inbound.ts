@@ -29,6 +29,9 @@ type Item =
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined };
 
+/** What a socket brought while the one before it was matched, and where it said that it begins. */
+type Later = { items: Item[]; standsAt: number | undefined };
+
 /** A client sends what it holds at once after it reconnects; this long the server waits for all of it. */
 const gatherMs = 250;
 /** A slow line brings the repeated bytes in more time; while they are plainly repeated, so long at most. */
@@ -38,8 +41,9 @@ const lookAgainMs = 100;
 const notAccepted = 'audio is no longer accepted, the session was stopped';
 
 /**
- * From a session's sockets to its tape. The first audio on a new socket is gathered and compared with the
- * end of the tape (overlap.ts); after that each message goes straight through. An ack leaves when its
+ * From a session's sockets to its tape. A client that says where it stands is believed. Of any other the first
+ * audio on a new socket is gathered and compared with the end of the tape (overlap.ts); after that each
+ * message goes straight through. An ack leaves when its
  * bytes are in the file, so that a client forgets nothing that this process could still lose.
  */
 export class Inbound {
@@ -60,10 +64,12 @@ export class Inbound {
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
   /** What came during a matching: first of the socket that is matched, then of each one after it. */
-  #during: Item[][] = [];
+  #during: Later[] = [];
   /** Bytes that the client repeats, and the end of the ack before. */
   #repeated = 0;
   #ackedTo: number;
+  /** The client counts as we do: an ack of repeated bytes names just those. */
+  #countsWithUs = false;
   unknownMessages = 0;
 
   constructor(options: InboundOptions, resumed?: { places: number[] }) {
@@ -75,7 +81,7 @@ export class Inbound {
 
   /** Bytes held back while the place of a resumed client is looked for. */
   get heldBytes(): number {
-    return bytesOf([...(this.#gathered ?? []), ...this.#during.flat()]);
+    return bytesOf([...(this.#gathered ?? []), ...this.#during.flatMap(({ items }) => items)]);
   }
 
   /** The client has the ack that ended there. */
@@ -83,20 +89,27 @@ export class Inbound {
     this.#confirmedByte = Math.max(endByte, this.#confirmedByte ?? 0);
   }
 
-  socketOpened(): void {
+  /** `standsAt`: the byte of the session that its audio begins with, if the client says so. */
+  socketOpened(standsAt?: number): void {
     this.#flushGathered();
     this.#isSocketOpen = true;
     this.#socketNumber++;
-    if (this.#matching) this.#during.push([]);
-    else this.#gather();
+    if (this.#matching) this.#during.push({ items: [], standsAt });
+    else this.#begin(standsAt);
   }
 
   /** From here on it is a new socket's audio: what a lost one left half repeated says nothing about it. */
-  #gather(): void {
+  #begin(standsAt: number | undefined): void {
     const { intake } = this.#options;
     this.#repeated = 0;
     this.#ackedTo = intake.bytes;
     this.#gathered = undefined;
+    this.#countsWithUs = standsAt !== undefined;
+    if (standsAt !== undefined) {
+      // Beyond what we have nothing is repeated; that its count is ahead the client learns from the first ack.
+      if (standsAt < intake.bytes) this.#repeat(standsAt, intake.bytes - standsAt);
+      return;
+    }
     if (!this.#isResumed) return;
     this.#places = this.#origins.filter((place) => place < intake.bytes);
     if (this.#places.length > 0) this.#gathered = [];
@@ -139,7 +152,7 @@ export class Inbound {
   }
 
   #take(item: Item): void {
-    if (this.#matching) this.#during.at(-1)?.push(item);
+    if (this.#matching) this.#during.at(-1)?.items.push(item);
     else if (this.#gathered) this.#gatherOn(this.#gathered, item);
     else this.#handle(item);
   }
@@ -163,32 +176,34 @@ export class Inbound {
   }
 
   /** `later`: what sockets after the one of these items have brought already. */
-  #startMatching(items: Item[], later: Item[][]): void {
-    this.#during = [[], ...later];
+  #startMatching(items: Item[], later: Later[]): void {
+    this.#during = [{ items: [], standsAt: undefined }, ...later];
     this.#matching = this.#match(items).then((isSure) => {
       this.#matching = undefined;
-      const [own = [], ...others] = this.#during;
+      const [own, ...others] = this.#during;
       this.#during = [];
-      if (isSure) this.#afterMatching(own, others);
-      else this.#waitForMore([...items, ...own], others);
+      if (isSure) this.#afterMatching(own?.items ?? [], others);
+      else this.#waitForMore([...items, ...(own?.items ?? [])], others);
     });
   }
 
-  /** What the same socket brought meanwhile follows; each later socket is matched by itself. */
-  #afterMatching(own: Item[], others: Item[][]): void {
+  /** What the same socket brought meanwhile follows; each later socket is placed by itself. */
+  #afterMatching(own: Item[], others: Later[]): void {
     for (const item of own) this.#handle(item);
     const [next, ...rest] = others;
     if (!next) return;
-    this.#gather();
+    this.#begin(next.standsAt);
     if (rest.length === 0) {
-      for (const item of next) this.#take(item);
-      return;
+      for (const item of next.items) this.#take(item);
+    } else if (next.standsAt !== undefined) {
+      this.#afterMatching(next.items, rest);
+    } else {
+      this.#gathered = undefined;
+      this.#startMatching(next.items, rest);
     }
-    this.#gathered = undefined;
-    this.#startMatching(next, rest);
   }
 
-  #waitForMore(items: Item[], others: Item[][]): void {
+  #waitForMore(items: Item[], others: Later[]): void {
     if (others.length > 0 || !this.#isSocketOpen) {
       this.#startMatching(items, others);
       return;
@@ -209,7 +224,7 @@ export class Inbound {
         items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
       );
       const isOpen = this.#isSocketOpen && this.#during.length === 1;
-      const hasStopped = [...items, ...(this.#during[0] ?? [])].some(
+      const hasStopped = [...items, ...(this.#during[0]?.items ?? [])].some(
         (item) => item.type === 'stop',
       );
       const placed = placeOf(places, stored, total - stored.length, burst);
@@ -280,7 +295,7 @@ export class Inbound {
       }
       this.#options.onFrames(taken.frames);
     }
-    const to = Math.max(intake.bytes, from);
+    const to = this.#countsWithUs ? from + bytes.length : Math.max(intake.bytes, from);
     this.#ackedTo = to;
     const ack: Ack = {
       accepted: true,

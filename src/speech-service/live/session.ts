@@ -136,8 +136,8 @@ export class LiveSession {
     this.#waits.follow(this.#state);
   }
 
-  /** A socket whose token was right. */
-  connect(socket: WebSocket): void {
+  /** A socket whose token was right; `standsAt`: where its audio begins, if the client says so. */
+  connect(socket: WebSocket, standsAt?: number): void {
     const old = this.#socket;
     if (old) {
       this.#parts.outlets.socket.detach();
@@ -151,7 +151,7 @@ export class LiveSession {
       this.#received(socket, data, isBinary),
     );
     socket.once('close', (code: number) => this.#closed(socket, code));
-    this.#inbound.socketOpened();
+    this.#inbound.socketOpened(standsAt);
     this.#step({ type: 'connected' }, undefined, old);
   }
 

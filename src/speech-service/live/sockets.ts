@@ -4,6 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../lib/part.ts';
+import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
 
 export type SocketsOptions = {
@@ -58,7 +59,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       });
       switch (found.outcome) {
         case 'session':
-          found.session.connect(webSocket);
+          found.session.connect(webSocket, acknowledgedBytesOf(request));
           return;
         case 'ended':
           refuse(webSocket, 4403, 'session ended');
@@ -86,6 +87,12 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       }
     },
   };
+}
+
+/** Undefined for a client that does not say it, or says what is no number. */
+function acknowledgedBytesOf(request: IncomingMessage): number | undefined {
+  const said = request.headers[acknowledgedBytesHeader];
+  return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined;
 }
 
 function refuse(socket: WebSocket, code: number, reason: string): void {

@@ -68,6 +68,7 @@ describe('a dropped socket (notes 2.1 to 2.4)', () => {
       },
       onMessage: () => undefined,
       onAcknowledged: () => undefined,
+      onTakenBack: () => undefined,
       onLink: (link) => {
         if (link === 'open') opened++;
       },
@@ -156,6 +157,32 @@ describe('a dropped socket (notes 2.1 to 2.4)', () => {
     await leg.leg.finish(deadlines);
     expect(speechTotals.rebases).toBe(before + 1);
     expect(faultsOf(leg, { repeats: true })).toEqual([]);
+  });
+
+  test('a service that comes back without audio that it had acknowledged: that much is a declared gap, and later times stay true', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
+    const [session] = speech.sessions.values();
+    // As a machine that lost its power: the last ten frames never reached its disk.
+    session!.audio = session!.audio.subarray(0, 40 * frameBytes);
+    session!.said = 40 * frameBytes;
+    speech.closeAll(1012);
+    leg.push(50);
+    await until(() => leg.gaps.length === 1);
+    const { ledger } = await leg.leg.finish(deadlines);
+    expect(leg.gaps).toEqual([
+      { startS: 0.8, durationS: 0.2, bytes: 10 * frameBytes, cause: 'service' },
+    ]);
+    expect(ledger).toMatchObject({
+      received: 100 * frameBytes,
+      acknowledged: 90 * frameBytes,
+      gaps: 10 * frameBytes,
+    });
+    expect(session!.audio.length).toBe(ledger.acknowledged);
+    expect(faultsOf(leg)).toEqual([]);
   });
 });
 

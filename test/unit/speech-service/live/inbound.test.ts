@@ -118,3 +118,45 @@ test('what a dead socket brought while its first bytes were looked up goes on re
   await turn();
   expect(intake.bytes).toBe(2_400);
 });
+
+test('a client that says where it stands is believed at once, in silence too, and whatever sockets came before', async () => {
+  const { inbound, intake, acks, turn, hold, letGo } = rig();
+  const silence = Buffer.alloc(2_400, 0xff);
+  inbound.socketOpened(0);
+  inbound.message(silence.subarray(0, 800), true);
+  inbound.message(silence.subarray(800, 1_600), true);
+  inbound.socketClosed();
+  // The ack of the first 800 arrived. What it sends again comes in pieces, and each is acknowledged as itself.
+  inbound.socketOpened(800);
+  for (const [from, to] of [
+    [800, 1_200],
+    [1_200, 2_000],
+  ] as const)
+    inbound.message(silence.subarray(from, to), true);
+  await turn();
+  expect(intake.bytes).toBe(2_000);
+  expect(acks).toMatchObject([{ byteRange: [800, 1_200] }, { byteRange: [1_200, 2_000] }]);
+  inbound.socketClosed();
+  // One that does not say it is still being matched when others open.
+  hold();
+  inbound.socketOpened();
+  inbound.message(audio.subarray(0, 200), true);
+  inbound.socketClosed();
+  const settled = inbound.settled();
+  inbound.socketOpened(2_000);
+  inbound.message(audio.subarray(0, 300), true);
+  inbound.socketClosed();
+  inbound.socketOpened(2_100);
+  inbound.message(audio.subarray(100, 400), true);
+  letGo();
+  await settled;
+  await turn();
+  expect(intake.bytes).toBe(2_400);
+  expect(acks.at(-1)).toMatchObject({ byteRange: [2_100, 2_400] });
+  inbound.socketClosed();
+  // Ahead of what is here: nothing is repeated, and the ack says from where it was taken.
+  inbound.socketOpened(9_000);
+  inbound.message(audio.subarray(0, 160), true);
+  await turn();
+  expect(acks.at(-1)).toMatchObject({ byteRange: [2_400, 2_560] });
+});

@@ -63,6 +63,8 @@ export class LegSessions {
   private cut: number | undefined;
   private cutSession: (position: number) => void = () => undefined;
   private next: MadeSession | undefined;
+  /** Session time up to which finals of the current session have spoken: so far it has heard for certain. */
+  private saidToS = 0;
   /** The session was asked for before the request changed. */
   private outdated = false;
   /** A session ended with bytes in doubt: the next one waits a moment for its record. */
@@ -270,6 +272,7 @@ export class LegSessions {
       onOver: (reason) => this.sessionOver(session, reason),
     });
     this.current = session;
+    this.saidToS = 0;
     this.cutSession = (position) => (source.cut = position);
     this.options.onStarted();
     if (!known) onSession?.({ id, offsetS: this.books.secondsAt(base) });
@@ -279,15 +282,27 @@ export class LegSessions {
   private message(session: LiveSession, message: ServerMessage): void {
     if (this.over) return;
     this.options.onMessage(message, session.id, this.books.secondsAt(session.originOf(message)));
+    if (message.type === 'transcript' && message.data.is_final && session === this.current)
+      this.saidToS = message.data.utterance.end;
     const sentS = this.books.secondsAt(this.books.end - session.inFlight.base);
     if (message.type === 'speech_end' && sentS > changeAfterS && session === this.current)
       this.changeOver();
   }
 
-  private acknowledged(position: number): void {
+  /** Whole samples of every format, of two channels too: the next session begins behind them. */
+  private saidBytes(): number {
+    const bytes = Math.round(this.saidToS * this.books.bytesPerSecond);
+    return bytes - (bytes % 4);
+  }
+
+  private heard(position: number): void {
     this.books.acknowledge(position);
     this.store.settled();
     this.entry.dirty = true;
+  }
+
+  private acknowledged(position: number): void {
+    this.heard(position);
     if (this.cut !== undefined && this.books.settled >= this.cut) this.change();
     else if (this.finishing && this.books.isSettled) this.armFinals();
   }
@@ -312,6 +327,9 @@ export class LegSessions {
     const record = this.history.find((one) => one.id === session.id);
     const isCurrent = session === this.current;
     if (isCurrent) this.current = undefined;
+    // Acks may be lost that finals have overtaken: what was said is not heard a second time.
+    if (isCurrent && reason !== 'finished')
+      this.heard(session.inFlight.heardUpTo(this.saidBytes()));
     if (record) {
       record.end ??= this.books.settled;
       record.unread = session.swallowed;

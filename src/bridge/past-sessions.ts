@@ -3,8 +3,9 @@ import type { Logger } from '../lib/log.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { SessionRecord } from '../speech-client/api.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
-import { missingOf, Seen, sessionTimeOf } from '../speech-client/messages.ts';
+import { missingOf, Seen } from '../speech-client/messages.ts';
 import type { LiveSession } from '../speech-client/session.ts';
+import { heardBefore } from './heard-before.ts';
 import type { SessionSnapshot } from './leg-snapshot.ts';
 
 /** A session that takes no more audio, and what its record may still tell. */
@@ -102,13 +103,14 @@ export class PastSessions {
 
   private add(session: PastSession, message: ServerMessage): void {
     const { entry } = session;
-    const time = sessionTimeOf(message);
+    const { bytesPerSecond } = this.options;
     const origin = session.originOf(message);
-    const position = origin + (time ?? 0) * this.options.bytesPerSecond;
-    // What it heard beyond its last ack was sent again to the session after it.
-    const again = entry.end !== undefined && time !== undefined && position >= entry.end;
-    if (again && this.options.replaced(entry)) return;
-    this.options.onMessage(message, entry.id, origin / this.options.bytesPerSecond);
+    // What it heard beyond its end was sent again to the session after it.
+    const told =
+      entry.end !== undefined && this.options.replaced(entry)
+        ? heardBefore(message, (entry.end - origin) / bytesPerSecond)
+        : message;
+    if (told) this.options.onMessage(told, entry.id, origin / bytesPerSecond);
   }
 }
 

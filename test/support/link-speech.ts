@@ -123,7 +123,11 @@ export class LinkSpeech implements AsyncDisposable {
 
   /** What a live session without a socket comes to after its grace time: finished as if stopped. */
   expireAll(): void {
-    for (const session of this.open) this.finish(session);
+    for (const session of this.open) this.expire(session);
+  }
+
+  expire(session: LinkSession): void {
+    this.finish(session);
   }
 
   /** The service does not read from its sockets for a while. */

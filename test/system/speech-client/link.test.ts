@@ -301,6 +301,35 @@ describe('a session that is lost', () => {
     expect(faultsOf(leg)).toEqual([]);
   });
 
+  test.each([
+    { heard: 45, what: 'of which it has said nothing yet' },
+    { heard: 60, what: 'and said more than it acknowledged' },
+  ])(
+    'F22 F25: a session that ends with $heard frames heard and 30 acknowledged, $what, is read long after another took over: no word twice, none missing',
+    async ({ heard }) => {
+      await using speech = await LinkSpeech.start();
+      await using rig = await legRig({ url: speech.url, clock: fastClock(10) });
+      const leg = rig.leg();
+      leg.push(30);
+      await until(() => leg.leg.ledger().acknowledged === 30 * 160);
+      const [first] = speech.sessions.values();
+      speech.faults.ack = () => undefined;
+      leg.push(heard - 30);
+      await until(() => first!.audio.length === heard * 160);
+      await until(() => leg.words.length === heard - (heard % 25));
+      // Over for us, and still being processed there.
+      first!.socket!.close(4404);
+      await until(() => speech.sessions.size === 2);
+      delete speech.faults.ack;
+      leg.push(60);
+      await until(() => leg.leg.ledger().acknowledged === leg.pushed * 160);
+      speech.expire(first!);
+      const { ledger } = await leg.leg.finish(deadlines);
+      expect(ledger).toMatchObject({ acknowledged: leg.pushed * 160, gaps: 0 });
+      expect(faultsOf(leg)).toEqual([]);
+    },
+  );
+
   test('F27: finals that are late are waited for, and no longer than the deadline', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.finalsDelayMs = 300;

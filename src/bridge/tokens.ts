@@ -16,6 +16,9 @@ export type MintRequest = {
  */
 const rememberedMs = 24 * 3_600_000;
 
+/** 24 bytes as base64url; anything else was never given out, and the store need not be asked. */
+const tokenForm = /^[A-Za-z0-9_-]{32}$/;
+
 /**
  * Stream tokens: bound to one carrier and, if known, one call; one use; a short life. Only a digest is
  * stored. All times are the database's, so that nodes with different clocks agree.
@@ -31,6 +34,7 @@ export class StreamTokens {
 
   async mint(request: MintRequest): Promise<{ token: string; expiresAt: number }> {
     const token = request.token ?? randomBytes(24).toString('base64url');
+    if (!tokenForm.test(token)) throw new Error('a token of a form that no claim accepts');
     const digest = digestOf(token);
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
@@ -58,7 +62,10 @@ export class StreamTokens {
 
   /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */
   async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
+    if (!tokenForm.test(token)) return unknown;
     const digest = digestOf(token);
+    // Strangers guess by the thousand: they must not take turns with the calls' writes (T1).
+    if (!(await this.#isKnown(digest))) return unknown;
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
       let update = tx
@@ -81,7 +88,7 @@ export class StreamTokens {
         .selectAll()
         .where('digest', '=', digest)
         .executeTakeFirst();
-      if (row === undefined) return { outcome: 'refused', reason: 'unknown' };
+      if (row === undefined) return unknown;
       if (numUpdatedRows === 1n)
         return {
           outcome: 'accepted',
@@ -125,6 +132,15 @@ export class StreamTokens {
     });
   }
 
+  async #isKnown(digest: string): Promise<boolean> {
+    const row = await this.#store.db
+      .selectFrom('stream_tokens')
+      .select('digest')
+      .where('digest', '=', digest)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
   async #forgetOld(tx: Transaction<Database>, now: number): Promise<void> {
     await tx
       .deleteFrom('stream_tokens')
@@ -132,6 +148,8 @@ export class StreamTokens {
       .execute();
   }
 }
+
+const unknown: TokenClaim = { outcome: 'refused', reason: 'unknown' };
 
 function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { testBridge } from '../../support/bridge.ts';
 import { ScriptedSpeech } from '../../support/scripted-speech.ts';
@@ -69,6 +70,27 @@ test('T3 of many claims at once one wins, and a used token stays used over a res
     outcome: 'refused',
     reason: 'used',
   });
+});
+
+test('T1 strangers who guess tokens wait for no write and keep none waiting', async () => {
+  await using speech = await ScriptedSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { token } = await app.bridge.mintToken({ carrier: 'twilio' });
+  const unknown = { outcome: 'refused', reason: 'unknown' };
+  // A write that goes on: whatever also has to write waits for it.
+  const writing = Promise.withResolvers<undefined>();
+  const write = store.transaction(() => writing.promise);
+  const guesses = Array.from({ length: 400 }, (_, at) =>
+    at % 2 === 0 ? randomBytes(24).toString('base64url') : `guess ${at}`,
+  );
+  const answers = await Promise.all(guesses.map((guess) => app.bridge.claimToken(guess, 'twilio')));
+  expect(answers).toEqual(guesses.map(() => unknown));
+  writing.resolve(undefined);
+  await write;
+  const claims = [...guesses, token, ...guesses].map((one) => app.bridge.claimToken(one, 'twilio'));
+  expect((await Promise.all(claims)).filter(({ outcome }) => outcome === 'accepted')).toHaveLength(1); // prettier-ignore
+  expect(await claims[guesses.length]).toMatchObject({ outcome: 'accepted' });
 });
 
 test('an expired token is refused by that name, and no token is stored as it is', async () => {

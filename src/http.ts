@@ -11,8 +11,9 @@ import { TrunklineError } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
 import { connectionRoom, handleLimit } from './lib/handles.ts';
 import { metrics } from './lib/metrics.ts';
-import type { Health, Part } from './lib/part.ts';
+import type { Health, Part, Upgrade } from './lib/part.ts';
 import { newRequestId, Problem, problemHandler } from './lib/problem.ts';
+import { refuseUpgrade, type RefusalStatus } from './lib/refuse-upgrade.ts';
 import { keyHeaders, keyNotFound } from './protocol/names.ts';
 
 /** Settings to start from: a slow or silent peer is gone before it costs anything (T7, T8, T11). */
@@ -119,6 +120,13 @@ const droppedTotal = new Counter({
 });
 const droppedLogMs = 10_000;
 
+const upgradesRefusedTotal = new Counter({
+  name: 'trunkline_upgrades_refused_total',
+  help: 'Upgrades that the port refused itself, by status; `none` were cut off, undecided at the deadline.',
+  labelNames: ['status'] as const,
+  registers: [metrics],
+});
+
 /** How many connections are open; those that were dropped are counted, and a flood of them is a line now and then. */
 function countConnections(server: Server, log: Logger): () => number {
   let open = 0;
@@ -175,6 +183,7 @@ class Gate {
   readonly #speech: ApiKeys;
   readonly #checkHost: boolean;
   readonly #publicHost: string | undefined;
+  #latestOurs: string | undefined;
   readonly #routers: Record<'public' | 'operator' | 'speech', Router>;
   #sessions: (request: IncomingMessage) => boolean = () => false;
 
@@ -206,8 +215,12 @@ class Gate {
   }
 
   #isOurs(header: string): boolean {
+    // All callers name us alike: what was ours a moment ago need not be taken apart again.
+    if (header === this.#latestOurs) return true;
     const host = hostOf(header);
-    return host !== undefined && (isLoopback(host) || host === this.#publicHost);
+    const isOurs = host !== undefined && (isLoopback(host) || host === this.#publicHost);
+    if (isOurs) this.#latestOurs = header;
+    return isOurs;
   }
 
   hasOperatorKey(request: IncomingMessage): boolean {
@@ -227,6 +240,8 @@ class Gate {
     next(passes ? undefined : missingKey(request));
   };
 }
+
+const foreign = 'this address answers only this machine; set TRUNKLINE_API_KEYS to open it';
 
 /** In the words of the header that came; without one, of the header that we document. */
 function missingKey(request: IncomingMessage): Problem {
@@ -259,14 +274,7 @@ function createApp({ options, gate, parts, state }: AppContext): express.Express
     const id = newRequestId();
     response.locals['requestId'] = id;
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
-    next(
-      gate.isForeign(request)
-        ? new Problem(
-            403,
-            'this address answers only this machine; set TRUNKLINE_API_KEYS to open it',
-          )
-        : undefined,
-    );
+    next(gate.isForeign(request) ? new Problem(403, foreign) : undefined);
   });
   app.use(healthRoutes(gate, parts, state));
   app.use(gate.routerOf('public'));
@@ -334,18 +342,18 @@ export async function healthOf(parts: Part[]): Promise<Record<string, Health>> {
 /** Routes an upgrade to the part that owns its path; whoever has not answered in time is cut off. */
 function upgradeHandler({ parts, gate, log }: { parts: Part[]; gate: Gate; log: Logger }) {
   let inProgress = 0;
+  const refuse = (socket: Duplex, status: RefusalStatus, words?: string): void => {
+    upgradesRefusedTotal.inc({ status });
+    refuseUpgrade(socket, status, words);
+  };
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
-    const pathname = URL.canParse(request.url ?? '', 'http://local')
-      ? new URL(request.url ?? '', 'http://local').pathname
-      : '';
-    const owner = parts
-      .flatMap((part) => part.upgrades ?? [])
-      .find((upgrade) => upgrade.owns(pathname));
-    if (gate.isForeign(request)) return refuseUpgrade(socket, 403, 'Forbidden');
-    if (!owner) return refuseUpgrade(socket, 404, 'Not Found');
+    if (gate.isForeign(request)) return refuse(socket, 403, foreign);
+    const pathname = URL.parse(request.url ?? '', 'http://local')?.pathname ?? '';
+    const owner = ownerOf(parts, pathname);
+    if (!owner) return refuse(socket, 404);
     if (inProgress >= httpLimits.upgradesInProgress)
-      return refuseUpgrade(socket, 503, 'Service Unavailable');
+      return refuse(socket, 503, 'too many upgrades at once');
     // A place is held until the upgrade is decided, at most until the deadline: who is let in does not keep it.
     inProgress++;
     const written = bytesWritten(socket);
@@ -356,7 +364,9 @@ function upgradeHandler({ parts, gate, log }: { parts: Part[]; gate: Gate; log: 
     };
     const deadline = setTimeout(() => {
       release();
-      if (bytesWritten(socket) === written) socket.destroy();
+      if (bytesWritten(socket) !== written) return;
+      upgradesRefusedTotal.inc({ status: 'none' });
+      socket.destroy();
     }, httpLimits.upgradeDecisionMs);
     socket.once('close', () => {
       release();
@@ -366,20 +376,20 @@ function upgradeHandler({ parts, gate, log }: { parts: Part[]; gate: Gate; log: 
       .handle(request, socket, head)
       .catch((error: unknown) => {
         log.error({ err: error }, 'upgrade failed');
-        refuseUpgrade(socket, 500, 'Internal Server Error');
+        refuse(socket, 500);
       })
       .finally(release);
   };
+}
+
+function ownerOf(parts: readonly Part[], pathname: string): Upgrade | undefined {
+  for (const { upgrades = [] } of parts)
+    for (const upgrade of upgrades) if (upgrade.owns(pathname)) return upgrade;
+  return undefined;
 }
 
 function bytesWritten(socket: Duplex): number {
   return 'bytesWritten' in socket && typeof socket.bytesWritten === 'number'
     ? socket.bytesWritten
     : 0;
-}
-
-/** A refusal without a body, and the connection goes with it. */
-export function refuseUpgrade(socket: Duplex, status: number, reason: string): void {
-  socket.end(`HTTP/1.1 ${status} ${reason}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
-  setTimeout(() => socket.destroy(), 1_000).unref();
 }

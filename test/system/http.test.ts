@@ -9,6 +9,7 @@ import { httpLimits, listen, type HttpServer } from '../../src/http.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Part } from '../../src/lib/part.ts';
 import { Problem } from '../../src/lib/problem.ts';
+import { refusalEndsConnection } from '../support/upgrade-flood.ts';
 
 type Settings = { apiKeys?: string[]; host?: string; insecure?: boolean; publicUrl?: string };
 
@@ -241,6 +242,26 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     );
   });
 
+  test('T1 what the port refuses is counted, and its connection is over at once', async () => {
+    await using http = await server();
+    http.mount(samplePart());
+    const counts = async (): Promise<number[]> => {
+      const text = await (await fetch(`${http.ownUrl}/metrics`)).text();
+      return ['403', '404', 'none'].map(
+        (status) =>
+        Number(new RegExp(`^trunkline_upgrades_refused_total\\{status="${status}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0), // prettier-ignore
+      );
+    };
+    const before = await counts();
+    const foreign = await raw(http.port, upgrade('/open', 'Origin: https://evil.example\r\n'));
+    expect(foreign).toMatch(/^HTTP\/1\.1 403 Forbidden\r\n[^]*TRUNKLINE_API_KEYS/);
+    await refusalEndsConnection(http.port, '/elsewhere');
+    await raw(http.port, upgrade('/silent'));
+    const after = await counts();
+    // Other tests of this file refuse at the same time.
+    for (const [index, count] of after.entries()) expect(count).toBeGreaterThan(before[index] ?? 0);
+  });
+
   test('upgrades in progress are capped, and the cap frees itself', async () => {
     await using http = await server();
     http.mount(samplePart());
@@ -249,6 +270,7 @@ describe.concurrent('T7 T11 limits on sockets', () => {
         raw(http.port, upgrade('/silent')),
       );
       answer = await raw(http.port, upgrade('/silent'));
+      if (answer.includes('503')) expect(answer).toMatch(/\r\n\r\ntoo many upgrades at once\n$/);
       // On a slow machine the first places are free again before the last are asked for: then once more.
       await Promise.all(all);
     }

@@ -4,6 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../lib/part.ts';
+import { refuseUpgrade } from '../../lib/refuse-upgrade.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -48,7 +49,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     const found = await options.sessions.find(token);
     if (socket.destroyed) return;
     if (found.outcome === 'unknown' && options.refuseTokenWith401) {
-      socket.end('HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+      refuseUpgrade(socket, 401);
       return;
     }
     const limit = found.outcome === 'session' ? found.frameLimitBytes : strangerFrameBytes;
@@ -75,9 +76,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     handle(request, socket, head) {
       return decide(request, socket, head).catch((error: unknown) => {
         options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
-        socket.end(
-          'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
-        );
+        refuseUpgrade(socket, 503);
       });
     },
     close() {

@@ -12,6 +12,7 @@ import {
   telephony,
   type TestService,
 } from '../../support/speech-service.ts';
+import { refusalEndsConnection } from '../../support/upgrade-flood.ts';
 
 let recogniser: Recogniser;
 let service: TestService;
@@ -452,6 +453,7 @@ describe('a second socket', () => {
       config: { refuseTokenWith401: true },
     });
     await expect(connect(`ws://127.0.0.1:${strict.port}/v2/live?token=x`)).rejects.toThrow('401');
+    await refusalEndsConnection(strict.port, '/v2/live?token=x');
   });
 
   test('the other path of older clients works too', async () => {

@@ -5,11 +5,24 @@ export type Origin = { scheme: string; authority: string; prefix: string };
 
 const defaultPorts: Record<string, string> = { https: ':443', wss: ':443', http: ':80', ws: ':80' };
 
+type Kind = 'socket' | 'webhook';
+
+/** Our address does not change while we run, and every stranger who brings a signature asks for its spellings. */
+const latest = new Map<Kind, { publicUrl: string; origins: Origin[] }>();
+
 /**
  * The spellings of our configured base address. Each names our own endpoint, so trying several weakens
  * nothing; a request's Host and forwarded headers never add one (T2).
  */
-export function originsOf(publicUrl: string, kind: 'socket' | 'webhook'): Origin[] {
+export function originsOf(publicUrl: string, kind: Kind): readonly Origin[] {
+  const known = latest.get(kind);
+  if (known?.publicUrl === publicUrl) return known.origins;
+  const origins = spell(publicUrl, kind);
+  latest.set(kind, { publicUrl, origins });
+  return origins;
+}
+
+function spell(publicUrl: string, kind: Kind): Origin[] {
   const url = new URL(publicUrl);
   const prefix = url.pathname.replace(/\/+$/, '');
   return schemesOf(url.protocol, kind).flatMap((scheme) =>
@@ -26,7 +39,7 @@ export function originsOf(publicUrl: string, kind: 'socket' | 'webhook'): Origin
   );
 }
 
-function schemesOf(protocol: string, kind: 'socket' | 'webhook'): string[] {
+function schemesOf(protocol: string, kind: Kind): string[] {
   const secure = kind === 'socket' ? ['wss', 'https'] : ['https'];
   if (protocol === 'https:') return secure;
   // Plain http is a test on this machine, or a proxy in front that speaks TLS.

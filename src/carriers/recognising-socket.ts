@@ -5,6 +5,12 @@ import { socketLimits } from './socket.ts';
 
 export type HeldMessage = { data: RawData; isBinary: boolean };
 
+export type RecognisingEvents = {
+  onRecognised: (name: CarrierName) => void;
+  /** With the reason of our refusal, or without one when the peer left by itself. */
+  onUnrecognised: (reason: string | undefined) => void;
+};
+
 /** Queue `carrier-recognising`: audio can come ahead of the first text; past this bound the peer is refused. */
 const heldBytesAtMost = 65_536;
 /** Once recognised the socket is paused, but what it has read already still comes. */
@@ -13,18 +19,20 @@ const restBytesAtMost = 1_048_576;
 /** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
 export class RecognisingSocket {
   readonly #socket: WebSocket;
-  readonly #onRecognised: (name: CarrierName) => void;
+  readonly #on: RecognisingEvents;
   readonly #openedMs: number;
   readonly #held: HeldMessage[] = [];
   readonly #texts: string[] = [];
   #heldBytes = 0;
   #isRecognised = false;
+  #isGivenUp = false;
 
-  constructor(socket: WebSocket, nowMs: number, onRecognised: (name: CarrierName) => void) {
+  constructor(socket: WebSocket, nowMs: number, on: RecognisingEvents) {
     this.#socket = socket;
     this.#openedMs = nowMs;
-    this.#onRecognised = onRecognised;
+    this.#on = on;
     socket.on('message', this.#onMessage);
+    socket.on('close', () => this.#giveUp(undefined));
   }
 
   tick(nowMs: number): void {
@@ -53,12 +61,21 @@ export class RecognisingSocket {
     if (verdict === 'unknown') return this.#refuse();
     this.#isRecognised = true;
     this.#socket.pause();
-    this.#onRecognised(verdict);
+    this.#on.onRecognised(verdict);
   };
 
   #refuse(): void {
+    const reason = 'not recognised: use the path of the carrier';
+    this.#giveUp(reason);
     this.#socket.off('message', this.#onMessage);
-    this.#socket.close(1008, 'not recognised: use the path of the carrier');
+    this.#socket.close(1008, reason);
+  }
+
+  /** Once, and only where nobody else will say what became of it. */
+  #giveUp(reason: string | undefined): void {
+    if (this.#isRecognised || this.#isGivenUp) return;
+    this.#isGivenUp = true;
+    this.#on.onUnrecognised(reason);
   }
 }
 

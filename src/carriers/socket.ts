@@ -23,6 +23,7 @@ import type { CarriersConfig } from './config.ts';
 import { framesTotal, streamsTotal } from './counters.ts';
 import { durationMsOf } from './encodings.ts';
 import { EventQueue } from './event-queue.ts';
+import type { RefusalLog } from './refusal-log.ts';
 
 export const socketLimits = {
   firstMessageMs: 5_000,
@@ -52,6 +53,7 @@ export type SocketContext = {
   bridge: Bridge;
   log: Logger;
   clock: Clock;
+  refusals: RefusalLog;
 };
 
 type State =
@@ -74,7 +76,7 @@ export class StreamSocket {
   readonly #raw: Duplex & { bytesRead?: number };
   readonly #carrier: Carrier;
   readonly #codec: Codec;
-  readonly #log: Logger;
+  #ownLog: Logger | undefined;
   #proof: Proof;
   readonly #onProven: () => void;
   #state: State = { at: 'waiting' };
@@ -109,7 +111,6 @@ export class StreamSocket {
     this.#proof = parts.proof;
     this.#onProven = parts.onProven;
     this.#codec = parts.carrier.newCodec(context.config, parts.request);
-    this.#log = context.log.child({ carrier: parts.carrier.name });
     const now = context.clock.monotonicMs();
     this.#openedMs = now;
     this.#lastTick = {
@@ -125,6 +126,11 @@ export class StreamSocket {
       this.#count({ type: 'count', what: 'malformed' });
       this.#end('error', reasonOf(error));
     });
+  }
+
+  /** A stranger gets none: making it costs more than looking at him. */
+  get #log(): Logger {
+    return (this.#ownLog ??= this.#context.log.child({ carrier: this.#carrier.name }));
   }
 
   get isLive(): boolean {
@@ -399,7 +405,7 @@ export class StreamSocket {
 
   /** Not allowed in, or not speaking the protocol: there is no call of ours to protect. */
   #refuse(reason: string): void {
-    this.#log.warn({ reason }, 'carrier stream refused');
+    this.#context.refusals.note('carrier stream refused', { carrier: this.#carrier.name, reason });
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
     this.#say({ type: 'disconnect', reason: 'unauthorized', info: reason });
     this.#state = { at: 'ended', sinceMs: this.#now() };

@@ -3,12 +3,14 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/call-stream.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { refuseUpgrade } from '../lib/refuse-upgrade.ts';
 import { admit } from './admission.ts';
 import { carrierNamed, carriers, type CarrierName } from './all.ts';
 import type { Carrier, NonceMemory, UpgradeRequest } from './carrier.ts';
 import { socketsOpen, upgradesTotal } from './counters.ts';
 import { recogniseUpgrade } from './detect.ts';
 import { RecognisingSocket } from './recognising-socket.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 const upgradeLimits = {
@@ -33,7 +35,7 @@ const serverOptions: ServerOptions & { closeTimeout: number } = {
   clientTracking: false,
 };
 
-export type UpgradeContext = SocketContext & {
+export type UpgradeContext = Omit<SocketContext, 'refusals'> & {
   publicUrl: () => string;
   insecure: boolean;
   hasRoom: () => boolean;
@@ -44,17 +46,15 @@ type Refusal = { status: 401 | 403 | 404 | 503; reason: string };
 
 /** Decides who may stream, and keeps the sockets of those who do. */
 export class Upgrades {
-  readonly #context: UpgradeContext;
+  readonly #context: UpgradeContext & SocketContext;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
-  readonly #refusals: RefusalLog;
   #inProgress = 0;
   readonly #unproven = new Set<WebSocket>();
   #draining = false;
 
   constructor(context: UpgradeContext) {
-    this.#context = context;
-    this.#refusals = new RefusalLog(context);
+    this.#context = { ...context, refusals: new RefusalLog(context) };
   }
 
   owns(pathname: string): boolean {
@@ -83,7 +83,7 @@ export class Upgrades {
   tick(): void {
     const now = this.#context.clock.monotonicMs();
     for (const one of this.#sockets.values()) one.tick(now);
-    this.#refusals.tick();
+    this.#context.refusals.tick();
   }
 
   async handle(incoming: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
@@ -121,7 +121,7 @@ export class Upgrades {
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
     // A slash at the end of the address is not a token.
-    const token = pathToken || new URLSearchParams(request.query).get('token') || undefined;
+    const token = pathToken || queryToken(request.query) || undefined;
     const isDetecting = name === undefined || name === '';
     const carrier = isDetecting
       ? carrierNamed(recogniseUpgrade(request) ?? '')
@@ -131,7 +131,9 @@ export class Upgrades {
     const full = this.#isFull();
     if (full) return void decide(full, carrier?.name);
     const accept = (then: (socket: WebSocket) => void): void => {
-      if (!decide(undefined) || raw.destroyed) return;
+      if (!decide(undefined)) return;
+      if (raw.destroyed)
+        return upgradesTotal.inc({ carrier: carrier?.name ?? 'unknown', outcome: 'left' });
       this.#server.handleUpgrade(incoming, raw, head, then);
     };
     if (!carrier) {
@@ -188,26 +190,35 @@ export class Upgrades {
     request: UpgradeRequest,
     token: string | undefined,
   ): void {
-    const recognising: RecognisingSocket = new RecognisingSocket(
-      socket,
-      this.#context.clock.monotonicMs(),
-      (name) => {
-        void this.#admitRecognised(name, request, token).then(({ carrier, admission }) => {
-          upgradesTotal.inc({
-            carrier: name,
-            outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
-          });
-          const held = recognising.handOver();
-          socket.resume();
-          if (admission.outcome === 'refused')
-            return socket.close(1008, admission.reason.slice(0, 123));
-          const stream = this.#keep(socket, raw, carrier, request, admission.proof);
-          for (const { data, isBinary } of held) stream.message(data, isBinary);
-          // A short call can be over before it was let in.
-          if (socket.readyState === socket.CLOSED) stream.gone();
+    const { clock, refusals } = this.#context;
+    const onRecognised = (name: CarrierName): void => {
+      void this.#admitRecognised(name, request, token).then(({ carrier, admission }) => {
+        upgradesTotal.inc({
+          carrier: name,
+          outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
         });
-      },
-    );
+        const held = recognising.handOver();
+        socket.resume();
+        if (admission.outcome === 'refused') {
+          const { reason } = admission;
+          refusals.note('carrier stream refused', { carrier: name, reason });
+          return socket.close(1008, reason.slice(0, 123));
+        }
+        const stream = this.#keep(socket, raw, carrier, request, admission.proof);
+        for (const { data, isBinary } of held) stream.message(data, isBinary);
+        // A short call can be over before it was let in.
+        if (socket.readyState === socket.CLOSED) stream.gone();
+      });
+    };
+    const onUnrecognised = (reason: string | undefined): void => {
+      upgradesTotal.inc({ carrier: 'unknown', outcome: 'unrecognised' });
+      if (reason !== undefined)
+        refusals.note('carrier stream refused', { carrier: 'unknown', reason });
+    };
+    const recognising = new RecognisingSocket(socket, clock.monotonicMs(), {
+      onRecognised,
+      onUnrecognised,
+    });
     this.#watch(socket, recognising, true);
   }
 
@@ -265,76 +276,24 @@ export class Upgrades {
   /** The reason goes into the answer and the log: it names what to check and holds no secret. */
   #refuse(raw: Duplex, carrier: string, { status, reason }: Refusal): void {
     upgradesTotal.inc({ carrier, outcome: String(status) });
-    this.#refusals.note(carrier, status, reason);
-    if (raw.destroyed) return;
-    const body = `${reason}\n`;
-    raw.end(
-      `HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
-        (status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '') +
-        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-      () => raw.destroy(),
-    );
+    this.#context.refusals.note('carrier upgrade refused', { carrier, status, reason });
+    refuseUpgrade(raw, status, reason);
   }
 }
 
-const statusTexts = {
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  503: 'Service Unavailable',
-} as const;
-
-const reasonsAtMost = 32;
-
-/** A flood of refusals is one line a reason every ten seconds. */
-class RefusalLog {
-  readonly #context: SocketContext;
-  readonly #counts = new Map<
-    string,
-    { carrier: string; status: number; reason: string; count: number; sinceMs: number }
-  >();
-
-  constructor(context: SocketContext) {
-    this.#context = context;
-  }
-
-  note(carrier: string, status: number, reason: string): void {
-    // A reason may hold a number: strangers must not make a line of each.
-    const key = this.#counts.size < reasonsAtMost ? `${carrier} ${reason}` : carrier;
-    const known = this.#counts.get(key);
-    if (known) {
-      known.count++;
-      return;
-    }
-    this.#counts.set(key, {
-      carrier,
-      status,
-      reason,
-      count: 0,
-      sinceMs: this.#context.clock.monotonicMs(),
-    });
-    this.#context.log.warn({ carrier, status, reason }, 'carrier upgrade refused');
-  }
-
-  tick(): void {
-    const now = this.#context.clock.monotonicMs();
-    for (const [key, { sinceMs, ...seen }] of this.#counts) {
-      if (now - sinceMs < 10_000) continue;
-      this.#counts.delete(key);
-      if (seen.count > 0) this.#context.log.warn(seen, 'carrier upgrades refused');
-    }
-  }
+function queryToken(query: string): string | null {
+  return query === '' ? null : new URLSearchParams(query).get('token');
 }
 
-function upgradeRequest(incoming: IncomingMessage): UpgradeRequest {
-  const target = incoming.url ?? '/';
+function upgradeRequest({ url: target = '/', rawHeaders }: IncomingMessage): UpgradeRequest {
   const at = target.indexOf('?');
-  const headers: Record<string, string | undefined> = Object.create(null) as Record<
-    string,
-    undefined
-  >;
-  for (const [name, values] of Object.entries(incoming.headersDistinct))
-    headers[name] = values?.join(', ');
+  const headers = Object.create(null) as Record<string, string | undefined>;
+  // Names and values in turn.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]];
+    const before = headers[name];
+    headers[name] = before === undefined ? value : `${before}, ${value}`;
+  }
   return {
     target,
     path: at < 0 ? target : target.slice(0, at),

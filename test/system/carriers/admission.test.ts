@@ -20,6 +20,7 @@ import {
 } from '../../support/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
 import { handClock } from '../../support/hand-clock.ts';
+import { MovableClock } from '../../support/movable-clock.ts';
 import { until } from '../../support/until.ts';
 
 const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
@@ -523,6 +524,54 @@ test('an upgrade that was proven too late, or whose caller has left, is counted 
   const counts = await upgradeCounts('twilio');
   expect((counts['503'] ?? 0) - (before['503'] ?? 0)).toBe(1);
   expect((counts['proven'] ?? 0) - (before['proven'] ?? 0)).toBe(1);
+  expect((counts['left'] ?? 0) - (before['left'] ?? 0)).toBe(1);
+});
+
+test('T1 strangers who go on to their first messages are each counted, and are a line now and then', async () => {
+  const clock = new MovableClock();
+  await using server = await carrierServer({ config, clock });
+  const countsOf = async (): Promise<(number | undefined)[]> => [
+    (await upgradeCounts('twilio'))['at-start'],
+    (await upgradeCounts('unknown'))['unrecognised'],
+  ];
+  const before = await countsOf();
+  const goOn = async (path: string, ...messages: object[]): Promise<string> => {
+    await using client = await CarrierClient.open(`${server.url}${path}`);
+    if (messages.length === 0) await client.close();
+    else client.send(...messages);
+    return (await client.untilClosed()).reason;
+  };
+  const each = 40;
+  const many = (...of: Parameters<typeof goOn>): Promise<string>[] =>
+    Array.from({ length: each }, () => goOn(...of));
+  const start = twilioStart();
+  const reasons = await Promise.all([
+    ...many('/carriers/twilio', twilioConnected, start),
+    ...many('/carriers', twilioConnected, start),
+    ...many('/carriers', { event: 'nothing we know' }),
+    ...many('/carriers'),
+  ]);
+  expect(new Set(reasons)).toEqual(
+    new Set(['no stream token', 'not recognised: use the path of the carrier', '']),
+  );
+  await until(async () =>
+    (await countsOf()).every((count = 0, at) => count - (before[at] ?? 0) === 2 * each),
+  );
+  const refusals = (): Record<string, unknown>[] =>
+    server.log
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => String(msg).includes('refused'));
+  expect(refusals().map(({ carrier, reason }) => [carrier, reason])).toEqual(
+    expect.arrayContaining([
+      ['twilio', 'no stream token'],
+      ['unknown', 'not recognised: use the path of the carrier'],
+    ]),
+  );
+  expect(refusals()).toHaveLength(2);
+  // How many there were is told, ten seconds later.
+  clock.forward(10_000);
+  await until(() => refusals().length === 4);
+  expect(refusals().slice(2).map(({ count }) => count)).toEqual([2 * each - 1, each - 1]); // prettier-ignore
 });
 
 test('T7 strangers who say nothing share a bounded room; a signed stream still gets in', async () => {

@@ -1,0 +1,45 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+
+export type Refused = { carrier: string; reason: string; status?: number };
+
+const reasonsAtMost = 32;
+const tellEveryMs = 10_000;
+
+/** A flood of refusals is one line a reason every ten seconds, and then how many there were. */
+export class RefusalLog {
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #seen = new Map<
+    string,
+    { what: string; refused: Refused; count: number; sinceMs: number }
+  >();
+
+  constructor({ log, clock }: { log: Logger; clock: Clock }) {
+    this.#log = log;
+    this.#clock = clock;
+  }
+
+  /** `what` is the constant text of the line. */
+  note(what: string, refused: Refused): void {
+    const { carrier, reason } = refused;
+    // A reason may hold a number: strangers must not make a line of each.
+    const key = this.#seen.size < reasonsAtMost ? `${what} ${carrier} ${reason}` : carrier;
+    const known = this.#seen.get(key);
+    if (known) {
+      known.count++;
+      return;
+    }
+    this.#seen.set(key, { what, refused, count: 0, sinceMs: this.#clock.monotonicMs() });
+    this.#log.warn(refused, what);
+  }
+
+  tick(): void {
+    const now = this.#clock.monotonicMs();
+    for (const [key, { what, refused, count, sinceMs }] of this.#seen) {
+      if (now - sinceMs < tellEveryMs) continue;
+      this.#seen.delete(key);
+      if (count > 0) this.#log.warn({ ...refused, count }, `${what}, again`);
+    }
+  }
+}

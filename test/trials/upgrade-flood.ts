@@ -1,0 +1,255 @@
+/**
+ * T1 and figure 20: `node test/trials/upgrade-flood.ts [seconds of each flood] [upgrades a second]`.
+ * Strangers at the whole program, in a process of their own, beside calls that go on and calls that begin:
+ * every upgrade is answered in words and counted, no speech session comes of one, the calls lose no byte, and
+ * afterwards nothing is left of the flood. What the machine can do at all is shown by a server that only refuses.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { play, type PlayResult } from '../../src/player/play.ts';
+import { voices } from '../../src/player/carriers/all.ts';
+import { startApp, type App } from '../support/app.ts';
+import type { Json } from '../support/bridge.ts';
+import { twilioConnected, twilioStart } from '../support/carrier-client.ts';
+import { playedCall } from '../support/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../support/scripted-speech.ts';
+import { until } from '../support/until.ts';
+import {
+  bareRefusals,
+  cpuMicrosOf,
+  floodUpgrades,
+  textFrames,
+  upgrade,
+  type FloodReport,
+  type Knock,
+} from '../support/upgrade-flood.ts';
+
+const seconds = Number(process.argv[2] ?? 10);
+const perSecond = Number(process.argv[3] ?? 2_000);
+const authToken = 'twilio-secret-of-the-trial';
+/** As where carriers are: under another address than the one we listen on. */
+const publicUrl = 'https://bridge.example.net';
+const goodCalls = 5;
+const newcomerEveryMs = 1_000;
+const newcomerS = 2;
+/** Connections to others that the process keeps for the next time; what a flood leaves behind is thousands. */
+const keptHandles = 8;
+/** Below the queue of a listener, beyond which the system answers in its place. */
+const atOnce = 400;
+
+const wrong = Buffer.alloc(32, 7).toString('base64');
+const refused: Knock[] = [
+  upgrade('/carriers/twilio', 'X-Twilio-Signature: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n'),
+  upgrade('/carriers/telnyx', 'Authorization: Bearer not-the-secret\r\n'),
+  upgrade('/carriers/audiohook', 'X-API-KEY: not-the-key\r\n'),
+  upgrade('/carriers/asterisk', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
+  upgrade('/carriers/signalwire', 'Authorization: Bearer not-the-secret\r\n'),
+  upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
+  upgrade('/carriers/asterisk'),
+  upgrade('/carriers/nobody'),
+].map((request) => ({ request }));
+
+/** Only the store can say that it never gave out these. */
+const tokens: Knock[] = Array.from({ length: 64 }, (_, at) => {
+  const token = randomBytes(24).toString('base64url');
+  return [
+    upgrade(`/carriers/twilio/${token}`),
+    upgrade('/carriers/telnyx', `Authorization: Bearer ${token}\r\n`),
+  ][at % 2]!;
+}).map((request) => ({ request }));
+
+const then = textFrames(twilioConnected, twilioStart()).toString('base64');
+const goingOn: Knock[] = ['/carriers/twilio', '/carriers'].map((path) => ({
+  request: upgrade(path),
+  then,
+}));
+
+const floods: [string, Knock[]][] = [
+  ['refused by what they bring', refused],
+  ['with tokens that were never given out', tokens],
+  ['who go on to their first messages', goingOn],
+];
+
+async function run(): Promise<void> {
+  await ceiling();
+  await using speech = await ScriptedSpeech.start();
+  await using app = await startApp({
+    env: {
+      TRUNKLINE_ROLES: 'bridge',
+      TRUNKLINE_SPEECH_URL: speech.url,
+      TRUNKLINE_PUBLIC_URL: publicUrl,
+      TRUNKLINE_TWILIO_AUTH_TOKEN: authToken,
+      TRUNKLINE_PLIVO_AUTH_TOKEN: 'plivo-secret-of-the-trial',
+      TRUNKLINE_REJOIN_WAIT_MS: '200',
+      TRUNKLINE_QUIET_FILL_MS: '0',
+    },
+  });
+  const hangUp = new AbortController();
+  const lasts = 2 * floods.length * (seconds + 60);
+  const playing = Array.from({ length: goodCalls }, (_, at) =>
+    playCall(app, at, lasts, hangUp.signal),
+  );
+  await until(async () => {
+    const all = await ledgers(app);
+    return all.length === goodCalls && all.every(({ received }) => received > 8_000);
+  });
+  const before = await cpuMicrosOf(app.process);
+  await sleep(3_000);
+  const restMicrosPerS = ((await cpuMicrosOf(app.process)) - before) / 3;
+  console.log(`${goodCalls} calls alone: ${(restMicrosPerS / 10_000).toFixed(1)} % of a core`);
+  // What a first call opens and keeps is no trace of a flood.
+  playing.push(playCall(app, 99, newcomerS));
+  await playing.at(-1);
+  for (const pass of ['', 'once more, '])
+    for (const [name, knocks] of floods)
+      playing.push(...(await flood({ app, name: pass + name, knocks, restMicrosPerS })));
+  hangUp.abort();
+  const played = await Promise.all(playing);
+  const ended = await until(async () => {
+    const all = await ledgers(app);
+    return all.every(({ state }) => state === 'ended') && all;
+  }, 60_000);
+  const sentBytes = played.map(({ sentBytes }) => sentBytes['customer'] ?? 0).sort();
+  const heardBytes = [...speech.sessions.values()].map(({ bytes }) => bytes.length).sort();
+  const exact = sentBytes.filter((bytes, at) => bytes > 0 && bytes === heardBytes[at]).length;
+  const whole = ended.filter(({ gaps, received, acknowledged }) => gaps === 0 && received === acknowledged); // prettier-ignore
+  tell(
+    exact === played.length && whole.length === played.length && speech.created === played.length,
+    `${played.length} calls, ${played.length - goodCalls} of them begun during the floods: ${exact} byte-exact at the speech service, ` +
+      `${whole.length} with every byte acknowledged and no gap; ${speech.created - played.length} speech sessions came of strangers`,
+  );
+}
+
+/** What this machine can do when refusing is all there is to do. */
+async function ceiling(): Promise<void> {
+  await using bare = await bareRefusals();
+  for (const rate of [perSecond, 50_000]) {
+    const before = await cpuMicrosOf(bare.process);
+    const knocks = [{ request: upgrade('/') }];
+    const report = await floodUpgrades({ port: bare.port, perSecond: rate, seconds: 5, atOnce, knocks }); // prettier-ignore
+    const micros = (await cpuMicrosOf(bare.process)) - before;
+    console.log(
+      `a bare node:http server, ${rate} a second asked for: ${figures(report, micros)}, the generator ${perKnock(report, report.cpuMicros)} us`,
+    );
+  }
+}
+
+async function flood(options: {
+  app: App;
+  name: string;
+  knocks: Knock[];
+  restMicrosPerS: number;
+}): Promise<Promise<PlayResult>[]> {
+  const { app, name, knocks, restMicrosPerS } = options;
+  const { url, process: server } = app;
+  const port = Number(new URL(url).port);
+  const handlesBefore = await handlesOf(server);
+  const rssBefore = await rssMbOf(server);
+  const countedBefore = await refusedUpgrades(app);
+  const cpuBefore = await cpuMicrosOf(server);
+  const newcomers: Promise<PlayResult>[] = [];
+  const arriving = setInterval(
+    () => newcomers.push(playCall(app, 100 + newcomers.length, newcomerS)),
+    newcomerEveryMs,
+  );
+  const startedMs = performance.now();
+  const report = await floodUpgrades({ port, perSecond, seconds, atOnce, knocks });
+  clearInterval(arriving);
+  const tookS = (performance.now() - startedMs) / 1_000;
+  const micros = (await cpuMicrosOf(server)) - cpuBefore - restMicrosPerS * tookS;
+  const rssAfter = await rssMbOf(server);
+  const letIn = (await Promise.all(newcomers)).filter(({ outcome }) => outcome === 'played');
+  const counted = (await refusedUpgrades(app)) - countedBefore;
+  const answered = Object.values(report.answers).reduce((sum, count) => sum + count, 0);
+  const unreadable = Object.entries(report.answers).filter(([answer]) => !isInWords(answer));
+  for (const [answer, count] of unreadable.slice(0, 5)) console.error(count, JSON.stringify(answer.slice(0, 300))); // prettier-ignore
+  const kinds = Object.entries(report.answers).map(([answer, count]) => `${count} ${wordsOf(answer)}`); // prettier-ignore
+  tell(
+    answered === report.sent &&
+      unreadable.length === 0 &&
+      counted === report.sent &&
+      letIn.length === newcomers.length,
+    `${name}: ${figures(report, micros)}; ${answered} of ${report.sent} answered, ${unreadable.length} kinds of answer not in words, ${counted} counted; ` +
+      `${letIn.length} of ${newcomers.length} calls that began meanwhile were played out`,
+  );
+  console.log(kinds.map((kind) => `  ${kind}`).join('\n'));
+  const handlesAtMost = handlesBefore + keptHandles;
+  await until(async () => (await handlesOf(server)) <= handlesAtMost).catch(() => undefined);
+  const handlesAfter = await handlesOf(server);
+  tell(
+    handlesAfter <= handlesAtMost,
+    `  handles ${handlesBefore} before, ${handlesAfter} after; resident ${rssBefore} MB before, ${rssAfter} MB at the end of it, ${await rssMbOf(server)} MB afterwards`,
+  );
+  return newcomers;
+}
+
+function playCall(app: App, at: number, lasts: number, signal?: AbortSignal): Promise<PlayResult> {
+  return play({
+    to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
+    signedUrl: `${publicUrl.replace('http', 'ws')}/carriers/twilio`,
+    voice: voices.twilio,
+    call: playedCall({ ...voices.twilio.newIds() }),
+    secrets: { twilioAuthToken: authToken },
+    audio: [{ leg: 'customer', bytes: seededAudio(8_000 * lasts, at) }],
+    speed: 1,
+    ...(signal ? { signal } : {}),
+  });
+}
+
+async function ledgers(app: App): Promise<Json[]> {
+  const { items } = (await (await app.get('/api/calls?limit=100')).json()) as Json;
+  return items.map((call: Json) => ({ state: call.state, ...call.legs[0]?.ledger }));
+}
+
+/** All upgrades that were not let in as proven ones, by the program's own counts. */
+async function refusedUpgrades(app: App): Promise<number> {
+  const text = await (await app.get('/metrics')).text();
+  const rows = text.matchAll(
+    /^trunkline_(?:carrier_upgrades|upgrades_refused)_total\{(.*)\} (\d+)$/gm,
+  );
+  return [...rows].reduce((sum, [, labels = '', count]) => sum + (labels.includes('"proven"') ? 0 : Number(count)), 0); // prettier-ignore
+}
+
+async function handlesOf({ pid }: ChildProcess): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length;
+}
+
+async function rssMbOf({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
+}
+
+/** A status with a body, or a close frame with a reason. */
+function isInWords(answer: string): boolean {
+  return /^HTTP\/1\.1 (40[134]|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer);
+}
+
+function wordsOf(answer: string): string {
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return `${head.slice(9, 12)} ${body.replace(/[^ -~]+/g, ' ').trim()}`;
+}
+
+function figures(report: FloodReport, micros: number): string {
+  const { sent, tookS, latencyMs, mostInFlight } = report;
+  const ms = (value: number): string => value.toFixed(0);
+  return (
+    `${sent} in ${tookS.toFixed(1)} s, ${Math.round(sent / tookS)} a second, ${perKnock(report, micros)} us of processor each, ` +
+    `answered after ${ms(latencyMs.p50)} ms (p50), ${ms(latencyMs.p99)} ms (p99), ${ms(latencyMs.most)} ms (longest), at most ${mostInFlight} at once`
+  );
+}
+
+function perKnock({ sent }: FloodReport, micros: number): number {
+  return Math.round(micros / sent);
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+function tell(holds: boolean, line: string): void {
+  if (!holds) process.exitCode = 1;
+  console.log(holds ? line : `BROKEN ${line}`);
+}
+
+await run();

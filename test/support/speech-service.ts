@@ -1,6 +1,7 @@
 import { WebSocket } from 'ws';
 import { HttpConfig } from '../../src/http-config.ts';
 import { listen } from '../../src/http.ts';
+import type { Logger } from '../../src/lib/log.ts';
 import { startLanguageRunner } from '../../src/language/runner.ts';
 import type {
   MessageOf,
@@ -48,6 +49,7 @@ export type TestServiceOptions = {
   store?: Store & { dataDir: string };
   port?: number;
   publicUrl?: string;
+  log?: Logger;
 };
 
 /** One recogniser with the fixture model for a whole test file. */
@@ -79,7 +81,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       config: SpeechServiceConfig.parse(options.config ?? {}),
       dataDir: store.dataDir,
       store,
-      log: silentLog,
+      log: options.log ?? silentLog,
       recogniser,
       language,
       publicUrl: http.publicUrl,

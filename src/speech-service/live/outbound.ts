@@ -22,7 +22,7 @@ type Numbered = { text: string; ordinal: number };
  */
 export class Outbound {
   readonly #clock: Clock;
-  readonly #onConfirmed: (count: number) => void;
+  #onConfirmed: (count: number) => void;
   #socket: WebSocket | undefined;
   #waiting: Numbered[] = [];
   #unconfirmed: Numbered[] = [];
@@ -69,6 +69,11 @@ export class Outbound {
   delivered(): void {
     const last = this.#unconfirmed.at(-1);
     if (last) this.#confirmed(last.ordinal);
+  }
+
+  /** The log that remembers it is put away: what a client confirms from now on is of use to this process only. */
+  logClosed(): void {
+    this.#onConfirmed = () => undefined;
   }
 
   /** Now and then asks whether the acks arrive, too: what they say decides where a client goes on. */

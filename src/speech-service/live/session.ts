@@ -163,6 +163,7 @@ export class LiveSession {
     this.#recognition.close();
     this.#parts.outlets.close();
     await this.#parts.tape.close();
+    this.#parts.outlets.socket.logClosed();
     await this.#parts.journal.close();
   }
 

@@ -194,6 +194,7 @@ export class Sessions {
     if (entry) {
       this.#forget(entry);
       entry.outlets.close();
+      entry.outlets.socket.logClosed();
       await entry.journal.close();
     }
     await this.#options.jobs.delete(id);
@@ -284,6 +285,7 @@ export class Sessions {
     try {
       if (entry.zeroRetention) await jobs.delete(entry.session.id);
       else await jobs.callbacksSettled(entry.session.id);
+      entry.outlets.socket.logClosed();
       await entry.journal.remove();
     } catch (error) {
       log.error(

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createLog, type Logger } from '../../../src/lib/log.ts';
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
 import { faultWords, noisyAudio } from '../../support/live-faults.ts';
 import { resumingClient } from '../../support/resuming-client.ts';
@@ -11,6 +14,7 @@ import {
   telephony,
 } from '../../support/speech-service.ts';
 import { temporaryFolder } from '../../support/store.ts';
+import { until } from '../../support/until.ts';
 
 async function jobOf(url: string, id: string): Promise<LiveJobRecord> {
   for (;;) {
@@ -75,6 +79,51 @@ test('a stopped session that a restart interrupted is finished by the next proce
   });
   expect((await second.job(open.id)).result?.messages.length).toBeGreaterThan(3);
   expect(await second.ended(silent.id)).toMatchObject({ status: 'error', error_code: 408 });
+});
+
+/** A log whose errors are kept. */
+function errorLog(): { log: Logger; errors: string[] } {
+  const errors: string[] = [];
+  const log = createLog({
+    level: 'error',
+    destination: { write: (line) => void errors.push(line) },
+  });
+  return { log, errors };
+}
+
+test('a client that confirms its last words when the log of its session is put away already is no error', async () => {
+  await using recogniser = await fixtureRecogniser();
+  const { log, errors } = errorLog();
+  await using service = await startTestService({ recogniser, log, config: { abandonedS: 0.2 } });
+  const logOf = (id: string): string => join(service.store.dataDir, 'speech', `${id}.log`);
+  const { id, url } = await service.post();
+  const slow = await connect(url);
+  slow.send(mulawOf('my card is lost'));
+  await until(() => existsSync(logOf(id)));
+  await slow.until('audio_chunk');
+  // Its answer to the close comes when all is over; for that the service waits 5 s.
+  slow.socket.pause();
+  slow.socket.send('{"type":"stop_recording"}');
+  await service.ended(id);
+  await until(() => !existsSync(logOf(id)));
+  slow.socket.resume();
+  expect((await slow.closed).code).toBe(1000);
+  expect(slow.finals()).toBe(' my card is lost');
+
+  const away = await service.post();
+  const first = await connect(away.url);
+  first.send(mulawOf('my card is lost'));
+  await first.until('audio_chunk');
+  first.socket.terminate();
+  await service.ended(away.id);
+  await until(() => !existsSync(logOf(away.id)));
+  const second = await connect(away.url);
+  expect((await second.until('transcript', ({ data }) => data.is_final)).data.utterance.text).toBe(
+    ' my card is lost',
+  );
+  await second.closed;
+  await service.service[Symbol.asyncDispose]();
+  expect(errors).toEqual([]);
 });
 
 test('T18: what is older than the retention is deleted with its files', async () => {

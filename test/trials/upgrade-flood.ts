@@ -5,21 +5,26 @@
  * afterwards nothing is left of the flood. What the machine can do at all is shown by a server that only refuses.
  */
 import type { ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { play, type PlayResult } from '../../src/player/play.ts';
 import { voices } from '../../src/player/carriers/all.ts';
 import { startApp, type App } from '../support/app.ts';
 import type { Json } from '../support/bridge.ts';
-import { twilioConnected, twilioStart } from '../support/carrier-client.ts';
 import { playedCall } from '../support/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../support/scripted-speech.ts';
+import {
+  guessedTokens,
+  handlesOf,
+  isInWords,
+  refusedUpgrades,
+  withoutProof,
+  wrongCredentials,
+} from '../support/strangers.ts';
 import { until } from '../support/until.ts';
 import {
   bareRefusals,
   cpuMicrosOf,
   floodUpgrades,
-  textFrames,
   upgrade,
   type FloodReport,
   type Knock,
@@ -38,37 +43,10 @@ const keptHandles = 8;
 /** Below the queue of a listener, beyond which the system answers in its place. */
 const atOnce = 400;
 
-const wrong = Buffer.alloc(32, 7).toString('base64');
-const refused: Knock[] = [
-  upgrade('/carriers/twilio', 'X-Twilio-Signature: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n'),
-  upgrade('/carriers/telnyx', 'Authorization: Bearer not-the-secret\r\n'),
-  upgrade('/carriers/audiohook', 'X-API-KEY: not-the-key\r\n'),
-  upgrade('/carriers/asterisk', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
-  upgrade('/carriers/signalwire', 'Authorization: Bearer not-the-secret\r\n'),
-  upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
-  upgrade('/carriers/asterisk'),
-  upgrade('/carriers/nobody'),
-].map((request) => ({ request }));
-
-/** Only the store can say that it never gave out these. */
-const tokens: Knock[] = Array.from({ length: 64 }, (_, at) => {
-  const token = randomBytes(24).toString('base64url');
-  return [
-    upgrade(`/carriers/twilio/${token}`),
-    upgrade('/carriers/telnyx', `Authorization: Bearer ${token}\r\n`),
-  ][at % 2]!;
-}).map((request) => ({ request }));
-
-const then = textFrames(twilioConnected, twilioStart()).toString('base64');
-const goingOn: Knock[] = ['/carriers/twilio', '/carriers'].map((path) => ({
-  request: upgrade(path),
-  then,
-}));
-
 const floods: [string, Knock[]][] = [
-  ['refused by what they bring', refused],
-  ['with tokens that were never given out', tokens],
-  ['who go on to their first messages', goingOn],
+  ['refused by what they bring', wrongCredentials],
+  ['with tokens that were never given out', guessedTokens],
+  ['who go on to their first messages', withoutProof],
 ];
 
 async function run(): Promise<void> {
@@ -202,27 +180,9 @@ async function ledgers(app: App): Promise<Json[]> {
   return items.map((call: Json) => ({ state: call.state, ...call.legs[0]?.ledger }));
 }
 
-/** All upgrades that were not let in as proven ones, by the program's own counts. */
-async function refusedUpgrades(app: App): Promise<number> {
-  const text = await (await app.get('/metrics')).text();
-  const rows = text.matchAll(
-    /^trunkline_(?:carrier_upgrades|upgrades_refused)_total\{(.*)\} (\d+)$/gm,
-  );
-  return [...rows].reduce((sum, [, labels = '', count]) => sum + (labels.includes('"proven"') ? 0 : Number(count)), 0); // prettier-ignore
-}
-
-async function handlesOf({ pid }: ChildProcess): Promise<number> {
-  return (await readdir(`/proc/${pid}/fd`)).length;
-}
-
 async function rssMbOf({ pid }: ChildProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1024);
-}
-
-/** A status with a body, or a close frame with a reason. */
-function isInWords(answer: string): boolean {
-  return /^HTTP\/1\.1 (40[134]|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer);
 }
 
 function wordsOf(answer: string): string {

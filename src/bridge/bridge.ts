@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../language/runner.ts';
 import type { PublicUrl } from '../lib/addresses.ts';
-import { systemClock, type Clock } from '../lib/clock.ts';
+import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
 import { SpeechClient } from '../speech-client/client.ts';
@@ -152,7 +152,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
 async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Promise<void> {
   const until = clock.monotonicMs() + deadlineMs;
   while (calls.all.some((call) => call.state !== 'live') && clock.monotonicMs() < until)
-    await new Promise<void>((resolve) => void clock.after(50, resolve));
+    await wait(clock, 50);
 }
 
 /** Journals are on this node's disk: its calls are recovered here and nowhere else. */

@@ -1,3 +1,4 @@
+import { wait } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { EndReason } from '../protocol/events.ts';
 import { endedData, isBalanced } from './call-ended.ts';
@@ -146,7 +147,7 @@ export class CallEnding {
       } catch (error) {
         log.error({ err: error, attempt }, 'call could not be read');
         const delayMs = Math.min(5_000, 100 * 2 ** attempt);
-        await new Promise<void>((resolve) => void env.clock.after(delayMs, resolve));
+        await wait(env.clock, delayMs);
       }
     }
     return undefined;

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely';
-import type { Clock } from '../lib/clock.ts';
+import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { enqueueEvent, type StoredEvent } from '../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../protocol/events.ts';
@@ -94,7 +94,7 @@ export class CommitQueue {
         for (const { settle } of batch) settle(true);
       } catch (error) {
         this.#options.log.error({ err: error, attempt }, 'call state could not be committed');
-        await this.#pause(retryDelayMs(attempt++));
+        await wait(this.#options.clock, retryDelayMs(attempt++));
       }
     }
     this.#working = undefined;
@@ -155,10 +155,6 @@ export class CommitQueue {
     if (leg === undefined) return { ...common, customMetadata: record.metadata };
     const own = { legId: leg.id, role: leg.role, track: leg.track };
     return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => void this.#options.clock.after(delayMs, resolve));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { SessionRecord } from '../speech-client/api.ts';
@@ -80,7 +80,7 @@ export class PastSessions {
         }
       }
       const delayMs = result.outcome === 'found' ? 250 : Math.min(10_000, 250 * 2 ** attempt);
-      await new Promise<void>((resolve) => clock.after(delayMs, resolve));
+      await wait(clock, delayMs);
     }
     entry.unread = false;
   }

@@ -1,5 +1,5 @@
 import type { Bridge } from '../bridge/call-stream.ts';
-import { systemClock, type Clock } from '../lib/clock.ts';
+import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
@@ -50,8 +50,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     async drain(deadlineMs) {
       upgrades.stopAccepting();
       const until = clock.monotonicMs() + deadlineMs;
-      while (upgrades.liveStreams > 0 && clock.monotonicMs() < until)
-        await new Promise<void>((resolve) => clock.after(100, resolve));
+      while (upgrades.liveStreams > 0 && clock.monotonicMs() < until) await wait(clock, 100);
       upgrades.closeAll();
     },
     [Symbol.asyncDispose]: () => {

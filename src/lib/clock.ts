@@ -8,6 +8,20 @@ export type Clock = {
   after(delayMs: number, run: () => void): () => void;
 };
 
+/** Resolves after the delay, or at once when the signal ends the wait. */
+export async function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  if (signal?.aborted) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      stop();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const stop = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done);
+  });
+}
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),

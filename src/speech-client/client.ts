@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
@@ -149,7 +149,7 @@ export class SpeechClient implements AsyncDisposable {
       if (this.closed || signal?.aborted) break;
       const result = await this.api.erase(sessionId, signal);
       if (result === 'erased' || result === 'unknown') return result;
-      await this.wait(10_000, signal);
+      await wait(this.clock, 10_000, signal);
     }
     return 'failed';
   }
@@ -200,19 +200,6 @@ export class SpeechClient implements AsyncDisposable {
     this.gate.settle(result, waitMs);
     if (before !== undefined && this.gate.cause === undefined)
       this.log.info({ cause: before }, 'live sessions can be had again');
-  }
-
-  private async wait(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted) return;
-    await new Promise<void>((resolve) => {
-      const stop = this.clock.after(delayMs, () => done());
-      const done = (): void => {
-        stop();
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      signal?.addEventListener('abort', done);
-    });
   }
 
   private sweep(): void {

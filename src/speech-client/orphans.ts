@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { SpeechApi } from './api.ts';
 import { backOffMs } from './back-off.ts';
@@ -44,11 +44,11 @@ export class Orphans {
   }
 
   private async run({ metadata, isKnown }: OrphanSearch): Promise<void> {
-    await this.wait(settleMs);
+    await wait(this.clock, settleMs);
     for (let attempt = 0; attempt < attempts && !this.closed; attempt++) {
       const found = await this.api.find(metadata);
       if (found !== undefined && (await this.eraseAll(found.filter((id) => !isKnown(id))))) return;
-      await this.wait(backOffMs(attempt, delays));
+      await wait(this.clock, backOffMs(attempt, delays));
     }
   }
 
@@ -63,9 +63,5 @@ export class Orphans {
       gone &&= result === 'erased' || result === 'unknown';
     }
     return gone;
-  }
-
-  private async wait(delayMs: number): Promise<void> {
-    await new Promise<void>((resolve) => this.clock.after(delayMs, resolve));
   }
 }

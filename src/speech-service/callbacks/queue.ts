@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import { wait, type Clock } from '../../lib/clock.ts';
 import type { MessageKind } from '../live/flags.ts';
 
 export type Delivery = { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
@@ -87,9 +87,7 @@ export class CallbackQueue {
         this.#options.onGivenUp(delivery.reason);
         return;
       }
-      await new Promise<void>((resolve) => {
-        this.#options.clock.after(delayMs, resolve);
-      });
+      await wait(this.#options.clock, delayMs);
     }
   }
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../lib/clock.ts';
+import { wait, type Clock } from '../../lib/clock.ts';
 import type {
   Recogniser,
   RecognisedUtterance,
@@ -118,7 +118,7 @@ export class Channel {
         if (left === 0) break;
         if (!(this.#stream ?? this.#open())) return;
         if ((this.#stream?.backlogS ?? 0) > furthestAheadS) {
-          await this.#pause(lookAgainMs);
+          await wait(this.#options.clock, lookAgainMs);
           continue;
         }
         const from = this.#fedFrames;
@@ -127,7 +127,7 @@ export class Channel {
         // The stream may have been lost during the read, and another one begins elsewhere.
         if (this.#stream !== stream || this.#fedFrames !== from) continue;
         if (samples.length === 0) {
-          await this.#pause(lookAgainMs);
+          await wait(this.#options.clock, lookAgainMs);
           continue;
         }
         this.#fedFrames += samples.length;
@@ -251,12 +251,6 @@ export class Channel {
 
   #isOver(): boolean {
     return this.#over;
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#options.clock.after(delayMs, resolve);
-    });
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
+import { wait } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { Addons } from '../addons/addons.ts';
@@ -257,9 +258,7 @@ export class Sessions {
           'the end of a session is not stored yet',
         );
         const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 1_000;
-        await new Promise<void>((resolve) => {
-          clock.after(delayMs, resolve);
-        });
+        await wait(clock, delayMs);
       }
     }
     log.info({ sessionId: id, outcome: end.outcome, audioS: end.audioS }, 'a live session ended');

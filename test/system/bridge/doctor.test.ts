@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { CallEvidence } from '../../../src/protocol/api.ts';
+import type { Faults } from '../../../src/player/faults.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp, type App } from '../../support/app.ts';
 import { tones } from '../../support/fixture-model.ts';
@@ -25,6 +26,19 @@ async function doctor(app: App, ...args: string[]): Promise<string> {
   return stdout;
 }
 
+/** One short call of a customer, four times as fast as it was spoken. */
+function shortCall(app: App, callId: string, faults: Faults = {}): ReturnType<typeof playCall> {
+  return playCall({
+    carrier: 'twilio',
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    callId,
+    speed: 4,
+    legs: [{ leg: 'customer', samples: tones('hello'), rateHz: 8_000 }],
+    faults,
+  });
+}
+
 test('the doctor tells of one call and of the installation, with what to do', async () => {
   await using app = await startApp({
     env: {
@@ -33,15 +47,7 @@ test('the doctor tells of one call and of the installation, with what to do', as
       TRUNKLINE_WEBHOOK_SECRET: 'whsec_dHJ1bmtsaW5lLXRyeS1pdC1vdXQtMDAwMQ==',
     },
   });
-  await playCall({
-    carrier: 'twilio',
-    to: app.url.replace('http', 'ws'),
-    api: { url: app.url },
-    callId: 'CA-doctor',
-    speed: 4,
-    legs: [{ leg: 'customer', samples: tones('hello'), rateHz: 8_000 }],
-    faults: { noStop: true },
-  });
+  await shortCall(app, 'CA-doctor', { noStop: true });
   const call = await until(async () =>
     ((await (await app.get('/api/calls')).json()) as Json).items.find(
       (one: Json) => one.summary !== null,
@@ -72,14 +78,7 @@ test('the doctor tells of one call and of the installation, with what to do', as
 
 test('while the speech service is away the doctor and the page say so, and what to do', async () => {
   await using app = await startApp({ env: { TRUNKLINE_SPEECH_URL: 'http://127.0.0.1:9' } });
-  await playCall({
-    carrier: 'twilio',
-    to: app.url.replace('http', 'ws'),
-    api: { url: app.url },
-    callId: 'CA-unheard',
-    speed: 4,
-    legs: [{ leg: 'customer', samples: tones('hello'), rateHz: 8_000 }],
-  });
+  await shortCall(app, 'CA-unheard');
   const health = await until(async () => {
     const facts = (await (await app.get('/api/installation')).json()) as Json;
     return facts.health.speech?.state === 'degraded' ? facts.health : undefined;

@@ -1,18 +1,21 @@
-const firstChunkBytes = 2_048;
-const chunkBytes = 4_096;
+import { ChunkPool, type Chunk } from './chunk-pool.ts';
 
-type Chunk = { bytes: Buffer; start: number; end: number };
+const sharedPool = new ChunkPool();
 
 /**
  * The part of a leg's audio that is in memory: one run of bytes [start, end) by leg position. Pure.
- * In the ordinary case acks follow within milliseconds and one small chunk is used over and over.
+ * In the ordinary case acks follow within milliseconds and all legs use a few chunks over and over.
  */
 export class Backlog {
   private chunks: Chunk[] = [];
   private first: number;
   private next: number;
+  private readonly pool: ChunkPool;
+  /** Somebody reads views of it beside us: what is dropped meanwhile is not written over. */
+  private readers = 0;
 
-  constructor(position = 0) {
+  constructor(position = 0, pool = sharedPool) {
+    this.pool = pool;
     this.first = position;
     this.next = position;
   }
@@ -34,9 +37,9 @@ export class Backlog {
     while (taken < bytes.length) {
       const chunk = this.roomy();
       const at = chunk.end - chunk.start;
-      const size = Math.min(bytes.length - taken, chunk.bytes.length - at);
-      if (taken === 0 && size === bytes.length) chunk.bytes.set(bytes, at);
-      else chunk.bytes.set(bytes.subarray(taken, taken + size), at);
+      const size = Math.min(bytes.length - taken, chunk.memory.length - at);
+      if (taken === 0 && size === bytes.length) chunk.memory.set(bytes, at);
+      else chunk.memory.set(bytes.subarray(taken, taken + size), at);
       chunk.end += size;
       this.next += size;
       taken += size;
@@ -47,14 +50,23 @@ export class Backlog {
   dropTo(position: number): void {
     if (position <= this.first) return;
     this.first = Math.min(position, this.next);
-    while (this.chunks.length > 1 && (this.chunks[0]?.end ?? Infinity) <= this.first)
-      this.chunks.shift();
-    const only = this.chunks[0];
-    if (only === undefined || this.chunks.length > 1 || only.end > this.first) return;
-    if (only.bytes.length > firstChunkBytes) {
-      this.chunks.length = 0; // after an outage the big chunk goes back to the machine
-    } else {
-      only.start = only.end; // empty: the same memory from its beginning again
+    while ((this.chunks[0]?.end ?? Infinity) <= this.first) {
+      const chunk = this.chunks.shift();
+      if (chunk && this.readers === 0) this.pool.give(chunk);
+    }
+  }
+
+  /** The same views for as long as the work takes. */
+  async lend<T>(
+    position: number,
+    maxBytes: number,
+    to: (views: Buffer[]) => Promise<T>,
+  ): Promise<T> {
+    this.readers++;
+    try {
+      return await to(this.pieces(position, maxBytes));
+    } finally {
+      this.readers--;
     }
   }
 
@@ -73,17 +85,15 @@ export class Backlog {
     for (const chunk of this.chunks) {
       if (chunk.end <= position || chunk.start >= end) continue;
       const from = Math.max(position, chunk.start) - chunk.start;
-      views.push(chunk.bytes.subarray(from, Math.min(end, chunk.end) - chunk.start));
+      views.push(chunk.memory.subarray(from, Math.min(end, chunk.end) - chunk.start));
     }
     return views;
   }
 
   private roomy(): Chunk {
     const last = this.chunks.at(-1);
-    if (last && last.end - last.start < last.bytes.length) return last;
-    const size = this.chunks.length === 0 ? firstChunkBytes : chunkBytes;
-    // Not from Node's shared pool: a waiting leg must not hold other legs' memory.
-    const chunk = { bytes: Buffer.allocUnsafeSlow(size), start: this.next, end: this.next };
+    if (last && last.end - last.start < last.memory.length) return last;
+    const chunk = this.pool.take(this.next);
     this.chunks.push(chunk);
     return chunk;
   }

@@ -229,11 +229,10 @@ export class LegStore implements WrittenTo {
   private async spillOnce(): Promise<void> {
     if (this.closed) return;
     const from = this.spillFrom();
-    const pieces = this.backlog.pieces(from, spillBytes);
-    const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    if (bytes === 0) return;
+    const bytes = Math.min(spillBytes, this.backlog.end - from);
+    if (bytes <= 0) return;
     try {
-      await this.options.file.append(from, pieces);
+      await this.backlog.lend(from, bytes, (pieces) => this.options.file.append(from, pieces));
       this.spilledTo = from + bytes;
       this.retryAfterMs = 0;
       this.trim();

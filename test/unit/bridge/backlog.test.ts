@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Backlog } from '../../../src/bridge/backlog.ts';
+import { ChunkPool } from '../../../src/bridge/chunk-pool.ts';
 
 test('holds exactly the bytes between what was dropped and what was appended', () => {
   fc.assert(
@@ -33,7 +34,7 @@ test('holds exactly the bytes between what was dropped and what was appended', (
   );
 });
 
-test('what was dropped cannot be read, and an empty one starts over in the same memory', () => {
+test('what was dropped cannot be read', () => {
   const backlog = new Backlog();
   for (let frame = 0; frame < 1_000; frame++) {
     backlog.append(Buffer.alloc(160, frame));
@@ -42,4 +43,27 @@ test('what was dropped cannot be read, and an empty one starts over in the same 
   }
   expect(backlog.read(0, 160)).toHaveLength(0);
   expect(backlog.heldBytes).toBe(0);
+});
+
+test('memory that was dropped goes to whoever needs some next', () => {
+  const pool = new ChunkPool();
+  const [one, other] = [new Backlog(0, pool), new Backlog(0, pool)];
+  one.append(Buffer.alloc(160, 1));
+  const { buffer } = one.read(0, 160);
+  one.dropTo(160);
+  other.append(Buffer.alloc(160, 2));
+  expect(other.read(0, 160).buffer).toBe(buffer);
+});
+
+test('memory that is being read is not written over, though its bytes are dropped meanwhile', async () => {
+  const pool = new ChunkPool();
+  const [one, other] = [new Backlog(0, pool), new Backlog(0, pool)];
+  one.append(Buffer.alloc(9_000, 1));
+  await one.lend(0, 9_000, async (views) => {
+    one.dropTo(9_000);
+    await Promise.resolve();
+    for (const backlog of [one, other]) backlog.append(Buffer.alloc(9_000, 2));
+    expect(Buffer.concat(views)).toEqual(Buffer.alloc(9_000, 1));
+  });
+  expect(one.heldBytes).toBe(9_000);
 });

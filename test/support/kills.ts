@@ -155,7 +155,8 @@ async function ask(app: App, path: string): Promise<Json> {
   }
 }
 
-function judgeLeg(options: {
+/** One leg's books, bytes and words, against what the speech service heard of what was played. */
+export function judgeLeg(options: {
   leg: Json;
   audio: Buffer;
   events: Json[];
@@ -200,7 +201,8 @@ function judgeLeg(options: {
     fault(`${got.length} finals, expected ${expected.length}`);
 }
 
-function judgeEvents(callId: string, events: Json[], faults: string[]): void {
+/** The rules that every ended call's events keep. */
+export function judgeEvents(callId: string, events: Json[], faults: string[]): void {
   if (events.some((event, at) => event.sequence !== at + 1))
     faults.push(`${callId}: sequence has holes`);
   for (const type of ['call.started', 'call.ended', 'call.summary'])

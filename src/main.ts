@@ -170,7 +170,7 @@ function sayReady({ config, log, http, parts }: Opened): void {
     ...(config.roles.includes('bridge')
       ? { carriers: `${base.replace(/^http/, 'ws')}/carriers` }
       : {}),
-    ...(config.roles.includes('speech') ? { speech: `${base}/v2/live` } : {}),
+    ...speechAddress(config, base),
     docs: `${base}/docs`,
   };
   const data =
@@ -195,6 +195,13 @@ function sayReady({ config, log, http, parts }: Opened): void {
       '',
     ].join('\n'),
   );
+}
+
+/** Who hears the calls: a service elsewhere by its origin alone, since the rest of an address may be secret. */
+function speechAddress({ roles, speech }: Config, base: string): Record<string, string> {
+  if (roles.includes('bridge') && speech.url !== undefined)
+    return { speech: new URL(speech.url).origin };
+  return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 
 async function withinDrain(part: Part, log: Logger): Promise<void> {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 import { fixtureLine } from '../player/fixture.ts';
 import { Masker } from '../player/masking.ts';
 import { startRecorder, type Recorder, type RecorderOptions } from '../player/recorder.ts';
@@ -37,7 +37,7 @@ export function registerRecord(program: Command): void {
 
 async function record(options: RecordOptions): Promise<void> {
   const { host, port } = hostAndPort(options.listen);
-  await mkdir(options.out, { recursive: true });
+  makeFolder(options.out);
   let count = 0;
   await using recorder = await listen({
     host,

@@ -5,6 +5,7 @@
 export const errorCodes = {
   CONFIG_INVALID: 'A setting is missing, unknown, of the wrong type or out of bounds.',
   DATA_LOCKED: 'Another process owns the data folder.',
+  DATA_UNUSABLE: 'The data folder cannot be made, or not written by this process.',
   STORE_FAILED: 'The database refused or lost a statement.',
   STORE_CORRUPT: 'The SQLite file is damaged; it is never replaced by an empty one in silence.',
   STORE_NEWER: 'The database was written by a newer version of Trunkline.',

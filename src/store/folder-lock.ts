@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, fsyncSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { TrunklineError } from '../lib/errors.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { makeFolder } from '../lib/make-folder.ts';
 
 /**
  * One process owns a data folder. The lock is SQLite's own file lock on a small file: the kernel
@@ -15,8 +16,21 @@ export class FolderLock {
   }
 
   static take(dataDir: string): FolderLock {
+    try {
+      return FolderLock.#take(dataDir);
+    } catch (error) {
+      if (error instanceof TrunklineError) throw error;
+      throw new TrunklineError(
+        'DATA_UNUSABLE',
+        `The data folder ${dataDir} cannot be used: ${reasonOf(error)}. Name one that this process may make and write (TRUNKLINE_DATA).`,
+        { cause: error },
+      );
+    }
+  }
+
+  static #take(dataDir: string): FolderLock {
     // Transcripts and audio live here: nobody else on the machine may look.
-    const made = mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const made = makeFolder(dataDir, 0o700);
     chmodSync(dataDir, 0o700);
     if (made !== undefined) syncFolder(dirname(made));
     const path = join(dataDir, 'owner.lock');
@@ -27,6 +41,7 @@ export class FolderLock {
       database.exec('BEGIN EXCLUSIVE; COMMIT'); // in this locking mode the lock outlives the commit
     } catch (error) {
       database.close();
+      if (!isBusy(error)) throw error;
       throw new TrunklineError(
         'DATA_LOCKED',
         `Another process uses the data folder ${dataDir}. Stop it, or give this one a folder of its own (TRUNKLINE_DATA).`,
@@ -48,6 +63,11 @@ export class FolderLock {
   release(): void {
     if (this.#database.isOpen) this.#database.close();
   }
+}
+
+/** SQLITE_BUSY: the lock is held. A disk that fails, or a file that is no database, is something else. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === 5;
 }
 
 /** SQLite gives the files it puts beside a database the database's own mode. */

@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { startApp, startProcess } from '../support/app.ts';
+import { startApp, startProcess, type App } from '../support/app.ts';
 import { until } from '../support/until.ts';
 
 // A dozen whole processes start side by side: on a busy machine that takes a while.
@@ -49,6 +50,52 @@ describe.concurrent('the process', () => {
     expect((await second.exited()).code).toBe(1);
     expect(second.lines.join('\n')).toMatch(/DATA_LOCKED: .*another process/i);
     expect((await app.get('/health/ready')).status).toBe(200);
+  });
+
+  test('F77 a data folder that cannot be made or written ends the start with its name and the reason', async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-unusable-'));
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const readOnly = join(folder, 'read-only');
+    await mkdir(readOnly);
+    // For root a mode is no obstacle, a file system is.
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot && spawnSync('mount', ['-t', 'tmpfs', '-o', 'ro', 'tmpfs', readOnly]).status !== 0)
+      return context.skip('a read-only file system needs root that may mount');
+    if (!isRoot) await chmod(readOnly, 0o500);
+    const folders = ['/proc/nope', file, readOnly];
+    const started = await Promise.all(
+      folders.map((dataDir) => startProcess({ PORT: '0', TRUNKLINE_DATA: dataDir })),
+    );
+    try {
+      for (const [at, one] of started.entries()) {
+        expect([folders[at], await one.exited()]).toEqual([folders[at], { code: 1, signal: null }]);
+        expect(one.lines).toEqual([
+          expect.stringMatching(
+            `^DATA_UNUSABLE: The data folder ${folders[at]} cannot be used: E[A-Z]+.*TRUNKLINE_DATA`,
+          ),
+        ]);
+      }
+    } finally {
+      // One that would not end by itself.
+      for (const one of started) await one.end('SIGKILL');
+      if (isRoot) spawnSync('umount', ['-l', readOnly]);
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  test('the ready line says who hears the calls, by the host alone', async () => {
+    await using own = await startApp();
+    const readyOf = (app: App) => app.lines.find((line) => line.includes('ready at')) ?? '';
+    expect(readyOf(own)).toContain(`"speech":"${own.url}/v2/live"`);
+    await using app = await startApp({
+      env: {
+        TRUNKLINE_SPEECH_URL: 'http://someone:password@127.0.0.1:9/secret-path',
+        TRUNKLINE_SPEECH_KEY: 'the-key-of-the-tests',
+      },
+    });
+    expect(readyOf(app)).toContain('"speech":"http://127.0.0.1:9"');
+    expect(app.lines.join('\n')).not.toMatch(/password|secret-path|the-key-of-the-tests/);
   });
 
   test('F81 T44 a mistake in the settings ends it with code 78 and the place of the mistake', async () => {

@@ -1,6 +1,7 @@
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { makeFolder } from '../../lib/make-folder.ts';
 import type { CatalogueEntry, ModelFile, Source } from './catalogue.ts';
 import { problemOf, sha256Of } from './checksum.ts';
 import { download } from './download.ts';
@@ -33,7 +34,7 @@ const longestUnknownBytes = 4 * 1024 ** 3;
  */
 export async function pullModel(entry: CatalogueEntry, options: PullOptions): Promise<void> {
   const folder = folderOf(options.models, entry.name);
-  await mkdir(folder, { recursive: true });
+  makeFolder(folder);
   await using _lock = await lockFile(join(folder, '.pulling'), options);
   if ((await problemsOf(options.models, entry)).length === 0) {
     await writeDescription(entry, folder);

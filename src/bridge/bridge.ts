@@ -6,6 +6,7 @@ import type { LanguageRunner } from '../language/runner.ts';
 import type { PublicUrl } from '../lib/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { memoryShortage } from '../lib/memory.ts';
 import type { Part } from '../lib/part.ts';
 import { SpeechClient } from '../speech-client/client.ts';
 import type { SpeechConfig } from '../speech-client/config.ts';
@@ -131,7 +132,14 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     claimNonce: (scheme, nonce, untilMs) => tokens.claimNonce(scheme, nonce, untilMs),
     carrierStatus: (carrier, carrierCallId, status) =>
       keepStatus(store, clock, { carrier, carrierCallId, status }),
-    health: () => ({ journal: journal.health(), speech: speech.health() }),
+    health: () => {
+      const shortage = memoryShortage(calls.legCount);
+      return {
+        journal: journal.health(),
+        speech: speech.health(),
+        ...(shortage === undefined ? {} : { memory: { state: 'down', detail: shortage } }),
+      };
+    },
     notes: () => [
       ...(recording ? [] : ['recording is off; TRUNKLINE_RECORDING=on keeps the audio of calls']),
       ...(setAside > 0

@@ -1,5 +1,6 @@
 import { newId } from '../lib/ids.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { memoryShortage } from '../lib/memory.ts';
 import { enqueueEvent } from '../outbox/enqueue.ts';
 import type { CallState } from './call-state.ts';
 import { callKey, eventCallOf, type CallRecord } from './call-record.ts';
@@ -125,6 +126,8 @@ export class Calls {
     if (!room.ok) return { code: 'disk', reason: room.reason };
     if (this.legCount + start.tracks.length > this.#env.config.maxLegs)
       return { code: 'capacity', reason: `at capacity: ${this.#env.config.maxLegs} legs are open` };
+    const shortage = memoryShortage(this.legCount);
+    if (shortage !== undefined) return { code: 'memory', reason: shortage };
     if (start.tracks.length === 0) return { code: 'format', reason: 'the stream names no track' };
     const channels = start.tracks[0]?.channels ?? 1;
     if (

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/call-stream.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { memoryShortage } from '../lib/memory.ts';
 import { refuseUpgrade } from '../lib/refuse-upgrade.ts';
 import { admit } from './admission.ts';
 import { carrierNamed, carriers, type CarrierName } from './all.ts';
@@ -179,6 +180,8 @@ export class Upgrades {
         status: 503,
         reason: 'no room: raise the limit of open files or TRUNKLINE_MAX_CONNECTIONS',
       };
+    const shortage = memoryShortage(this.#sockets.size);
+    if (shortage !== undefined) return { status: 503, reason: shortage };
     if (this.#sockets.size >= this.#context.config.maxStreams)
       return { status: 503, reason: 'too many streams' };
     return undefined;

@@ -21,6 +21,7 @@ const answerWithinMs = 5_000;
 const todoOf: Partial<Record<string, string>> = {
   store: 'look at the database and at the disk it is on',
   disk: 'free space on the data disk: new calls are refused until there is room',
+  memory: 'raise the limit of memory (container, --max-old-space-size), or share the calls out',
   journal: 'look at the data disk: it is full, slow or cannot be written',
   recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
   speech:

@@ -34,6 +34,9 @@ export async function killRounds(options: {
   rounds: number;
   calls: number;
   seed: number;
+  /** What ends the process under the calls; without it, `kill -9`. */
+  end?: (app: App) => Promise<unknown>;
+  env?: Record<string, string>;
   onRound?: (round: number, faults: string[]) => void;
 }): Promise<KillReport> {
   await using speech = await ScriptedSpeech.start();
@@ -48,6 +51,7 @@ export async function killRounds(options: {
         TRUNKLINE_ROLES: 'bridge',
         TRUNKLINE_REJOIN_WAIT_MS: '200',
         TRUNKLINE_QUIET_FILL_MS: '0',
+        ...options.env,
       },
     });
   let app = await start();
@@ -60,6 +64,7 @@ export async function killRounds(options: {
         speech,
         report,
         calls: options.calls,
+        end: options.end ?? ((running) => running.end('SIGKILL')),
         seed: options.seed + round,
       });
       options.onRound?.(round, report.faults.slice(before));
@@ -78,9 +83,10 @@ type Round = {
   report: KillReport;
   calls: number;
   seed: number;
+  end: (app: App) => Promise<unknown>;
 };
 
-async function killRound({ app, start, speech, report, calls, seed }: Round): Promise<App> {
+async function killRound({ app, start, speech, report, calls, seed, end }: Round): Promise<App> {
   const hangUp = new AbortController();
   const plans = Array.from({ length: calls }, (_, at) => ({
     callId: `CA${randomBytes(16).toString('hex')}`,
@@ -121,7 +127,7 @@ async function killRound({ app, start, speech, report, calls, seed }: Round): Pr
     const call = await ask(app, `/api/calls/${id}`);
     for (const leg of call.legs) known.set(leg.id, leg.ledger.received);
   }
-  await app.end('SIGKILL');
+  await end(app);
   report.kills++;
   hangUp.abort();
   await Promise.all(playing);

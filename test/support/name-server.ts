@@ -1,5 +1,4 @@
 import { createSocket, type Socket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 
 const nameError = 3;
 const serverFailure = 2;
@@ -34,7 +33,7 @@ export class NameServer implements AsyncDisposable {
 
   /** The environment of a program that asks here. */
   get env(): Record<string, string> {
-    const { port } = this.#socket.address() as AddressInfo;
+    const { port } = this.#socket.address();
     const hook = new URL('resolve-by.mjs', import.meta.url).href;
     return { NODE_OPTIONS: `--import=${hook}`, TEST_NAME_SERVER: `127.0.0.1:${port}` };
   }

@@ -73,8 +73,11 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const signal = await stop;
   log.info({ signal }, 'stopping; unfinished calls stay in the store and go on at the next start');
   http.stopAccepting();
-  // In the order of the audio: carriers first, so that the bridge sees their last bytes.
-  for (const part of parts.toReversed()) await withinDrain(part, log);
+  // In the order of the audio: carriers first, so that the bridge sees their last bytes. One deadline for all:
+  // whoever stops us ends the process after 30 s (F66).
+  const untilMs = performance.now() + drainMs;
+  for (const part of parts.toReversed())
+    await withinDrain(part, log, Math.max(0, untilMs - performance.now()));
 }
 
 async function openParts(opened: Opened, internalKey: string): Promise<void> {
@@ -204,13 +207,13 @@ function speechAddress({ roles, speech }: Config, base: string): Record<string, 
   return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 
-async function withinDrain(part: Part, log: Logger): Promise<void> {
+async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<void> {
   if (!part.drain) return;
   const stopWaiting = new AbortController();
-  const late = sleep(drainMs + 1_000, 'late', { signal: stopWaiting.signal, ref: false }).catch(
+  const late = sleep(leftMs + 1_000, 'late', { signal: stopWaiting.signal, ref: false }).catch(
     () => 'stopped',
   );
-  const outcome = await Promise.race([part.drain(drainMs).then(() => 'drained'), late]);
+  const outcome = await Promise.race([part.drain(leftMs).then(() => 'drained'), late]);
   stopWaiting.abort();
   if (outcome === 'late') log.warn({ part: part.name }, 'part did not drain in time');
 }

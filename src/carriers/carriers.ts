@@ -23,6 +23,9 @@ export type CarriersOptions = {
 
 const sweepMs = 1_000;
 
+/** Calls that are about to end get this much of the time; the rest is for the last words of those that did. */
+const liveShare = 0.6;
+
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
   refuseHalfSecrets(options.config);
@@ -49,7 +52,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     notes: () => notesOf(options.config, options.insecure),
     async drain(deadlineMs) {
       upgrades.stopAccepting();
-      const until = clock.monotonicMs() + deadlineMs;
+      const until = clock.monotonicMs() + deadlineMs * liveShare;
       while (upgrades.liveStreams > 0 && clock.monotonicMs() < until) await wait(clock, 100);
       upgrades.closeAll();
     },

@@ -110,7 +110,8 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
 
 const notPlaced: Pick<PlayResult, 'outcome' | 'detail'> = { outcome: 'refused', detail: '1006' };
 
-async function callsOf(app: App): Promise<Json[]> {
+/** All of them, page by page. */
+export async function callsOf(app: App): Promise<Json[]> {
   const calls: Json[] = [];
   for (let cursor = ''; ;) {
     const page = (await (await app.get(`/api/calls?limit=100${cursor}`)).json()) as Json;

@@ -87,7 +87,7 @@ test('F16 a speech service whose name is unknown, then fails, then is slow: one 
     });
     const call = (await (await app.get(`/api/calls/${id}`)).json()) as Json;
     const bytes = audio[Number(call.carrier_call_id.slice(2))]!;
-    judgeLeg({ leg: call.legs[0], audio: bytes, events, known: 0, speech, report });
+    judgeLeg({ leg: call.legs[0], audio: bytes, events, least: 0, speech, report });
     judgeEvents(id, events, report.faults);
     expect(events.filter(({ type }) => type === 'call.gap')).toEqual([]);
   }

@@ -1,0 +1,10 @@
+import { stopUnderCalls } from '../support/stopped-calls.ts';
+
+/** F66: SIGTERM under 250 Twilio calls of two tracks, 500 legs; CALLS for another number. */
+const startedMs = performance.now();
+const report = await stopUnderCalls(Number(process.env['CALLS'] ?? 250));
+console.log(
+  `SIGTERM under ${report.legs} live legs: nothing new after ${report.seconds.unready.toFixed(1)} s, gone after ${report.seconds.gone.toFixed(1)} s; ${report.bytes} bytes heard, ${report.finals} finals, ${report.faults.length} faults, ${Math.round((performance.now() - startedMs) / 1_000)} s in all`,
+);
+for (const line of report.faults.slice(0, 20)) console.log(`  ${line}`);
+process.exitCode = report.faults.length > 0 ? 1 : 0;

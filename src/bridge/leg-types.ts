@@ -70,7 +70,7 @@ export type GapCause =
   | 'journal'
   /** The journal of an earlier run was damaged here. */
   | 'damaged'
-  /** The service took it, then said it never had it. */
+  /** The service acknowledged it and, by its own count after a drop, has it no more. */
   | 'service'
   /** `finish` ran out of time. */
   | 'deadline'

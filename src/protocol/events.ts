@@ -104,9 +104,9 @@ const CallTranslationData = z.object({
 
 /**
  * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it while the service was away.
- * `damaged`: the journal of an earlier run could not be read here. `service`: the service took it, then said it
- * never had it. `deadline`: the time for finals ran out. `sessions`: the bound of sessions of one leg was passed.
- * `refused`: the service takes no session of this kind.
+ * `damaged`: the journal of an earlier run could not be read here. `service`: the service acknowledged it and,
+ * by its own count after a drop, has it no more. `deadline`: the time for finals ran out. `sessions`: the bound
+ * of sessions of one leg was passed. `refused`: the service takes no session of this kind.
  */
 export const GapCause = z.enum([
   'carrier',

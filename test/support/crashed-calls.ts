@@ -114,7 +114,9 @@ const notPlaced: Pick<PlayResult, 'outcome' | 'detail'> = { outcome: 'refused', 
 export async function callsOf(app: App): Promise<Json[]> {
   const calls: Json[] = [];
   for (let cursor = ''; ;) {
-    const page = (await (await app.get(`/api/calls?limit=100${cursor}`)).json()) as Json;
+    // A connection that is kept may be closed by the server as it is asked.
+    const close = { headers: { connection: 'close' } };
+    const page = (await (await app.get(`/api/calls?limit=100${cursor}`, close)).json()) as Json;
     calls.push(...page.items);
     if (page.next_cursor === null) return calls;
     cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;

@@ -10,7 +10,7 @@ import { legTotals } from './leg-metrics.ts';
 import type { LegSnapshot, SessionSnapshot } from './leg-snapshot.ts';
 import type { LegStore } from './leg-store.ts';
 import type { GapCause, LegAudioOptions, LegRequest, LegSession, LegState } from './leg-types.ts';
-import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
+import { pastOf, PastSessions, toldBy, unknownPast } from './past-sessions.ts';
 
 /** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
 const changeAfterS = 10_200;
@@ -63,8 +63,8 @@ export class LegSessions {
   private cut: number | undefined;
   private cutSession: (position: number) => void = () => undefined;
   private next: MadeSession | undefined;
-  /** Session time up to which finals of the current session have spoken: so far it has heard for certain. */
-  private saidToS = 0;
+  /** Leg positions, by channel, up to which finals of the current session have spoken. */
+  private said: number[] = [];
   /** The session was asked for before the request changed. */
   private outdated = false;
   /** A session ended with bytes in doubt: the next one waits a moment for its record. */
@@ -245,7 +245,8 @@ export class LegSessions {
     const { speech, log, onSession } = this.options;
     const base = typeof from === 'number' ? from : from.base;
     if (!known) {
-      this.history.push({ id, base, unread: true });
+      const from = this.saidBefore(base);
+      this.history.push({ id, base, unread: true, ...(from ? { from } : {}) });
       legTotals.sessions++;
     }
     const source = {
@@ -272,7 +273,7 @@ export class LegSessions {
       onOver: (reason) => this.sessionOver(session, reason),
     });
     this.current = session;
-    this.saidToS = 0;
+    this.said = [];
     this.cutSession = (position) => (source.cut = position);
     this.options.onStarted();
     if (!known) onSession?.({ id, offsetS: this.books.secondsAt(base) });
@@ -281,28 +282,42 @@ export class LegSessions {
 
   private message(session: LiveSession, message: ServerMessage): void {
     if (this.over) return;
-    this.options.onMessage(message, session.id, this.books.secondsAt(session.originOf(message)));
-    if (message.type === 'transcript' && message.data.is_final && session === this.current)
-      this.saidToS = message.data.utterance.end;
+    const origin = session.originOf(message);
+    const told = this.told(session, message, origin);
+    if (told) this.options.onMessage(told, session.id, this.books.secondsAt(origin));
+    if (message.type === 'transcript' && message.data.is_final && session === this.current) {
+      const { channel, end } = message.data.utterance;
+      this.said[channel] = origin + Math.round(end * this.books.bytesPerSecond);
+    }
     const sentS = this.books.secondsAt(this.books.end - session.inFlight.base);
     if (message.type === 'speech_end' && sentS > changeAfterS && session === this.current)
       this.changeOver();
   }
 
-  /** Whole samples of every format, of two channels too: the next session begins behind them. */
-  private saidBytes(): number {
-    const bytes = Math.round(this.saidToS * this.books.bytesPerSecond);
-    return bytes - (bytes % 4);
+  private told(
+    session: LiveSession,
+    message: ServerMessage,
+    origin: number,
+  ): ServerMessage | undefined {
+    const record = this.history.find((one) => one.id === session.id);
+    if (!record) return message;
+    const { bytesPerSecond } = this.books;
+    return toldBy(record, message, { origin, bytesPerSecond, isReplaced: false });
   }
 
-  private heard(position: number): void {
-    this.books.acknowledge(position);
-    this.store.settled();
-    this.entry.dirty = true;
+  /** Finals can overtake acks: what was said of audio that a new session hears again is not said twice. */
+  private saidBefore(base: number): number[] | undefined {
+    const from: number[] = [];
+    for (const { said } of this.history)
+      for (const [channel, position] of (said ?? []).entries())
+        from[channel] = Math.max(from[channel] ?? 0, position ?? 0);
+    return from.some((position) => position > base) ? from : undefined;
   }
 
   private acknowledged(position: number): void {
-    this.heard(position);
+    this.books.acknowledge(position);
+    this.store.settled();
+    this.entry.dirty = true;
     if (this.cut !== undefined && this.books.settled >= this.cut) this.change();
     else if (this.finishing && this.books.isSettled) this.armFinals();
   }
@@ -327,12 +342,10 @@ export class LegSessions {
     const record = this.history.find((one) => one.id === session.id);
     const isCurrent = session === this.current;
     if (isCurrent) this.current = undefined;
-    // Acks may be lost that finals have overtaken: what was said is not heard a second time.
-    if (isCurrent && reason !== 'finished')
-      this.heard(session.inFlight.heardUpTo(this.saidBytes()));
     if (record) {
       record.end ??= this.books.settled;
       record.unread = session.swallowed;
+      if (isCurrent && reason !== 'finished') record.said = this.said;
     }
     if (this.over || reason === 'dropped') return;
     if (reason !== 'finished')

@@ -26,6 +26,10 @@ export type SessionSnapshot = {
   /** Leg position of its first byte, and after its last one once another session took over. */
   base: number;
   end?: number;
+  /** Leg positions, by channel, up to which sessions before it had spoken of audio that it hears again. */
+  from?: number[];
+  /** Leg positions, by channel, up to which it had spoken when it was lost: its acks may say less. */
+  said?: number[];
   /** Messages may be missing that GET still has. */
   unread: boolean;
 };

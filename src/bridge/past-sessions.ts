@@ -5,7 +5,7 @@ import type { SessionRecord } from '../speech-client/api.ts';
 import type { SpeechClient } from '../speech-client/client.ts';
 import { missingOf, Seen } from '../speech-client/messages.ts';
 import type { LiveSession } from '../speech-client/session.ts';
-import { heardBefore } from './heard-before.ts';
+import { heardWithin } from './heard-within.ts';
 import type { SessionSnapshot } from './leg-snapshot.ts';
 
 /** A session that takes no more audio, and what its record may still tell. */
@@ -105,13 +105,33 @@ export class PastSessions {
     const { entry } = session;
     const { bytesPerSecond } = this.options;
     const origin = session.originOf(message);
-    // What it heard beyond its end was sent again to the session after it.
-    const told =
-      entry.end !== undefined && this.options.replaced(entry)
-        ? heardBefore(message, (entry.end - origin) / bytesPerSecond)
-        : message;
+    const told = toldBy(entry, message, {
+      origin,
+      bytesPerSecond,
+      isReplaced: this.options.replaced(entry),
+    });
     if (told) this.options.onMessage(told, entry.id, origin / bytesPerSecond);
   }
+}
+
+/** Of audio that two sessions heard the one speaks that spoke first. */
+export function toldBy(
+  { from, end, said }: SessionSnapshot,
+  message: ServerMessage,
+  {
+    origin,
+    bytesPerSecond,
+    isReplaced,
+  }: { origin: number; bytesPerSecond: number; isReplaced: boolean },
+): ServerMessage | undefined {
+  // What it heard beyond its end was sent again to the session after it.
+  const to = isReplaced ? end : undefined;
+  if (from === undefined && to === undefined) return message;
+  return heardWithin(message, {
+    fromS: (channel) => ((from?.[channel] ?? 0) - origin) / bytesPerSecond,
+    toS: (channel) =>
+      to === undefined ? Infinity : (Math.max(to, said?.[channel] ?? 0) - origin) / bytesPerSecond,
+  });
 }
 
 export function pastOf(session: LiveSession, entry: SessionSnapshot): PastSession {

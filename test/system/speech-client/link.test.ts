@@ -323,6 +323,9 @@ describe('a session that is lost', () => {
       delete speech.faults.ack;
       leg.push(60);
       await until(() => leg.leg.ledger().acknowledged === leg.pushed * 160);
+      // Words are no acknowledgement: all that none has named is heard again.
+      const [, second] = speech.sessions.values();
+      expect(second!.audio.length).toBe((leg.pushed - 30) * 160);
       speech.expire(first!);
       const { ledger } = await leg.leg.finish(deadlines);
       expect(ledger).toMatchObject({ acknowledged: leg.pushed * 160, gaps: 0 });

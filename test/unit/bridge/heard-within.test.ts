@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heardBefore } from '../../../src/bridge/heard-before.ts';
+import { heardWithin, type Span } from '../../../src/bridge/heard-within.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 
 const envelope = { session_id: 's', created_at: '2026-02-03T09:15:02.207Z' };
@@ -24,6 +24,9 @@ const final: ServerMessage = {
   data: { id: '00_0', is_final: true, utterance },
 };
 
+const before = (endS: number): Span => ({ fromS: () => 0, toS: () => endS });
+const from = (startS: number): Span => ({ fromS: () => startS, toS: () => Infinity });
+
 test.each([
   [5, ' my card, is lost', 3.8],
   [3.8, ' my card, is lost', 3.8],
@@ -32,16 +35,16 @@ test.each([
   [3.3, ' my card, is', 2.8],
   [1.9, ' my card,', 1.8],
 ])('an utterance that goes over %s s is cut between two words', (endS, text, end) => {
-  const told = heardBefore(final, endS);
+  const told = heardWithin(final, before(endS));
   expect(told).toMatchObject({ data: { id: '00_0', utterance: { text, end } } });
 });
 
 test('nothing is left of what begins behind the border or has no word before it', () => {
-  expect(heardBefore(final, 0)).toBeUndefined();
-  expect(heardBefore(final, 0.1)).toBeUndefined();
+  expect(heardWithin(final, before(0))).toBeUndefined();
+  expect(heardWithin(final, before(0.1))).toBeUndefined();
   const end: ServerMessage = { ...envelope, type: 'speech_end', data: { time: 2, channel: 0 } };
-  expect(heardBefore(end, 2)).toBeUndefined();
-  expect(heardBefore(end, 2.1)).toBe(end);
+  expect(heardWithin(end, before(2))).toBeUndefined();
+  expect(heardWithin(end, before(2.1))).toBe(end);
 });
 
 test('what add-ons say of the utterance is cut with it', () => {
@@ -55,17 +58,38 @@ test('what add-ons say of the utterance is cut with it', () => {
     error: null,
     data: { utterance_id: '00_0', utterance, results },
   };
-  expect(heardBefore(entities, 2)).toMatchObject({
+  expect(heardWithin(entities, before(2))).toMatchObject({
     data: { utterance: { text: ' my card,' }, results: [{ text: 'card' }] },
   });
   const failed: ServerMessage = { ...entities, error: { message: 'no' }, data: null };
-  expect(heardBefore(failed, 2)).toBe(failed);
+  expect(heardWithin(failed, before(2))).toBe(failed);
 });
 
 test('a text that is written otherwise than its words is made of the words', () => {
-  const told = heardBefore(
+  const told = heardWithin(
     { ...final, data: { ...final.data, utterance: { ...utterance, text: 'MY CARD IS LOST' } } },
-    2,
+    before(2),
   );
   expect(told).toMatchObject({ data: { utterance: { text: 'my card,' } } });
+});
+
+test.each([
+  [0, ' my card, is lost', 0],
+  [0.3, ' my card, is lost', 0],
+  [0.5, 'card, is lost', 1],
+  [1.9, 'is lost', 2],
+  [3.3, 'lost', 3],
+])('what an earlier session said up to %s s is not said again', (startS, text, start) => {
+  const told = heardWithin(final, from(startS));
+  expect(told).toMatchObject({ data: { utterance: { text, start, end: 3.8 } } });
+});
+
+test('each channel has its own border: one party may have been heard further than the other', () => {
+  const span: Span = { fromS: (channel) => (channel === 1 ? 10 : 0), toS: () => Infinity };
+  const onChannel = (channel: number): ServerMessage => ({
+    ...final,
+    data: { ...final.data, utterance: { ...utterance, channel } },
+  });
+  expect(heardWithin(onChannel(0), span)).toEqual(onChannel(0));
+  expect(heardWithin(onChannel(1), span)).toBeUndefined();
 });

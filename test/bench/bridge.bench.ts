@@ -38,7 +38,7 @@ const root = join(import.meta.dirname, '../..');
 const quiet = '--disable-warning=ExperimentalWarning';
 /** Both sides are started with the memory settings of the image, which are those of `npm start` and two more. */
 const image = readFileSync(join(root, 'Dockerfile'), 'utf8');
-const memoryFlags = image.match(/--[\w-]+-size=\d+/g) ?? [];
+const memoryFlags = image.match(/--(?:[\w-]+-size=\d+|no-parallel-scavenge)/g) ?? [];
 const memoryEnv = Object.fromEntries(
   [...image.matchAll(/\b(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
 );
@@ -107,8 +107,8 @@ async function startSubject(kind: Kind, sink: string): Promise<Subject> {
   const url = await new Promise<string>((resolve, reject) => {
     child.once('exit', (code) => reject(new Error(`${kind} ended with ${String(code)}`)));
     createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) => {
-      const address = /https?:\/\/[\w.:]+/.exec(line);
-      if (line.includes('ready') && address) resolve(address[0]);
+      const address = /ready (?:at )?(https?:\/\/[\w.:]+)/.exec(line)?.[1];
+      if (address !== undefined) resolve(address);
     });
   });
   return {
@@ -311,27 +311,40 @@ function exact(turns: readonly Turn[]): void {
   console.log(`  frames lost, doubled or altered ${inexact}`);
 }
 
+type LegMemory = { rss: number; heap: number };
+
 /** What a further leg costs in memory, in a process that has seen legs before. */
+async function furtherLeg(
+  bench: Bench,
+  kind: Kind,
+  some: number,
+  more: number,
+): Promise<LegMemory> {
+  await using subject = await startSubject(kind, bench.sinkUrl);
+  await bench.sinkSays('forget');
+  await bench.open(subject, some);
+  await bench.settle(subject);
+  const few = await probe(subject.child, 'read after gc');
+  await bench.open(subject, more);
+  await bench.settle(subject);
+  const many = await probe(subject.child, 'read after gc');
+  await bench.stop(subject);
+  const share = (one: number, other: number): number => (other - one) / more / 1_024;
+  return {
+    rss: share(few.rssBytes, many.rssBytes),
+    heap: share(few.heapBytes, many.heapBytes),
+  };
+}
+
+/** Each process is new: how much its allocator keeps of what it once had differs from one to the next. */
 async function memory(bench: Bench, some: number, more: number): Promise<void> {
-  const found: Partial<Record<Kind, { rss: number; heap: number }>> = {};
-  for (const kind of ['pipe', 'bridge'] as const) {
-    await using subject = await startSubject(kind, bench.sinkUrl);
-    await bench.sinkSays('forget');
-    await bench.open(subject, some);
-    await bench.settle(subject);
-    const few = await probe(subject.child, 'read after gc');
-    await bench.open(subject, more);
-    await bench.settle(subject);
-    const many = await probe(subject.child, 'read after gc');
-    await bench.stop(subject);
-    const share = (one: number, other: number): number => (other - one) / more / 1_024;
-    found[kind] = {
-      rss: share(few.rssBytes, many.rssBytes),
-      heap: share(few.heapBytes, many.heapBytes),
-    };
-  }
+  const found: Record<Kind, LegMemory[]> = { pipe: [], bridge: [] };
+  for (const kind of ['pipe', 'bridge', 'bridge', 'pipe'] as const)
+    found[kind].push(await furtherLeg(bench, kind, some, more));
+  const meanOf = (kind: Kind, of: keyof LegMemory): number =>
+    found[kind].reduce((sum, one) => sum + one[of], 0) / found[kind].length;
   const line = (name: string, of: 'rss' | 'heap', target: string): void => {
-    const [one, other] = [found.pipe?.[of] ?? 0, found.bridge?.[of] ?? 0];
+    const [one, other] = [meanOf('pipe', of), meanOf('bridge', of)];
     console.log(
       `  ${name.padEnd(30)} pipe ${one.toFixed(1).padStart(10)}   bridge ${other.toFixed(1).padStart(10)}   ${target}`,
     );
@@ -413,7 +426,8 @@ export async function run(): Promise<void> {
   await bench.start();
   if (only === undefined || only === 'play')
     for (const legs of sizes) tableAt(legs, await abba(bench, legs, 'play'));
-  if (only === undefined || only === 'acks') await withoutAcks(bench);
+  if (only === undefined || only === 'acks')
+    for (const legs of sizes) await withoutAcks(bench, legs);
   if (only === undefined || only === 'memory')
     await memory(bench, 200, Number(process.env['BENCH_MORE'] ?? 300));
   if (only === undefined || only === 'ceiling') await ceilingOf(bench);
@@ -421,11 +435,11 @@ export async function run(): Promise<void> {
 }
 
 /** What is left of the difference when nobody has to read acknowledgements. */
-async function withoutAcks(bench: Bench): Promise<void> {
+async function withoutAcks(bench: Bench, legs: number): Promise<void> {
   await bench.sinkSays('ack rarely');
-  const turns = await abba(bench, 100, 'play');
+  const turns = await abba(bench, legs, 'play');
   await bench.sinkSays('ack each');
-  console.log('\n100 legs at 50 frames a second, one acknowledgement in 2 s of audio');
+  console.log(`\n${legs} legs at 50 frames a second, one acknowledgement in 2 s of audio`);
   row('CPU us a frame', turns, (turn) => turn.cpuMicrosPerFrame, 'at most 1.15');
   exact([...turns.pipe, ...turns.bridge]);
 }

@@ -61,6 +61,7 @@ export async function startProcess(env: Record<string, string>, handles?: number
     process.execPath,
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=4',
+    '--no-parallel-scavenge',
     '--import',
     './src/lib/compile-cache.mjs',
     'src/main.ts',

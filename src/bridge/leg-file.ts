@@ -28,6 +28,8 @@ export class LegFile {
   private size = 0;
   /** Kept open while the leg lives: a recorded leg appends every few seconds. */
   private handle: FileHandle | undefined;
+  /** A leg that catches up reads a chunk in many small turns: it comes from the disk, and is checked, once. */
+  private begun: { chunk: Chunk; whole: Buffer } | undefined;
   private busy: Promise<unknown> = Promise.resolve();
 
   private constructor(path: string, silence: number, recording: boolean) {
@@ -64,7 +66,7 @@ export class LegFile {
   /** Leg position after the last byte in the file; 0 when it is empty. */
   get end(): number {
     const last = this.chunks.at(-1);
-    return last ? last.position + last.bytes : 0;
+    return last ? endOf(last) : 0;
   }
 
   get start(): number {
@@ -96,6 +98,7 @@ export class LegFile {
     await this.inTurn(async () => {
       await this.handle?.close();
       this.handle = undefined;
+      this.begun = undefined;
     });
   }
 
@@ -103,23 +106,30 @@ export class LegFile {
   async read(position: number, maxBytes: number): Promise<Buffer> {
     const parts: Buffer[] = [];
     let bytes = 0;
-    await using handle = await open(this.path, 'r');
     for (
       let chunk = this.chunkAt(position);
       chunk && bytes < maxBytes;
       chunk = this.chunkAt(position + bytes)
     ) {
-      const whole = Buffer.allocUnsafe(chunk.bytes);
-      const { bytesRead } = await handle.read(whole, 0, chunk.bytes, chunk.offset);
-      const damaged = bytesRead !== chunk.bytes || crc32(whole) !== chunk.crc;
-      if (damaged && bytes > 0) break; // said when it is asked for by its own position
-      if (damaged) throw new DamagedChunk(chunk);
+      const whole = await this.wholeOf(chunk);
+      if (!whole && bytes > 0) break; // said when it is asked for by its own position
+      if (!whole) throw new DamagedChunk(chunk);
       const from = position + bytes - chunk.position;
       const part = whole.subarray(from, Math.min(chunk.bytes, from + maxBytes - bytes));
+      this.begun = from + part.length < chunk.bytes ? { chunk, whole } : undefined;
       parts.push(part);
       bytes += part.length;
     }
     return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+  }
+
+  /** Undefined where it is damaged. */
+  private async wholeOf(chunk: Chunk): Promise<Buffer | undefined> {
+    if (this.begun?.chunk === chunk) return this.begun.whole;
+    await using handle = await open(this.path, 'r');
+    const whole = Buffer.allocUnsafeSlow(chunk.bytes);
+    const { bytesRead } = await handle.read(whole, 0, chunk.bytes, chunk.offset);
+    return bytesRead === chunk.bytes && crc32(whole) === chunk.crc ? whole : undefined;
   }
 
   holds(position: number): boolean {
@@ -129,13 +139,13 @@ export class LegFile {
   /** Leg position after the chunk that holds this one. */
   endOfRun(position: number): number {
     const chunk = this.chunkAt(position);
-    return chunk ? chunk.position + chunk.bytes : position;
+    return chunk ? endOf(chunk) : position;
   }
 
   /** Where the file has bytes again at or after the position; Infinity where it has none. */
   nextFrom(position: number): number {
     for (const chunk of this.chunks)
-      if (chunk.position + chunk.bytes > position) return Math.max(position, chunk.position);
+      if (endOf(chunk) > position) return Math.max(position, chunk.position);
     return Infinity;
   }
 
@@ -146,8 +156,9 @@ export class LegFile {
   async forgetTo(position: number): Promise<void> {
     // In turn, because what is being appended meanwhile is not past.
     await this.inTurn(async () => {
-      const past = this.chunks.findIndex((chunk) => chunk.position + chunk.bytes > position);
+      const past = this.chunks.findIndex((chunk) => endOf(chunk) > position);
       const gone = past < 0 ? this.chunks.length : past;
+      if (this.begun && endOf(this.begun.chunk) <= position) this.begun = undefined;
       if (this.recording) this.chunks.splice(0, Math.min(gone, this.chunks.length - 1));
       else if (gone > 0 && past < 0) await this.clear();
     });
@@ -163,14 +174,13 @@ export class LegFile {
     await this.handle?.close();
     this.handle = undefined;
     this.chunks = [];
+    this.begun = undefined;
     this.size = 0;
     await rm(this.path, { force: true });
   }
 
   private chunkAt(position: number): Chunk | undefined {
-    return this.chunks.findLast(
-      (chunk) => position >= chunk.position && position < chunk.position + chunk.bytes,
-    );
+    return this.chunks.findLast((chunk) => position >= chunk.position && position < endOf(chunk));
   }
 
   private async inTurn(work: () => Promise<void>): Promise<void> {
@@ -215,6 +225,10 @@ export class DamagedChunk extends Error {
     this.start = chunk.position;
     this.end = chunk.position + chunk.bytes;
   }
+}
+
+function endOf(chunk: Chunk): number {
+  return chunk.position + chunk.bytes;
 }
 
 function chunkHeader(position: number, bytes: number, crc: number): Buffer {

@@ -19,8 +19,11 @@ import type { Recogniser } from './speech-service/recogniser/recogniser.ts';
 import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
-/** Calls get time for their last words; what is left goes on after the restart. Idle, nothing takes that long. */
-const drainMs = 25_000;
+/**
+ * Calls get time for their last words; what is left goes on after the restart. Idle, nothing takes that long.
+ * Five hundred legs take some seconds more to be put away, and at 30 s whoever stops us ends the process.
+ */
+const drainMs = 20_000;
 
 type Opened = {
   config: Config;

@@ -21,17 +21,13 @@ export function heardWithin(message: ServerMessage, span: Span): ServerMessage |
     }
     case 'sentiment_analysis': {
       if (message.data === null) return message;
-      const utterance = cut(message.data.utterance, span);
-      const { channel } = message.data.utterance;
-      const results = message.data.results.filter((one) => isWithin(one, channel, span));
-      return utterance && { ...message, data: { ...message.data, utterance, results } };
+      const data = cutResults(message.data, span);
+      return data && { ...message, data };
     }
     case 'named_entity_recognition': {
       if (message.data === null) return message;
-      const utterance = cut(message.data.utterance, span);
-      const { channel } = message.data.utterance;
-      const results = message.data.results.filter((one) => isWithin(one, channel, span));
-      return utterance && { ...message, data: { ...message.data, utterance, results } };
+      const data = cutResults(message.data, span);
+      return data && { ...message, data };
     }
     case 'translation': {
       if (message.data === null) return message;
@@ -45,12 +41,21 @@ export function heardWithin(message: ServerMessage, span: Span): ServerMessage |
   }
 }
 
-/** The greater part of it: of a word that a border cuts in two one session heard more than the other. */
-function isWithin(
-  { start, end }: { start: number; end: number },
-  channel: number,
+type Timed = { start: number; end: number };
+
+/** An add-on's results go with the words they are about. */
+function cutResults<R extends Timed, D extends { utterance: Utterance; results: R[] }>(
+  data: D,
   span: Span,
-): boolean {
+): D | undefined {
+  const utterance = cut(data.utterance, span);
+  const { channel } = data.utterance;
+  const results = data.results.filter((one) => isWithin(one, channel, span));
+  return utterance && { ...data, utterance, results };
+}
+
+/** The greater part of it: of a word that a border cuts in two one session heard more than the other. */
+function isWithin({ start, end }: Timed, channel: number, span: Span): boolean {
   const middle = (start + end) / 2;
   return middle >= span.fromS(channel) && middle < span.toS(channel);
 }

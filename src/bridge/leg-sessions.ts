@@ -1,3 +1,4 @@
+import { wait } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 import type { InFlightState } from '../speech-client/in-flight.ts';
@@ -245,8 +246,8 @@ export class LegSessions {
     const { speech, log, onSession } = this.options;
     const base = typeof from === 'number' ? from : from.base;
     if (!known) {
-      const from = this.saidBefore(base);
-      this.history.push({ id, base, unread: true, ...(from ? { from } : {}) });
+      const said = this.saidBefore(base);
+      this.history.push({ id, base, unread: true, ...(said ? { from: said } : {}) });
       legTotals.sessions++;
     }
     const source = {
@@ -287,7 +288,9 @@ export class LegSessions {
     if (told) this.options.onMessage(told, session.id, this.books.secondsAt(origin));
     if (message.type === 'transcript' && message.data.is_final && session === this.current) {
       const { channel, end } = message.data.utterance;
-      this.said[channel] = origin + Math.round(end * this.books.bytesPerSecond);
+      // A number that the service makes up must not become the length of a list.
+      if (channel < this.options.request.channels)
+        this.said[channel] = origin + Math.round(end * this.books.bytesPerSecond);
     }
     const sentS = this.books.secondsAt(this.books.end - session.inFlight.base);
     if (message.type === 'speech_end' && sentS > changeAfterS && session === this.current)
@@ -361,8 +364,7 @@ export class LegSessions {
   private awaitDoubt(reading: Promise<void>): void {
     this.doubting = true;
     const waitMs = this.finishing?.deadlines.finalsMs ?? doubtMs;
-    const timer = new Promise<void>((resolve) => this.options.clock.after(waitMs, resolve));
-    void Promise.race([reading, timer]).then(() => {
+    void Promise.race([reading, wait(this.options.clock, waitMs)]).then(() => {
       this.doubting = false;
       if (this.over) return;
       this.afterSession();

@@ -18,7 +18,7 @@ import { Ledger } from '../../../src/bridge/ledger.ts';
 import type { LegSnapshot } from '../../../src/bridge/leg-snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { handClock } from '../../support/hand-clock.ts';
-import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
+import { fastClock, faultsOf, legRig, type Rig } from '../../support/leg-rig.ts';
 import { LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
 import { runChild, straceMissing } from '../../support/strace.ts';
 import { until } from '../../support/until.ts';
@@ -235,21 +235,26 @@ test('erased: nothing of a leg is left in any file, while others go on', async (
   expect(faultsOf(other)).toEqual([]);
 });
 
+/** A recorded leg's place in the journal, with no session behind it. */
+function openStore({ journal }: Rig, legId: string): ReturnType<Rig['journal']['openLeg']> {
+  return journal.openLeg({
+    legId,
+    recording: true,
+    silence: 0xff,
+    bytesPerSecond: 8_000,
+    ledger: new Ledger(),
+    log: createLog({ level: 'silent' }),
+    snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
+    onWritten: () => undefined,
+    onLost: () => undefined,
+  });
+}
+
 test('what is read back while it moves to the disk is whole: the first message after a drop must hold all that is in doubt', async () => {
   const dir = folder();
   await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
   for (let round = 0; round < 60; round++) {
-    const { store, entry } = rig.journal.openLeg({
-      legId: `leg_${round}`,
-      recording: true,
-      silence: 0xff,
-      bytesPerSecond: 8_000,
-      ledger: new Ledger(),
-      log: createLog({ level: 'silent' }),
-      snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
-      onWritten: () => undefined,
-      onLost: () => undefined,
-    });
+    const { store, entry } = openStore(rig, `leg_${round}`);
     const audio = Buffer.concat(Array.from({ length: 90 }, (_, at) => numberedFrame(at)));
     const say = (from: number, to: number): void => {
       for (let at = from; at < to; at += 160) store.audio(audio.subarray(at, at + 160));
@@ -306,17 +311,7 @@ test('erased while its audio moves to the disk: nothing is put there afterwards'
   const dir = folder();
   await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
   for (let round = 0; round < 60; round++) {
-    const { store } = rig.journal.openLeg({
-      legId: `leg_${round}`,
-      recording: true,
-      silence: 0xff,
-      bytesPerSecond: 8_000,
-      ledger: new Ledger(),
-      log: createLog({ level: 'silent' }),
-      snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
-      onWritten: () => undefined,
-      onLost: () => undefined,
-    });
+    const { store } = openStore(rig, `leg_${round}`);
     for (let frame = 0; frame < 2_000; frame++) store.audio(numberedFrame(frame));
     const moving = store.spillAll();
     for (let turn = 0; turn < round % 10; turn++)

@@ -333,6 +333,38 @@ describe('a session that is lost', () => {
     },
   );
 
+  test('F26: words on a channel that the leg does not have hold up nothing', async () => {
+    await using speech = await LinkSpeech.start();
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(30);
+    await until(() => leg.words.length === 25);
+    const [first] = speech.sessions.values();
+    const utterance = {
+      start: 0,
+      end: 0.5,
+      confidence: 1,
+      channel: 4_000_000_000,
+      words: [],
+      text: 'strange',
+      language: 'en',
+    };
+    first!.socket!.send(
+      JSON.stringify({
+        session_id: first!.id,
+        created_at: new Date().toISOString(),
+        type: 'transcript',
+        data: { id: '99_0', is_final: true, utterance },
+      }),
+    );
+    await until(() => leg.messages.some((one) => JSON.stringify(one).includes('strange')));
+    first!.socket!.close(4404);
+    leg.push(30);
+    await until(() => speech.sessions.size === 2);
+    const { ledger } = await leg.leg.finish(deadlines);
+    expect(ledger).toMatchObject({ acknowledged: leg.pushed * 160, gaps: 0 });
+  });
+
   test('F27: finals that are late are waited for, and no longer than the deadline', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.finalsDelayMs = 300;

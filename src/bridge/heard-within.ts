@@ -44,7 +44,7 @@ export function heardWithin(message: ServerMessage, span: Span): ServerMessage |
 type Timed = { start: number; end: number };
 
 /** An add-on's results go with the words they are about. */
-function cutResults<R extends Timed, D extends { utterance: Utterance; results: R[] }>(
+function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   data: D,
   span: Span,
 ): D | undefined {

@@ -28,7 +28,8 @@ export const HttpConfig = z.strictObject({
   }),
   trustedProxies: z.array(z.string().min(1)).default([]).meta({
     env: 'TRUNKLINE_TRUSTED_PROXIES',
-    description: 'Addresses or CIDR ranges whose X-Forwarded headers are believed.',
+    description:
+      'Addresses or CIDR ranges whose X-Forwarded headers are believed, and which speak for many: other addresses share the connections fairly.',
   }),
   maxConnections: z.int().min(16).max(1_000_000).default(8_192).meta({
     env: 'TRUNKLINE_MAX_CONNECTIONS',

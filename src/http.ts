@@ -1,11 +1,13 @@
 import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
 import helmet from 'helmet';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, DropArgument } from 'node:net';
 import { Counter } from 'prom-client';
 import type { Duplex } from 'node:stream';
 import type { HttpConfig } from './http-config.ts';
-import { hostOf, isLoopback, ownAddress, publicUrls, type PublicUrl } from './lib/addresses.ts';
+import { AddressShare } from './lib/address-share.ts';
+import { hostOf, isLoopback, ownAddress, proxiesIn, publicUrls } from './lib/addresses.ts';
+import type { IsProxy, PublicUrl } from './lib/addresses.ts';
 import { ApiKeys } from './lib/api-keys.ts';
 import { TrunklineError } from './lib/errors.ts';
 import type { Logger } from './lib/log.ts';
@@ -35,6 +37,8 @@ export type HttpServer = AsyncDisposable & {
   /** By which this process reaches itself. */
   readonly ownUrl: string;
   readonly publicUrl: PublicUrl;
+  /** An address that speaks for many, as configured. */
+  readonly isProxy: IsProxy;
   /** Adds a part's routes, upgrades and health. */
   mount(part: Part): void;
   /** A session cookie of the console counts as a key for operator routes. */
@@ -71,12 +75,14 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
   server.maxConnections = room.connectionsAtMost;
-  const open = countConnections(server, log);
+  const isProxy = proxiesIn(config.trustedProxies);
+  const share = new AddressShare(room.ofOneAddress, isProxy);
+  const open = countConnections(server, share, log);
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
   const publicUrl = publicUrls({
     configured: config.publicUrl,
-    trustedProxies: config.trustedProxies,
+    isProxy,
     own: () => ownUrl,
   });
   const gate = new Gate(options);
@@ -88,6 +94,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     port,
     ownUrl,
     publicUrl,
+    isProxy,
     mount(part) {
       parts.push(part);
       for (const { access, router } of part.routers ?? []) gate.routerOf(access).use(router);
@@ -127,22 +134,40 @@ const upgradesRefusedTotal = new Counter({
   registers: [metrics],
 });
 
-/** How many connections are open; those that were dropped are counted, and a flood of them is a line now and then. */
-function countConnections(server: Server, log: Logger): () => number {
+/**
+ * How many connections are open; those that were dropped are counted, and a flood of them is a line now and then.
+ * Of those that have not become a stream one address has its share.
+ */
+function countConnections(server: Server, share: AddressShare, log: Logger): () => number {
   let open = 0;
   let dropped = 0;
   let loggedMs = -Infinity;
-  server.on('connection', (socket) => {
-    open++;
-    socket.once('close', () => open--);
-  });
-  server.on('drop', () => {
+  const drop = (address: string | undefined, atMost: number): void => {
     droppedTotal.inc();
     dropped++;
     if (performance.now() - loggedMs < droppedLogMs) return;
     loggedMs = performance.now();
-    log.warn({ dropped, atMost: server.maxConnections }, 'no room for more connections');
+    log.warn({ dropped, address, atMost }, 'no room for more connections');
     dropped = 0;
+  };
+  const shares = new WeakMap<Duplex, () => void>();
+  server.on('connection', (socket) => {
+    open++;
+    const { remoteAddress } = socket;
+    const isUsedUp = share.isUsedUp(remoteAddress);
+    const giveBack = share.take(remoteAddress);
+    shares.set(socket, giveBack);
+    socket.once('close', () => {
+      open--;
+      giveBack();
+    });
+    if (!isUsedUp) return;
+    drop(remoteAddress, share.atMost);
+    socket.destroy();
+  });
+  server.on('upgrade', (_request, socket) => shares.get(socket)?.());
+  server.on('drop', (connection?: DropArgument) => {
+    drop(connection?.remoteAddress, server.maxConnections);
   });
   return () => open;
 }

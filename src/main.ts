@@ -128,6 +128,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
       publicUrl: () => publicUrl(),
       insecure: config.insecure,
       hasRoom: () => http.hasRoom(),
+      isProxy: http.isProxy,
     }),
   );
   if (!roles.has('console')) return;

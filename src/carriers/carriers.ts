@@ -1,4 +1,5 @@
 import type { Bridge } from '../bridge/call-stream.ts';
+import type { IsProxy } from '../lib/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -18,6 +19,7 @@ export type CarriersOptions = {
   insecure: boolean;
   /** Whether the port has connections to spare for a new call. */
   hasRoom: () => boolean;
+  isProxy: IsProxy;
   clock?: Clock;
 };
 

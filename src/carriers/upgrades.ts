@@ -2,6 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/call-stream.ts';
+import { AddressShare } from '../lib/address-share.ts';
+import type { IsProxy } from '../lib/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../lib/memory.ts';
 import { refuseUpgrade } from '../lib/refuse-upgrade.ts';
@@ -20,6 +22,7 @@ const upgradeLimits = {
   inProgress: 512,
   /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
   unproven: 1_024,
+  unprovenOfOneAddress: 512,
   messageBytes: 65_536,
   fragments: 16,
   bufferedChunks: 1_024,
@@ -40,6 +43,7 @@ export type UpgradeContext = Omit<SocketContext, 'refusals'> & {
   publicUrl: () => string;
   insecure: boolean;
   hasRoom: () => boolean;
+  isProxy: IsProxy;
   nonces: NonceMemory;
 };
 
@@ -51,11 +55,14 @@ export class Upgrades {
   readonly #server = new WebSocketServer(serverOptions);
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
   #inProgress = 0;
-  readonly #unproven = new Set<WebSocket>();
+  /** Each with how it gives its place back. */
+  readonly #unproven = new Map<WebSocket, () => void>();
+  readonly #share: AddressShare;
   #draining = false;
 
   constructor(context: UpgradeContext) {
     this.#context = { ...context, refusals: new RefusalLog(context) };
+    this.#share = new AddressShare(upgradeLimits.unprovenOfOneAddress, context.isProxy);
   }
 
   owns(pathname: string): boolean {
@@ -138,15 +145,15 @@ export class Upgrades {
       this.#server.handleUpgrade(incoming, raw, head, then);
     };
     if (!carrier) {
-      if (this.#unproven.size >= upgradeLimits.unproven)
-        return void decide({ status: 503, reason: 'too many unproven streams' });
+      const crowd = this.#crowdOf(raw);
+      if (crowd) return void decide(crowd);
       accept((socket) => this.#recognise(socket, raw, request, token));
       return;
     }
     const admission = await this.#admit(carrier, request, token);
     if (admission.outcome === 'refused') return void decide(admission, carrier.name);
-    if (admission.proof.state === 'at-start' && this.#unproven.size >= upgradeLimits.unproven)
-      return void decide({ status: 503, reason: 'too many unproven streams' }, carrier.name);
+    const crowd = admission.proof.state === 'at-start' ? this.#crowdOf(raw) : undefined;
+    if (crowd) return void decide(crowd, carrier.name);
     accept((socket) => {
       // Counted here: one that was refused as late, or left meanwhile, has proven nothing to anybody.
       upgradesTotal.inc({ carrier: carrier.name, outcome: admission.proof.state });
@@ -187,6 +194,15 @@ export class Upgrades {
     return undefined;
   }
 
+  /** No place for one more stranger, or for one more of this address. */
+  #crowdOf(raw: Duplex): Refusal | undefined {
+    if (this.#unproven.size >= upgradeLimits.unproven)
+      return { status: 503, reason: 'too many unproven streams' };
+    if (this.#share.isUsedUp(addressOf(raw)))
+      return { status: 503, reason: 'too many unproven streams of one address' };
+    return undefined;
+  }
+
   #recognise(
     socket: WebSocket,
     raw: Duplex,
@@ -222,7 +238,7 @@ export class Upgrades {
       onRecognised,
       onUnrecognised,
     });
-    this.#watch(socket, recognising, true);
+    this.#watch(socket, raw, recognising, true);
   }
 
   async #admitRecognised(
@@ -246,7 +262,7 @@ export class Upgrades {
     request: UpgradeRequest,
     proof: Proof,
   ): StreamSocket {
-    const onProven = (): void => void this.#unproven.delete(socket);
+    const onProven = (): void => this.#leaveCrowd(socket);
     const stream = new StreamSocket(this.#context, {
       socket,
       raw,
@@ -256,19 +272,30 @@ export class Upgrades {
       onProven,
     });
     if (proof.state === 'proven') onProven();
-    this.#watch(socket, stream, proof.state === 'at-start');
+    this.#watch(socket, raw, stream, proof.state === 'at-start');
     return stream;
   }
 
-  #watch(socket: WebSocket, one: StreamSocket | RecognisingSocket, isUnproven: boolean): void {
+  #leaveCrowd(socket: WebSocket): void {
+    this.#unproven.get(socket)?.();
+    this.#unproven.delete(socket);
+  }
+
+  #watch(
+    socket: WebSocket,
+    raw: Duplex,
+    one: StreamSocket | RecognisingSocket,
+    isUnproven: boolean,
+  ): void {
     if (socket.readyState === socket.CLOSED) return;
-    if (isUnproven) this.#unproven.add(socket);
+    if (isUnproven && !this.#unproven.has(socket))
+      this.#unproven.set(socket, this.#share.take(addressOf(raw)));
     if (!this.#sockets.has(socket)) {
       // Without a listener of its own an error of the socket would end the process.
       socket.on('error', () => undefined);
       socket.on('close', () => {
         this.#sockets.delete(socket);
-        this.#unproven.delete(socket);
+        this.#leaveCrowd(socket);
         socketsOpen.set(this.#sockets.size);
       });
     }
@@ -282,6 +309,12 @@ export class Upgrades {
     this.#context.refusals.note('carrier upgrade refused', { carrier, status, reason });
     refuseUpgrade(raw, status, reason);
   }
+}
+
+function addressOf(raw: Duplex): string | undefined {
+  return 'remoteAddress' in raw && typeof raw.remoteAddress === 'string'
+    ? raw.remoteAddress
+    : undefined;
 }
 
 function queryToken(query: string): string | null {

@@ -27,30 +27,36 @@ export function hostOf(header: string): string | undefined {
 
 export type PublicUrl = (request?: IncomingMessage) => string;
 
+export type IsProxy = (address: string | undefined) => boolean;
+
+/** Tells the addresses in these ranges. */
+export function proxiesIn(ranges: readonly string[]): IsProxy {
+  const trusted = ranges.map((range) =>
+    range.includes('/')
+      ? ipaddr.parseCIDR(range)
+      : ipaddr.parseCIDR(`${range}/${range.includes(':') ? 128 : 32}`),
+  );
+  return (address) => {
+    if (trusted.length === 0 || address === undefined || !ipaddr.isValid(address)) return false;
+    const peer = ipaddr.process(address);
+    return trusted.some(([range, bits]) => range.kind() === peer.kind() && peer.match(range, bits));
+  };
+}
+
 /**
  * The base address by which carriers and clients reach us, without a trailing slash. Configured, or
  * from the request's Host; forwarded headers are believed only from the proxies that are listed.
  */
 export function publicUrls(options: {
   configured: string | undefined;
-  trustedProxies: readonly string[];
+  isProxy: IsProxy;
   own: () => string;
 }): PublicUrl {
   const configured = options.configured?.replace(/\/+$/, '');
-  const trusted = options.trustedProxies.map((range) =>
-    range.includes('/')
-      ? ipaddr.parseCIDR(range)
-      : ipaddr.parseCIDR(`${range}/${range.includes(':') ? 128 : 32}`),
-  );
-  const isTrusted = (address: string | undefined): boolean => {
-    if (address === undefined || !ipaddr.isValid(address)) return false;
-    const peer = ipaddr.process(address);
-    return trusted.some(([range, bits]) => range.kind() === peer.kind() && peer.match(range, bits));
-  };
   return (request) => {
     if (configured) return configured;
     if (!request) return options.own();
-    const forwarded = isTrusted(request.socket.remoteAddress);
+    const forwarded = options.isProxy(request.socket.remoteAddress);
     const first = (name: string): string | undefined => {
       const value = request.headers[name];
       return (Array.isArray(value) ? value[0] : value)?.split(',')[0]?.trim();

@@ -5,6 +5,9 @@ const handlesPerConnection = 3;
 /** For the store, the journals, deliveries to the CRM and the recognisers (T11). */
 const handlesReserved = 96;
 
+/** Our own requests, and those of a page, have this much however small the room is. */
+const leastOfOneAddress = 32;
+
 /** How many files and sockets this process may have open; undefined where the system does not say. */
 export function handleLimit(): number | undefined {
   try {
@@ -21,6 +24,8 @@ export type ConnectionRoom = {
   connectionsAtMost: number;
   /** Beyond it no new call is taken; what stands between is for those that are in, and to refuse in words. */
   newCallsBelow: number;
+  /** So many of one address wait for an answer or for their first word; streams are not counted (T7). */
+  ofOneAddress: number;
 };
 
 /** As many connections as wanted, or as the limit of handles leaves when everything else still has its own. */
@@ -31,5 +36,6 @@ export function connectionRoom(wanted: number, limit: number | undefined): Conne
   return {
     connectionsAtMost,
     newCallsBelow: connectionsAtMost - Math.ceil(connectionsAtMost / 8),
+    ofOneAddress: Math.max(leastOfOneAddress, Math.floor(connectionsAtMost / 2)),
   };
 }

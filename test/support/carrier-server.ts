@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CarriersConfig } from '../../src/carriers/config.ts';
 import { startCarriers } from '../../src/carriers/carriers.ts';
+import { proxiesIn } from '../../src/lib/addresses.ts';
 import { createLog } from '../../src/lib/log.ts';
 import { systemClock, type Clock } from '../../src/lib/clock.ts';
 import type { Part } from '../../src/lib/part.ts';
@@ -24,6 +25,7 @@ export async function carrierServer(
     config?: Partial<CarriersConfig>;
     insecure?: boolean;
     publicUrl?: string;
+    proxies?: string[];
     clock?: Clock;
   } = {},
 ): Promise<CarrierServer> {
@@ -39,6 +41,7 @@ export async function carrierServer(
     publicUrl: () => options.publicUrl ?? `http://127.0.0.1:${port}`,
     insecure: options.insecure ?? false,
     hasRoom: () => true,
+    isProxy: proxiesIn(options.proxies ?? []),
     clock: options.clock ?? systemClock,
   });
   const app = express();

@@ -9,9 +9,16 @@ import { httpLimits, listen, type HttpServer } from '../../src/http.ts';
 import { createLog } from '../../src/lib/log.ts';
 import type { Part } from '../../src/lib/part.ts';
 import { Problem } from '../../src/lib/problem.ts';
+import { until } from '../support/until.ts';
 import { refusalEndsConnection } from '../support/upgrade-flood.ts';
 
-type Settings = { apiKeys?: string[]; host?: string; insecure?: boolean; publicUrl?: string };
+type Settings = {
+  apiKeys?: string[];
+  host?: string;
+  insecure?: boolean;
+  publicUrl?: string;
+  maxConnections?: number;
+};
 
 function server(settings: Settings = {}): Promise<HttpServer> {
   const { insecure = false, ...http } = settings;
@@ -209,6 +216,30 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     });
     await Promise.all([raw(http.port, ''), drip]);
     expect(performance.now() - started).toBeGreaterThan(httpLimits.headersTimeoutMs - 500);
+  });
+
+  test('T7 one address holds half of the connections, streams not counted; the others go on', async () => {
+    await using http = await server({ maxConnections: 100 });
+    http.mount(samplePart());
+    const gone = new Set<Socket>();
+    const comeFrom = (localAddress: string, text: string): Socket => {
+      const socket = connect({ port: http.port, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined).on('close', () => gone.add(socket));
+      socket.resume().write(text);
+      return socket;
+    };
+    const streams = Array.from({ length: 20 }, () => comeFrom('127.0.0.2', upgrade('/open')));
+    await Promise.all(streams.map((socket) => once(socket, 'data')));
+    const silent = Array.from({ length: 60 }, () => comeFrom('127.0.0.2', ''));
+    await until(() => gone.size === 10);
+    expect((await fetch(`${http.ownUrl}/health/live`)).status).toBe(200);
+    expect(gone.size).toBe(10);
+    silent.find((socket) => !gone.has(socket))?.destroy();
+    await until(() => gone.size === 11);
+    const next = comeFrom('127.0.0.2', 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    const [answer] = (await once(next, 'data')) as [Buffer];
+    expect(answer.toString()).toContain('200 OK');
+    for (const socket of [...streams, ...silent, next]) socket.destroy();
   });
 
   test('T38 a header block over the limit answers 431', async () => {

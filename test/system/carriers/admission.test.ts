@@ -574,14 +574,28 @@ test('T1 strangers who go on to their first messages are each counted, and are a
   expect(refusals().slice(2).map(({ count }) => count)).toEqual([2 * each - 1, each - 1]); // prettier-ignore
 });
 
-test('T7 strangers who say nothing share a bounded room; a signed stream still gets in', async () => {
+test('T7 strangers who say nothing share a bounded room, one address has half of it; a signed stream still gets in', async () => {
   // Time stands still, so that none of them is shown out meanwhile.
   const clock = { ...systemClock, monotonicMs: () => 0 };
   await using server = await carrierServer({ config, clock });
-  const strangers = await Promise.all(
-    Array.from({ length: 1_100 }, () => CarrierClient.connect(`${server.url}/carriers/twilio`)),
-  );
-  const inside = strangers.filter((one) => one instanceof CarrierClient);
+  const inside: CarrierClient[] = [];
+  const come = async (localAddress: string, count: number): Promise<(string | undefined)[]> => {
+    const strangers = await Promise.all(
+      Array.from(
+        { length: count },
+        (_, at) =>
+        // By the path of a carrier and by the one that detects it.
+        CarrierClient.connect(`${server.url}/carriers${at % 2 ? '' : '/twilio'}`, {}, { localAddress }), // prettier-ignore
+      ),
+    );
+    inside.push(...strangers.filter((one) => one instanceof CarrierClient));
+    return strangers.map((one) => (one instanceof CarrierClient ? undefined : one.body.trim()));
+  };
+  const refusals = new Set((await come('127.0.0.2', 600)).filter((one) => one !== undefined));
+  expect([...refusals]).toEqual(['too many unproven streams of one address']);
+  expect(inside.length).toBe(512);
+  expect(await come('127.0.0.3', 400)).toEqual(Array.from({ length: 400 }));
+  expect(await come('127.0.0.4', 200)).toContain('too many unproven streams');
   expect(inside.length).toBe(1_024);
   const headers = {
     'x-twilio-signature': twilioSignature(
@@ -591,6 +605,19 @@ test('T7 strangers who say nothing share a bounded room; a signed stream still g
   };
   expect(await statusOf(`${server.url}/carriers/twilio`, headers)).toBe('open');
   for (const one of inside) await one[Symbol.asyncDispose]();
+  // Whoever left has given the place back.
+  await until(async () => (await come('127.0.0.2', 1))[0] === undefined);
+  await inside.at(-1)?.[Symbol.asyncDispose]();
+});
+
+test('T7 a proxy that is configured speaks for many: it is not held to the share of one address', async () => {
+  const clock = { ...systemClock, monotonicMs: () => 0 };
+  await using server = await carrierServer({ config, clock, proxies: ['127.0.0.0/8'] });
+  const strangers = await Promise.all(
+    Array.from({ length: 600 }, () => CarrierClient.connect(`${server.url}/carriers/twilio`)),
+  );
+  expect(strangers.every((one) => one instanceof CarrierClient)).toBe(true);
+  for (const one of strangers) if (one instanceof CarrierClient) one.socket.terminate();
 });
 
 test.each(['twilio', 'plivo'] as const)(

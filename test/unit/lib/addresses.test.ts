@@ -1,6 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { hostOf, isLoopback, ownAddress, publicUrls } from '../../../src/lib/addresses.ts';
+import {
+  hostOf,
+  isLoopback,
+  ownAddress,
+  proxiesIn,
+  publicUrls,
+} from '../../../src/lib/addresses.ts';
 
 test('loopback is known in all its spellings', () => {
   for (const host of [
@@ -53,7 +59,7 @@ describe('the public address', () => {
   test('is the configured one, whatever a request says', () => {
     const publicUrl = publicUrls({
       configured: 'https://calls.example.net/',
-      trustedProxies: ['127.0.0.1'],
+      isProxy: proxiesIn(['127.0.0.1']),
       own,
     });
     expect(publicUrl(request('127.0.0.1', forwarded))).toBe('https://calls.example.net');
@@ -62,7 +68,7 @@ describe('the public address', () => {
   test('T2 comes from forwarded headers only when a listed proxy sent them', () => {
     const publicUrl = publicUrls({
       configured: undefined,
-      trustedProxies: ['10.0.0.0/8', '::1'],
+      isProxy: proxiesIn(['10.0.0.0/8', '::1']),
       own,
     });
     expect(publicUrl(request('10.3.4.5', forwarded))).toBe('https://bridge.example.net');
@@ -71,7 +77,7 @@ describe('the public address', () => {
   });
 
   test('is our own without a request or with an unusable Host', () => {
-    const publicUrl = publicUrls({ configured: undefined, trustedProxies: [], own });
+    const publicUrl = publicUrls({ configured: undefined, isProxy: proxiesIn([]), own });
     expect(publicUrl()).toBe(own());
     expect(publicUrl(request('127.0.0.1', { host: 'a b' }))).toBe(own());
   });

@@ -31,7 +31,10 @@ const gathered = 8;
 /** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
 const heldMs = 25;
 
-/** Told after its bytes are with the operating system: from here on a `kill -9` cannot lose them. */
+/**
+ * Told after its bytes are with the operating system: from here on a `kill -9` cannot lose them. They lie in
+ * memory that is written over soon: who wants them longer copies them.
+ */
 export type WrittenTo = { written(position: number, bytes: Buffer): void };
 
 export type Segment = { seq: number; path: string; openedAtMs: number };
@@ -64,6 +67,8 @@ export class JournalWriter {
   private told = new Told();
   /** Of the batch that is being written beside a sync. */
   private held: Told | undefined;
+  /** Whoever is told may append, and so begin another batch. */
+  private readonly telling: Told[] = [];
   private heldUntilMs = 0;
   private scheduled: NodeJS.Immediate | undefined;
   private gathering: NodeJS.Timeout | undefined;
@@ -116,14 +121,14 @@ export class JournalWriter {
   }
 
   audio(leg: number, position: number, bytes: Buffer, to: WrittenTo): void {
-    this.record(leg, 1, position, bytes);
-    this.told.add(to, position, bytes);
+    const at = this.record(leg, 1, position, bytes);
+    this.told.add(to, position, this.arena, at, bytes.length);
   }
 
   /** `silence` is what the wire carries; the journal keeps only how much of it. */
   filler(leg: number, position: number, note: Buffer, silence: Buffer, to: WrittenTo): void {
     this.record(leg, 2, position, note);
-    this.told.add(to, position, silence);
+    this.told.add(to, position, silence, 0, silence.length);
   }
 
   leg(leg: number, position: number, snapshot: string): void {
@@ -192,7 +197,8 @@ export class JournalWriter {
     await new Promise<void>((resolve) => fdatasync(this.fd, () => close(this.fd, () => resolve())));
   }
 
-  private record(leg: number, kind: RecordKind, position: number, payload: Buffer): void {
+  /** Answers where in the arena the payload lies. */
+  private record(leg: number, kind: RecordKind, position: number, payload: Buffer): number {
     const size = recordHeaderBytes + payload.length;
     if (this.at + size > this.arena.length) this.makeRoom();
     const at = this.at + recordHeaderBytes;
@@ -201,13 +207,24 @@ export class JournalWriter {
     this.at += size;
     if (++this.records >= gathered) this.scheduled ??= setImmediate(() => this.flush());
     else this.gathering ??= setTimeout(() => this.flush(), gatherMs);
+    return at;
   }
 
   private deliver(): void {
+    this.deliverHeld();
+    this.tell(this.told);
+  }
+
+  private deliverHeld(): void {
     const held = this.held;
     this.held = undefined;
-    held?.deliver();
-    this.told.deliver();
+    if (held) this.tell(held);
+  }
+
+  private tell(told: Told): void {
+    this.telling.push(told);
+    told.deliver();
+    this.telling.pop();
   }
 
   private makeRoom(): void {
@@ -272,9 +289,7 @@ export class JournalWriter {
       } else {
         this.wrote(end);
       }
-      const held = this.held;
-      this.held = undefined;
-      held?.deliver();
+      this.deliverHeld();
       if (this.rollWanted) this.roll();
       if (this.at > batchHeaderBytes && !this.closed) this.flush();
     });
@@ -285,6 +300,8 @@ export class JournalWriter {
    * do that are about to be told may append.
    */
   private takeArena(): { batch: Buffer; end: number } {
+    // Whoever is being told just now reads from the arena that is filled next.
+    for (const told of this.telling) told.deliver();
     const batch = this.arena;
     const end = this.at;
     this.arena = this.spare;
@@ -344,39 +361,46 @@ export class JournalWriter {
 }
 
 /**
- * Who is to be told of a batch. Arrays side by side, used over and over: an object for each frame, or arrays
- * that grow anew for each batch, would be garbage a frame later.
+ * Who is to be told of a batch, and where its bytes lie. Arrays side by side, used over and over: an object for
+ * each frame, or arrays that grow anew for each batch, would be garbage a frame later. The frame itself is let go
+ * of at once: while a batch is on its way thousands of them would grow old, and only a full collection frees
+ * what is old.
  */
 class Told {
   private readonly to: WrittenTo[] = [];
   private readonly positions: number[] = [];
-  private readonly bytes: Buffer[] = [];
+  private readonly memories: Buffer[] = [];
+  private readonly starts: number[] = [];
+  private readonly lengths: number[] = [];
   private count = 0;
   private next = 0;
 
-  add(to: WrittenTo, position: number, bytes: Buffer): void {
+  add(to: WrittenTo, position: number, memory: Buffer, start: number, length: number): void {
     const at = this.count++;
     this.to[at] = to;
     this.positions[at] = position;
-    this.bytes[at] = bytes;
+    this.memories[at] = memory;
+    this.starts[at] = start;
+    this.lengths[at] = length;
   }
 
   deliver(): void {
     // By index: a leg that is told may append more, which is delivered in the same go, or deliver itself.
     while (this.next < this.count) {
       const at = this.next++;
-      const bytes = this.bytes[at] ?? empty;
-      this.bytes[at] = empty; // what it is a part of may be bigger
-      this.to[at]?.written(this.positions[at] ?? 0, bytes);
+      const start = this.starts[at] ?? 0;
+      const bytes = this.memories[at]?.subarray(start, start + (this.lengths[at] ?? 0));
+      if (bytes) this.to[at]?.written(this.positions[at] ?? 0, bytes);
     }
     this.next = this.count = 0;
-    if (this.to.length > placesKept) this.to.length = this.positions.length = this.bytes.length = 0;
+    if (this.to.length <= placesKept) return;
+    for (const places of [this.to, this.positions, this.memories, this.starts, this.lengths])
+      places.length = 0;
   }
 }
 
 /** A batch of a busy process holds some hundred frames; room for more is given back. */
 const placesKept = 1_024;
-const empty = Buffer.alloc(0);
 
 function ignoreError(): void {
   // a file that is left behind cannot be closed twice

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { WebSocket, type RawData } from 'ws';
 import type { Clock } from '../lib/clock.ts';
+import { maskGenerator } from './mask.ts';
 
 const connectMs = 5_000;
 /** A ping goes out after this long without a byte from the service ... */
@@ -20,6 +21,7 @@ const socketOptions = {
   maxFragments: 1_024,
   maxBufferedChunks: 16_384,
   closeTimeout: 5_000,
+  generateMask: maskGenerator(),
 };
 
 export type ConnectionEnd = {

@@ -56,3 +56,26 @@ test('F52: one slow write moves the journal off the event loop for a second, slo
   disk.nowMs += 1_500;
   await until(() => (writer.tick(), !writer.slow));
 });
+
+test('whoever is told may append more than a batch holds: the ones after it are still told their own bytes', async () => {
+  const { writer } = writerOnSlowDisk();
+  const heard = new Map<number, Buffer[]>();
+  const leg = (id: number, then?: () => void) => ({
+    written(_position: number, bytes: Buffer) {
+      // A copy: what it lies in is written over.
+      heard.set(id, [...(heard.get(id) ?? []), Buffer.from(bytes)]);
+      then?.();
+    },
+  });
+  const many = Array.from({ length: 300 }, (_, at) => Buffer.alloc(16_000, at));
+  const appendMany = (): void => {
+    writer.tick(); // beside a sync the batch waits for the thread pool
+    for (const [at, bytes] of many.entries()) writer.audio(3, at * 16_000, bytes, leg(3));
+  };
+  writer.audio(1, 0, Buffer.alloc(160, 1), leg(1, appendMany));
+  for (let at = 0; at < 20; at++) writer.audio(2, at * 160, Buffer.alloc(160, 100 + at), leg(2));
+  writer.flush();
+  await until(() => heard.get(3)?.length === many.length);
+  expect(heard.get(2)).toEqual(Array.from({ length: 20 }, (_, at) => Buffer.alloc(160, 100 + at)));
+  expect(Buffer.concat(heard.get(3) ?? []).equals(Buffer.concat(many))).toBe(true);
+});

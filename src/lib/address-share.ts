@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import type { IsProxy } from './addresses.ts';
 
 /**
  * What one address may take of a room that strangers share: one that takes all of it must not keep the others
@@ -9,9 +10,9 @@ import ipaddr from 'ipaddr.js';
 export class AddressShare {
   private readonly held = new Map<string, number>();
   readonly atMost: number;
-  private readonly isProxy: (address: string) => boolean;
+  private readonly isProxy: IsProxy;
 
-  constructor(atMost: number, isProxy: (address: string) => boolean) {
+  constructor(atMost: number, isProxy: IsProxy) {
     this.atMost = atMost;
     this.isProxy = isProxy;
   }

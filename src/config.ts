@@ -4,7 +4,7 @@ import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { BridgeConfig } from './bridge/config.ts';
 import { CarriersConfig } from './carriers/config.ts';
-import { HttpConfig } from './http-config.ts';
+import { HttpConfig } from './port/config.ts';
 import { LanguageConfig } from './language/config.ts';
 import { TrunklineError } from './lib/errors.ts';
 import { fromText, setAt, settingFields, valueAt, type SettingField } from './lib/settings.ts';

@@ -45,7 +45,7 @@ export function errorTable(): string {
 
 /** The receiver that a test runs is the one that the README shows. */
 function receiverCode(): string {
-  const file = readFileSync(new URL('test/support/receiver.ts', root), 'utf8');
+  const file = readFileSync(new URL('test/support/crm/receiver.ts', root), 'utf8');
   const code = /\/\/ <readme>\n([^]*)\/\/ <\/readme>/.exec(file)?.[1] ?? '';
   return `\`\`\`ts\n${code.trim()}\n\`\`\``;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Direction, Role } from './call-stream.ts';
+import type { Direction, Role } from './seam.ts';
 
 export const roleRuleSchema = z.strictObject({
   carrier: z.string().optional(),

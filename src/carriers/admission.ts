@@ -1,4 +1,4 @@
-import type { Bridge } from '../bridge/call-stream.ts';
+import type { Bridge } from '../bridge/seam.ts';
 import type { AuthContext, Carrier, UpgradeRequest } from './carrier.ts';
 import { bearerOf } from './credentials.ts';
 import type { Proof } from './socket.ts';

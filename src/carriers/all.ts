@@ -1,10 +1,10 @@
-import { asterisk } from './asterisk.ts';
-import { audiohook } from './audiohook.ts';
+import { asterisk } from './asterisk/asterisk.ts';
+import { audiohook } from './audiohook/audiohook.ts';
 import type { Carrier } from './carrier.ts';
-import { plivo } from './plivo.ts';
-import { signalwire } from './signalwire.ts';
-import { telnyx } from './telnyx.ts';
-import { twilio } from './twilio.ts';
+import { plivo } from './plivo/plivo.ts';
+import { signalwire } from './signalwire/signalwire.ts';
+import { telnyx } from './telnyx/telnyx.ts';
+import { twilio } from './twilio/twilio.ts';
 
 /** One line for each carrier. */
 export const carriers = {

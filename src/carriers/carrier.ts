@@ -1,4 +1,4 @@
-import type { Direction, Role, StreamEncoding } from '../bridge/call-stream.ts';
+import type { Direction, Role, StreamEncoding } from '../bridge/seam.ts';
 import type { CarriersConfig } from './config.ts';
 
 /** What a stream's own first messages say about it, in one form for all carriers. */

@@ -1,4 +1,4 @@
-import type { Bridge } from '../bridge/call-stream.ts';
+import type { Bridge } from '../bridge/seam.ts';
 import type { IsProxy } from '../lib/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';

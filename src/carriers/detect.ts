@@ -1,6 +1,6 @@
 import type { CarrierName } from './all.ts';
 import type { UpgradeRequest } from './carrier.ts';
-import { objectAt, parseObject, textAt } from './json-frames.ts';
+import { objectAt, parseObject, textAt } from './json/frames.ts';
 
 /** `more`: the next text message will tell. */
 export type Recognition = CarrierName | 'more' | 'unknown';

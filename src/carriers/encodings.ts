@@ -1,4 +1,4 @@
-import type { StreamEncoding } from '../bridge/call-stream.ts';
+import type { StreamEncoding } from '../bridge/seam.ts';
 
 const names: Record<string, StreamEncoding> = {
   mulaw: 'mulaw',

@@ -1,4 +1,4 @@
-import type { Direction, Role } from '../bridge/call-stream.ts';
+import type { Direction, Role } from '../bridge/seam.ts';
 
 export type LiftedParameters = {
   token?: string;

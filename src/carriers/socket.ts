@@ -1,12 +1,6 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import type {
-  Bridge,
-  CallStream,
-  StreamControl,
-  StreamEnd,
-  StreamStart,
-} from '../bridge/call-stream.ts';
+import type { Bridge, CallStream, StreamControl, StreamEnd, StreamStart } from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import type { Bridge } from '../bridge/call-stream.ts';
-import { AddressShare } from '../lib/address-share.ts';
+import type { Bridge } from '../bridge/seam.ts';
+import { AddressShare } from '../port/address-share.ts';
 import type { IsProxy } from '../lib/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { memoryShortage } from '../lib/memory.ts';
-import { refuseUpgrade } from '../lib/refuse-upgrade.ts';
+import { memoryShortage } from '../port/memory.ts';
+import { refuseUpgrade } from '../port/refuse-upgrade.ts';
 import { admit } from './admission.ts';
 import { carrierNamed, carriers, type CarrierName } from './all.ts';
 import type { Carrier, NonceMemory, UpgradeRequest } from './carrier.ts';

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
 import express, { type Request, type Response, type Router } from 'express';
 import { z } from 'zod';
-import { Problem } from '../lib/problem.ts';
-import { isPlivoSignature } from './plivo-signature.ts';
-import { checkTelnyxSignature } from './telnyx-signature.ts';
-import { voiceTwiml } from './twiml.ts';
-import { isTwilioSignature } from './twilio-signature.ts';
+import { Problem } from '../port/problem.ts';
+import { isPlivoSignature } from './plivo/signature.ts';
+import { checkTelnyxSignature } from './telnyx/signature.ts';
+import { voiceTwiml } from './twilio/twiml.ts';
+import { isTwilioSignature } from './twilio/signature.ts';
 import type { UpgradeContext } from './upgrades.ts';
 
 type Fields = [string, string][];

@@ -1,6 +1,6 @@
 import { Router } from 'express';
 import type { IncomingMessage } from 'node:http';
-import type { Bridge } from '../bridge/call-stream.ts';
+import type { Bridge } from '../bridge/seam.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';

@@ -1,7 +1,7 @@
 import { Router, type Request, type Response } from 'express';
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { Problem } from '../lib/problem.ts';
+import { Problem } from '../port/problem.ts';
 
 const folder = new URL('./page/', import.meta.url);
 const types: Record<string, string> = {

@@ -1,7 +1,7 @@
 import express, { Router } from 'express';
-import { ApiKeys } from '../lib/api-keys.ts';
+import { ApiKeys } from '../port/api-keys.ts';
 import type { Clock } from '../lib/clock.ts';
-import { Problem } from '../lib/problem.ts';
+import { Problem } from '../port/problem.ts';
 import { SessionRequest } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import { Guesses } from './guesses.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Bridge } from '../bridge/call-stream.ts';
+import type { Bridge } from '../bridge/seam.ts';
 import type { Logger } from '../lib/log.ts';
-import { Problem } from '../lib/problem.ts';
+import { Problem } from '../port/problem.ts';
 import { twilio } from '../player/carriers/twilio.ts';
 import { builtInConversation } from '../player/conversation.ts';
 import { play, type LegAudio } from '../player/play.ts';

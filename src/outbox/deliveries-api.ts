@@ -1,6 +1,6 @@
 import { json, Router, type Request } from 'express';
 import { z } from 'zod';
-import { Problem } from '../lib/problem.ts';
+import { Problem } from '../port/problem.ts';
 import { DeliveryState, RetryCallRequest } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import type { Deliveries } from './deliveries.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RecogniserConfig } from './recogniser/config.ts';
+import { RecogniserConfig } from './recognition/config.ts';
 
 const seconds = (description: string, env: string, fallback: number) =>
   z.number().min(0).max(86_400).default(fallback).meta({ env, description });

@@ -19,7 +19,7 @@ import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
 import { nodeIdOf } from './node-id.ts';
-import type { Recogniser } from './recogniser/recogniser.ts';
+import type { Recogniser } from './recognition/recogniser.ts';
 
 export type SpeechServiceOptions = {
   config: SpeechServiceConfig;

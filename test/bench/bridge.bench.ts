@@ -28,7 +28,7 @@ import { carriers } from '../../src/carriers/all.ts';
 import { CarriersConfig } from '../../src/carriers/config.ts';
 import { readServerMessage } from '../../src/protocol/live-messages.ts';
 import { scanAck } from '../../src/speech-client/ack.ts';
-import { twilioStart } from '../support/carrier-client.ts';
+import { twilioStart } from '../support/carriers/carrier-client.ts';
 import type { GeneratorCommand, GeneratorReport } from './bridge/generator.ts';
 import type { ProbeReading } from './bridge/probe.ts';
 import type { SinkCommand, SinkReport } from './bridge/sink.ts';

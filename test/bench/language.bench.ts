@@ -23,7 +23,7 @@ import {
   type EntityLine,
   type SentimentLine,
   type Split,
-} from '../support/language-scores.ts';
+} from '../support/language/language-scores.ts';
 
 const percent = (value: number): string => `${(value * 100).toFixed(1)} %`;
 const three = (value: number): string => value.toFixed(3);

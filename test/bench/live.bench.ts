@@ -15,9 +15,9 @@ import {
   speechApi,
   telephony,
   type TestClient,
-} from '../support/speech-service.ts';
-import { speechProcess, type SpeechProcess } from '../support/speech-process.ts';
-import { temporaryFolder } from '../support/store.ts';
+} from '../support/speech/speech-service.ts';
+import { speechProcess, type SpeechProcess } from '../support/speech/speech-process.ts';
+import { temporaryFolder } from '../support/store/store.ts';
 
 export async function run(): Promise<void> {
   await using folder = await temporaryFolder();

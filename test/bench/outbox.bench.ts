@@ -5,9 +5,9 @@ import { sql } from 'kysely';
 import { enqueueEvent } from '../../src/outbox/enqueue.ts';
 import { commitSeconds } from '../../src/store/metrics.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
-import { eventOf, outboxOn } from '../support/outbox.ts';
-import { postgresMissing, startPostgres } from '../support/postgres.ts';
-import { temporaryFolder, temporaryStore } from '../support/store.ts';
+import { eventOf, outboxOn } from '../support/crm/outbox.ts';
+import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
+import { temporaryFolder, temporaryStore } from '../support/store/store.ts';
 
 /*
  * The outbox's figures, all in one process on loopback, each part bounded.

@@ -13,9 +13,9 @@
  *   npm run bench -- recognition
  *   BENCH_EVERY=8 BENCH_ONLY=accuracy,latency npm run bench -- recognition     every eighth prompt
  */
-import { startApp } from '../support/app.ts';
-import { telephonePrompts } from '../support/prompts.ts';
-import { realModel } from '../support/real-model.ts';
+import { startApp } from '../support/process/app.ts';
+import { telephonePrompts } from '../support/speech/prompts.ts';
+import { realModel } from '../support/speech/real-model.ts';
 import { printTable, type Row } from './recognition/figures.ts';
 import {
   accuracy,

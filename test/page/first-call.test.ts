@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import type { Installation } from '../../src/protocol/api.ts';
-import { startApp, type App } from '../support/app.ts';
-import { startBrowser, type OpenPage } from '../support/browser.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import { startBrowser, type OpenPage } from '../support/browser/browser.ts';
 
 const script = JSON.parse(
   readFileSync(new URL('../../src/player/conversation/script.json', import.meta.url), 'utf8'),

@@ -6,10 +6,10 @@ import { linearToMulaw } from '../../src/audio/g711.ts';
 import { twilio } from '../../src/player/carriers/twilio.ts';
 import { play } from '../../src/player/play.ts';
 import type { NewStream } from '../../src/protocol/api.ts';
-import { startApp, type App } from '../support/app.ts';
-import { startBrowser } from '../support/browser.ts';
-import { tones, type FixtureWord } from '../support/fixture-model.ts';
-import { playedCall } from '../support/played-call.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import { startBrowser } from '../support/browser/browser.ts';
+import { tones, type FixtureWord } from '../support/speech/fixture-model.ts';
+import { playedCall } from '../support/carriers/played-call.ts';
 
 const waitMs = 60_000;
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { startApp } from '../support/app.ts';
-import { until } from '../support/until.ts';
+import { startApp } from '../support/process/app.ts';
+import { until } from '../support/process/until.ts';
 
 /** One planted text per kind of secret: each is searched for in everything that comes out. */
 const planted = {

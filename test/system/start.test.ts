@@ -3,8 +3,8 @@ import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { startApp, startProcess, type App } from '../support/app.ts';
-import { until } from '../support/until.ts';
+import { startApp, startProcess, type App } from '../support/process/app.ts';
+import { until } from '../support/process/until.ts';
 
 // A dozen whole processes start side by side: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 180_000 });

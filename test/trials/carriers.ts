@@ -16,10 +16,10 @@ import {
   twilioMedia,
   twilioStart,
   twilioStop,
-} from '../support/carrier-client.ts';
-import { fixtureNames, readFixture, upgradeRequest } from '../support/carrier-fixture.ts';
-import { carrierServer, type CarrierServer } from '../support/carrier-server.ts';
-import { upgrade } from '../support/upgrade-flood.ts';
+} from '../support/carriers/carrier-client.ts';
+import { fixtureNames, readFixture, upgradeRequest } from '../support/carriers/carrier-fixture.ts';
+import { carrierServer, type CarrierServer } from '../support/carriers/carrier-server.ts';
+import { upgrade } from '../support/carriers/upgrade-flood.ts';
 
 const authToken = 'twilio-secret-of-the-trial';
 

@@ -1,4 +1,4 @@
-import { killRounds } from '../support/kills.ts';
+import { killRounds } from '../support/faults/kills.ts';
 
 /** 100 kills of the whole process with SIGKILL, each under 50 legs (25 Twilio calls of two tracks). */
 export async function run(): Promise<string[]> {

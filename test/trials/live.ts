@@ -3,8 +3,8 @@
  * frozen, muted, doubled and slowed. Held against a calm run: the words of the result, the words said to
  * the client, the bytes of the file, the client's own count. `node test/trials/live.ts [seeds] [first]`.
  */
-import { runFaults, type FaultOutcome } from '../support/live-faults.ts';
-import { fixtureRecogniser, startTestService } from '../support/speech-service.ts';
+import { runFaults, type FaultOutcome } from '../support/faults/live-faults.ts';
+import { fixtureRecogniser, startTestService } from '../support/speech/speech-service.ts';
 
 export async function run(): Promise<string[]> {
   const seeds = Number(process.argv[2] ?? 500);

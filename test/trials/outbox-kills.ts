@@ -1,10 +1,10 @@
-import { violations } from '../support/checker.ts';
-import { startCrm } from '../support/crm.ts';
-import { secret } from '../support/outbox.ts';
-import { killAtPoints, killPoints, Story } from '../support/outbox-run.ts';
-import { postgresMissing, startPostgres } from '../support/postgres.ts';
-import { seeded } from '../support/power-cut.ts';
-import { temporaryFolder } from '../support/store.ts';
+import { violations } from '../support/speech/checker.ts';
+import { startCrm } from '../support/crm/crm.ts';
+import { secret } from '../support/crm/outbox.ts';
+import { killAtPoints, killPoints, Story } from '../support/crm/outbox-run.ts';
+import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
+import { seeded } from '../support/store/power-cut.ts';
+import { temporaryFolder } from '../support/store/store.ts';
 
 /**
  * Kills of a node on both stores: at each named point, then 100 at random moments (F46, F47); and each named

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { readTrace, replayCuts, seeded, traced } from '../support/power-cut.ts';
-import { temporaryFolder } from '../support/store.ts';
-import { runChild } from '../support/strace.ts';
+import { readTrace, replayCuts, seeded, traced } from '../support/store/power-cut.ts';
+import { temporaryFolder } from '../support/store/store.ts';
+import { runChild } from '../support/store/strace.ts';
 
 /** Power cuts replayed from traces: 10 runs (RUNS) of 1,000 moments (CUTS) each, and the control that must lose (F48, F49). */
 export async function run(): Promise<string[]> {

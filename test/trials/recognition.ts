@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recogniserPids, quantile } from '../bench/recognition/figures.ts';
 import { session } from '../bench/recognition/client.ts';
 import { monologue } from '../bench/recognition/measures.ts';
-import { startApp, type App } from '../support/app.ts';
-import { telephonePrompts, type Prompt } from '../support/prompts.ts';
-import { realModel } from '../support/real-model.ts';
-import { normalisedWords, wordErrors } from '../support/word-errors.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import { telephonePrompts, type Prompt } from '../support/speech/prompts.ts';
+import { realModel } from '../support/speech/real-model.ts';
+import { normalisedWords, wordErrors } from '../support/speech/word-errors.ts';
 
 const seconds = Number(process.env['SECONDS_EACH'] ?? 30);
 /** `overload` or `killing`: that half alone. */

@@ -1,7 +1,7 @@
-import { FaultProxy } from '../support/fault-proxy.ts';
-import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/leg-rig.ts';
-import { LinkSpeech } from '../support/link-speech.ts';
-import { until } from '../support/until.ts';
+import { FaultProxy } from '../support/faults/fault-proxy.ts';
+import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/speech/leg-rig.ts';
+import { LinkSpeech } from '../support/speech/link-speech.ts';
+import { until } from '../support/process/until.ts';
 
 /** What happens to the socket of a live session, by seed, in each phase of its life. */
 export const linkFaults = [

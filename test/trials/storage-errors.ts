@@ -1,5 +1,5 @@
-import { storedRows, temporaryFolder } from '../support/store.ts';
-import { acknowledged, runChild, straceMissing } from '../support/strace.ts';
+import { storedRows, temporaryFolder } from '../support/store/store.ts';
+import { acknowledged, runChild, straceMissing } from '../support/store/strace.ts';
 
 const kinds = [
   { name: 'sync fails', call: 'fsync,fdatasync', error: 'EIO', last: 60 },

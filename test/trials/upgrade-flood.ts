@@ -8,10 +8,10 @@ import type { ChildProcess } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { play, type PlayResult } from '../../src/player/play.ts';
 import { voices } from '../../src/player/carriers/all.ts';
-import { startApp, type App } from '../support/app.ts';
-import type { Json } from '../support/bridge.ts';
-import { playedCall } from '../support/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../support/scripted-speech.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import type { Json } from '../support/speech/bridge.ts';
+import { playedCall } from '../support/carriers/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../support/speech/scripted-speech.ts';
 import {
   guessedTokens,
   handlesOf,
@@ -19,8 +19,8 @@ import {
   refusedUpgrades,
   withoutProof,
   wrongCredentials,
-} from '../support/strangers.ts';
-import { until } from '../support/until.ts';
+} from '../support/carriers/strangers.ts';
+import { until } from '../support/process/until.ts';
 import {
   bareRefusals,
   cpuMicrosOf,
@@ -28,7 +28,7 @@ import {
   upgrade,
   type FloodReport,
   type Knock,
-} from '../support/upgrade-flood.ts';
+} from '../support/carriers/upgrade-flood.ts';
 
 const seconds = Number(process.argv[2] ?? 10);
 const perSecond = Number(process.argv[3] ?? 2_000);

@@ -18,9 +18,7 @@ const mayImport: Record<string, string[]> = {
   protocol: [],
   audio: ['lib'],
   lib: [],
-  'http.ts': ['protocol', 'lib', 'http-config.ts'],
-  'http-config.ts': ['lib'],
-  'docs.ts': ['protocol', 'lib'],
+  port: ['protocol', 'lib'],
 };
 
 const everything = new Set(['main.ts', 'cli.ts', 'config.ts', 'commands']);

@@ -1,10 +1,10 @@
-import { Problem } from '../../lib/problem.ts';
+import { Problem } from '../../port/problem.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { speechMetrics } from '../metrics.ts';
-import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { Recogniser } from '../recognition/recogniser.ts';
 
 export type AdmissionsOptions = {
   config: SpeechServiceConfig;

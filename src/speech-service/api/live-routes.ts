@@ -1,6 +1,6 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PublicUrl } from '../../lib/addresses.ts';
-import { Problem } from '../../lib/problem.ts';
+import { Problem } from '../../port/problem.ts';
 import { PatchLiveRequest } from '../../protocol/job.ts';
 import { pageLinks, parseListQuery } from '../../protocol/list-query.ts';
 import { parseLiveRequest, parseRegion } from '../../protocol/parse-live-request.ts';

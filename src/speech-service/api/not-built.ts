@@ -1,5 +1,5 @@
 import express, { type Router } from 'express';
-import { Problem } from '../../lib/problem.ts';
+import { Problem } from '../../port/problem.ts';
 
 const paths = /^\/v2\/(?:pre-recorded|upload|transcription)(?:\/.*)?$|^\/file\/.*$/;
 

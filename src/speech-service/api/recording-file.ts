@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { open, type FileHandle } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { Problem } from '../../lib/problem.ts';
+import { Problem } from '../../port/problem.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { formatOf } from '../live/assemble.ts';
 import { pathsOf } from '../live/paths.ts';

@@ -5,7 +5,7 @@ import type {
   RecogniserEvent,
   RecogniserStream,
   RecogniserStreamOptions,
-} from '../recogniser/recogniser.ts';
+} from '../recognition/recogniser.ts';
 
 export type ChannelEvent =
   | { type: 'speech-start' | 'speech-end'; at: number }

@@ -1,6 +1,6 @@
 import type { MessageOf, ServerMessage, ServerMessageType } from '../../protocol/live-messages.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import type { RecognisedUtterance } from '../recogniser/recogniser.ts';
+import type { RecognisedUtterance } from '../recognition/recogniser.ts';
 
 type Body<Type extends ServerMessageType> = Omit<
   MessageOf<Type>,

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { Recogniser } from '../recognition/recogniser.ts';
 import { Channel, type ChannelEvent } from './channel.ts';
 import { frameBytes, type AudioFormat } from './format.ts';
 import type { Intake } from './intake.ts';

@@ -4,7 +4,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from '../addons/addons.ts';
-import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { Recogniser } from '../recognition/recogniser.ts';
 import type { AudioFormat } from './format.ts';
 import { Inbound, type Ack } from './inbound.ts';
 import type { Intake } from './intake.ts';

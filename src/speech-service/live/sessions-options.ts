@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { AddonRunner } from '../addons/addons.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
-import type { Recogniser } from '../recogniser/recogniser.ts';
+import type { Recogniser } from '../recognition/recogniser.ts';
 import type { DiskWriter } from './disk-writer.ts';
 import type { Jobs } from './jobs.ts';
 

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Call, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
-import { speak, testBridge, type Json } from '../../support/bridge.ts';
-import { EventStreamReader } from '../../support/event-stream.ts';
-import { fastClock } from '../../support/leg-rig.ts';
-import { journalHolds } from '../../support/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { EventStreamReader } from '../../support/browser/event-stream.ts';
+import { fastClock } from '../../support/speech/leg-rig.ts';
+import { journalHolds } from '../../support/store/journal-bytes.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 test('lists are newest first, in pages without holes, and every answer is of the documented shape', async () => {
   await using speech = await ScriptedSpeech.start();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { speak, testBridge, type Json } from '../../support/bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 test('audio of a stream becomes transcripts in order, and the call ends once with its books balanced', async () => {
   await using speech = await ScriptedSpeech.start();

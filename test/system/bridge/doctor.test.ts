@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { CallEvidence } from '../../../src/protocol/api.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { playCall } from '../../../src/player/play-call.ts';
-import { startApp, type App } from '../../support/app.ts';
-import { tones } from '../../support/fixture-model.ts';
-import type { Json } from '../../support/bridge.ts';
-import { until } from '../../support/until.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
+import type { Json } from '../../support/speech/bridge.ts';
+import { until } from '../../support/process/until.ts';
 
 const run = promisify(execFile);
 

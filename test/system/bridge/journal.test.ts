@@ -13,15 +13,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { recoverJournal } from '../../../src/bridge/journal-recovery.ts';
-import { Ledger } from '../../../src/bridge/ledger.ts';
-import type { LegSnapshot } from '../../../src/bridge/leg-snapshot.ts';
+import { recoverJournal } from '../../../src/bridge/journal/journal-recovery.ts';
+import { Ledger } from '../../../src/bridge/leg/ledger.ts';
+import type { LegSnapshot } from '../../../src/bridge/leg/leg-snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { handClock } from '../../support/hand-clock.ts';
-import { fastClock, faultsOf, legRig, type Rig } from '../../support/leg-rig.ts';
-import { LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
-import { runChild, straceMissing } from '../../support/strace.ts';
-import { until } from '../../support/until.ts';
+import { handClock } from '../../support/clock/hand-clock.ts';
+import { fastClock, faultsOf, legRig, type Rig } from '../../support/speech/leg-rig.ts';
+import { LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
+import { runChild, straceMissing } from '../../support/store/strace.ts';
+import { until } from '../../support/process/until.ts';
 import { runKills } from '../../trials/journal-kills.ts';
 
 const deadlines = { finalsMs: 30_000, withinMs: 60_000 };

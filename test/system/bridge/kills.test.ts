@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
-import { startApp } from '../../support/app.ts';
-import { callsOf, crashUnderCalls } from '../../support/crashed-calls.ts';
-import { killRounds } from '../../support/kills.ts';
-import { playedCall } from '../../support/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { stopUnderCalls } from '../../support/stopped-calls.ts';
-import { until } from '../../support/until.ts';
+import { startApp } from '../../support/process/app.ts';
+import { callsOf, crashUnderCalls } from '../../support/carriers/crashed-calls.ts';
+import { killRounds } from '../../support/faults/kills.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { stopUnderCalls } from '../../support/carriers/stopped-calls.ts';
+import { until } from '../../support/process/until.ts';
 
 test('F46 F67 kill -9 of the whole process under live legs: every received byte is heard, every event is there once', async () => {
   const report = await killRounds({ rounds: 1, calls: 5, seed: 1 });

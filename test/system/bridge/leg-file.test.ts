@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { rename, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { DamagedChunk, LegFile } from '../../../src/bridge/leg-file.ts';
-import { temporaryFolder } from '../../support/store.ts';
+import { DamagedChunk, LegFile } from '../../../src/bridge/journal/leg-file.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
 
 test('a leg that catches up in small turns has each chunk from the disk once, over the borders of chunks too', async () => {
   await using dir = await temporaryFolder();

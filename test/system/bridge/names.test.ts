@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
-import { startApp, type App } from '../../support/app.ts';
-import type { Json } from '../../support/bridge.ts';
-import { judgeEvents, judgeLeg, type KillReport } from '../../support/kills.ts';
-import { NameServer } from '../../support/name-server.ts';
-import { playedCall } from '../../support/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { until } from '../../support/until.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import type { Json } from '../../support/speech/bridge.ts';
+import { judgeEvents, judgeLeg, type KillReport } from '../../support/faults/kills.ts';
+import { NameServer } from '../../support/process/name-server.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { until } from '../../support/process/until.ts';
 
 const calls = 3;
 

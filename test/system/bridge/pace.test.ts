@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { speak, testBridge } from '../../support/bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 test('a carrier that sends nothing while nobody speaks gets silence instead, so that words end and times stay true', async () => {
   await using speech = await ScriptedSpeech.start();

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Call, CallEventPage } from '../../../src/protocol/api.ts';
-import { speak, testBridge } from '../../support/bridge.ts';
-import { postgresMissing, startPostgres } from '../../support/postgres.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 test.skipIf(postgresMissing !== undefined)(
   'a call on Postgres: the same events once each, tokens, restart and erasure',

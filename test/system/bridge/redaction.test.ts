@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { startApp, type App } from '../../support/app.ts';
-import { speak, testBridge, type Json } from '../../support/bridge.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
   twilioMedia,
   twilioStart,
-} from '../../support/carrier-client.ts';
-import { startCrm, type Crm } from '../../support/crm.ts';
-import { EventStreamReader } from '../../support/event-stream.ts';
-import { journalHolds } from '../../support/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryFolder, temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+} from '../../support/carriers/carrier-client.ts';
+import { startCrm, type Crm } from '../../support/crm/crm.ts';
+import { EventStreamReader } from '../../support/browser/event-stream.ts';
+import { journalHolds } from '../../support/store/journal-bytes.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 type Session = ScriptedSpeech['liveSessions'][number];
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openJournal } from '../../../src/bridge/journal.ts';
-import { legTotals } from '../../../src/bridge/leg-metrics.ts';
+import { openJournal } from '../../../src/bridge/journal/journal.ts';
+import { legTotals } from '../../../src/bridge/leg/leg-metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
-import { quietLog, speak, testBridge, type Json } from '../../support/bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { quietLog, speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 const texts = (call: Json): string[] => call.transcript.map((turn: Json) => turn.text);
 

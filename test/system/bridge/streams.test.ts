@@ -1,8 +1,14 @@
 import { expect, test } from 'vitest';
-import { speak, streamStart, testBridge, TestControl, type Json } from '../../support/bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import {
+  speak,
+  streamStart,
+  testBridge,
+  TestControl,
+  type Json,
+} from '../../support/speech/bridge.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 const twoTracks = {
   tracks: [

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { testBridge } from '../../support/bridge.ts';
-import { ScriptedSpeech } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
+import { testBridge } from '../../support/speech/bridge.ts';
+import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 
 const post = (body: object): RequestInit => ({
   method: 'POST',

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { linearToAlaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
-import { speak, testBridge } from '../../support/bridge.ts';
-import { journalHolds } from '../../support/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { journalHolds } from '../../support/store/journal-bytes.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 const said = (text: string, id: string) => (session: { id: string }) => ({
   session_id: session.id,

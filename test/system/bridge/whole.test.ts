@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
 import { playedCarriers } from '../../../src/player/dialogue.ts';
 import { playCall } from '../../../src/player/play-call.ts';
-import { startApp } from '../../support/app.ts';
-import { check, type Issued } from '../../support/checker.ts';
-import { digestOf, startCrm } from '../../support/crm.ts';
-import type { Json } from '../../support/bridge.ts';
-import { tones } from '../../support/fixture-model.ts';
-import { until } from '../../support/until.ts';
+import { startApp } from '../../support/process/app.ts';
+import { check, type Issued } from '../../support/speech/checker.ts';
+import { digestOf, startCrm } from '../../support/crm/crm.ts';
+import type { Json } from '../../support/speech/bridge.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
+import { until } from '../../support/process/until.ts';
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
 const bare = (text: string): string =>

@@ -17,11 +17,11 @@ import {
   twilioMedia,
   twilioStart,
   twilioStop,
-} from '../../support/carrier-client.ts';
-import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
-import { handClock } from '../../support/hand-clock.ts';
-import { MovableClock } from '../../support/movable-clock.ts';
-import { until } from '../../support/until.ts';
+} from '../../support/carriers/carrier-client.ts';
+import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
+import { handClock } from '../../support/clock/hand-clock.ts';
+import { MovableClock } from '../../support/clock/movable-clock.ts';
+import { until } from '../../support/process/until.ts';
 
 const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
 const config = {

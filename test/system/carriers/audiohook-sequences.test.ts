@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
 import { randomFrom } from '../../../src/player/faults.ts';
-import { startApp } from '../../support/app.ts';
-import type { Json } from '../../support/bridge.ts';
-import { CarrierLine } from '../../support/carrier-line.ts';
-import { ScriptedSpeech } from '../../support/scripted-speech.ts';
-import { until } from '../../support/until.ts';
+import { startApp } from '../../support/process/app.ts';
+import type { Json } from '../../support/speech/bridge.ts';
+import { CarrierLine } from '../../support/carriers/carrier-line.ts';
+import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
+import { until } from '../../support/process/until.ts';
 
 type Message = { type: string; seq: number; serverseq: number } & Record<string, unknown>;
 

@@ -4,11 +4,11 @@ import { carrierNames, type CarrierName } from '../../../src/carriers/all.ts';
 import { framesTotal } from '../../../src/carriers/counters.ts';
 import { voices } from '../../../src/player/carriers/all.ts';
 import type { Frame } from '../../../src/player/dialogue.ts';
-import { CarrierClient } from '../../support/carrier-client.ts';
-import { CarrierLine } from '../../support/carrier-line.ts';
-import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
-import { MovableClock } from '../../support/movable-clock.ts';
-import { until } from '../../support/until.ts';
+import { CarrierClient } from '../../support/carriers/carrier-client.ts';
+import { CarrierLine } from '../../support/carriers/carrier-line.ts';
+import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
+import { MovableClock } from '../../support/clock/movable-clock.ts';
+import { until } from '../../support/process/until.ts';
 
 async function oddFrames(carrier: CarrierName): Promise<Record<string, number>> {
   const { values } = await framesTotal.get();

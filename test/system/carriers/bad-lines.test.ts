@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { carrierNames } from '../../../src/carriers/all.ts';
-import { CarrierLine } from '../../support/carrier-line.ts';
-import { carrierServer } from '../../support/carrier-server.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { MovableClock } from '../../support/movable-clock.ts';
-import { until } from '../../support/until.ts';
+import { CarrierLine } from '../../support/carriers/carrier-line.ts';
+import { carrierServer } from '../../support/carriers/carrier-server.ts';
+import { FaultProxy } from '../../support/faults/fault-proxy.ts';
+import { MovableClock } from '../../support/clock/movable-clock.ts';
+import { until } from '../../support/process/until.ts';
 
 /** What lines do that still carry everything in the end. */
 const slow: Record<string, (proxy: FaultProxy) => void> = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AudiohookClient } from '../../support/audiohook-client.ts';
+import { AudiohookClient } from '../../support/carriers/audiohook-client.ts';
 
 const moves = ['pause', 'resume', 'paused', 'resumed', 'audio', 'ping'] as const;
 type Move = (typeof moves)[number];

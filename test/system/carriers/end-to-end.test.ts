@@ -4,8 +4,8 @@ import { playedCarriers, type Encoding, type PlayedCarrier } from '../../../src/
 import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { Call } from '../../../src/protocol/api.ts';
-import { startApp, type App } from '../../support/app.ts';
-import { tones } from '../../support/fixture-model.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
 
 /** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
 const secrets = {

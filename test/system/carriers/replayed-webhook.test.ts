@@ -2,11 +2,11 @@ import twilioPackage from 'twilio';
 import { expect, test } from 'vitest';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
-import { startApp, type App } from '../../support/app.ts';
-import { playedCall } from '../../support/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
-import { temporaryFolder } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 const authToken = 'twilio-secret-of-the-tests';
 const publicUrl = 'https://bridge.example.net';

@@ -1,16 +1,16 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { OpenedStream } from '../../../src/bridge/call-stream.ts';
+import type { OpenedStream } from '../../../src/bridge/seam.ts';
 import {
   CarrierClient,
   twilioConnected,
   twilioMedia,
   twilioStart,
   twilioStop,
-} from '../../support/carrier-client.ts';
-import { readFixture } from '../../support/carrier-fixture.ts';
-import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
-import { MovableClock } from '../../support/movable-clock.ts';
+} from '../../support/carriers/carrier-client.ts';
+import { readFixture } from '../../support/carriers/carrier-fixture.ts';
+import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
+import { MovableClock } from '../../support/clock/movable-clock.ts';
 
 const frame = (at: number): Buffer => Buffer.alloc(160, at + 1);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { play } from '../../../src/player/play.ts';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import type { PlayedCall } from '../../../src/player/dialogue.ts';
-import { carrierServer } from '../../support/carrier-server.ts';
+import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import { randomBytes } from 'node:crypto';
 
 const authToken = 'twilio-secret-of-the-tests';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
-import { startApp } from '../../support/app.ts';
-import type { Json } from '../../support/bridge.ts';
-import { playedCall } from '../../support/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/scripted-speech.ts';
+import { startApp } from '../../support/process/app.ts';
+import type { Json } from '../../support/speech/bridge.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import {
   guessedTokens,
   handlesOf,
@@ -13,9 +13,9 @@ import {
   refusedUpgrades,
   withoutProof,
   wrongCredentials,
-} from '../../support/strangers.ts';
-import { until } from '../../support/until.ts';
-import { floodUpgrades } from '../../support/upgrade-flood.ts';
+} from '../../support/carriers/strangers.ts';
+import { until } from '../../support/process/until.ts';
+import { floodUpgrades } from '../../support/carriers/upgrade-flood.ts';
 
 const token = 'twilio-secret-of-the-tests';
 

@@ -6,8 +6,8 @@ import {
   twilioConnected,
   twilioStart,
   twilioStop,
-} from '../../support/carrier-client.ts';
-import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
+} from '../../support/carriers/carrier-client.ts';
+import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 
 const token = 'twilio-secret-of-the-tests';
 const call = {

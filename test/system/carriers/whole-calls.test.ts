@@ -10,7 +10,7 @@ import {
 } from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
-import { carrierServer } from '../../support/carrier-server.ts';
+import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import type { CarriersConfig } from '../../../src/carriers/config.ts';
 
 const secrets: PlayerSecrets = {

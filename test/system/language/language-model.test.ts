@@ -3,7 +3,7 @@ import { LanguageConfig } from '../../../src/language/config.ts';
 import { fallbackNote } from '../../../src/language/llm/route.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import type { Utterance } from '../../../src/language/types.ts';
-import { languageModel } from '../../support/language-model.ts';
+import { languageModel } from '../../support/language/language-model.ts';
 
 const long = { deadlineMs: 40_000 };
 const call = [

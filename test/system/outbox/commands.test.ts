@@ -5,11 +5,11 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import express from 'express';
 import { describe, expect, test, vi } from 'vitest';
-import { problemHandler } from '../../../src/lib/problem.ts';
-import { startCrm } from '../../support/crm.ts';
-import { enqueue, outboxOn, secret } from '../../support/outbox.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { problemHandler } from '../../../src/port/problem.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });

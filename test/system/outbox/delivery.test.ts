@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { violations } from '../../support/checker.ts';
-import { startCrm } from '../../support/crm.ts';
-import { enqueue, outboxOn, secret } from '../../support/outbox.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { violations } from '../../support/speech/checker.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });

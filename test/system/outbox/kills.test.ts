@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { check, violations } from '../../support/checker.ts';
-import { startCrm, type Crm } from '../../support/crm.ts';
-import { secret } from '../../support/outbox.ts';
-import { killAtPoints, killPoints, Story } from '../../support/outbox-run.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { seeded } from '../../support/power-cut.ts';
-import { temporaryFolder } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { check, violations } from '../../support/speech/checker.ts';
+import { startCrm, type Crm } from '../../support/crm/crm.ts';
+import { secret } from '../../support/crm/outbox.ts';
+import { killAtPoints, killPoints, Story } from '../../support/crm/outbox-run.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { seeded } from '../../support/store/power-cut.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });

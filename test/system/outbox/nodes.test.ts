@@ -4,13 +4,13 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
-import { check, violations, type Issued } from '../../support/checker.ts';
-import { startCrm } from '../../support/crm.ts';
-import { enqueue, outboxOn, secret, silent } from '../../support/outbox.ts';
-import { postgresWire } from '../../support/postgres-wire.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { check, violations, type Issued } from '../../support/speech/checker.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { enqueue, outboxOn, secret, silent } from '../../support/crm/outbox.ts';
+import { postgresWire } from '../../support/store/postgres-wire.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 // A cluster of its own is started first: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fetch.ts';
 import type { Client } from '../../../src/outbox/sender.ts';
-import { violations, type Arrival, type Issued } from '../../support/checker.ts';
-import { digestOf } from '../../support/crm.ts';
-import { enqueue, outboxOn } from '../../support/outbox.ts';
-import { temporaryStore } from '../../support/store.ts';
+import { violations, type Arrival, type Issued } from '../../support/speech/checker.ts';
+import { digestOf } from '../../support/crm/crm.ts';
+import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 
 /** Time that stands still until it is moved, and then runs every timer that it passes. */
 class MovedClock implements Clock {

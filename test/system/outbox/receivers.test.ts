@@ -6,10 +6,10 @@ import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { previewOf } from '../../../src/outbox/preview.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
-import { enqueue, outboxOn, secret, silent } from '../../support/outbox.ts';
-import { startReceiver } from '../../support/receiver.ts';
-import { temporaryFolder, temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { enqueue, outboxOn, secret, silent } from '../../support/crm/outbox.ts';
+import { startReceiver } from '../../support/crm/receiver.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 describe('the receiver of the README', () => {
   test('turns at-least-once into once: repetitions, lost answers and replays change nothing twice (F33, F43)', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { startCrm } from '../../support/crm.ts';
-import { enqueue, outboxOn, secret } from '../../support/outbox.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 type Plant = (store: Store, callId: string) => Promise<unknown>;
 const event =

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { violations, type Issued } from '../../support/checker.ts';
-import { startCrm } from '../../support/crm.ts';
-import { enqueue, eventOf, outboxOn, secret } from '../../support/outbox.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { violations, type Issued } from '../../support/speech/checker.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { enqueue, eventOf, outboxOn, secret } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { newWebhookSecret } from '../../../src/lib/webhook-signature.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';

@@ -11,9 +11,9 @@ import { createServer as createTls, type TlsOptions } from 'node:tls';
 import { createServer as createHttps } from 'node:https';
 import { describe, expect, test } from 'vitest';
 import { GuardedClient } from '../../../src/lib/guarded-fetch.ts';
-import { enqueue, outboxOn } from '../../support/outbox.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 /** An authority of our own and what it signed: good, renewed, expired, of another host; and one that nobody signed. */
 const pem = (name: string): string =>

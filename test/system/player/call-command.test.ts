@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
-import { startApp, type App } from '../../support/app.ts';
-import { tones } from '../../support/fixture-model.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
 
 let app: App;
 let folder: string;

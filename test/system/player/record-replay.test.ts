@@ -22,7 +22,7 @@ import { Masker } from '../../../src/player/masking.ts';
 import { play } from '../../../src/player/play.ts';
 import { startRecorder } from '../../../src/player/recorder.ts';
 import { replay } from '../../../src/player/replay.ts';
-import { carrierServer, type CarrierServer } from '../../support/carrier-server.ts';
+import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 
 async function recordCall(
   server: CarrierServer,

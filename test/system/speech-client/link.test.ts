@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
-import { LinkSpeech } from '../../support/link-speech.ts';
-import { temporaryFolder } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { FaultProxy } from '../../support/faults/fault-proxy.ts';
+import { fastClock, faultsOf, legRig } from '../../support/speech/leg-rig.ts';
+import { LinkSpeech } from '../../support/speech/link-speech.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 import { linkFaults, phases, runSeed } from '../../trials/speech-link.ts';
 
 const deadlines = { finalsMs: 60_000, withinMs: 120_000 };

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/leg-rig.ts';
-import { frameBytes, LinkSpeech, numberedFrame } from '../../support/link-speech.ts';
-import { until } from '../../support/until.ts';
+import { FaultProxy } from '../../support/faults/fault-proxy.ts';
+import { fastClock, faultsOf, legRig } from '../../support/speech/leg-rig.ts';
+import { frameBytes, LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
+import { until } from '../../support/process/until.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 

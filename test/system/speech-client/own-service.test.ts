@@ -2,10 +2,14 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
-import { FaultProxy } from '../../support/fault-proxy.ts';
-import { legRig, type RigLeg } from '../../support/leg-rig.ts';
-import { mulawOf, startTestService, type TestService } from '../../support/speech-service.ts';
-import { until } from '../../support/until.ts';
+import { FaultProxy } from '../../support/faults/fault-proxy.ts';
+import { legRig, type RigLeg } from '../../support/speech/leg-rig.ts';
+import {
+  mulawOf,
+  startTestService,
+  type TestService,
+} from '../../support/speech/speech-service.ts';
+import { until } from '../../support/process/until.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 const silence = (seconds: number): Buffer => Buffer.alloc(seconds * 8_000, 0xff);

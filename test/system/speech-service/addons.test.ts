@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import type { AddonRunner } from '../../../src/speech-service/addons/addons.ts';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,
   mulawOf,
   startTestService,
   telephony,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 let recogniser: Recogniser;
 let language: LanguageRunner;

@@ -1,6 +1,6 @@
 import { connect as connectTcp } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { speechProcess, type SpeechProcess } from '../../support/speech-process.ts';
+import { speechProcess, type SpeechProcess } from '../../support/speech/speech-process.ts';
 import {
   connect,
   mulawOf,
@@ -8,8 +8,8 @@ import {
   telephony,
   type SpeechApi,
   type TestClient,
-} from '../../support/speech-service.ts';
-import { temporaryFolder } from '../../support/store.ts';
+} from '../../support/speech/speech-service.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
 
 // In a process of its own, so that its event loop is measured and not the attackers'.
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

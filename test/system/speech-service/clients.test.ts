@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
-import { tones } from '../../support/fixture-model.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
 import {
   connect,
   fixtureRecogniser,
@@ -11,7 +11,7 @@ import {
   type Job,
   type TestClient,
   type TestService,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 // What released integrations send and what they cannot do without, replayed from notes 6.1 and 6.6.
 const key = 'key-of-the-integrations';

@@ -5,14 +5,14 @@ import type {
   Recogniser,
   RecogniserEvent,
   RecogniserStream,
-} from '../../../src/speech-service/recogniser/recogniser.ts';
+} from '../../../src/speech-service/recognition/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,
   mulawOf,
   startTestService,
   telephony,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 let real: Recogniser;
 beforeAll(async () => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
-import { runFaults } from '../../support/live-faults.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { runFaults } from '../../support/faults/live-faults.ts';
 import {
   fixtureRecogniser,
   startTestService,
   type TestService,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 let recogniser: Recogniser;
 let service: TestService;

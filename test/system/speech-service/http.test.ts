@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/protocol/error-body.ts';
 import { LiveJobRecord } from '../../../src/protocol/job.ts';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,
@@ -9,7 +9,7 @@ import {
   startTestService,
   telephony,
   type TestService,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 let recogniser: Recogniser;
 let service: TestService;

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,
   mulawOf,
   startTestService,
   type TestService,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 let recogniser: Recogniser;
 let service: TestService;

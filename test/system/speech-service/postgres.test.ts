@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 import {
   connect,
   fixtureRecogniser,
   mulawOf,
   startTestService,
   telephony,
-} from '../../support/speech-service.ts';
-import { temporaryStore } from '../../support/store.ts';
+} from '../../support/speech/speech-service.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 
 let recogniser: Recogniser;
 let postgres: TestPostgres;

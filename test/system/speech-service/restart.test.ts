@@ -3,18 +3,18 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLog, type Logger } from '../../../src/lib/log.ts';
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
-import { faultWords, noisyAudio } from '../../support/live-faults.ts';
-import { resumingClient } from '../../support/resuming-client.ts';
-import { speechProcess } from '../../support/speech-process.ts';
+import { faultWords, noisyAudio } from '../../support/faults/live-faults.ts';
+import { resumingClient } from '../../support/speech/resuming-client.ts';
+import { speechProcess } from '../../support/speech/speech-process.ts';
 import {
   connect,
   fixtureRecogniser,
   mulawOf,
   startTestService,
   telephony,
-} from '../../support/speech-service.ts';
-import { temporaryFolder } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+} from '../../support/speech/speech-service.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 async function jobOf(url: string, id: string): Promise<LiveJobRecord> {
   for (;;) {

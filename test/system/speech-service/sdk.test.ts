@@ -1,13 +1,13 @@
 import { GladiaClient, type LiveV2InitRequest } from '@gladiaio/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
-import { cuttingProxy } from '../../support/cutting-proxy.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { cuttingProxy } from '../../support/faults/cutting-proxy.ts';
 import {
   fixtureRecogniser,
   mulawOf,
   startTestService,
   type TestService,
-} from '../../support/speech-service.ts';
+} from '../../support/speech/speech-service.ts';
 
 // The vendor's released JavaScript SDK, unmodified: the trials of notes 6.5 against our service.
 let recogniser: Recogniser;

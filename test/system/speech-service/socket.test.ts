@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToAlaw, linearToMulaw } from '../../../src/audio/g711.ts';
 import { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { buildHeader } from '../../../src/speech-service/live/wav-header.ts';
-import type { Recogniser } from '../../../src/speech-service/recogniser/recogniser.ts';
-import { tones } from '../../support/fixture-model.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
 import {
   connect,
   fixtureRecogniser,
@@ -11,8 +11,8 @@ import {
   startTestService,
   telephony,
   type TestService,
-} from '../../support/speech-service.ts';
-import { refusalEndsConnection } from '../../support/upgrade-flood.ts';
+} from '../../support/speech/speech-service.ts';
+import { refusalEndsConnection } from '../../support/carriers/upgrade-flood.ts';
 
 let recogniser: Recogniser;
 let service: TestService;

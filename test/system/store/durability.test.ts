@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
-import { readTrace, replayCuts, seeded, traced } from '../../support/power-cut.ts';
-import { storedRows, temporaryFolder } from '../../support/store.ts';
-import { acknowledged, runChild, straceMissing } from '../../support/strace.ts';
+import { readTrace, replayCuts, seeded, traced } from '../../support/store/power-cut.ts';
+import { storedRows, temporaryFolder } from '../../support/store/store.ts';
+import { acknowledged, runChild, straceMissing } from '../../support/store/strace.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });

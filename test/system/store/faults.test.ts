@@ -12,9 +12,9 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { postgresWire } from '../../support/postgres-wire.ts';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { temporaryFolder, temporaryStore } from '../../support/store.ts';
+import { postgresWire } from '../../support/store/postgres-wire.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'kysely';
-import { postgresMissing, startPostgres, type TestPostgres } from '../../support/postgres.ts';
-import { temporaryStore } from '../../support/store.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 type Kind = 'sqlite' | 'postgres';

@@ -4,8 +4,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { WalWatch } from '../../../src/store/wal-watch.ts';
-import { temporaryStore } from '../../support/store.ts';
-import { until } from '../../support/until.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 

@@ -4,7 +4,12 @@ import type { CarrierName } from '../../../src/carriers/all.ts';
 import type { CarrierEvent, Codec } from '../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { recogniseTexts } from '../../../src/carriers/detect.ts';
-import { fixtureNames, frame, readFixture, upgradeRequest } from '../../support/carrier-fixture.ts';
+import {
+  fixtureNames,
+  frame,
+  readFixture,
+  upgradeRequest,
+} from '../../support/carriers/carrier-fixture.ts';
 
 const config = CarriersConfig.parse({});
 

@@ -14,7 +14,7 @@ import {
   type CallFixture,
   type EntityLine,
   type SentimentLine,
-} from '../../support/language-scores.ts';
+} from '../../support/language/language-scores.ts';
 
 test(
   'entities of the set that is only scored reach F1 0.85 strict and 0.93 by overlap and family',

@@ -2,7 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { rewriteUtterance } from '../../../src/language/rewrite/rewrite.ts';
 import type { RewriteSettings, VocabularyItem } from '../../../src/language/rewrite/types.ts';
 import type { Utterance } from '../../../src/language/types.ts';
-import { lines, type EntityLine, type SentimentLine } from '../../support/language-scores.ts';
+import {
+  lines,
+  type EntityLine,
+  type SentimentLine,
+} from '../../support/language/language-scores.ts';
 
 function said(text: string, confidence = 0.9): Utterance {
   const words = text

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { sentimentExamples } from '../../../src/language/data/sentiment-examples.ts';
 import { performTask } from '../../../src/language/perform.ts';
-import { lines, type SentimentLine } from '../../support/language-scores.ts';
+import { lines, type SentimentLine } from '../../support/language/language-scores.ts';
 import { courseOf } from '../../../src/language/sentiment/course.ts';
 import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
 import { sentimentLexicon } from '../../../src/language/data/sentiment-lexicon.ts';

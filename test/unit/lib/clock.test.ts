@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { wait } from '../../../src/lib/clock.ts';
-import { handClock } from '../../support/hand-clock.ts';
+import { handClock } from '../../support/clock/hand-clock.ts';
 
 test('a wait is over after its time, at once when its signal ends it, and is none when that has ended already', async () => {
   const clock = handClock();

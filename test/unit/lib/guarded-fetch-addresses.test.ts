@@ -5,7 +5,7 @@ import {
   whyForbidden,
 } from '../../../src/lib/guarded-fetch-addresses.ts';
 import { checkUrl } from '../../../src/lib/guarded-fetch-url.ts';
-import { forbiddenHosts, forbiddenUrls } from '../../support/url-spellings.ts';
+import { forbiddenHosts, forbiddenUrls } from '../../support/carriers/url-spellings.ts';
 
 test('public addresses pass and special ones do not (T20)', () => {
   for (const address of [

@@ -6,7 +6,7 @@ import { closeAction } from '../../../src/speech-client/close-codes.ts';
 import { Gate } from '../../../src/speech-client/gate.ts';
 import { messageIdentity, missingOf, Seen } from '../../../src/speech-client/messages.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import { handClock } from '../../support/hand-clock.ts';
+import { handClock } from '../../support/clock/hand-clock.ts';
 
 test('F28: every close code leads to one action, as the vendor clients reconnect (notes 2.4)', () => {
   const resumed = [

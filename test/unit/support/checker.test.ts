@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { check, violations, type Arrival, type History } from '../../support/checker.ts';
+import { check, violations, type Arrival, type History } from '../../support/speech/checker.ts';
 
 /** Two calls of three events, all acknowledged, all arrived once and in order. */
 function clean(): {

@@ -1,0 +1,118 @@
+import type { Kysely } from 'kysely';
+import { Role } from '../../protocol/events.ts';
+import type { Call as CallBody, CallLeg as LegBody } from '../../protocol/api.ts';
+import type { Database } from '../../store/store.ts';
+import type { CallLeg } from '../call/call-leg.ts';
+import { turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
+import type { Call } from '../call/call.ts';
+import type { LegState } from '../leg/leg-audio.ts';
+
+/** A call as /api/calls shows it, and what operators ask of it beside that. */
+export type CallJson = CallBody & {
+  end_reason: string | null;
+  deadline: string | null;
+  warnings: unknown;
+  counts: unknown;
+  statistics: unknown;
+  summary: unknown;
+};
+
+type Read = {
+  db: Kysely<Database>;
+  rows: readonly CallRow[];
+  live: (id: string) => Call | undefined;
+};
+
+/** Legs and transcripts of all the rows in two reads, the counters of live legs from memory. */
+export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
+  if (rows.length === 0) return [];
+  const ids = rows.map((row) => row.id);
+  const [legs, turns] = await Promise.all([
+    db.selectFrom('legs').selectAll().where('call_id', 'in', ids).orderBy('id').execute(),
+    turnsByCall(db, ids),
+  ]);
+  const legsOf = Map.groupBy(legs, (leg) => leg.call_id);
+  return rows.map((row) => {
+    const call = live(row.id);
+    return {
+      id: row.id,
+      carrier: row.carrier,
+      carrier_call_id: row.carrier_call_id,
+      state: row.state,
+      direction: row.direction === 'inbound' || row.direction === 'outbound' ? row.direction : null,
+      from: row.from_number,
+      to: row.to_number,
+      started_at: iso(row.started_at),
+      ended_at: row.ended_at === null ? null : iso(row.ended_at),
+      custom_metadata: object(row.custom_metadata),
+      legs: (legsOf.get(row.id) ?? []).map((leg) => legJson(leg, call)),
+      paused: call?.isPaused ?? row.paused !== 0,
+      recording: row.has_recording === 1,
+      continues: row.continues,
+      transcript: turns.get(row.id) ?? [],
+      end_reason: row.end_reason,
+      deadline: row.deadline,
+      warnings: parsed(row.warnings),
+      counts: call?.counts ?? parsed(row.counts),
+      statistics: parsed(row.statistics),
+      summary: parsed(row.summary),
+    };
+  });
+}
+
+export async function callJson(
+  db: Kysely<Database>,
+  id: string,
+  live: (id: string) => Call | undefined,
+): Promise<CallJson | undefined> {
+  const row = await db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirst();
+  return row && (await callsJson({ db, rows: [row], live }))[0];
+}
+
+function legJson(row: LegRow, call: Call | undefined): LegBody {
+  const leg = call?.legs.find((open) => open.record.id === row.id);
+  const { received, acknowledged, gaps, paused, filler } = leg?.audio.ledger() ?? row;
+  return {
+    id: row.id,
+    role: Role.safeParse(row.role).data ?? 'customer',
+    track: row.track,
+    encoding: row.encoding,
+    sample_rate: row.sample_rate,
+    channels: row.channels,
+    session_id: leg?.audio.sessionId() ?? row.session_id,
+    ledger: { received, acknowledged, gaps, paused, filler },
+    state: leg === undefined ? (row.state === 'done' ? 'done' : 'waiting') : stateOf(leg),
+  };
+}
+
+function stateOf(leg: CallLeg): NonNullable<LegBody['state']> {
+  if (leg.isDone) return 'done';
+  return legStates[leg.audio.state().at];
+}
+
+const legStates: Record<LegState['at'], NonNullable<LegBody['state']>> = {
+  opening: 'waiting',
+  waiting: 'waiting',
+  live: 'live',
+  resuming: 'resuming',
+  'journal-only': 'failed',
+  finishing: 'finishing',
+  ended: 'done',
+};
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+
+/** A row that somebody edited shows what can be read of it. */
+function parsed(text: string | null): unknown {
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return null;
+  }
+}
+
+function object(text: string): Record<string, unknown> {
+  const value = parsed(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

@@ -1,0 +1,174 @@
+import { Router, type Request } from 'express';
+import { z } from 'zod';
+import { Problem } from '../../port/problem.ts';
+import type { Role } from '../../protocol/events.ts';
+import { check } from '../../protocol/validation.ts';
+import type { Store } from '../../store/store.ts';
+import { callJson, callsJson } from './call-json.ts';
+import type { Calls } from '../call/calls.ts';
+import { inOrderOfTime } from './statuses.ts';
+import type { Eraser } from './erasure.ts';
+import { evidenceOf } from './evidence.ts';
+import { sendRecording } from './recording-http.ts';
+import type { Journal } from '../journal/journal.ts';
+
+export type CallsApiOptions = {
+  store: Store;
+  calls: Calls;
+  journal: Journal;
+  eraser: Eraser;
+  stereoRoles: readonly [Role, Role];
+};
+
+const PageQuery = z.object({
+  cursor: z.string().min(1).max(200).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  state: z.enum(['live', 'finishing', 'ended']).optional(),
+  carrier: z.string().max(100).optional(),
+  carrier_call_id: z.string().max(300).optional(),
+});
+
+const EventsQuery = z.object({
+  cursor: z.coerce.number().int().min(0).optional(),
+  limit: z.coerce.number().int().min(1).max(1_000).default(200),
+  type: z.string().max(50).optional(),
+});
+
+/** /api/calls and what hangs on a call; design.md section 8 says the shapes. */
+export function callsApi(options: CallsApiOptions): Router {
+  const { store, calls, journal, eraser, stereoRoles } = options;
+  const { db } = store;
+  const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
+  const router = Router();
+
+  router.get('/api/calls', async (request, response) => {
+    const query = read(PageQuery, request);
+    let select = db
+      .selectFrom('calls')
+      .selectAll()
+      .orderBy('id', 'desc')
+      .limit(query.limit + 1);
+    if (query.cursor !== undefined) select = select.where('id', '<', query.cursor);
+    if (query.state !== undefined) select = select.where('state', '=', query.state);
+    if (query.carrier !== undefined) select = select.where('carrier', '=', query.carrier);
+    if (query.carrier_call_id !== undefined)
+      select = select.where('carrier_call_id', '=', query.carrier_call_id);
+    const rows = await select.execute();
+    const shown = rows.slice(0, query.limit);
+    const items = await callsJson({ db, rows: shown, live });
+    response.json({
+      items,
+      next_cursor: rows.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
+    });
+  });
+
+  router.get('/api/calls/:id', async (request, response) => {
+    response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.get('/api/calls/:id/events', async (request, response) => {
+    const query = read(EventsQuery, request);
+    await found(callJson(db, request.params.id, live));
+    let select = db
+      .selectFrom('events')
+      .select(['sequence', 'body'])
+      .where('call_id', '=', request.params.id)
+      .orderBy('sequence')
+      .limit(query.limit + 1);
+    if (query.cursor !== undefined) select = select.where('sequence', '>', query.cursor);
+    if (query.type !== undefined) select = select.where('type', '=', query.type);
+    const rows = await select.execute();
+    const shown = rows.slice(0, query.limit);
+    const next =
+      rows.length > query.limit ? JSON.stringify(String(shown.at(-1)?.sequence ?? 0)) : 'null';
+    // The bodies go out as they were sent: parsing and printing them again could change them.
+    response
+      .type('application/json')
+      .send(`{"items":[${shown.map((row) => row.body).join(',')}],"next_cursor":${next}}`);
+  });
+
+  router.get('/api/calls/:id/statuses', async (request, response) => {
+    const row = await found(
+      db
+        .selectFrom('calls')
+        .select(['carrier', 'carrier_call_id'])
+        .where('id', '=', request.params.id)
+        .executeTakeFirst(),
+    );
+    const statuses = await db
+      .selectFrom('call_statuses')
+      .select(['received_at', 'status'])
+      .where('carrier', '=', row.carrier)
+      .where('carrier_call_id', '=', row.carrier_call_id)
+      .orderBy('received_at')
+      .execute();
+    response.json({
+      items: inOrderOfTime(
+        statuses.map(({ received_at, status }) => ({
+          received_at,
+          status: JSON.parse(status) as Record<string, unknown>,
+        })),
+      ).map(({ received_at, status }) => ({
+        received_at: new Date(received_at).toISOString(),
+        status,
+      })),
+      next_cursor: null,
+    });
+  });
+
+  router.get('/api/calls/:id/evidence', async (request, response) => {
+    const { id } = request.params;
+    response.json(await found(evidenceOf(db, id, live(id))));
+  });
+
+  router.post('/api/calls/:id/pause', async (request, response) => {
+    await (await liveCall(request)).pause('operator');
+    response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.post('/api/calls/:id/resume', async (request, response) => {
+    await (await liveCall(request)).resume('operator');
+    response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.get('/api/calls/:id/recording', async (request, response) => {
+    await sendRecording({ db, journal, stereoRoles, callId: request.params.id, request, response });
+  });
+
+  router.delete('/api/calls/:id', async (request, response) => {
+    const outcome = await eraser.erase(request.params.id);
+    if (outcome === 'unknown') throw new Problem(404, 'call not found');
+    if (outcome === 'live')
+      throw new Problem(
+        409,
+        'the phone call is still going on; it can be erased once its stream has ended',
+      );
+    response.status(204).end();
+  });
+
+  async function liveCall(
+    request: Request<{ id: string }>,
+  ): Promise<NonNullable<ReturnType<typeof live>>> {
+    const call = live(request.params.id);
+    if (call !== undefined && call.state === 'live') return call;
+    await found(callJson(db, request.params.id, live));
+    throw new Problem(409, 'the phone call is over: nothing can be paused or resumed');
+  }
+
+  return router;
+}
+
+export async function found<T>(row: Promise<T | undefined>): Promise<T> {
+  const value = await row;
+  if (value === undefined) throw new Problem(404, 'call not found');
+  return value;
+}
+
+export function read<Schema extends z.ZodType>(
+  schema: Schema,
+  request: Request<never> | Request,
+): z.output<Schema> {
+  const parsed = check(schema, request.query);
+  if (parsed.ok) return parsed.value;
+  throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
+}

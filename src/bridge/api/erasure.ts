@@ -1,0 +1,162 @@
+import type { Transaction } from 'kysely';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { SpeechClient } from '../../speech-client/client.ts';
+import type { Database, Store } from '../../store/store.ts';
+import type { Calls } from '../call/calls.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { LiveFeed } from './live-feed.ts';
+
+export type EraserOptions = {
+  store: Store;
+  calls: Calls;
+  journal: Journal;
+  speech: SpeechClient;
+  feed: LiveFeed;
+  clock: Clock;
+  log: Logger;
+  /** Removes the call's events and deliveries, in the given transaction. */
+  eraseEvents: (tx: Transaction<Database>, callId: string) => Promise<void>;
+};
+
+const lookMs = 30_000;
+const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
+
+/** Given up after this long: a session that the service will not delete is the operator's to ask for. */
+const keepTryingMs = 7 * 24 * 3_600_000;
+
+/**
+ * Makes a call as if it had never been: rows, journal, recording, events, pages, and its sessions at the
+ * speech service, a hosted one too. What the service cannot delete now stays on a list until it can.
+ */
+export class Eraser {
+  readonly #options: EraserOptions;
+  #stopLooking: () => void = () => undefined;
+  #working: Promise<void> = Promise.resolve();
+  readonly #stopped = new AbortController();
+
+  constructor(options: EraserOptions) {
+    this.#options = options;
+    this.#look();
+  }
+
+  async erase(callId: string): Promise<'erased' | 'live' | 'unknown'> {
+    const { store, calls, journal, feed, log } = this.#options;
+    const open = calls.get(callId);
+    if (open?.state === 'live') return 'live';
+    const row = await store.db
+      .selectFrom('calls')
+      .select('id')
+      .where('id', '=', callId)
+      .executeTakeFirst();
+    if (row === undefined) return 'unknown';
+    // Those of a call that still finishes may not have reached their rows yet.
+    const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
+    if (open !== undefined) {
+      calls.forget(open);
+      await open.abandon();
+    }
+    const legs = await store.db
+      .selectFrom('legs')
+      .select('id')
+      .where('call_id', '=', callId)
+      .execute();
+    for (const leg of legs) await journal.erase(leg.id);
+    await this.#eraseRows(
+      callId,
+      openSessions.map(({ id }) => id),
+    );
+    await store.forgetDeleted();
+    feed.publish({ kind: 'deleted', callId });
+    log.info({ callId }, 'call erased');
+    this.#working = this.#working.then(() => this.#eraseSessions());
+    return 'erased';
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#stopLooking();
+    await this.#working;
+  }
+
+  async #eraseRows(callId: string, openSessions: readonly string[]): Promise<void> {
+    const { store, clock, eraseEvents } = this.#options;
+    await store.transaction(async (tx) => {
+      const call = await tx
+        .selectFrom('calls')
+        .select(['carrier', 'carrier_call_id'])
+        .where('id', '=', callId)
+        .executeTakeFirst();
+      const sessions = await tx
+        .selectFrom('leg_sessions')
+        .select('id')
+        .where('call_id', '=', callId)
+        .execute();
+      for (const id of new Set([...openSessions, ...sessions.map((session) => session.id)]))
+        await tx
+          .insertInto('erasures')
+          .values({ session_id: id, requested_at: clock.now(), next_at: 0, tries: 0 })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+      await eraseEvents(tx, callId);
+      for (const table of ['leg_results', 'leg_sessions', 'streams', 'legs'] as const)
+        await tx.deleteFrom(table).where('call_id', '=', callId).execute();
+      await tx.deleteFrom('calls').where('id', '=', callId).execute();
+      if (call === undefined) return;
+      const others = await tx
+        .selectFrom('calls')
+        .select('id')
+        .where('carrier', '=', call.carrier)
+        .where('carrier_call_id', '=', call.carrier_call_id)
+        .limit(1)
+        .executeTakeFirst();
+      // The carrier's statuses hold its numbers; they go with the last record of that call.
+      if (others === undefined)
+        await tx
+          .deleteFrom('call_statuses')
+          .where('carrier', '=', call.carrier)
+          .where('carrier_call_id', '=', call.carrier_call_id)
+          .execute();
+    });
+  }
+
+  #look(): void {
+    if (this.#stopped.signal.aborted) return;
+    this.#stopLooking = this.#options.clock.after(lookMs, () => {
+      this.#working = this.#working.then(() => this.#eraseSessions()).finally(() => this.#look());
+    });
+  }
+
+  async #eraseSessions(): Promise<void> {
+    const { store, speech, clock, log } = this.#options;
+    try {
+      const due = await store.db
+        .selectFrom('erasures')
+        .selectAll()
+        .where('next_at', '<=', clock.now())
+        .limit(100)
+        .execute();
+      for (const row of due) {
+        const outcome = await speech.erase(row.session_id, this.#stopped.signal);
+        // Still on the list: the next process goes on with it.
+        if (outcome === 'failed' && this.#stopped.signal.aborted) return;
+        if (outcome === 'failed' && clock.now() - row.requested_at < keepTryingMs) {
+          await store.db
+            .updateTable('erasures')
+            .set({ tries: row.tries + 1, next_at: clock.now() + retryDelayMs(row.tries) })
+            .where('session_id', '=', row.session_id)
+            .execute();
+          continue;
+        }
+        if (outcome === 'failed')
+          log.error(
+            { sessionId: row.session_id },
+            'speech service keeps a session that should be erased',
+          );
+        await store.db.deleteFrom('erasures').where('session_id', '=', row.session_id).execute();
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'erasing sessions at the speech service failed; tried again');
+    }
+  }
+}

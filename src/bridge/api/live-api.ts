@@ -1,0 +1,230 @@
+import { Router, type Request, type Response } from 'express';
+import type { Clock } from '../../lib/clock.ts';
+import type { LiveFeedMessage } from '../../protocol/api.ts';
+import { Problem } from '../../port/problem.ts';
+import type { Store } from '../../store/store.ts';
+import { callJson, callsJson } from './call-json.ts';
+import type { Calls } from '../call/calls.ts';
+import { found } from './calls-api.ts';
+import type { FeedEvent, FeedMessage, LiveFeed } from './live-feed.ts';
+import { eventsAfter, eventsOfCall } from './missed-events.ts';
+
+/** A watcher that reads slower than this much text waits is cut off; it comes back with Last-Event-ID. */
+const unsentLimitBytes = 4_000_000;
+/** Messages that may come while a watcher's past is read; more cut it off, too. */
+const waitingLimit = 10_000;
+const watchersLimit = 1_000;
+const heartbeatMs = 15_000;
+const levelsMs = 250;
+/** Changes of a call within this time are told once. */
+const gatherMs = 100;
+
+type Watch = {
+  callId: string | undefined;
+  response: Response;
+  /** What comes while the past is still being sent waits here, so that the order holds. */
+  waiting: string[] | undefined;
+  seen: Set<string>;
+};
+
+export type LiveApiOptions = { store: Store; calls: Calls; feed: LiveFeed; clock: Clock };
+
+/** GET /api/live and /api/calls/{id}/live: server-sent events, resumable. One feed watcher serves them all. */
+export class LiveApi implements Disposable {
+  readonly router: Router = Router();
+  readonly #options: LiveApiOptions;
+  readonly #watches = new Set<Watch>();
+  readonly #changed = new Set<string>();
+  #gathering = false;
+  #stopFeed: (() => void) | undefined;
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(options: LiveApiOptions) {
+    this.#options = options;
+    this.router.get('/api/live', (request, response) => this.#serve(request, response, undefined));
+    this.router.get('/api/calls/:id/live', async (request, response) => {
+      await found(callJson(options.store.db, request.params.id, (id) => options.calls.get(id)));
+      await this.#serve(request, response, request.params.id);
+    });
+  }
+
+  [Symbol.dispose](): void {
+    for (const watch of this.#watches) watch.response.end();
+    this.#stop();
+  }
+
+  async #serve(request: Request, response: Response, callId: string | undefined): Promise<void> {
+    if (this.#watches.size >= watchersLimit)
+      throw new Problem(503, 'too many event streams are open');
+    const watch: Watch = { callId, response, waiting: [], seen: new Set() };
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    response.write('retry: 1000\n\n');
+    this.#start();
+    this.#watches.add(watch);
+    response.on('close', () => {
+      this.#watches.delete(watch);
+      if (this.#watches.size === 0) this.#stop();
+    });
+    try {
+      await this.#sendPast(watch, lastEventId(request));
+    } catch {
+      // The head is out: closing is the only answer left, and the watcher comes back by itself.
+      response.destroy();
+      return;
+    }
+    const waiting = watch.waiting ?? [];
+    watch.waiting = undefined;
+    watch.seen.clear();
+    for (const text of waiting) this.#write(watch, text);
+  }
+
+  async #sendPast(watch: Watch, lastId: string | undefined): Promise<void> {
+    const { store, calls, feed } = this.#options;
+    const { db } = store;
+    const now = (text: string): void => void watch.response.write(text);
+    if (watch.callId !== undefined) {
+      const past = await eventsOfCall(db, watch.callId, lastId);
+      if (past.outcome === 'reset') now(messageText({ type: 'reset' }));
+      now(callText(await callJson(db, watch.callId, (id) => calls.get(id))));
+      for (const event of past.events) this.#writePast(watch, event);
+      return;
+    }
+    if (lastId !== undefined) {
+      const missed = feed.since(lastId);
+      const past = missed.outcome === 'known' ? missed.events : await eventsAfter(db, lastId);
+      if (past === undefined) now(messageText({ type: 'reset' }));
+      for (const event of past ?? []) this.#writePast(watch, event);
+    }
+    const rows = await db
+      .selectFrom('calls')
+      .selectAll()
+      .where('state', '<>', 'ended')
+      .orderBy('id')
+      .limit(2_000)
+      .execute();
+    for (const call of await callsJson({ db, rows, live: (id) => calls.get(id) }))
+      now(callText(call));
+  }
+
+  #writePast(watch: Watch, event: FeedEvent): void {
+    if (watch.seen.has(event.id)) return;
+    watch.seen.add(event.id);
+    watch.response.write(eventText(event));
+  }
+
+  #start(): void {
+    if (this.#stopFeed !== undefined) return;
+    this.#stopFeed = this.#options.feed.watch((message) => this.#take(message));
+    this.#timers = [
+      setInterval(() => this.#everyone(': here\n\n'), heartbeatMs).unref(),
+      setInterval(() => this.#sendLevels(), levelsMs).unref(),
+    ];
+  }
+
+  #stop(): void {
+    this.#stopFeed?.();
+    this.#stopFeed = undefined;
+    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+  }
+
+  #take(message: FeedMessage): void {
+    switch (message.kind) {
+      case 'event':
+        return this.#tell(message.event.callId, eventText(message.event), message.event.id);
+      case 'partial':
+        return this.#tell(message.callId, messageText(message.message));
+      case 'deleted':
+        return this.#tell(
+          message.callId,
+          messageText({ type: 'call-deleted', call_id: message.callId }),
+        );
+      case 'call':
+        this.#changed.add(message.callId);
+        if (this.#gathering) return;
+        this.#gathering = true;
+        this.#options.clock.after(gatherMs, () => void this.#tellChanged());
+    }
+  }
+
+  async #tellChanged(): Promise<void> {
+    this.#gathering = false;
+    const ids = [...this.#changed];
+    this.#changed.clear();
+    const { store, calls } = this.#options;
+    for (const id of ids) {
+      if (![...this.#watches].some((watch) => watch.callId === undefined || watch.callId === id))
+        continue;
+      // A store that cannot be read now is told of by its own health; the next change comes again.
+      const call = await callJson(store.db, id, (one) => calls.get(one)).catch(() => undefined);
+      if (call !== undefined) this.#tell(id, callText(call));
+    }
+  }
+
+  #tell(callId: string, text: string, eventId?: string): void {
+    for (const watch of this.#watches) {
+      if (watch.callId !== undefined && watch.callId !== callId) continue;
+      if (eventId !== undefined && watch.seen.has(eventId)) continue;
+      if (watch.waiting !== undefined) {
+        if (eventId !== undefined) watch.seen.add(eventId);
+        if (watch.waiting.length < waitingLimit) watch.waiting.push(text);
+        else watch.response.destroy();
+      } else this.#write(watch, text);
+    }
+  }
+
+  #everyone(text: string): void {
+    for (const watch of this.#watches) if (watch.waiting === undefined) this.#write(watch, text);
+  }
+
+  #write(watch: Watch, text: string): void {
+    if (watch.response.writableLength > unsentLimitBytes) watch.response.destroy();
+    else watch.response.write(text);
+  }
+
+  #sendLevels(): void {
+    const levels = this.#options.calls.all
+      .filter((call) => call.state === 'live')
+      .flatMap((call) =>
+        call.legs.map((leg) => ({
+          call_id: call.record.id,
+          leg_id: leg.record.id,
+          level: Math.round(leg.level * 1_000) / 1_000,
+        })),
+      );
+    if (levels.length === 0) return;
+    for (const watch of this.#watches) {
+      if (watch.waiting !== undefined) continue;
+      const own =
+        watch.callId === undefined
+          ? levels
+          : levels.filter((level) => level.call_id === watch.callId);
+      if (own.length > 0) this.#write(watch, messageText({ type: 'levels', levels: own }));
+    }
+  }
+}
+
+/** A page that was loaded anew has no header to send: the query says the same. */
+function lastEventId(request: Request): string | undefined {
+  const header = request.headers['last-event-id'];
+  const query: unknown = request.query['last_event_id'];
+  const id = typeof header === 'string' ? header : typeof query === 'string' ? query : '';
+  return /^[\w-]{1,100}$/.test(id) ? id : undefined;
+}
+
+function eventText(event: FeedEvent): string {
+  return `id: ${event.id}\nevent: ${event.type}\ndata: ${event.body}\n\n`;
+}
+
+function messageText(message: Exclude<LiveFeedMessage, { type: `call.${string}` }>): string {
+  return `event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`;
+}
+
+function callText(call: unknown): string {
+  return call === undefined
+    ? ''
+    : `event: call\ndata: ${JSON.stringify({ type: 'call', call })}\n\n`;
+}

@@ -1,0 +1,143 @@
+import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
+import type { Role } from '../../protocol/events.ts';
+import type { StreamEncoding } from '../seam.ts';
+
+/** One leg's kept audio and where it lies in the call. */
+export type RecordedLeg = {
+  role: Role;
+  channelRoles: readonly [Role, Role];
+  encoding: StreamEncoding;
+  sampleRate: number;
+  channels: 1 | 2;
+  offsetS: number;
+  bytes: number;
+  read(from: number, to: number): AsyncIterable<Buffer>;
+};
+
+const headerBytes = 44;
+const frameBytes = 4;
+const blockS = 10;
+
+/**
+ * The call as a stereo WAV, customer left and agent right, 16 bit, computed for the bytes that are asked
+ * for: nothing is kept twice on disk, and any range of it is as quick as the first.
+ */
+export class StereoRecording {
+  readonly sampleRate: number;
+  readonly bytes: number;
+  readonly #legs: readonly RecordedLeg[];
+  readonly #frames: number;
+
+  constructor(legs: readonly RecordedLeg[]) {
+    this.#legs = legs;
+    this.sampleRate = Math.max(8_000, ...legs.map((leg) => leg.sampleRate));
+    this.#frames = Math.max(
+      0,
+      ...legs.map((leg) => Math.ceil((leg.offsetS + secondsOf(leg)) * this.sampleRate)),
+    );
+    this.bytes = headerBytes + this.#frames * frameBytes;
+  }
+
+  /** Bytes `from` up to and without `to` of the file. */
+  async *read(from: number, to: number): AsyncGenerator<Buffer> {
+    if (from < headerBytes) yield this.#header().subarray(from, Math.min(to, headerBytes));
+    const dataFrom = Math.max(0, from - headerBytes);
+    const dataTo = Math.max(0, to - headerBytes);
+    const lastFrame = Math.ceil(dataTo / frameBytes);
+    for (let frame = Math.floor(dataFrom / frameBytes); frame < lastFrame;) {
+      const next = Math.min(lastFrame, frame + blockS * this.sampleRate);
+      const block = await this.#block(frame, next);
+      const start = Math.max(0, dataFrom - frame * frameBytes);
+      yield block.subarray(start, Math.min(block.length, dataTo - frame * frameBytes));
+      frame = next;
+    }
+  }
+
+  async #block(fromFrame: number, toFrame: number): Promise<Buffer> {
+    const block = Buffer.alloc((toFrame - fromFrame) * frameBytes);
+    for (const leg of this.#legs) await this.#lay(leg, fromFrame, toFrame, block);
+    return block;
+  }
+
+  /** Puts the part of a leg that falls into these frames where it belongs; legs of one role follow each other. */
+  async #lay(leg: RecordedLeg, fromFrame: number, toFrame: number, block: Buffer): Promise<void> {
+    const perSample = bytesPerSample(leg.encoding) * leg.channels;
+    const offsetFrames = Math.round(leg.offsetS * this.sampleRate);
+    const ratio = leg.sampleRate / this.sampleRate;
+    const firstSample = Math.max(0, Math.floor((fromFrame - offsetFrames) * ratio));
+    const endSample = Math.min(
+      Math.floor(leg.bytes / perSample),
+      Math.ceil((toFrame - offsetFrames) * ratio),
+    );
+    if (endSample <= firstSample) return;
+    const parts: Buffer[] = [];
+    for await (const part of leg.read(firstSample * perSample, endSample * perSample))
+      parts.push(part);
+    const audio = Buffer.concat(parts);
+    const have = Math.floor(audio.length / perSample);
+    for (let frame = Math.max(fromFrame, offsetFrames); frame < toFrame; frame++) {
+      const sample = Math.floor((frame - offsetFrames) * ratio) - firstSample;
+      if (sample < 0 || sample >= have) continue;
+      for (let channel = 0; channel < leg.channels; channel++) {
+        const role = leg.channels === 1 ? leg.role : leg.channelRoles[channel === 1 ? 1 : 0];
+        const at = (frame - fromFrame) * frameBytes + (role === 'customer' ? 0 : 2);
+        block.writeInt16LE(decode(audio, sample * leg.channels + channel, leg.encoding), at);
+      }
+    }
+  }
+
+  #header(): Buffer {
+    const dataBytes = this.#frames * frameBytes;
+    const header = Buffer.alloc(headerBytes);
+    header.write('RIFF', 0, 'latin1');
+    header.writeUInt32LE(headerBytes - 8 + dataBytes, 4);
+    header.write('WAVEfmt ', 8, 'latin1');
+    header.writeUInt32LE(16, 16);
+    header.writeUInt16LE(1, 20);
+    header.writeUInt16LE(2, 22);
+    header.writeUInt32LE(this.sampleRate, 24);
+    header.writeUInt32LE(this.sampleRate * frameBytes, 28);
+    header.writeUInt16LE(frameBytes, 32);
+    header.writeUInt16LE(16, 34);
+    header.write('data', 36, 'latin1');
+    header.writeUInt32LE(dataBytes, 40);
+    return header;
+  }
+}
+
+export type ByteRange = { from: number; to: number };
+
+/** One range of a `Range` header; several or none are answered with the whole. */
+export function rangeOf(
+  header: string | undefined,
+  bytes: number,
+): ByteRange | 'whole' | 'unsatisfiable' {
+  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
+  if (match === null || (match[1] === '' && match[2] === '')) return 'whole';
+  const [first, last] = [match[1] ?? '', match[2] ?? ''];
+  const from = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = first === '' || last === '' ? bytes : Math.min(bytes, Number(last) + 1);
+  if (from >= bytes || to <= from) return 'unsatisfiable';
+  return { from, to };
+}
+
+function bytesPerSample(encoding: StreamEncoding): 1 | 2 {
+  return encoding === 'pcm16' ? 2 : 1;
+}
+
+function secondsOf(leg: RecordedLeg): number {
+  return leg.bytes / (leg.sampleRate * leg.channels * bytesPerSample(leg.encoding));
+}
+
+function decode(audio: Buffer, index: number, encoding: StreamEncoding): number {
+  switch (encoding) {
+    case 'mulaw':
+      return mulawToLinear[audio[index] ?? 0xff] ?? 0;
+    case 'alaw':
+      return alawToLinear[audio[index] ?? 0xd5] ?? 0;
+    case 'pcm8':
+      return ((audio[index] ?? 128) - 128) * 256;
+    case 'pcm16':
+      return audio.readInt16LE(index * 2);
+  }
+}

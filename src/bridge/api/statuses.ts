@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A status callback, kept with its call. The same callback twice is one row; order is the carrier's own (F15). */
+export async function keepStatus(
+  store: Store,
+  clock: Clock,
+  told: { carrier: string; carrierCallId: string; status: Record<string, string> },
+): Promise<void> {
+  const { carrier, carrierCallId, status } = told;
+  const text = JSON.stringify(Object.fromEntries(Object.entries(status).sort()));
+  const id = createHash('sha256').update(`${carrier}\n${carrierCallId}\n${text}`).digest('hex');
+  await store.db
+    .insertInto('call_statuses')
+    .values({ id, carrier, carrier_call_id: carrierCallId, received_at: clock.now(), status: text })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+type Kept = { received_at: number; status: Record<string, unknown> };
+
+/** Callbacks overtake each other on their way: in the order in which the carrier says that it happened (F15). */
+export function inOrderOfTime<Status extends Kept>(statuses: readonly Status[]): Status[] {
+  return statuses.toSorted(
+    (one, other) =>
+      happenedAt(one) - happenedAt(other) ||
+      numberOf(one) - numberOf(other) ||
+      one.received_at - other.received_at,
+  );
+}
+
+function happenedAt({ received_at, status }: Kept): number {
+  for (const field of ['Timestamp', 'occurred_at', 'timestamp']) {
+    const value = status[field];
+    const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+    if (!Number.isNaN(time)) return time;
+  }
+  return received_at;
+}
+
+function numberOf({ status }: Kept): number {
+  const number = Number(status['SequenceNumber']);
+  return Number.isSafeInteger(number) ? number : 0;
+}

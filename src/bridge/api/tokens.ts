@@ -1,0 +1,156 @@
+import type { Transaction } from 'kysely';
+import { createHash, randomBytes } from 'node:crypto';
+import type { Database, Store } from '../../store/store.ts';
+import type { TokenClaim } from '../seam.ts';
+
+export type MintRequest = {
+  carrier: string;
+  carrierCallId?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  token?: string | undefined;
+};
+
+/**
+ * Used and expired tokens are kept this long, so that a late claim is refused by its true reason, and a
+ * request that comes again does not bring its token to life again.
+ */
+const rememberedMs = 24 * 3_600_000;
+
+/** 24 bytes as base64url; anything else was never given out, and the store need not be asked. */
+const tokenForm = /^[A-Za-z0-9_-]{32}$/;
+
+/**
+ * Stream tokens: bound to one carrier and, if known, one call; one use; a short life. Only a digest is
+ * stored. All times are the database's, so that nodes with different clocks agree.
+ */
+export class StreamTokens {
+  readonly #store: Store;
+  readonly #lifeMs: number;
+
+  constructor(store: Store, lifeMs: number) {
+    this.#store = store;
+    this.#lifeMs = lifeMs;
+  }
+
+  async mint(request: MintRequest): Promise<{ token: string; expiresAt: number }> {
+    const token = request.token ?? randomBytes(24).toString('base64url');
+    if (!tokenForm.test(token)) throw new Error('a token of a form that no claim accepts');
+    const digest = digestOf(token);
+    const now = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      await this.#forgetOld(tx, now);
+      await tx
+        .insertInto('stream_tokens')
+        .values({
+          digest,
+          carrier: request.carrier,
+          carrier_call_id: request.carrierCallId ?? null,
+          metadata: JSON.stringify(request.metadata ?? {}),
+          expires_at: now + this.#lifeMs,
+          used_at: null,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
+      const { expires_at: expiresAt } = await tx
+        .selectFrom('stream_tokens')
+        .select('expires_at')
+        .where('digest', '=', digest)
+        .executeTakeFirstOrThrow();
+      return { token, expiresAt };
+    });
+  }
+
+  /** The update itself decides, so that of two claims at once one wins. A refused claim burns nothing. */
+  async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
+    if (!tokenForm.test(token)) return unknown;
+    const digest = digestOf(token);
+    // Strangers guess by the thousand: they must not take turns with the calls' writes (T1).
+    if (!(await this.#isKnown(digest))) return unknown;
+    const now = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      let update = tx
+        .updateTable('stream_tokens')
+        .set({ used_at: now })
+        .where('digest', '=', digest)
+        .where('carrier', '=', carrier)
+        .where('used_at', 'is', null)
+        .where('expires_at', '>', now);
+      if (carrierCallId !== undefined)
+        update = update.where((where) =>
+          where.or([
+            where('carrier_call_id', 'is', null),
+            where('carrier_call_id', '=', carrierCallId),
+          ]),
+        );
+      const { numUpdatedRows } = await update.executeTakeFirst();
+      const row = await tx
+        .selectFrom('stream_tokens')
+        .selectAll()
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      if (row === undefined) return unknown;
+      if (numUpdatedRows === 1n)
+        return {
+          outcome: 'accepted',
+          ...(row.carrier_call_id === null ? {} : { carrierCallId: row.carrier_call_id }),
+          metadata: JSON.parse(row.metadata) as Record<string, unknown>,
+        };
+      if (row.carrier !== carrier) return { outcome: 'refused', reason: 'other-carrier' };
+      if (row.used_at !== null) return { outcome: 'refused', reason: 'used' };
+      if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
+      return { outcome: 'refused', reason: 'other-call' };
+    });
+  }
+
+  /**
+   * A carrier's nonce is a token whose first use makes it: kept as one, it is refused by whichever process
+   * sees it again.
+   */
+  async claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean> {
+    const digest = digestOf(`nonce ${scheme} ${nonce}`);
+    const now = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      await this.#forgetOld(tx, now);
+      await tx
+        .deleteFrom('stream_tokens')
+        .where('digest', '=', digest)
+        .where('expires_at', '<=', now)
+        .execute();
+      const { numInsertedOrUpdatedRows } = await tx
+        .insertInto('stream_tokens')
+        .values({
+          digest,
+          carrier: scheme,
+          carrier_call_id: null,
+          metadata: '{}',
+          expires_at: untilMs,
+          used_at: now,
+        })
+        .onConflict((conflict) => conflict.doNothing())
+        .executeTakeFirst();
+      return numInsertedOrUpdatedRows === 1n;
+    });
+  }
+
+  async #isKnown(digest: string): Promise<boolean> {
+    const row = await this.#store.db
+      .selectFrom('stream_tokens')
+      .select('digest')
+      .where('digest', '=', digest)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  async #forgetOld(tx: Transaction<Database>, now: number): Promise<void> {
+    await tx
+      .deleteFrom('stream_tokens')
+      .where('expires_at', '<', now - rememberedMs)
+      .execute();
+  }
+}
+
+const unknown: TokenClaim = { outcome: 'refused', reason: 'unknown' };
+
+function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,23 @@
+import type { LanguageRunner } from '../../language/runner.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { SpeechClient } from '../../speech-client/client.ts';
+import type { Store } from '../../store/store.ts';
+import type { BridgeConfig } from '../config.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { LiveFeed } from '../api/live-feed.ts';
+
+/** What every call of this process works with. */
+export type CallEnvironment = {
+  config: BridgeConfig;
+  store: Store;
+  journal: Journal;
+  speech: SpeechClient;
+  language: LanguageRunner;
+  feed: LiveFeed;
+  clock: Clock;
+  log: Logger;
+  recording: boolean;
+  /** After each commit that holds events: the outbox has work. */
+  wakeOutbox(): void;
+};

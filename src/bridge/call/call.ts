@@ -1,0 +1,473 @@
+import { newId } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { EndReason } from '../../protocol/events.ts';
+import { CallClock } from './call-clock.ts';
+import { CompandingWatch, keptOf, type Kept } from './companding-watch.ts';
+import { CallEnding } from './call-ending.ts';
+import { CallHearing } from './call-hearing.ts';
+import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
+import type { CallEnvironment } from './call-environment.ts';
+import type { CallRecord } from './call-record.ts';
+import {
+  publicState,
+  step,
+  takesStreams,
+  type CallInput,
+  type CallState,
+  type Effect,
+} from './call-state.ts';
+import { CallStory } from '../events/call-story.ts';
+import type { OpenedStream, StreamControl, StreamEnd, StreamStart } from '../seam.ts';
+import { legMetadata } from './custom-metadata.ts';
+import type { RecoveredLeg } from '../journal/journal.ts';
+import {
+  openLegAudio,
+  type LegAudio,
+  type LegGap,
+  type LegRequest,
+  type LegState,
+} from '../leg/leg-audio.ts';
+import { levelOf } from './level.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import { OpenStream } from './open-stream.ts';
+import { Pauses, type Pauser } from './pauses.ts';
+import { roleOf } from '../roles.ts';
+import { Redactor } from '../events/redactor.ts';
+import { callOverrides, sessionRequest } from './session-request.ts';
+
+export type CallOptions = {
+  env: CallEnvironment;
+  record: CallRecord;
+  /** After a restart: what the rows say. */
+  state?: CallState;
+  onOver: (call: Call) => void;
+};
+
+/** One phone call: carries out what `step` decides. Owns the legs, the streams and the waits. */
+export class Call {
+  readonly record: CallRecord;
+  readonly story: CallStory;
+  readonly #env: CallEnvironment;
+  readonly #log: Logger;
+  readonly #clock: CallClock;
+  readonly #pauses: Pauses;
+  readonly #ending: CallEnding;
+  readonly #hearing: CallHearing;
+  readonly #legs = new Map<string, CallLeg>();
+  readonly #streams = new Map<string, OpenStream>();
+  #state: CallState;
+  #stopWaiting: (() => void) | undefined;
+
+  constructor({ env, record, state, onOver }: CallOptions) {
+    this.#env = env;
+    this.record = record;
+    this.#state = state ?? { at: 'live', streams: new Set() };
+    this.#log = env.log.child({ callId: record.id, carrier: record.carrier });
+    this.#clock = new CallClock(env.clock);
+    this.story = new CallStory({
+      ...env,
+      record,
+      log: this.#log,
+      redactor: Redactor.from(env.language, env.config),
+    });
+    this.#hearing = new CallHearing({
+      callId: record.id,
+      story: this.story,
+      feed: env.feed,
+      isRedacted: env.config.redactEntities.length > 0,
+      controls: () => [...this.#streams.values()].map(({ control }) => control),
+    });
+    this.#ending = new CallEnding({
+      env,
+      record,
+      story: this.story,
+      log: this.#log,
+      languageCode: () => this.#hearing.languageCode,
+      legs: () => this.legs,
+      isLeft: () => this.#state.at === 'left',
+      legDone: (leg) => this.#take({ type: 'leg-done', leg }),
+      committed: () => this.#take({ type: 'committed' }),
+      over: () => onOver(this),
+    });
+    this.#pauses = new Pauses({
+      clock: env.clock,
+      nowS: () => this.#clock.nowS(),
+      legs: () => this.legs,
+      streams: () => [...this.#streams.values()],
+      story: this.story,
+      keepPace: (leg) => this.#clock.fill(leg, this.#clock.nowS()),
+    });
+  }
+
+  get state(): 'live' | 'finishing' | 'ended' {
+    return publicState(this.#state);
+  }
+
+  get takesStreams(): boolean {
+    return takesStreams(this.#state);
+  }
+
+  get legs(): readonly CallLeg[] {
+    return [...this.#legs.values()];
+  }
+
+  get isPaused(): boolean {
+    return this.#pauses.isPaused;
+  }
+
+  get counts(): Readonly<Record<string, number>> {
+    return this.story.counts;
+  }
+
+  pause(by: Pauser): Promise<void> {
+    return this.#pauses.pause(by);
+  }
+
+  resume(by: Pauser): Promise<void> {
+    return this.#pauses.resume(by);
+  }
+
+  // --- streams -----------------------------------------------------------------------------------
+
+  /** A further stream of the call; its rows are durable before the carrier hears that it is open. */
+  async join(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
+    for (const open of this.#streams.values())
+      if (open.carrierStreamId === start.streamId) {
+        this.story.count('duplicate-stream');
+        return { outcome: 'duplicate', callId: this.record.id };
+      }
+    const { stream, newLegs } = this.attach(start, control);
+    await this.story.streamOpened(stream.id, start.streamId, newLegs);
+    return this.opened(stream);
+  }
+
+  /** Takes the stream up at once, so that nothing ends the call while its rows are being written. */
+  attach(start: StreamStart, control: StreamControl): { stream: OpenStream; newLegs: LegRecord[] } {
+    const tracks = new Map<string, LegRecord>();
+    const newLegs: LegRecord[] = [];
+    for (const track of start.tracks) {
+      const going = this.#goingLeg(start, track);
+      const leg = going ?? this.#newLeg(start, track);
+      if (going === undefined) newLegs.push(leg);
+      tracks.set(track.name, leg);
+    }
+    const id = newId('str', this.#env.clock.now());
+    const stream = new OpenStream({ call: this, start, control, tracks, id });
+    this.#streams.set(stream.id, stream);
+    this.#take({ type: 'stream-opened', stream: stream.id });
+    return { stream, newLegs };
+  }
+
+  /** The stream's rows are committed: its legs may reach for sessions. */
+  opened(stream: OpenStream): OpenedStream {
+    for (const leg of stream.tracks.values()) if (!this.#legs.has(leg.id)) this.openLeg(leg);
+    this.story.changed();
+    return { outcome: 'opened', stream, startPaused: this.isPaused };
+  }
+
+  audio(stream: OpenStream, legId: string, payload: Buffer): void {
+    const leg = this.#legs.get(legId);
+    const nowMs = this.#env.clock.monotonicMs();
+    if (leg === undefined || !this.takesStreams) return this.story.count('late');
+    if (!leg.takesFrom(stream.id, nowMs)) return this.story.count('second-stream-audio');
+    const frameS = payload.length / leg.bytesPerSecond;
+    if (leg.offsetS === undefined) this.#placeLeg(leg, frameS);
+    else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
+    if (this.#env.feed.isWatched) leg.level = levelOf(payload, leg.record.encoding);
+    leg.quietFilledS = 0;
+    if (leg.held !== undefined) leg.held.push(keptOf(payload, this.isPaused));
+    else leg.audio.push(payload);
+    const verdict = leg.companding?.hear(payload, this.isPaused);
+    if (verdict !== undefined) this.#compandingHeard(leg, verdict);
+  }
+
+  /** A wrong law makes noise of every word; the declared one is kept unless the setting says otherwise (F8). */
+  #compandingHeard(leg: CallLeg, verdict: 'as-declared' | 'other-law'): void {
+    const kept = leg.companding?.takeKept();
+    leg.companding = undefined;
+    if (verdict === 'as-declared') return;
+    const { encoding, track } = leg.record;
+    const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
+    const corrects = kept !== undefined;
+    const done = corrects ? `it is transcribed as ${shown}` : 'the declared law is kept';
+    this.story.warn(
+      'WRONG_COMPANDING',
+      `track ${track} is declared ${encoding} and sounds like ${shown}; ${done}`,
+    );
+    if (corrects) void this.#beginAnew(leg, { ...leg.record, encoding: shown }, kept);
+  }
+
+  /** The leg's first second by the right law; what comes meanwhile waits in memory for the moment it takes. */
+  async #beginAnew(leg: CallLeg, record: LegRecord, heard: Kept[]): Promise<void> {
+    leg.held = [];
+    const wrongSessions = leg.audio.sessions();
+    await leg.audio.abandon();
+    this.story.legCorrected(record);
+    const next = leg.continueWith(
+      record,
+      this.#openAudio(record, () => next),
+    );
+    this.#legs.set(record.id, next);
+    next.replay([...heard, ...leg.held]);
+    if (this.isPaused) next.audio.pause();
+    else next.audio.resume();
+    for (const { id } of wrongSessions) void this.#env.speech.erase(id);
+  }
+
+  /** The carrier itself lost this much: silence instead, and a declared gap. */
+  lost(legId: string, durationMs: number, cause: string): void {
+    const leg = this.#legs.get(legId);
+    if (leg === undefined || durationMs <= 0 || !this.takesStreams) return;
+    if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
+    const lostS = durationMs / 1_000;
+    const start = leg.positionS();
+    // Silence that already stands there for a quiet carrier is not written twice.
+    const bytes = wholeBytes(leg.record, Math.max(0, lostS - leg.quietFilledS));
+    if (bytes > 0) leg.fill(bytes);
+    this.story.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
+  }
+
+  dtmf(digit: string, legId: string | undefined): void {
+    this.story.count('dtmf');
+    if (!this.#env.config.dtmfEvents || digit === '') return;
+    const leg = legId === undefined ? undefined : this.#legs.get(legId);
+    this.story.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
+  }
+
+  /** From the next frame on the legs are heard in this language: each goes on with a new session. */
+  languageChanged(code: string): void {
+    this.story.count('language');
+    const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
+    const before = JSON.stringify(this.record.overrides);
+    Object.assign(this.record.overrides, overrides);
+    if (JSON.stringify(this.record.overrides) === before) return;
+    this.story.overridesChanged();
+    for (const leg of this.legs)
+      if (!leg.isDone) leg.audio.changeRequest(this.#requestOf(leg.record));
+  }
+
+  streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
+    if (!this.#streams.delete(stream.id)) return;
+    for (const leg of this.#legs.values()) leg.release(stream.id);
+    this.#log.info({ how, detail }, 'stream ended');
+    if (how !== 'drain') this.story.streamClosed(stream.id, how);
+    this.#take({ type: 'stream-ended', stream: stream.id, how, legs: this.#openLegIds() });
+    this.story.changed();
+  }
+
+  // --- legs --------------------------------------------------------------------------------------
+
+  openLeg(record: LegRecord, recovered?: RecoveredLeg, offsetS?: number): CallLeg {
+    const audio = this.#openAudio(record, () => leg, recovered);
+    const leg: CallLeg = new CallLeg(record, audio, offsetS);
+    if (recovered === undefined)
+      leg.companding = CompandingWatch.of(record.encoding, this.#env.config.correctCompanding);
+    // A kill may have come before the rows of its sessions: erasing the call must find them all.
+    else for (const session of audio.sessions()) this.story.sessionOpened(record, session);
+    this.#legs.set(record.id, leg);
+    return leg;
+  }
+
+  #requestOf(record: LegRecord): LegRequest {
+    const { role, track } = record;
+    return sessionRequest({
+      template: this.#env.config.session,
+      overrides: this.record.overrides,
+      format: record,
+      metadata: legMetadata(this.record.metadata, { legId: record.id, role, track }),
+    }) as LegRequest;
+  }
+
+  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): LegAudio {
+    const { config, journal, speech, clock } = this.#env;
+    return openLegAudio({
+      legId: record.id,
+      callId: this.record.id,
+      request: this.#requestOf(record),
+      ...(config.region === undefined ? {} : { region: config.region }),
+      journal,
+      speech,
+      recording: this.#env.recording,
+      paused: this.isPaused,
+      ...(recovered === undefined ? {} : { recovered }),
+      waiting: () => this.story.waitingOf(record.id),
+      log: this.#log,
+      clock,
+      onMessage: (message, sessionId, atS) =>
+        this.#guarded(() => this.#hearing.heard(leg(), message, sessionId, atS)),
+      onState: (state) => this.#legChanged(state, leg),
+      onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
+      onSession: (session) => this.story.sessionOpened(record, session),
+    });
+  }
+
+  #goingLeg(start: StreamStart, track: StreamStart['tracks'][number]): LegRecord | undefined {
+    const { encoding, sampleRate } = start;
+    const format = { encoding, sampleRate, channels: track.channels };
+    return this.legs.find(
+      ({ record, isDone }) =>
+        !isDone && record.track === track.name && isSameFormat(record, format),
+    )?.record;
+  }
+
+  #newLeg(start: StreamStart, track: StreamStart['tracks'][number]): LegRecord {
+    const { config, clock } = this.#env;
+    const { direction } = this.record;
+    const by = { carrier: start.carrier, direction, track: track.name };
+    return {
+      id: newId('leg', clock.now()),
+      role: track.role ?? roleOf(config.roles, by),
+      channelRoles: config.stereoRoles,
+      track: track.name,
+      startedAt: clock.now(),
+      encoding: start.encoding,
+      sampleRate: start.sampleRate,
+      channels: track.channels,
+    };
+  }
+
+  /** May come while the leg is being made: only a leg that is there is asked. */
+  #legChanged(state: LegState, leg: () => CallLeg): void {
+    if (state.at === 'resuming') {
+      leg().reconnects++;
+      bridgeMetrics.reconnects.inc();
+    }
+    this.story.changed();
+  }
+
+  #legGap(leg: CallLeg, { cause, startS, durationS, bytes }: LegGap): void {
+    const start = (leg.offsetS ?? 0) + startS;
+    if (cause === 'deadline') this.#ending.deadline = 'finishWithin';
+    const detail = gapDetails[cause];
+    this.story.gap(leg, { cause, start, end: start + durationS, bytes, detail });
+  }
+
+  get #reason(): EndReason {
+    return 'reason' in this.#state ? this.#state.reason : 'stop';
+  }
+
+  /** A fault of ours in one message must not end the process, nor the call (F68). */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.story.count('bug');
+      this.#log.error({ err: error }, 'unexpected error in a call');
+    }
+  }
+
+  #openLegIds(): ReadonlySet<string> {
+    return new Set(this.legs.filter((leg) => !leg.isDone).map((leg) => leg.record.id));
+  }
+
+  // --- the clock ---------------------------------------------------------------------------------
+
+  #placeLeg(leg: CallLeg, frameS: number): void {
+    const zeroAt = this.#clock.place(leg, frameS);
+    this.story.legPlaced(leg, zeroAt);
+  }
+
+  /** Between two streams of one leg: silence of the hole's length, so that times stay true. */
+  #fillHole(leg: CallLeg, resumedS: number): void {
+    const start = leg.positionS();
+    const { behindS, bytes } = this.#clock.fill(leg, resumedS);
+    if (behindS === 0) return;
+    const detail = 'no stream of the call was open';
+    this.story.gap(leg, { cause: 'carrier', start, end: start + behindS, bytes, detail });
+  }
+
+  /** A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. */
+  keepPace(nowMs: number): void {
+    const { quietFillMs } = this.#env.config;
+    if (quietFillMs === 0 || !this.takesStreams) return;
+    for (const leg of this.#legs.values())
+      if (leg.hasOwner && nowMs - leg.quietSinceMs >= quietFillMs)
+        leg.quietFilledS += this.#clock.fill(leg, this.#clock.atS(nowMs)).behindS;
+  }
+
+  // --- the end -----------------------------------------------------------------------------------
+
+  #take(input: CallInput): void {
+    const before = this.state;
+    const [state, effects] = step(this.#state, input);
+    this.#state = state;
+    for (const effect of effects) this.#carryOut(effect);
+    if (this.state !== before) this.story.changed();
+  }
+
+  #carryOut(effect: Effect): void {
+    switch (effect) {
+      case 'await-stream':
+        return this.#awaitStream();
+      case 'stop-waiting':
+        this.#ending.hungUpAt = undefined;
+        return this.#stopWaiting?.();
+      case 'finish-legs':
+        return this.#ending.finishLegs(this.#reason);
+      case 'end':
+        return this.#ending.end(this.#reason);
+      case 'summarise':
+        return this.#ending.summarise();
+      case 'abandon-legs':
+        return this.story.leave();
+    }
+  }
+
+  /** A stream of the call may come back; after the wait the call is over. */
+  #awaitStream(): void {
+    this.#ending.hungUpAt = this.#env.clock.now();
+    this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
+      this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
+    );
+  }
+
+  /** The process stops: what is on disk goes on in the next one. */
+  async leave(): Promise<void> {
+    await Promise.all(this.legs.map((leg) => leg.audio.leave()));
+    this.story.stopHolding();
+    await this.story.settled();
+    this.#take({ type: 'leave' });
+  }
+
+  /** Erasure: nothing of the call is written or sent from here on. */
+  async abandon(): Promise<void> {
+    this.#take({ type: 'leave' });
+    for (const stream of this.#streams.values()) stream.forget();
+    this.#streams.clear();
+    await Promise.all(this.legs.map((leg) => leg.audio.abandon()));
+    await this.story.settled();
+  }
+
+  // --- taking up after a restart -----------------------------------------------------------------
+
+  /** What the rows of an unfinished call say; its legs are opened after this. */
+  restore(rows: {
+    pausedBy: number;
+    pausedAt: number;
+    zeroAgoMs: number | undefined;
+    hungUpAt: number | undefined;
+    deadline: string | null;
+  }): void {
+    this.#pauses.restore(rows.pausedBy, rows.pausedAt);
+    this.#ending.hungUpAt = rows.hungUpAt;
+    this.#ending.deadline = rows.deadline;
+    if (rows.zeroAgoMs !== undefined) this.#clock.restore(rows.zeroAgoMs);
+  }
+
+  /** Goes on from the restored state: waits for a stream, finishes the legs, or says the end. */
+  goOn(): void {
+    if (this.#state.at === 'waiting') this.#awaitStream();
+    else if (this.#state.at === 'finishing') this.#ending.finishLegs(this.#reason);
+    else if (this.#state.at === 'ending') this.#ending.end(this.#reason);
+    else if (this.#state.at === 'ended') this.#ending.summarise();
+  }
+}
+
+const gapDetails: Record<LegGap['cause'], string> = {
+  journal: 'the disk refused the audio while the speech service was away',
+  damaged: 'the journal was damaged here',
+  service: 'the speech service lost audio that it had acknowledged',
+  deadline: 'the speech service could not be reached in time',
+  sessions: 'the leg used up its sessions',
+  refused: 'the speech service does not take sessions of this kind',
+};

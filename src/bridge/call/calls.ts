@@ -1,0 +1,264 @@
+import { newId } from '../../lib/ids.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import { memoryShortage } from '../../port/memory.ts';
+import { enqueueEvent } from '../../outbox/enqueue.ts';
+import type { CallState } from './call-state.ts';
+import { callKey, eventCallOf, type CallRecord } from './call-record.ts';
+import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
+import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import { Call } from './call.ts';
+import type { CallEnvironment } from './call-environment.ts';
+import { callMetadata } from './custom-metadata.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import { callOverrides, sessionFormat } from './session-request.ts';
+
+/** How often legs that went quiet are looked at. */
+const paceMs = 500;
+
+/** A tick this much too late means that this process stood still, not that the carriers were quiet. */
+const lateTickMs = 1_000;
+
+export type CallsOptions = CallEnvironment & { node: string };
+
+/** Every call that is not over, by its own id and by the carrier's. */
+export class Calls {
+  readonly #env: CallEnvironment;
+  readonly #node: string;
+  readonly #byId = new Map<string, Call>();
+  /** The call that takes streams of a carrier's call id. */
+  readonly #byKey = new Map<string, Call>();
+  /** Streams of one call begin one after the other: two at once must not begin two calls. */
+  readonly #opening = new Map<string, Promise<unknown>>();
+  #draining = false;
+  #stopPacing: () => void = () => undefined;
+
+  constructor({ node, ...env }: CallsOptions) {
+    this.#node = node;
+    this.#env = env;
+    this.#pace(env.clock.monotonicMs());
+  }
+
+  get(id: string): Call | undefined {
+    return this.#byId.get(id);
+  }
+
+  get all(): Call[] {
+    return [...this.#byId.values()];
+  }
+
+  get legCount(): number {
+    let legs = 0;
+    for (const call of this.#byId.values()) legs += call.legs.length;
+    return legs;
+  }
+
+  get environment(): CallEnvironment {
+    return this.#env;
+  }
+
+  async openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
+    const key = callKey(start.carrier, start.carrierCallId);
+    const turn = (this.#opening.get(key) ?? Promise.resolve()).then(() =>
+      this.#open(key, start, control),
+    );
+    const quiet = turn.catch(() => undefined);
+    this.#opening.set(key, quiet);
+    try {
+      return await turn;
+    } finally {
+      if (this.#opening.get(key) === quiet) this.#opening.delete(key);
+    }
+  }
+
+  newCall(record: CallRecord, state?: CallState): Call {
+    return new Call({
+      env: this.#env,
+      record,
+      onOver: (call) => this.#over(call),
+      ...(state === undefined ? {} : { state }),
+    });
+  }
+
+  /** A call taken up again after a restart. */
+  adopt(call: Call): void {
+    this.#byId.set(call.record.id, call);
+    if (call.takesStreams)
+      this.#byKey.set(callKey(call.record.carrier, call.record.carrierCallId), call);
+  }
+
+  forget(call: Call): void {
+    this.#over(call);
+  }
+
+  /** From here on streams are refused; calls that go on are left to the next process. */
+  stopAccepting(): void {
+    this.#draining = true;
+  }
+
+  async leave(): Promise<void> {
+    this.#draining = true;
+    this.#stopPacing();
+    await Promise.all(this.all.map((call) => call.leave()));
+    this.#byId.clear();
+    this.#byKey.clear();
+  }
+
+  async #open(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
+    const refusal = this.#refusal(start);
+    if (refusal !== undefined) {
+      bridgeMetrics.refused.inc({ reason: refusal.code });
+      return { outcome: 'refused', reason: refusal.reason };
+    }
+    const going = this.#byKey.get(key);
+    if (going?.takesStreams) return going.join(start, control);
+    try {
+      return await this.#begin(key, start, control);
+    } catch (error) {
+      this.#env.log.error({ err: error, carrier: start.carrier }, 'call could not be begun');
+      bridgeMetrics.refused.inc({ reason: 'store' });
+      return { outcome: 'refused', reason: `the call could not be stored: ${reasonOf(error)}` };
+    }
+  }
+
+  #refusal(start: StreamStart): { code: string; reason: string } | undefined {
+    if (this.#draining) return { code: 'draining', reason: 'this node is shutting down' };
+    const room = this.#env.store.acceptsNewCalls();
+    if (!room.ok) return { code: 'disk', reason: room.reason };
+    if (this.legCount + start.tracks.length > this.#env.config.maxLegs)
+      return { code: 'capacity', reason: `at capacity: ${this.#env.config.maxLegs} legs are open` };
+    const shortage = memoryShortage(this.legCount);
+    if (shortage !== undefined) return { code: 'memory', reason: shortage };
+    if (start.tracks.length === 0) return { code: 'format', reason: 'the stream names no track' };
+    const channels = start.tracks[0]?.channels ?? 1;
+    if (
+      sessionFormat({ encoding: start.encoding, sampleRate: start.sampleRate, channels }) ===
+      undefined
+    )
+      return {
+        code: 'format',
+        reason: `a sample rate of ${start.sampleRate} Hz cannot be transcribed; set the carrier to 8000 or 16000 Hz`,
+      };
+    return undefined;
+  }
+
+  async #begin(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
+    const { store, clock, config } = this.#env;
+    const continues = await this.#endedBefore(start);
+    const { record, dropped, ignored } = recordOf(
+      start,
+      config.callParameters,
+      clock.now(),
+      continues,
+    );
+    const call = this.newCall(record);
+    const { stream, newLegs } = call.attach(start, control);
+    const event = await store.transaction(async (tx) => {
+      await insertCall(tx, record, this.#node);
+      for (const leg of newLegs) await insertLeg(tx, record.id, leg);
+      await insertStream(tx, {
+        id: stream.id,
+        callId: record.id,
+        carrierStreamId: start.streamId,
+        openedAt: stream.openedAt,
+      });
+      return enqueueEvent(tx, {
+        type: 'call.started',
+        callId: record.id,
+        occurredAt: record.startedAt,
+        call: eventCallOf(record),
+        customMetadata: record.metadata,
+        data: {
+          legs: newLegs.map(({ id, role, track, encoding, sampleRate, channels }) => ({
+            id,
+            role,
+            track,
+            encoding,
+            sample_rate: sampleRate,
+            channels,
+          })),
+          continues,
+        },
+      });
+    });
+    this.#byId.set(record.id, call);
+    this.#byKey.set(key, call);
+    bridgeMetrics.calls.inc({ carrier: start.carrier });
+    this.#env.wakeOutbox();
+    this.#env.feed.publish({ kind: 'event', event });
+    if (dropped > 0)
+      call.story.warn('METADATA_DROPPED', `${dropped} parameters did not fit into custom_metadata`);
+    for (const name of ignored)
+      call.story.warn(
+        'PARAMETER_IGNORED',
+        `the parameter ${name} holds nothing that a session can use`,
+      );
+    return call.opened(stream);
+  }
+
+  /** The record that this carrier call id had before, if it had one: this one continues it. */
+  async #endedBefore(start: StreamStart): Promise<string | null> {
+    const row = await this.#env.store.db
+      .selectFrom('calls')
+      .select('id')
+      .where('carrier', '=', start.carrier)
+      .where('carrier_call_id', '=', start.carrierCallId)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst();
+    return row?.id ?? null;
+  }
+
+  #over(call: Call): void {
+    this.#byId.delete(call.record.id);
+    const key = callKey(call.record.carrier, call.record.carrierCallId);
+    if (this.#byKey.get(key) === call) this.#byKey.delete(key);
+  }
+
+  #pace(lastMs: number): void {
+    this.#stopPacing = this.#env.clock.after(paceMs, () => {
+      const nowMs = this.#env.clock.monotonicMs();
+      if (nowMs - lastMs < paceMs + lateTickMs)
+        for (const call of this.#byId.values()) call.keepPace(nowMs);
+      this.#pace(nowMs);
+    });
+  }
+}
+
+function recordOf(
+  start: StreamStart,
+  allowed: readonly ('language' | 'vocabulary')[],
+  startedAt: number,
+  continues: string | null,
+): { record: CallRecord; dropped: number; ignored: string[] } {
+  const id = newId('call', startedAt);
+  const { carrier, carrierCallId, direction, from, to, carrierIds, parameters } = start;
+  const facts = {
+    callId: id,
+    carrier,
+    carrierCallId,
+    direction,
+    from,
+    to,
+    startedAt,
+    carrierIds,
+    parameters,
+  };
+  const { metadata, dropped } = callMetadata(facts);
+  const { overrides, ignored } = callOverrides(parameters, allowed);
+  return {
+    record: {
+      id,
+      carrier,
+      carrierCallId,
+      direction,
+      from,
+      to,
+      startedAt,
+      metadata,
+      overrides,
+      continues,
+    },
+    dropped,
+    ignored,
+  };
+}

@@ -1,0 +1,77 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { CallLeg } from './call-leg.ts';
+import type { CallStory } from '../events/call-story.ts';
+import type { OpenStream } from './open-stream.ts';
+
+export type Pauser = 'operator' | 'carrier';
+
+export type PausesOptions = {
+  clock: Clock;
+  nowS: () => number;
+  legs: () => readonly CallLeg[];
+  streams: () => readonly OpenStream[];
+  story: CallStory;
+  keepPace: (leg: CallLeg) => void;
+};
+
+const bits: Record<Pauser, number> = { operator: 1, carrier: 2 };
+
+/** A call is paused while an operator or its carrier holds it; bytes stop at once, rows follow. */
+export class Pauses {
+  readonly #options: PausesOptions;
+  readonly #heldBy = new Set<Pauser>();
+  #pausedAt = 0;
+
+  constructor(options: PausesOptions) {
+    this.#options = options;
+  }
+
+  get isPaused(): boolean {
+    return this.#heldBy.size > 0;
+  }
+
+  restore(heldBy: number, pausedAt: number): void {
+    for (const pauser of ['operator', 'carrier'] as const)
+      if (heldBy & bits[pauser]) this.#heldBy.add(pauser);
+    this.#pausedAt = pausedAt;
+  }
+
+  /** Resolves when the pause would outlive a crash. */
+  async pause(by: Pauser): Promise<void> {
+    if (this.#heldBy.has(by)) return;
+    const { clock, legs, streams, nowS } = this.#options;
+    const isFirst = this.#heldBy.size === 0;
+    this.#heldBy.add(by);
+    if (isFirst) {
+      this.#pausedAt = clock.now();
+      for (const leg of legs()) leg.audio.pause();
+    }
+    if (by === 'operator') for (const stream of streams()) stream.control.pause();
+    await this.#commit(isFirst ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
+  }
+
+  async resume(by: Pauser): Promise<void> {
+    if (!this.#heldBy.delete(by)) return;
+    const { clock, legs, streams, nowS, keepPace } = this.#options;
+    const isLast = this.#heldBy.size === 0;
+    if (isLast)
+      for (const leg of legs()) {
+        // A carrier that sent nothing while it was paused left a hole in the leg's time.
+        keepPace(leg);
+        leg.audio.resume();
+      }
+    if (by === 'operator') for (const stream of streams()) stream.control.resume();
+    const duration = Math.max(0, clock.now() - this.#pausedAt) / 1_000;
+    await this.#commit(
+      isLast ? { type: 'call.resumed', data: { at: nowS(), by, duration } } : undefined,
+    );
+  }
+
+  async #commit(said: Parameters<CallStory['pauseChanged']>[2]): Promise<void> {
+    const { story } = this.#options;
+    let heldBy = 0;
+    for (const pauser of this.#heldBy) heldBy |= bits[pauser];
+    await story.pauseChanged(heldBy, this.#pausedAt, said);
+    story.changed();
+  }
+}

@@ -1,0 +1,107 @@
+import type { Logger } from '../../lib/log.ts';
+import { legRecordFrom, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import { recoveredLive, type CallState } from './call-state.ts';
+import type { Call } from './call.ts';
+import type { Calls } from './calls.ts';
+import type { LeftResults } from '../events/held-results.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import type { EndReason } from '../../protocol/events.ts';
+
+/** A row that failed this many starts is set aside, so that one bad row cannot keep all from starting (F71). */
+const triesLimit = 3;
+
+/**
+ * After a start: every call of this node that was not over goes on where its rows and journals say.
+ * Calls that were live wait for their stream, the rest finish their legs and say their end.
+ */
+export async function recoverCalls(
+  calls: Calls,
+  node: string,
+  log: Logger,
+): Promise<{ recovered: number; setAside: number }> {
+  const { store } = calls.environment;
+  const rows = await store.db
+    .selectFrom('calls')
+    .selectAll()
+    .where('node', '=', node)
+    .where((where) => where.or([where('state', '<>', 'ended'), where('summary_due', '=', 1)]))
+    .orderBy('id')
+    .execute();
+  const waiting = rows.filter((row) => row.recover_tries < triesLimit);
+  const setAside = rows.length - waiting.length;
+  if (setAside > 0) {
+    bridgeMetrics.setAside.inc(setAside);
+    log.error(
+      { calls: rows.filter((row) => row.recover_tries >= triesLimit).map((row) => row.id) },
+      'calls are set aside: their rows cannot be taken up',
+    );
+  }
+  if (waiting.length === 0) return { recovered: 0, setAside };
+  // Counted before the attempt: a row that kills the process counts as well.
+  const ids = waiting.map((row) => row.id);
+  await store.db
+    .updateTable('calls')
+    .set((eb) => ({ recover_tries: eb('recover_tries', '+', 1) }))
+    .where('id', 'in', ids)
+    .execute();
+  const taken: Call[] = [];
+  for (const row of waiting) {
+    try {
+      taken.push(await takeUp(calls, row));
+    } catch (error) {
+      log.error(
+        { err: error, callId: row.id },
+        'call could not be taken up; tried again at the next start',
+      );
+    }
+  }
+  const takenIds = taken.map((call) => call.record.id);
+  if (takenIds.length > 0)
+    await store.db
+      .updateTable('calls')
+      .set({ recover_tries: 0 })
+      .where('id', 'in', takenIds)
+      .execute();
+  for (const call of taken) call.goOn();
+  return { recovered: taken.length, setAside };
+}
+
+async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
+  const env = calls.environment;
+  const legs = await legsOf(env.store.db, row.id);
+  // A leg that the journal does not know has no audio that waits: only a stream that comes back needs it.
+  const open = legs.filter(
+    (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
+  );
+  const call = calls.newCall(recordFrom(row), stateFrom(row, new Set(open.map((leg) => leg.id))));
+  call.restore({
+    pausedBy: row.paused,
+    pausedAt: row.paused_at ?? 0,
+    zeroAgoMs: row.zero_at === null ? undefined : Math.max(0, env.clock.now() - row.zero_at),
+    hungUpAt: row.hung_up_at ?? undefined,
+    deadline: row.deadline,
+  });
+  if (row.state !== 'ended') {
+    const left: LeftResults[] = [];
+    for (const record of open) {
+      const recovered = env.journal.recovered.get(record.id);
+      const leg = call.openLeg(
+        legRecordFrom(record, env.config.stereoRoles),
+        recovered,
+        record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+      );
+      const waiting = recovered?.snapshot.waiting;
+      if (waiting !== undefined) left.push({ leg, waiting });
+    }
+    call.story.restoreResults(left);
+  }
+  calls.adopt(call);
+  return call;
+}
+
+function stateFrom(row: CallRow, openLegs: ReadonlySet<string>): CallState {
+  const reason = (row.end_reason ?? 'restart') as EndReason;
+  if (row.state === 'live') return recoveredLive;
+  if (row.state === 'ended') return { at: 'ended', reason };
+  return openLegs.size > 0 ? { at: 'finishing', reason, legs: openLegs } : { at: 'ending', reason };
+}

@@ -1,0 +1,129 @@
+import type { StreamingRequest } from '../../protocol/live-request.ts';
+import { TranscriptionLanguage } from '../../protocol/languages.ts';
+import type { StreamEncoding } from '../seam.ts';
+import type { CustomMetadata } from './custom-metadata.ts';
+
+type Json = Record<string, unknown>;
+
+/** What a two-party phone call wants of a session where the configuration says nothing (notes 5.8). */
+export const telephonyTemplate = {
+  endpointing: 0.3,
+  maximum_duration_without_endpointing: 15,
+  realtime_processing: { sentiment_analysis: true, named_entity_recognition: true },
+  messages_config: {
+    receive_partial_transcripts: true,
+    receive_final_transcripts: true,
+    receive_speech_events: true,
+    receive_realtime_processing_events: true,
+    receive_post_processing_events: true,
+    receive_acknowledgments: true,
+    receive_errors: true,
+    receive_lifecycle_events: true,
+  },
+} as const satisfies Json;
+
+/** Resuming and the order of results need these whatever the configuration says. */
+const neededMessages = {
+  receive_final_transcripts: true,
+  receive_realtime_processing_events: true,
+  receive_acknowledgments: true,
+};
+
+export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: number };
+
+const wireEncodings = {
+  mulaw: { encoding: 'wav/ulaw', bit_depth: 8 },
+  alaw: { encoding: 'wav/alaw', bit_depth: 8 },
+  pcm8: { encoding: 'wav/pcm', bit_depth: 8 },
+  pcm16: { encoding: 'wav/pcm', bit_depth: 16 },
+} as const;
+
+/** The rates that the interface takes. */
+const sampleRates = [8000, 16000, 32000, 44100, 48000] as const;
+
+/** Undefined when the interface has no session for such audio. */
+export function sessionFormat(
+  format: LegFormat,
+): Pick<StreamingRequest, 'encoding' | 'bit_depth' | 'sample_rate' | 'channels'> | undefined {
+  const sampleRate = sampleRates.find((rate) => rate === format.sampleRate);
+  if (sampleRate === undefined) return undefined;
+  return { ...wireEncodings[format.encoding], sample_rate: sampleRate, channels: format.channels };
+}
+
+/**
+ * Body of POST /v2/live for one leg: telephony defaults, over them the configuration, over it this call's
+ * own parameters, over all the facts of the stream.
+ */
+export function sessionRequest(options: {
+  template: Json;
+  overrides: Json;
+  format: LegFormat;
+  metadata: CustomMetadata;
+}): StreamingRequest {
+  const fields = merge(merge(telephonyTemplate, options.template), options.overrides);
+  return {
+    ...fields,
+    ...sessionFormat(options.format),
+    messages_config: merge((fields['messages_config'] ?? {}) as Json, neededMessages),
+    custom_metadata: options.metadata,
+  };
+}
+
+/** The carrier parameters on the allow-list, as session fields. What cannot be used is named. */
+export function callOverrides(
+  parameters: Record<string, unknown>,
+  allowed: readonly ('language' | 'vocabulary')[],
+): { overrides: Json; ignored: string[] } {
+  const overrides: Json = {};
+  const ignored: string[] = [];
+  const language = allowed.includes('language') ? parameters['language'] : undefined;
+  if (language !== undefined) {
+    const code = languageCode(language);
+    if (code === undefined) ignored.push('language');
+    else overrides['language_config'] = { languages: [code], code_switching: false };
+  }
+  const vocabulary = allowed.includes('vocabulary') ? parameters['vocabulary'] : undefined;
+  if (vocabulary !== undefined) {
+    const words = wordsOf(vocabulary);
+    if (words.length === 0) ignored.push('vocabulary');
+    else
+      overrides['realtime_processing'] = {
+        custom_vocabulary: true,
+        custom_vocabulary_config: { vocabulary: words },
+      };
+  }
+  return { overrides, ignored };
+}
+
+/** `en-US` and `en_us` are `en` here: the interface has no regional codes. */
+function languageCode(value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const code = value.trim().toLowerCase().split(/[-_]/, 1)[0];
+  return TranscriptionLanguage.safeParse(code).data;
+}
+
+const vocabularyLimit = 200;
+
+function wordsOf(value: unknown): string[] {
+  const items: unknown[] =
+    typeof value === 'string' ? value.split(',') : Array.isArray(value) ? value : [];
+  return items
+    .filter((item) => typeof item === 'string')
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && item.length <= 100)
+    .slice(0, vocabularyLimit);
+}
+
+/** Objects merge, everything else is replaced. */
+function merge(under: Json, over: Json): Json {
+  const result: Json = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = result[key];
+    result[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
+  }
+  return result;
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,192 @@
+import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
+import { Role, type Turn } from '../../protocol/events.ts';
+import type { Database } from '../../store/store.ts';
+import type { CallsTable, LegsTable } from '../../store/tables/calls.ts';
+import type { CallLeg, LegRecord } from '../call/call-leg.ts';
+import type { CallRecord } from '../call/call-record.ts';
+import type { Direction, StreamEncoding } from '../seam.ts';
+import type { CustomMetadata } from '../call/custom-metadata.ts';
+
+export type CallRow = Selectable<CallsTable>;
+export type LegRow = Selectable<LegsTable>;
+type Tx = Transaction<Database>;
+
+export async function insertCall(tx: Tx, record: CallRecord, node: string): Promise<void> {
+  await tx
+    .insertInto('calls')
+    .values({
+      id: record.id,
+      node,
+      carrier: record.carrier,
+      carrier_call_id: record.carrierCallId,
+      state: 'live',
+      direction: record.direction ?? null,
+      from_number: record.from ?? null,
+      to_number: record.to ?? null,
+      started_at: record.startedAt,
+      zero_at: null,
+      hung_up_at: null,
+      ended_at: null,
+      deadline: null,
+      end_reason: null,
+      continues: record.continues,
+      custom_metadata: JSON.stringify(record.metadata),
+      overrides: JSON.stringify(record.overrides),
+      warnings: '[]',
+      counts: '{}',
+      paused: 0,
+      paused_at: null,
+      statistics: null,
+      summary: null,
+      summary_due: 0,
+      has_recording: 0,
+      recover_tries: 0,
+    })
+    .execute();
+}
+
+export async function insertLeg(tx: Tx, callId: string, leg: LegRecord): Promise<void> {
+  await tx
+    .insertInto('legs')
+    .values({
+      id: leg.id,
+      call_id: callId,
+      role: leg.role,
+      track: leg.track,
+      encoding: leg.encoding,
+      sample_rate: leg.sampleRate,
+      channels: leg.channels,
+      offset_ms: null,
+      started_at: leg.startedAt,
+      state: 'open',
+      session_id: null,
+      received: 0,
+      acknowledged: 0,
+      gaps: 0,
+      paused: 0,
+      filler: 0,
+      reconnects: 0,
+      cadence: null,
+    })
+    .execute();
+}
+
+export async function insertStream(
+  tx: Tx,
+  stream: { id: string; callId: string; carrierStreamId: string; openedAt: number },
+): Promise<void> {
+  await tx
+    .insertInto('streams')
+    .values({
+      id: stream.id,
+      call_id: stream.callId,
+      carrier_stream_id: stream.carrierStreamId,
+      opened_at: stream.openedAt,
+      closed_at: null,
+      end_reason: null,
+    })
+    .execute();
+}
+
+export async function updateCall(
+  tx: Tx,
+  id: string,
+  changes: Updateable<CallsTable>,
+): Promise<void> {
+  await tx.updateTable('calls').set(changes).where('id', '=', id).execute();
+}
+
+/** The counters that live in memory while the leg does. */
+export async function updateLeg(tx: Tx, leg: CallLeg): Promise<void> {
+  const { received, acknowledged, gaps, paused, filler } = leg.audio.ledger();
+  await tx
+    .updateTable('legs')
+    .set({
+      received,
+      acknowledged,
+      gaps,
+      paused,
+      filler,
+      reconnects: leg.reconnects,
+      cadence: JSON.stringify(leg.cadence()),
+      session_id: leg.audio.sessionId() ?? null,
+      state: leg.isDone ? 'done' : 'open',
+    })
+    .where('id', '=', leg.record.id)
+    .execute();
+}
+
+export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegRow[]> {
+  return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
+}
+
+/** How many gaps the call has declared, earlier runs of this process included. */
+export async function gapsOf(db: Kysely<Database>, callId: string): Promise<number> {
+  const row = await db
+    .selectFrom('leg_results')
+    .select((eb) => eb.fn.countAll().as('gaps'))
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.gap')
+    .executeTakeFirst();
+  return Number(row?.gaps ?? 0);
+}
+
+/** Every final of the call as a turn, in order of time. */
+export async function turnsOf(db: Kysely<Database>, callId: string): Promise<Turn[]> {
+  return (await turnsByCall(db, [callId])).get(callId) ?? [];
+}
+
+export async function turnsByCall(
+  db: Kysely<Database>,
+  callIds: readonly string[],
+): Promise<Map<string, Turn[]>> {
+  if (callIds.length === 0) return new Map();
+  const rows = await db
+    .selectFrom('leg_results')
+    .select(['call_id', 'role', 'text', 'start_s', 'end_s'])
+    .where('call_id', 'in', callIds)
+    .where('kind', '=', 'call.transcript')
+    .orderBy('start_s')
+    .orderBy('end_s')
+    .execute();
+  const turns = new Map<string, Turn[]>();
+  for (const row of rows) {
+    const list = turns.get(row.call_id) ?? [];
+    list.push({ role: roleFrom(row.role), text: row.text, start: row.start_s, end: row.end_s });
+    turns.set(row.call_id, list);
+  }
+  return turns;
+}
+
+export function recordFrom(row: CallRow): CallRecord {
+  return {
+    id: row.id,
+    carrier: row.carrier,
+    carrierCallId: row.carrier_call_id,
+    direction: (row.direction ?? undefined) as Direction | undefined,
+    from: row.from_number ?? undefined,
+    to: row.to_number ?? undefined,
+    startedAt: row.started_at,
+    metadata: JSON.parse(row.custom_metadata) as CustomMetadata,
+    overrides: JSON.parse(row.overrides) as Record<string, unknown>,
+    continues: row.continues,
+  };
+}
+
+export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]): LegRecord {
+  return {
+    id: row.id,
+    role: roleFrom(row.role),
+    channelRoles,
+    track: row.track,
+    startedAt: row.started_at,
+    encoding: row.encoding as StreamEncoding,
+    sampleRate: row.sample_rate,
+    channels: row.channels === 2 ? 2 : 1,
+  };
+}
+
+/** A row that somebody edited must not stop a start (F71). */
+function roleFrom(text: string): Role {
+  return Role.safeParse(text).data ?? 'customer';
+}

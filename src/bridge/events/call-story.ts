@@ -1,0 +1,329 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { StoredEvent } from '../../outbox/enqueue.ts';
+import type { CallEventData, EndReason, EventLeg, GapCause } from '../../protocol/events.ts';
+import type { Store } from '../../store/store.ts';
+import type { CallLeg, LegRecord } from '../call/call-leg.ts';
+import type { CallRecord } from '../call/call-record.ts';
+import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
+import { CommitQueue, type Said } from './commit-queue.ts';
+import { HeldResults, type LeftResults } from './held-results.ts';
+import type { LegSession } from '../leg/leg-audio.ts';
+import type { LiveFeed } from '../api/live-feed.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import type { Redactor } from './redactor.ts';
+import type { Result } from './timeline.ts';
+import type { WaitingResults } from './waiting-results.ts';
+
+export type StoryOptions = {
+  record: CallRecord;
+  store: Store;
+  feed: LiveFeed;
+  clock: Clock;
+  log: Logger;
+  redactor: Redactor | undefined;
+  wakeOutbox(): void;
+};
+
+export type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
+
+type Warning = { code: string; message: string; at: string };
+
+/** One call as it is told: every event with the rows that it goes with, in the order in which it happened. */
+export class CallStory {
+  readonly counts: Record<string, number> = {};
+  readonly #options: StoryOptions;
+  readonly #commits: CommitQueue;
+  readonly #warnings: Warning[] = [];
+  readonly #held: HeldResults | undefined;
+
+  constructor(options: StoryOptions) {
+    this.#options = options;
+    this.#commits = new CommitQueue({
+      ...options,
+      onCommitted: (events) => this.#committed(events),
+      onRefused: () => this.count('uncommitted'),
+    });
+    const { redactor, clock, log } = options;
+    this.#held =
+      redactor &&
+      new HeldResults({
+        redactor,
+        clock,
+        tell: (leg, result) => this.#addResult(leg, result),
+        failed: (error) => {
+          this.count('bug');
+          log.error({ err: error }, 'a result could not be redacted and is not told');
+        },
+      });
+  }
+
+  get #id(): string {
+    return this.#options.record.id;
+  }
+
+  get #now(): number {
+    return this.#options.clock.now();
+  }
+
+  /** Watchers read the call anew. */
+  changed(): void {
+    this.#options.feed.publish({ kind: 'call', callId: this.#id });
+  }
+
+  count(what: string): void {
+    this.counts[what] = (this.counts[what] ?? 0) + 1;
+    bridgeMetrics.oddities.inc({ what });
+  }
+
+  warn(code: string, message: string): void {
+    this.#options.log.warn({ code }, 'call has a warning');
+    bridgeMetrics.warnings.inc({ code });
+    this.#warnings.push({ code, message, at: new Date(this.#now).toISOString() });
+    const warnings = JSON.stringify(this.#warnings);
+    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { warnings }) });
+  }
+
+  streamOpened(
+    id: string,
+    carrierStreamId: string,
+    newLegs: readonly LegRecord[],
+  ): Promise<boolean> {
+    const openedAt = this.#now;
+    return this.#commits.add({
+      rows: async (tx) => {
+        for (const leg of newLegs) await insertLeg(tx, this.#id, leg);
+        await insertStream(tx, { id, callId: this.#id, carrierStreamId, openedAt });
+      },
+    });
+  }
+
+  streamClosed(id: string, reason: string): void {
+    const closed_at = this.#now;
+    void this.#commits.add({
+      rows: async (tx) => {
+        await tx
+          .updateTable('streams')
+          .set({ closed_at, end_reason: reason })
+          .where('id', '=', id)
+          .execute();
+      },
+    });
+  }
+
+  sessionOpened(leg: LegRecord, session: LegSession): void {
+    const opened_at = this.#now;
+    void this.#commits.add({
+      rows: async (tx) => {
+        await tx
+          .insertInto('leg_sessions')
+          .values({
+            id: session.id,
+            leg_id: leg.id,
+            call_id: this.#id,
+            offset_s: session.offsetS,
+            opened_at,
+          })
+          .onConflict((conflict) => conflict.doNothing())
+          .execute();
+        await tx
+          .updateTable('legs')
+          .set({ session_id: session.id })
+          .where('id', '=', leg.id)
+          .execute();
+      },
+    });
+  }
+
+  /** Where the leg's first byte lies on the call's clock; with the call's first leg, the clock's zero. */
+  legPlaced(leg: CallLeg, zeroAt: number | undefined): void {
+    const offset_ms = Math.round((leg.offsetS ?? 0) * 1_000);
+    void this.#commits.add({
+      rows: async (tx) => {
+        await tx.updateTable('legs').set({ offset_ms }).where('id', '=', leg.record.id).execute();
+        if (zeroAt !== undefined) await updateCall(tx, this.#id, { zero_at: zeroAt });
+      },
+    });
+  }
+
+  /** A result is one event, however often the service says it. */
+  result(leg: CallLeg, result: Result): void {
+    if (this.#held === undefined) this.#addResult(leg, result);
+    else this.#held.add(leg, result);
+  }
+
+  /** Results of the leg that have not been told yet, for its journal. */
+  waitingOf(legId: string): WaitingResults | undefined {
+    return this.#held?.waitingOf(legId);
+  }
+
+  /** What an earlier process had heard and not told. */
+  restoreResults(left: readonly LeftResults[]): void {
+    if (this.#held !== undefined) return this.#held.restore(left);
+    for (const { leg, waiting } of left)
+      for (const { result } of waiting.results) this.#addResult(leg, result);
+  }
+
+  /** What waits is in the journal: the next process tells it. */
+  stopHolding(): void {
+    this.#held?.close();
+  }
+
+  #addResult(leg: CallLeg, result: Result): void {
+    const { type, data, key, sessionId, channel, start, end, text } = result;
+    const role = leg.roleOf(channel);
+    void this.#commits.add({
+      identity: { legId: leg.record.id, sessionId, kind: type, key, role, start, end, text },
+      event: {
+        said: { type, data } as Said,
+        occurredAt: this.#now,
+        leg: { ...eventLeg(leg), role, session_id: sessionId },
+      },
+    });
+    if (type === 'call.transcript') bridgeMetrics.finals.inc();
+  }
+
+  gap(leg: CallLeg, gap: Gap): void {
+    const [start, end] = [rounded(gap.start), rounded(gap.end)];
+    const { cause, bytes, detail } = gap;
+    bridgeMetrics.gaps.inc({ cause });
+    void this.#commits.add({
+      // A restart finds the same hole again: its place and cause are what it is known by.
+      identity: {
+        legId: leg.record.id,
+        sessionId: '',
+        kind: 'call.gap',
+        key: `${cause}:${start}:${bytes}`,
+        role: leg.record.role,
+        start,
+        end,
+        text: '',
+      },
+      event: {
+        said: {
+          type: 'call.gap',
+          data: { cause, start, end, duration: rounded(end - start), bytes, detail },
+        },
+        occurredAt: this.#now,
+        leg: eventLeg(leg),
+      },
+    });
+  }
+
+  /** The digit itself goes nowhere: it may be part of a card number. */
+  keyPressed(leg: CallLeg | undefined, at: number): void {
+    void this.#commits.add({
+      event: {
+        said: { type: 'call.dtmf', data: { at: rounded(at), digit: '*' } },
+        occurredAt: this.#now,
+        ...(leg === undefined ? {} : { leg: eventLeg(leg) }),
+      },
+    });
+  }
+
+  /** Who holds the pause is part of the row, so that it outlives this process. */
+  async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
+    // What was said before a pause goes before it: a number cannot go on in audio that nobody hears.
+    if (this.#held?.isEmpty === false) await this.#held.flush();
+    return this.#commits.add({
+      ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),
+      rows: (tx) =>
+        updateCall(tx, this.#id, { paused: heldBy, paused_at: heldBy === 0 ? null : pausedAt }),
+    });
+  }
+
+  hungUp(hungUpAt: number, reason: EndReason): void {
+    const counts = JSON.stringify(this.counts);
+    void this.#commits.add({
+      rows: (tx) =>
+        updateCall(tx, this.#id, {
+          state: 'finishing',
+          hung_up_at: hungUpAt,
+          end_reason: reason,
+          counts,
+        }),
+    });
+  }
+
+  /** What the carrier asked for during the call holds for sessions after a restart too. */
+  overridesChanged(): void {
+    const overrides = JSON.stringify(this.#options.record.overrides);
+    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
+  }
+
+  /** The leg's own encoding was not what its stream said. */
+  legCorrected(leg: LegRecord): void {
+    const { id, encoding } = leg;
+    void this.#commits.add({
+      rows: async (tx) => {
+        await tx.updateTable('legs').set({ encoding }).where('id', '=', id).execute();
+      },
+    });
+  }
+
+  async legSettled(leg: CallLeg): Promise<boolean> {
+    await this.#held?.flush(leg);
+    return this.#commits.add({ rows: (tx) => updateLeg(tx, leg) });
+  }
+
+  /** `call.ended` and the row that says so are one commit; a summary is owed from then on. */
+  ended(
+    data: CallEventData<'call.ended'>,
+    hungUpAt: number,
+    endedAt: number,
+    hasRecording: boolean,
+  ): Promise<boolean> {
+    bridgeMetrics.ended.inc({ reason: data.reason });
+    this.#options.log.info(
+      { reason: data.reason, durationS: data.duration, gaps: data.gaps },
+      'call ended',
+    );
+    bridgeMetrics.hangUpToEnded.observe((endedAt - hungUpAt) / 1_000);
+    return this.#commits.add({
+      event: { said: { type: 'call.ended', data }, occurredAt: endedAt },
+      rows: (tx) =>
+        updateCall(tx, this.#id, {
+          state: 'ended',
+          hung_up_at: hungUpAt,
+          ended_at: endedAt,
+          end_reason: data.reason,
+          deadline: data.deadline,
+          statistics: JSON.stringify(data),
+          counts: JSON.stringify(this.counts),
+          has_recording: hasRecording ? 1 : 0,
+          summary_due: 1,
+        }),
+    });
+  }
+
+  summarised(data: CallEventData<'call.summary'>): Promise<boolean> {
+    return this.#commits.add({
+      event: { said: { type: 'call.summary', data }, occurredAt: this.#now },
+      rows: (tx) =>
+        updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) }),
+    });
+  }
+
+  /** Resolves when everything told so far is durable. */
+  async settled(): Promise<void> {
+    await this.#held?.flush();
+    await this.#commits.settled();
+  }
+
+  leave(): void {
+    this.stopHolding();
+    this.#commits.leave();
+  }
+
+  #committed(events: StoredEvent[]): void {
+    this.#options.wakeOutbox();
+    for (const event of events) this.#options.feed.publish({ kind: 'event', event });
+  }
+}
+
+function eventLeg(leg: CallLeg): EventLeg {
+  const { id, role, track } = leg.record;
+  return { id, role, track, session_id: leg.audio.sessionId() ?? null };
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

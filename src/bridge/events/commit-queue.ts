@@ -1,0 +1,164 @@
+import type { Transaction } from 'kysely';
+import { wait, type Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
+import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
+import type { Database, Store } from '../../store/store.ts';
+import { eventCallOf, type CallRecord } from '../call/call-record.ts';
+import { legMetadata } from '../call/custom-metadata.ts';
+
+/** An event's type and data, of one kind. */
+export type Said = {
+  [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
+}[NewCallEvent['type']];
+
+/** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
+export type Draft = {
+  event?: { said: Said; occurredAt: number; leg?: EventLeg };
+  /** When a row of this identity is there already, the draft is a repetition and nothing happens. */
+  identity?: ResultIdentity;
+  rows?: (tx: Transaction<Database>) => Promise<void>;
+};
+
+export type ResultIdentity = {
+  legId: string;
+  sessionId: string;
+  kind: string;
+  key: string;
+  role: string;
+  start: number;
+  end: number;
+  text: string;
+};
+
+/** Drafts that may wait for the store before the newest is refused: hours of a talkative call. */
+const waitingLimit = 20_000;
+const batchSize = 64;
+const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** attempt);
+
+export type CommitQueueOptions = {
+  record: CallRecord;
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  /** After each commit, in the order of the sequence. */
+  onCommitted(events: StoredEvent[]): void;
+  onRefused(): void;
+};
+
+/**
+ * One call's writes, one after the other, so that the order of the events is the order in which they
+ * happened. A store that fails is tried again for as long as the call is ours; nothing here is skipped.
+ */
+export class CommitQueue {
+  readonly #options: CommitQueueOptions;
+  #waiting: { draft: Draft; settle: (done: boolean) => void }[] = [];
+  #working: Promise<void> | undefined;
+  #left = false;
+
+  constructor(options: CommitQueueOptions) {
+    this.#options = options;
+  }
+
+  /** True once it is durable; false when the queue was full or the call was left first. */
+  add(draft: Draft): Promise<boolean> {
+    if (this.#left) return Promise.resolve(false);
+    if (this.#waiting.length >= waitingLimit) {
+      this.#options.onRefused();
+      return Promise.resolve(false);
+    }
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ draft, settle: resolve });
+    this.#working ??= this.#work();
+    return promise;
+  }
+
+  /** Resolves when everything added so far is durable. */
+  async settled(): Promise<void> {
+    await this.#working;
+  }
+
+  /** The call is erased, or left to the next process: what waits is not written any more. */
+  leave(): void {
+    this.#left = true;
+  }
+
+  async #work(): Promise<void> {
+    for (let attempt = 0; this.#waiting.length > 0 && !this.#left;) {
+      const batch = this.#waiting.slice(0, batchSize);
+      try {
+        const events = await this.#commit(batch.map(({ draft }) => draft));
+        this.#waiting.splice(0, batch.length);
+        attempt = 0;
+        if (events.length > 0) this.#options.onCommitted(events);
+        for (const { settle } of batch) settle(true);
+      } catch (error) {
+        this.#options.log.error({ err: error, attempt }, 'call state could not be committed');
+        await wait(this.#options.clock, retryDelayMs(attempt++));
+      }
+    }
+    this.#working = undefined;
+    if (this.#left) for (const { settle } of this.#waiting.splice(0)) settle(false);
+  }
+
+  #commit(drafts: Draft[]): Promise<StoredEvent[]> {
+    return this.#options.store.transaction(async (tx) => {
+      const events: StoredEvent[] = [];
+      for (const draft of drafts) {
+        if (draft.identity !== undefined && !(await this.#isNew(tx, draft.identity))) continue;
+        await draft.rows?.(tx);
+        if (draft.event !== undefined)
+          events.push(await enqueueEvent(tx, this.#eventOf(draft.event)));
+      }
+      return events;
+    });
+  }
+
+  async #isNew(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
+    if (isAnonymous(identity) && (await this.#isKnownBySpan(tx, identity))) return false;
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('leg_results')
+      .values({
+        leg_id: identity.legId,
+        session_id: identity.sessionId,
+        kind: identity.kind,
+        key: identity.key,
+        call_id: this.#options.record.id,
+        role: identity.role,
+        start_s: identity.start,
+        end_s: identity.end,
+        text: identity.text,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    return numInsertedOrUpdatedRows !== 0n;
+  }
+
+  /** A job record without ids lists an utterance that an earlier run may have had with its id. */
+  async #isKnownBySpan(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
+    const row = await tx
+      .selectFrom('leg_results')
+      .select('key')
+      .where('leg_id', '=', identity.legId)
+      .where('session_id', '=', identity.sessionId)
+      .where('kind', '=', identity.kind)
+      .where('start_s', '=', identity.start)
+      .where('end_s', '=', identity.end)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  #eventOf({ said, occurredAt, leg }: NonNullable<Draft['event']>): NewCallEvent {
+    const { record } = this.#options;
+    const call = eventCallOf(record);
+    const common = { ...said, occurredAt, callId: record.id, call };
+    if (leg === undefined) return { ...common, customMetadata: record.metadata };
+    const own = { legId: leg.id, role: leg.role, track: leg.track };
+    return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };
+  }
+}
+
+/** The speech client's own ids for utterances of a record that has none. */
+function isAnonymous(identity: ResultIdentity): boolean {
+  return identity.kind === 'call.transcript' && identity.key.startsWith('record_');
+}

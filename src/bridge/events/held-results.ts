@@ -1,0 +1,206 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { CallLeg } from '../call/call-leg.ts';
+import { Speaker, type AddOn, type Final, type Redactor } from './redactor.ts';
+import type { Result } from './timeline.ts';
+import type { WaitingResults } from './waiting-results.ts';
+
+export type HeldResultsOptions = {
+  redactor: Redactor;
+  clock: Clock;
+  /** Redacted, in the order in which they came. */
+  tell(leg: CallLeg, result: Result): void;
+  /** A fault of ours: the result is not told, and nothing else waits for it. */
+  failed(error: unknown): void;
+};
+
+export type LeftResults = { leg: CallLeg; waiting: WaitingResults };
+
+type Entry = { leg: CallLeg; result: Result; order: number; redacted?: Result };
+
+/**
+ * A call's results on their way through redaction. A final whose end could be the head of a number waits for
+ * the next one of its speaker, at most until its deadline; what comes meanwhile waits behind it, so that the
+ * results leave in the order of the call.
+ *
+ *   result ──▶ line ──▶ looked through, one after the other ──▶ told from the front of the line
+ *                                  └─ held: until the next final, the deadline, a flush ─┘
+ */
+export class HeldResults {
+  readonly #options: HeldResultsOptions;
+  readonly #line: Entry[] = [];
+  readonly #speakers = new Map<string, { speaker: Speaker; stopWaiting: () => void }>();
+  /** Taken up from the journal: the service may say them once more. */
+  readonly #restored = new Set<string>();
+  #turn: Promise<unknown> = Promise.resolve();
+  #order = 0;
+  #closed = false;
+
+  constructor(options: HeldResultsOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#line.length === 0;
+  }
+
+  add(leg: CallLeg, result: Result): void {
+    if (this.#closed || this.#restored.has(identityOf(leg, result))) return;
+    this.#push({ leg, result, order: this.#order++ });
+  }
+
+  /** What an earlier process had not told when it ended, before anything new of these legs. */
+  restore(legs: readonly LeftResults[]): void {
+    const entries: Entry[] = [];
+    for (const { leg, waiting } of legs) {
+      this.#options.redactor.restoreUsed(waiting.used);
+      for (const [channel, tail] of Object.entries(waiting.tails))
+        this.#speakers.set(speakerKey(leg.record.id, Number(channel)), newSpeaker(tail));
+      for (const { order, result } of waiting.results) entries.push({ leg, result, order });
+    }
+    for (const entry of entries.sort((one, other) => one.order - other.order)) {
+      this.#restored.add(identityOf(entry.leg, entry.result));
+      this.#push({ ...entry, order: this.#order++ });
+    }
+    for (const { leg } of legs) leg.audio.keepState();
+  }
+
+  /** Lets go what waits (of one leg, or all) and resolves when it has been told. */
+  async flush(leg?: CallLeg): Promise<void> {
+    const until = this.#order;
+    const waits = (entry: Entry): boolean =>
+      entry.order < until && (leg === undefined || isOf(leg.record.id, entry));
+    // Another leg's hold may be before this leg's results: at the end of something all may go.
+    for (let round = 0; round < 4 && !this.#closed && this.#line.some(waits); round++) {
+      for (const key of this.#speakers.keys()) this.#flushSpeaker(key);
+      await this.#turn;
+    }
+  }
+
+  /** For the leg's journal; undefined when there is nothing to remember. */
+  waitingOf(legId: string): WaitingResults | undefined {
+    const results = this.#line
+      .filter((entry) => isOf(legId, entry))
+      .map(({ order, result }) => ({ order, result }));
+    const tails: Record<string, string> = {};
+    for (const channel of [0, 1]) {
+      const tail = this.#speakers.get(speakerKey(legId, channel))?.speaker.state.tail;
+      if (tail !== undefined && tail !== '') tails[channel] = tail;
+    }
+    const { used } = this.#options.redactor;
+    return results.length + Object.keys(used).length + Object.keys(tails).length === 0
+      ? undefined
+      : { results, tails, used };
+  }
+
+  /** Nothing is told any more: the call is erased, or its journal has what waits. */
+  close(): void {
+    this.#closed = true;
+    for (const { stopWaiting } of this.#speakers.values()) stopWaiting();
+  }
+
+  #push(entry: Entry): void {
+    this.#line.push(entry);
+    this.#inTurn(async () => {
+      try {
+        await this.#look(entry);
+      } catch (error) {
+        this.#line.splice(this.#line.indexOf(entry), 1);
+        throw error;
+      } finally {
+        this.#tellReady();
+      }
+      // Held, or behind what is held: on disk before it can be lost.
+      if (this.#line.includes(entry)) entry.leg.audio.keepState();
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): void {
+    this.#turn = this.#turn
+      .then(() => (this.#closed ? undefined : work()))
+      .catch((error: unknown) => this.#options.failed(error));
+  }
+
+  async #look(entry: Entry): Promise<void> {
+    const { leg, result } = entry;
+    const key = speakerKey(leg.record.id, result.channel);
+    let one = this.#speakers.get(key);
+    if (one === undefined) this.#speakers.set(key, (one = newSpeaker()));
+    if (result.type !== 'call.transcript') {
+      // Said with its final's own cover: it waits for that one.
+      if (!one.speaker.holds(result)) await this.#addOn(entry, result, one.speaker);
+      return;
+    }
+    const wasWaiting = one.speaker.held.length > 0;
+    const { released, holdMs } = await this.#options.redactor.final(one.speaker, result);
+    await this.#released(leg, released);
+    if (holdMs === 0) one.stopWaiting();
+    // The deadline is that of the first piece: no final waits longer, however many more follow.
+    else if (!wasWaiting || one.speaker.held.length === 1) {
+      one.stopWaiting();
+      one.stopWaiting = this.#options.clock.after(holdMs, () => this.#flushSpeaker(key));
+    }
+  }
+
+  #flushSpeaker(key: string): void {
+    const one = this.#speakers.get(key);
+    if (one === undefined || one.speaker.held.length === 0) return;
+    one.stopWaiting();
+    this.#inTurn(async () => {
+      const [first] = one.speaker.held;
+      const entry = this.#line.find(({ result }) => result === first);
+      const released = await this.#options.redactor.flush(one.speaker);
+      if (entry !== undefined) await this.#released(entry.leg, released);
+      this.#tellReady();
+    });
+  }
+
+  /** Finals that may go, and the add-ons about them that waited with them. */
+  async #released(leg: CallLeg, finals: readonly Final[]): Promise<void> {
+    for (const redacted of finals) {
+      const identity = identityOf(leg, redacted);
+      const entry = this.#line.find(
+        (its) => its.redacted === undefined && identityOf(its.leg, its.result) === identity,
+      );
+      if (entry !== undefined) entry.redacted = redacted;
+    }
+    for (const entry of this.#line) {
+      const { result } = entry;
+      if (entry.redacted !== undefined || result.type === 'call.transcript') continue;
+      const legId = leg.record.id;
+      const one = this.#speakers.get(speakerKey(legId, result.channel));
+      if (one && isOf(legId, entry) && finals.some((final) => isAbout(result, final)))
+        await this.#addOn(entry, result, one.speaker);
+    }
+  }
+
+  async #addOn(entry: Entry, addOn: AddOn, speaker: Speaker): Promise<void> {
+    entry.redacted = await this.#options.redactor.addOn(speaker, addOn);
+  }
+
+  #tellReady(): void {
+    for (let first = this.#line[0]; first?.redacted && !this.#closed; first = this.#line[0]) {
+      this.#options.tell(first.leg, first.redacted);
+      this.#line.shift();
+    }
+  }
+}
+
+function newSpeaker(tail?: string): { speaker: Speaker; stopWaiting: () => void } {
+  return { speaker: new Speaker(tail), stopWaiting: () => undefined };
+}
+
+function speakerKey(legId: string, channel: number): string {
+  return `${legId} ${channel}`;
+}
+
+function isOf(legId: string, { leg }: Entry): boolean {
+  return leg.record.id === legId;
+}
+
+function isAbout(addOn: AddOn, final: Final): boolean {
+  return addOn.sessionId === final.sessionId && addOn.data.utterance_id === final.data.utterance_id;
+}
+
+function identityOf(leg: CallLeg, { sessionId, type, key }: Result): string {
+  return `${leg.record.id} ${sessionId} ${type} ${key}`;
+}

@@ -1,0 +1,152 @@
+import type { Utterance } from '../../protocol/addons.ts';
+import type { CallEventData } from '../../protocol/events.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+
+/** The types of event that a speech session's messages become. */
+export type ResultType =
+  'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
+
+export type Result = {
+  [Type in ResultType]: {
+    type: Type;
+    /** With the leg, the session and the type, what a repeated message is known by. */
+    key: string;
+    sessionId: string;
+    channel: number;
+    start: number;
+    end: number;
+    /** The words of a transcript; empty for the rest. */
+    text: string;
+    data: CallEventData<Type>;
+  };
+}[ResultType];
+
+export type Partial = {
+  utteranceId: string;
+  sessionId: string;
+  channel: number;
+  start: number;
+  end: number;
+  text: string;
+  language: string;
+};
+
+export type Placed =
+  | { kind: 'result'; result: Result }
+  | { kind: 'partial'; partial: Partial }
+  /** Acks, life-cycle and post-processing messages: nothing for the call's timeline. */
+  | { kind: 'none' };
+
+/** Where a session's own zero lies on the call's clock, in seconds. */
+export type SessionPlace = { sessionId: string; zeroS: number };
+
+/** What failed add-ons refer to: they carry no utterance of their own. */
+export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
+
+/**
+ * Puts a session's message on the call's one clock: call time = leg offset + session offset + session time.
+ * Pure. Texts lose the leading space that live messages have; utterance ids stay as they are, unread.
+ */
+export function place(message: ServerMessage, at: SessionPlace, lastFinal?: LastFinal): Placed {
+  switch (message.type) {
+    case 'transcript': {
+      const { id, is_final, utterance: raw } = message.data;
+      const utterance = shifted(raw, at.zeroS);
+      if (!is_final) return { kind: 'partial', partial: partialOf(id, utterance, at) };
+      // A final without words tells nobody anything.
+      if (utterance.text === '') return { kind: 'none' };
+      const { start, end, text, language, confidence, channel, words } = utterance;
+      const data = { utterance_id: id, start, end, text, language, confidence, channel, words };
+      return result({ type: 'call.transcript', key: id, text, data }, utterance, at);
+    }
+    case 'sentiment_analysis': {
+      const about = message.data ?? failedAbout(message, lastFinal);
+      if (about === undefined) return { kind: 'none' };
+      const utterance = shifted(about.utterance, at.zeroS);
+      const results = (message.data?.results ?? []).map((item) => shiftedSpan(item, at.zeroS));
+      const data = { utterance_id: about.utterance_id, utterance, results, ...errorOf(message) };
+      return result(
+        { type: 'call.sentiment', key: about.utterance_id, text: '', data },
+        utterance,
+        at,
+      );
+    }
+    case 'named_entity_recognition': {
+      const about = message.data ?? failedAbout(message, lastFinal);
+      if (about === undefined) return { kind: 'none' };
+      const utterance = shifted(about.utterance, at.zeroS);
+      const results = (message.data?.results ?? []).map((item) => shiftedSpan(item, at.zeroS));
+      // An utterance without entities is the usual case, and no event.
+      if (results.length === 0 && message.error === null) return { kind: 'none' };
+      const data = { utterance_id: about.utterance_id, utterance, results, ...errorOf(message) };
+      return result(
+        { type: 'call.entities', key: about.utterance_id, text: '', data },
+        utterance,
+        at,
+      );
+    }
+    case 'translation': {
+      if (message.data === null) return { kind: 'none' };
+      const { utterance_id, original_language, target_language } = message.data;
+      const utterance = shifted(message.data.utterance, at.zeroS);
+      const translated_utterance = shifted(message.data.translated_utterance, at.zeroS);
+      const data = {
+        utterance_id,
+        utterance,
+        original_language,
+        target_language,
+        translated_utterance,
+      };
+      const key = `${utterance_id}:${target_language}`;
+      return result({ type: 'call.translation', key, text: '', data }, utterance, at);
+    }
+    default:
+      return { kind: 'none' };
+  }
+}
+
+/** The final that a failed add-on will be laid to: its own comes before it. */
+export function finalOf(message: ServerMessage): LastFinal {
+  if (message.type !== 'transcript' || !message.data.is_final) return undefined;
+  return { utteranceId: message.data.id, utterance: message.data.utterance };
+}
+
+type Draft = {
+  [Type in ResultType]: { type: Type; key: string; text: string; data: CallEventData<Type> };
+}[ResultType];
+
+function result(draft: Draft, utterance: Utterance, at: SessionPlace): Placed {
+  const { start, end, channel } = utterance;
+  return { kind: 'result', result: { ...draft, sessionId: at.sessionId, channel, start, end } };
+}
+
+function partialOf(utteranceId: string, utterance: Utterance, at: SessionPlace): Partial {
+  const { start, end, channel, text, language } = utterance;
+  return { utteranceId, sessionId: at.sessionId, channel, start, end, text, language };
+}
+
+function failedAbout(
+  message: { error: { message: string } | null },
+  lastFinal: LastFinal,
+): { utterance_id: string; utterance: Utterance } | undefined {
+  if (message.error === null || lastFinal === undefined) return undefined;
+  return { utterance_id: lastFinal.utteranceId, utterance: lastFinal.utterance };
+}
+
+function errorOf(message: { error: { message: string } | null }): { error?: { message: string } } {
+  return message.error === null ? {} : { error: { message: message.error.message } };
+}
+
+function shifted(utterance: Utterance, byS: number): Utterance {
+  return {
+    ...shiftedSpan(utterance, byS),
+    text: utterance.text.trim(),
+    words: utterance.words.map((word) => ({ ...shiftedSpan(word, byS), word: word.word.trim() })),
+  };
+}
+
+function shiftedSpan<Span extends { start: number; end: number }>(span: Span, byS: number): Span {
+  return { ...span, start: rounded(span.start + byS), end: rounded(span.end + byS) };
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,0 +1,96 @@
+import type { Utterance } from '../../protocol/addons.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+
+/** Session times between which a session speaks for the leg; where it begins can differ by channel. */
+export type Span = { fromS(channel: number): number; toS(channel: number): number };
+
+/**
+ * What a message says of the audio in a span: other sessions of the leg say the rest. An utterance that goes over
+ * a border is cut between two words; undefined where nothing of it is left. Pure.
+ */
+export function heardWithin(message: ServerMessage, span: Span): ServerMessage | undefined {
+  switch (message.type) {
+    case 'speech_start':
+    case 'speech_end': {
+      const { time, channel } = message.data;
+      return time >= span.fromS(channel) && time < span.toS(channel) ? message : undefined;
+    }
+    case 'transcript': {
+      const utterance = cut(message.data.utterance, span);
+      return utterance && { ...message, data: { ...message.data, utterance } };
+    }
+    case 'sentiment_analysis': {
+      if (message.data === null) return message;
+      const data = cutResults(message.data, span);
+      return data && { ...message, data };
+    }
+    case 'named_entity_recognition': {
+      if (message.data === null) return message;
+      const data = cutResults(message.data, span);
+      return data && { ...message, data };
+    }
+    case 'translation': {
+      if (message.data === null) return message;
+      const utterance = cut(message.data.utterance, span);
+      const translated_utterance = cut(message.data.translated_utterance, span);
+      if (!utterance || !translated_utterance) return undefined;
+      return { ...message, data: { ...message.data, utterance, translated_utterance } };
+    }
+    default:
+      return message;
+  }
+}
+
+type Timed = { start: number; end: number };
+
+/** An add-on's results go with the words they are about. */
+function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
+  data: D,
+  span: Span,
+): D | undefined {
+  const utterance = cut(data.utterance, span);
+  const { channel } = data.utterance;
+  const results = data.results.filter((one) => isWithin(one, channel, span));
+  return utterance && { ...data, utterance, results };
+}
+
+/** The greater part of it: of a word that a border cuts in two one session heard more than the other. */
+function isWithin({ start, end }: Timed, channel: number, span: Span): boolean {
+  const middle = (start + end) / 2;
+  return middle >= span.fromS(channel) && middle < span.toS(channel);
+}
+
+function cut(utterance: Utterance, span: Span): Utterance | undefined {
+  const { words, channel } = utterance;
+  // Without words it cannot be cut: it belongs to where the greater part of it lies.
+  if (words.length === 0) return isWithin(utterance, channel, span) ? utterance : undefined;
+  const first = words.findIndex((word) => isWithin(word, channel, span));
+  const last = words.findLastIndex((word) => isWithin(word, channel, span));
+  const [firstWord, lastWord] = [words[first], words[last]];
+  if (!firstWord || !lastWord) return undefined;
+  if (first === 0 && last === words.length - 1) return utterance;
+  return {
+    ...utterance,
+    words: words.slice(first, last + 1),
+    text: textOf(utterance, first, last),
+    start: first === 0 ? utterance.start : firstWord.start,
+    end: last === words.length - 1 ? utterance.end : lastWord.end,
+  };
+}
+
+/** As it was written, with its spaces and signs, from one of its words to another. */
+function textOf({ text, words }: Utterance, first: number, last: number): string {
+  let at = 0;
+  let from = 0;
+  for (const [index, { word }] of words.slice(0, last + 1).entries()) {
+    const found = text.indexOf(word.trim(), at);
+    if (found < 0) return wordsOf(words.slice(first, last + 1));
+    if (index === first && first > 0) from = found;
+    at = found + word.trim().length;
+  }
+  return last === words.length - 1 ? text.slice(from) : text.slice(from, at);
+}
+
+function wordsOf(words: Utterance['words']): string {
+  return words.map(({ word }) => word.trim()).join(' ');
+}

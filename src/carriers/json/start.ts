@@ -1,0 +1,67 @@
+import { encodingOf, isForwardableRate, rateIn } from '../encodings.ts';
+import type { ParsedStart } from './codec.ts';
+import { textAt, wholeAt } from './frames.ts';
+import { liftParameters, tracksWithRoles } from '../parameters.ts';
+
+/** What a start message of the JSON family says, whatever its fields are called. */
+export type StartFacts = {
+  carrierCallId: string;
+  streamId: string;
+  /** The object that says the encoding, the rate and the channels. */
+  format: Record<string, unknown>;
+  rateField?: 'sampleRate' | 'sample_rate';
+  byteOrder: 'big' | 'little';
+  tracks: readonly string[];
+  /** Ids that the carrier left out are undefined. */
+  carrierIds: Record<string, string | undefined>;
+  /** Numbers that the message itself names, before those of the parameters. */
+  from?: string | undefined;
+  to?: string | undefined;
+  parameters: Record<string, string>;
+  closingEndsCall: boolean;
+  /** What to set at the carrier when its audio cannot be transcribed. */
+  remedy: string;
+};
+
+export function parsedStart(facts: StartFacts): ParsedStart {
+  const { carrierCallId, streamId, format, closingEndsCall } = facts;
+  const { token, role, rest, direction, ...lifted } = liftParameters(facts.parameters);
+  const spelt = textAt(format, 'encoding') ?? '';
+  const encoding = encodingOf(spelt);
+  const sampleRate = wholeAt(format, facts.rateField ?? 'sampleRate') ?? rateIn(spelt) ?? 8000;
+  const channels = wholeAt(format, 'channels') ?? 1;
+  if (encoding === undefined || !isForwardableRate(sampleRate) || channels !== 1)
+    return {
+      outcome: 'refused',
+      closingEndsCall,
+      carrierCallId,
+      ...(token === undefined ? {} : { token }),
+      reason:
+        `${facts.remedy}: ${spelt === '' ? 'no encoding' : spelt.slice(0, 32)} at ${sampleRate} Hz ` +
+        `in ${channels} channel${channels === 1 ? '' : 's'} cannot be transcribed`,
+    };
+  const from = facts.from ?? lifted.from;
+  const to = facts.to ?? lifted.to;
+  return {
+    outcome: 'start',
+    swapBytes: encoding === 'pcm16' && facts.byteOrder === 'big',
+    start: {
+      carrierCallId,
+      streamId,
+      encoding,
+      sampleRate,
+      tracks: tracksWithRoles(facts.tracks, role),
+      carrierIds: Object.fromEntries(
+        Object.entries(facts.carrierIds).filter(
+          (entry): entry is [string, string] => entry[1] !== undefined,
+        ),
+      ),
+      parameters: rest,
+      closingEndsCall,
+      ...(token === undefined ? {} : { token }),
+      ...(from === undefined ? {} : { from }),
+      ...(to === undefined ? {} : { to }),
+      ...(direction === undefined ? {} : { direction }),
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { AuthContext, Carrier, UpgradeRequest, Verdict } from '../carrier.ts';
+import type { CarriersConfig } from '../config.ts';
+import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
+import { objectAt, textAt } from '../json/frames.ts';
+import { parsedStart } from '../json/start.ts';
+import { tracksOf } from '../parameters.ts';
+import { isPlivoSignature } from './signature.ts';
+
+export const plivo: Carrier = {
+  name: 'plivo',
+  authenticate,
+  hasSecret: (config) => config.plivoAuthToken.length > 0,
+  newCodec: (config) => new JsonCodec(dialect(config)),
+  pings: () => true,
+  sendsBearer: false,
+  closesItself: false,
+};
+
+/** The signature has no time in it: a nonce is good once, for as long as a call may last (T3). */
+const nonceMs = 86_400_000;
+
+function authenticate(
+  request: UpgradeRequest,
+  { config, publicUrl, nowMs, nonces }: AuthContext,
+): Verdict {
+  const signature = request.headers['x-plivo-signature-v3'];
+  const nonce = request.headers['x-plivo-signature-v3-nonce'];
+  if (signature === undefined) return { outcome: 'at-start' };
+  if (nonce === undefined || nonce === '' || nonce.length > 256)
+    return refused('X-Plivo-Signature-V3-Nonce is missing');
+  if (config.plivoAuthToken.length === 0)
+    return refused('a signature came, but TRUNKLINE_PLIVO_AUTH_TOKEN is not set');
+  const signed = { publicUrl, kind: 'socket', target: request.target, nonce } as const;
+  if (!isPlivoSignature(signature, config.plivoAuthToken, signed))
+    return refused(
+      'X-Plivo-Signature-V3 does not match: check TRUNKLINE_PLIVO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL',
+    );
+  return nonces.remember('plivo', nonce, nowMs + nonceMs)
+    ? { outcome: 'accepted', by: 'signature' }
+    : refused('the nonce was used before');
+}
+
+function refused(reason: string): Verdict {
+  return { outcome: 'refused', status: 403, reason };
+}
+
+const mediaPattern =
+  /^\{"event":"media","sequenceNumber":\d{1,15},"streamId":"[^"\\\x00-\x1f]{1,128}","media":\{"track":"(inbound|outbound)","timestamp":"(\d{1,15})","chunk":(\d{1,15}),$/;
+
+const tailPattern = /^"\}(?:,"extra_headers":"[^"\\\x00-\x1f]{0,2048}")?\}$/;
+
+function mediaHead(head: string, tail: string): MediaHead | undefined {
+  const match = tailPattern.test(tail) ? mediaPattern.exec(head) : null;
+  return match
+    ? { track: match[1] ?? '', number: Number(match[3]), timestampMs: Number(match[2]) }
+    : undefined;
+}
+
+function dialect(config: CarriersConfig): Dialect {
+  return {
+    mediaHead,
+    numbering: 'track',
+    firstNumber: 1,
+    sequenceField: 'sequenceNumber',
+    start: (message) => parseStart(message, config.plivoByteOrder),
+    ignored: new Set(['playedStream', 'clearedAudio']),
+    dtmfTrack: (dtmf) => textAt(dtmf, 'track'),
+  };
+}
+
+function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little'): ParsedStart {
+  const start = objectAt(message, 'start');
+  const format = start && objectAt(start, 'mediaFormat');
+  const streamId = start && textAt(start, 'streamId');
+  const carrierCallId = start && textAt(start, 'callId');
+  if (!start || !format || streamId === undefined || carrierCallId === undefined)
+    return { outcome: 'malformed' };
+  return parsedStart({
+    carrierCallId,
+    streamId,
+    format,
+    byteOrder,
+    tracks: tracksOf(start['tracks']),
+    carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
+    parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
+    // Without keepCallAlive, which the stream does not show, the call ends with its stream (F90).
+    closingEndsCall: true,
+    remedy: 'set contentType of <Stream> to audio/x-mulaw;rate=8000',
+  });
+}
+
+/** `crmCase=C-20417;tier=gold` */
+function extraHeaders(text: string): Record<string, string> {
+  return Object.fromEntries(
+    text
+      .split(';')
+      .map((part) => part.trim())
+      .filter((part) => part.includes('=') && !part.startsWith('__proto__='))
+      .slice(0, 64)
+      .map((part) => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)]),
+  );
+}

@@ -1,0 +1,62 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { originsOf } from '../origins.ts';
+
+export type PlivoRequest = {
+  publicUrl: string;
+  kind: 'socket' | 'webhook';
+  target: string;
+  nonce: string;
+  fields?: readonly (readonly [string, string])[];
+};
+
+const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
+const signaturesAtMost = 8;
+
+/** Section 4.2. The header may list several signatures; one that matches is enough. */
+export function isPlivoSignature(
+  header: string,
+  tokens: readonly string[],
+  request: PlivoRequest,
+): boolean {
+  const given = header
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => signatureForm.test(text))
+    .slice(0, signaturesAtMost)
+    .map((text) => Buffer.from(text, 'base64'));
+  if (given.length === 0 || request.nonce === '') return false;
+  let found = false;
+  for (const base of spellings(request))
+    for (const token of tokens) {
+      const expected = createHmac('sha256', token).update(`${base}.${request.nonce}`).digest();
+      for (const signature of given) found = timingSafeEqual(expected, signature) || found;
+    }
+  return found;
+}
+
+function spellings({ publicUrl, kind, target, fields = [] }: PlivoRequest): string[] {
+  const at = target.indexOf('?');
+  const path = at < 0 ? target : target.slice(0, at);
+  const query = at < 0 ? '' : sorted([...new URLSearchParams(target.slice(at + 1))], '=', '&');
+  const form = sorted(fields, '', '');
+  const rest = form === '' ? query && `?${query}` : `?${query}${query && '.'}${form}`;
+  const bare = path.replace(/\/+$/, '');
+  return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
+    [...new Set([path, bare, `${bare}/`])].map(
+      (spelt) => `${scheme}://${authority}${prefix}${spelt}${rest}`,
+    ),
+  );
+}
+
+function sorted(
+  fields: readonly (readonly [string, string])[],
+  between: string,
+  joint: string,
+): string {
+  const byName = new Map<string, string[]>();
+  for (const [name, value] of fields) byName.set(name, [...(byName.get(name) ?? []), value]);
+  return [...byName.keys()]
+    .sort()
+    .flatMap((name) => (byName.get(name) ?? []).sort().map((value) => `${name}${between}${value}`))
+    .join(joint);
+}

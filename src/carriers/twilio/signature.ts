@@ -1,0 +1,68 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { originsOf } from '../origins.ts';
+
+export type SignedRequest = {
+  publicUrl: string;
+  kind: 'socket' | 'webhook';
+  /** Path and query exactly as on the request line. */
+  target: string;
+  /** Form fields of a webhook, in any order. */
+  fields?: readonly (readonly [string, string])[];
+};
+
+/** HMAC-SHA1 is 20 bytes; anything else is refused before a comparison could throw (T6). */
+const signatureForm = /^[A-Za-z0-9+/]{27}=$/;
+
+/**
+ * Section 1.2: the URL as Twilio was told it, the form fields behind it. Ports and the last slash are
+ * spelt in more than one way by the service, so every spelling of our own address is tried.
+ */
+export function isTwilioSignature(
+  signature: string,
+  tokens: readonly string[],
+  request: SignedRequest,
+): boolean {
+  if (!signatureForm.test(signature)) return false;
+  const given = Buffer.from(signature, 'base64');
+  const fields = fieldsText(request.fields ?? []);
+  let found = false;
+  // No early exit: neither the token nor the spelling that matched shows in the time.
+  for (const url of spellings(request))
+    for (const token of tokens)
+      found =
+        timingSafeEqual(
+          createHmac('sha1', token)
+            .update(url + fields)
+            .digest(),
+          given,
+        ) || found;
+  return found;
+}
+
+function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
+  const [path, query] = split(target);
+  const bare = path.replace(/\/+$/, '');
+  const paths = [...new Set([path, bare, `${bare}/`])];
+  // A query on a stream address is not supported by Twilio; where one is, both known forms are tried.
+  const queries = query === '' ? [''] : [`?${query}`, fieldsText([...new URLSearchParams(query)])];
+  return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
+    paths.flatMap((spelt) =>
+      queries.map((rest) => `${scheme}://${authority}${prefix}${spelt}${rest}`),
+    ),
+  );
+}
+
+function split(target: string): [string, string] {
+  const at = target.indexOf('?');
+  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
+}
+
+/** Sorted by name; several values of one name sorted too, each counted once. */
+function fieldsText(fields: readonly (readonly [string, string])[]): string {
+  const byName = new Map<string, Set<string>>();
+  for (const [name, value] of fields) byName.set(name, (byName.get(name) ?? new Set()).add(value));
+  return [...byName.keys()]
+    .sort()
+    .flatMap((name) => [...(byName.get(name) ?? [])].sort().map((value) => name + value))
+    .join('');
+}

@@ -1,0 +1,231 @@
+import { Chain } from './chain.ts';
+import { Enhancer } from './enhancer.ts';
+import { ranks, type Engine, type EngineSession, type Urgency } from './engine.ts';
+import { openEngine } from './open-engine.ts';
+import { Intake } from './intake.ts';
+import type { TextLanguage } from '../pool/language-choice.ts';
+import { LegMeter } from '../pool/leg-meter.ts';
+import { LoadMeter } from '../pool/load-meter.ts';
+import type { FromChild, ToChild } from '../pool/messages.ts';
+import { Pace } from './pace.ts';
+import type { Sherpa } from './sherpa.ts';
+import { loadTextLanguage, noTextLanguage } from '../pool/text-language.ts';
+
+type Stream = {
+  number: number;
+  rateHz: number;
+  intake: Intake;
+  chain: Chain;
+  session: EngineSession;
+  finishing: 'no' | 'asked' | 'done';
+  pace: Pace;
+  live: boolean;
+  /** Samples that the session has heard and the parent does not know of. */
+  untold: number;
+};
+
+const blockS = 0.04;
+/** After this long the loop lets messages in: audio arrives in order, and a close takes effect. */
+const turnMs = 20;
+
+/**
+ * All streams of one process, one after the other: audio first, in turn, so that no stream starves;
+ * then one reading, the most urgent of all streams.
+ */
+export class Recognition {
+  readonly #streams = new Map<number, Stream>();
+  readonly #sherpa: Sherpa;
+  readonly #engine: Engine;
+  readonly #newEnhancer: () => Enhancer;
+  readonly #send: (message: FromChild) => void;
+  readonly #meter = new LoadMeter();
+  readonly #legs = new LegMeter();
+  #running = false;
+  #latenessMs = 0;
+
+  static async load(
+    sherpa: Sherpa,
+    load: Extract<ToChild, { type: 'load' }>,
+    send: (message: FromChild) => void,
+  ): Promise<Recognition> {
+    const several = load.model.description.languages.length > 1;
+    return new Recognition(sherpa, load, send, {
+      newEnhancer: await Enhancer.loader(),
+      textLanguage: several ? await loadTextLanguage() : noTextLanguage,
+    });
+  }
+
+  private constructor(
+    sherpa: Sherpa,
+    load: Extract<ToChild, { type: 'load' }>,
+    send: (message: FromChild) => void,
+    loaded: { newEnhancer: () => Enhancer; textLanguage: TextLanguage },
+  ) {
+    this.#newEnhancer = loaded.newEnhancer;
+    this.#sherpa = sherpa;
+    this.#send = send;
+    this.#engine = openEngine(sherpa, load.model, {
+      vadModel: load.vadModel,
+      textLanguage: loaded.textLanguage,
+      load: () => this.#meter.level(this.#latenessMs),
+    });
+    const { listening, reading } = this.#engine.measure();
+    send({
+      type: 'ready',
+      legCost: { least: listening + reading },
+    });
+    setInterval(() => {
+      this.#report();
+    }, load.loadEveryMs);
+  }
+
+  handle(message: Exclude<ToChild, { type: 'load' }>): void {
+    const stream = this.#streams.get(message.stream);
+    switch (message.type) {
+      case 'open':
+        this.#open(message);
+        break;
+      case 'audio':
+        if (!stream) break; // closed while this was on its way
+        stream.intake.push(message.samples, performance.now());
+        this.#wake();
+        break;
+      case 'finish':
+        if (stream) stream.finishing = 'asked';
+        this.#wake();
+        break;
+      case 'close':
+        this.#ended(message.stream);
+        break;
+    }
+  }
+
+  #open({ stream: number, options }: Extract<ToChild, { type: 'open' }>): void {
+    const session = this.#engine.open(options, (event) => {
+      if (event.type === 'finished') this.#ended(number);
+      this.#send({ type: 'event', stream: number, event });
+    });
+    this.#streams.set(number, {
+      number,
+      rateHz: options.sampleRate,
+      intake: new Intake(Math.round(options.sampleRate * blockS)),
+      chain: new Chain(this.#sherpa, options, this.#newEnhancer),
+      session,
+      finishing: 'no',
+      pace: new Pace(performance.now()),
+      live: true,
+      untold: 0,
+    });
+  }
+
+  #wake(): void {
+    if (this.#running) return;
+    this.#running = true;
+    setImmediate(() => this.#turn());
+  }
+
+  #turn(): void {
+    const startedMs = performance.now();
+    let worked = true;
+    while (worked && performance.now() - startedMs < turnMs) worked = this.#round() || this.#step();
+    this.#tellConsumed();
+    this.#running = false;
+    if (worked) this.#wake();
+  }
+
+  /** One block of every stream that has one. */
+  #round(): boolean {
+    let worked = false;
+    for (const stream of this.#streams.values()) {
+      if (stream.session.full) continue;
+      if (stream.intake.hasBlock) this.#block(stream);
+      else if (stream.finishing === 'asked') this.#finish(stream);
+      else continue;
+      worked = true;
+    }
+    return worked;
+  }
+
+  #block(stream: Stream): void {
+    const startedMs = performance.now();
+    const block = stream.intake.take();
+    this.#heard(stream, block.length);
+    const { live, intake } = stream;
+    stream.session.accept(stream.chain.run(block), { atMs: intake.takenAtMs, live });
+    this.#meter.worked(performance.now() - startedMs, live);
+  }
+
+  #finish(stream: Stream): void {
+    stream.finishing = 'done';
+    const rest = stream.intake.take();
+    this.#heard(stream, rest.length);
+    const heard = { atMs: performance.now(), live: stream.live };
+    stream.session.accept(stream.chain.end(rest), heard);
+    stream.session.finish(heard);
+  }
+
+  #heard(stream: Stream, samples: number): void {
+    const seconds = samples / stream.rateHz;
+    stream.live = stream.pace.heard(stream.intake.takenAtMs, seconds);
+    stream.untold += samples;
+    this.#legs.heard(seconds);
+  }
+
+  /** The most urgent reading of all streams. */
+  #step(): boolean {
+    const startedMs = performance.now();
+    this.#look(startedMs);
+    let best: { session: EngineSession; urgency: Urgency } | undefined;
+    for (const { session } of this.#streams.values()) {
+      const urgency = session.urgency(startedMs);
+      if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
+    }
+    if (!best) return false;
+    best.session.step(startedMs);
+    this.#meter.worked(performance.now() - startedMs, best.urgency.rank === ranks.first);
+    return true;
+  }
+
+  /** Not before what waits is read: when this process ends, the audio that it was busy with is known by that. */
+  #tellConsumed(): void {
+    for (const stream of this.#streams.values()) {
+      if (stream.untold === 0 || !stream.session.settled) continue;
+      this.#send({ type: 'consumed', stream: stream.number, samples: stream.untold });
+      stream.untold = 0;
+    }
+  }
+
+  #ended(number: number): void {
+    this.#streams.get(number)?.chain[Symbol.dispose]();
+    this.#streams.delete(number);
+  }
+
+  /** By how much audio or finals of live streams are overdue. */
+  #look(nowMs: number): void {
+    this.#latenessMs = 0;
+    for (const { intake, live, session } of this.#streams.values()) {
+      const waitedMs = live ? nowMs - (intake.waitingSinceMs ?? nowMs) : 0;
+      const overdueMs = nowMs - (session.dueMs ?? nowMs);
+      this.#latenessMs = Math.max(this.#latenessMs, waitedMs, overdueMs);
+    }
+  }
+
+  #report(): void {
+    this.#look(performance.now());
+    const { user, system } = process.cpuUsage();
+    const { readS } = this.#engine;
+    const legCost = this.#legs.learn((user + system) / 1e6, readS, this.#engine.readingShare());
+    this.#send({
+      type: 'load',
+      ...this.#meter.report(performance.now()),
+      latenessMs: this.#latenessMs,
+      ...(legCost ? { legCost } : {}),
+      rssBytes: process.memoryUsage.rss(),
+    });
+    this.#wake(); // something may have become due without any new audio
+  }
+}
+
+function comesBefore(a: Urgency, b: Urgency): boolean {
+  return a.rank < b.rank || (a.rank === b.rank && a.dueMs < b.dueMs);
+}

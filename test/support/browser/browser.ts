@@ -1,0 +1,93 @@
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium, type BrowserContext, type Page } from 'playwright-core';
+
+const screenshots = new URL('../../screenshots/', import.meta.url).pathname;
+const axeFile = new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url);
+
+/** Without the background-networking flags a browser looks for hosts that no test should need. */
+const flags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--autoplay-policy=no-user-gesture-required',
+  '--mute-audio',
+];
+
+export type Browser = AsyncDisposable & {
+  open(address: string, options?: { dark?: boolean; width?: number }): Promise<OpenPage>;
+};
+
+export type OpenPage = {
+  page: Page;
+  /** Console messages, page errors, failed requests, answers of 400 and up, requests to other hosts. */
+  problems: string[];
+  screenshot(name: string): Promise<void>;
+  /** Violations that axe finds now, as one line each. */
+  violations(): Promise<string[]>;
+};
+
+/** Debian's Chromium, headless, with a profile of its own that goes with it. */
+export async function startBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    headless: true,
+    args: flags,
+  });
+  return {
+    async open(address, { dark = false, width = 1280 } = {}) {
+      const context = await browser.newContext({
+        viewport: { width, height: 900 },
+        colorScheme: dark ? 'dark' : 'light',
+        locale: 'en-GB',
+      });
+      return watched(context, address);
+    },
+    [Symbol.asyncDispose]: () => browser.close(),
+  };
+}
+
+async function watched(context: BrowserContext, address: string): Promise<OpenPage> {
+  const page = await context.newPage();
+  const problems: string[] = [];
+  const { host } = new URL(address);
+  page.on('console', (message) => problems.push(`console ${message.type()}: ${message.text()}`));
+  page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol !== 'data:' && url.host !== host) problems.push(`other host: ${url.href}`);
+  });
+  page.on('requestfailed', (request) =>
+    problems.push(
+      `failed: ${request.resourceType()} ${request.url()} ${request.failure()?.errorText ?? ''}`,
+    ),
+  );
+  page.on('response', (response) => {
+    if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
+  });
+  await page.goto(address);
+  return {
+    page,
+    problems,
+    async screenshot(name) {
+      mkdirSync(screenshots, { recursive: true });
+      await page.screenshot({ path: join(screenshots, `${name}.png`), fullPage: true });
+    },
+    async violations() {
+      // Evaluated, not added as a script: the page's own policy would rightly refuse that.
+      await page.evaluate(readFileSync(axeFile, 'utf8'));
+      return page.evaluate(async () => {
+        type Axe = {
+          run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }>;
+        };
+        const { axe } = globalThis as unknown as { axe: Axe };
+        const { violations } = await axe.run();
+        return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+      });
+    },
+  };
+}

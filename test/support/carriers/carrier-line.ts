@@ -1,0 +1,145 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'vitest';
+import type { CarrierName } from '../../../src/carriers/all.ts';
+import { voices } from '../../../src/player/carriers/all.ts';
+import type { Dialogue, Frame, PlayedCall } from '../../../src/player/dialogue.ts';
+import { CarrierClient } from './carrier-client.ts';
+import type { RecordedStream } from './recording-bridge.ts';
+
+/** A call of one carrier by its own protocol, with room for anything else between its frames. */
+export class CarrierLine implements AsyncDisposable {
+  readonly client: CarrierClient;
+  readonly carrier: CarrierName;
+  readonly #call: PlayedCall;
+  readonly #dialogue: Dialogue;
+  readonly #sent = new Map<string, Buffer[]>();
+  #atMs = 0;
+  /** Messages of ours that the dialogue does not know of, but whose numbers count. */
+  #extra = 0;
+
+  private constructor(client: CarrierClient, carrier: CarrierName, parameters = {}) {
+    this.client = client;
+    this.carrier = carrier;
+    const voice = voices[carrier];
+    this.#call = {
+      ...voice.newIds(),
+      legs: carrier === 'asterisk' ? ['customer'] : ['customer', 'agent'],
+      encoding: 'mulaw',
+      rateHz: 8_000,
+      from: '+15550100123',
+      to: '+15550100200',
+      direction: 'inbound',
+      parameters,
+      controlFormat: 'plain-text',
+    };
+    this.#dialogue = voice.newDialogue(this.#call);
+    client.socket.on('message', (data) => {
+      const { send } = this.#dialogue.received((data as Buffer).toString(), this.#atMs);
+      this.#say(send);
+    });
+  }
+
+  static async connect(
+    server: { url: string },
+    carrier: CarrierName,
+    parameters: Record<string, string> = {},
+  ): Promise<CarrierLine> {
+    const base = server.url.replace(/^http/, 'ws');
+    const client = await CarrierClient.open(`${base}/carriers/${carrier}`);
+    return new CarrierLine(client, carrier, parameters);
+  }
+
+  get callId(): string {
+    return this.#call.callId;
+  }
+
+  get streamId(): string {
+    return this.#call.streamId;
+  }
+
+  sentBytes(leg: 'customer' | 'agent'): number {
+    return (this.#sent.get(leg) ?? []).reduce((sum, { length }) => sum + length, 0);
+  }
+
+  opening(): Frame[] {
+    return this.#dialogue.opening();
+  }
+
+  async open(): Promise<void> {
+    this.client.send(...this.opening());
+    // AudioHook speaks only when it was answered.
+    await this.client.ping();
+    await this.client.ping();
+  }
+
+  speak(frames: number): void {
+    for (let at = 0; at < frames; at++) this.#say(this.frame());
+  }
+
+  #say(frames: readonly Frame[]): void {
+    for (const frame of frames) {
+      const isShifted = this.#extra > 0 && typeof frame === 'string';
+      const message = isShifted ? (JSON.parse(frame) as { seq: number }) : undefined;
+      this.client.send(message ? { ...message, seq: message.seq + this.#extra } : frame);
+    }
+  }
+
+  /** The next frame of audio of every leg. */
+  frame(): Frame[] {
+    const { frameMs } = voices[this.carrier];
+    const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(frameMs * 8) }));
+    const frames = this.#dialogue.media(parts, (this.#atMs += frameMs));
+    if (frames.length > 0)
+      for (const { leg, bytes } of parts)
+        this.#sent.set(leg, [...(this.#sent.get(leg) ?? []), bytes]);
+    return frames;
+  }
+
+  /** Sends what is not part of the call; `numbered` messages take the next number of an AudioHook client. */
+  slip(frame: Frame, numbered = 0): void {
+    this.#extra += numbered;
+    this.client.send(frame);
+  }
+
+  async finish(): Promise<void> {
+    // What AudioHook says to our answers has its number before its close.
+    await this.client.ping();
+    this.#say(this.#dialogue.closing(this.#atMs));
+    await this.client.ping();
+    await this.client.close(1000);
+  }
+
+  /** What came is what was sent, from its first byte to wherever the line broke, and the stream ended once. */
+  expectBeginning(stream: RecordedStream, framesAtLeast: number): void {
+    for (const [leg, sent] of this.#sent) {
+      const came = stream.bytes(this.#trackOf(leg));
+      expect(came.length, `${this.carrier} ${leg}`).toBeGreaterThanOrEqual(
+        framesAtLeast * voices[this.carrier].frameMs * 8,
+      );
+      const same = Buffer.concat(sent).subarray(0, came.length).equals(came);
+      expect(same, `${this.carrier} ${leg}`).toBe(true);
+    }
+    expect(stream.ends.length).toBe(1);
+  }
+
+  #trackOf(leg: string): string {
+    const [customer, agent] =
+      this.carrier === 'audiohook' ? ['external', 'internal'] : ['inbound', 'outbound'];
+    return leg === 'customer' ? customer : agent;
+  }
+
+  /** Every byte that was sent is there, in order, and the stream ended once. */
+  expectWhole(stream: RecordedStream): void {
+    for (const [leg, sent] of this.#sent) {
+      const isWhole = stream.bytes(this.#trackOf(leg)).equals(Buffer.concat(sent));
+      expect(isWhole, `${this.carrier} ${leg}`).toBe(true);
+    }
+    expect(stream.ends.map(({ reason }) => reason)).toEqual([
+      this.carrier === 'asterisk' || this.carrier === 'plivo' ? 'close' : 'stop',
+    ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.client[Symbol.asyncDispose]();
+  }
+}

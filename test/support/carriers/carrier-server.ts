@@ -1,0 +1,67 @@
+import express from 'express';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
+import { startCarriers } from '../../../src/carriers/carriers.ts';
+import { proxiesIn } from '../../../src/lib/addresses.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { systemClock, type Clock } from '../../../src/lib/clock.ts';
+import type { Part } from '../../../src/lib/part.ts';
+import type { Bridge } from '../../../src/bridge/seam.ts';
+import { RecordingBridge } from './recording-bridge.ts';
+
+export type CarrierServer<B extends Bridge = RecordingBridge> = AsyncDisposable & {
+  port: number;
+  url: string;
+  bridge: B;
+  part: Part;
+  log: string[];
+  http: Server;
+};
+
+/** The carriers part alone on a port of its own, in front of a bridge that records. */
+export async function carrierServer(
+  options: {
+    config?: Partial<CarriersConfig>;
+    insecure?: boolean;
+    publicUrl?: string;
+    proxies?: string[];
+    clock?: Clock;
+  } = {},
+): Promise<CarrierServer> {
+  const bridge = new RecordingBridge();
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const lines: string[] = [];
+  const carriers = await startCarriers({
+    config: CarriersConfig.parse(options.config ?? {}),
+    bridge,
+    log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    publicUrl: () => options.publicUrl ?? `http://127.0.0.1:${port}`,
+    insecure: options.insecure ?? false,
+    hasRoom: () => true,
+    isProxy: proxiesIn(options.proxies ?? []),
+    clock: options.clock ?? systemClock,
+  });
+  const app = express();
+  for (const { router } of carriers.routers ?? []) app.use(router);
+  server.on('request', app);
+  server.on('upgrade', (request, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    void carriers.upgrades?.[0]?.handle(request, socket, head);
+  });
+  return {
+    port,
+    url: `ws://127.0.0.1:${port}`,
+    bridge,
+    part: carriers,
+    log: lines,
+    http: server,
+    [Symbol.asyncDispose]: async () => {
+      await carriers[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}

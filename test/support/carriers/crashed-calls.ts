@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
+import { reasonOf } from '../../../src/lib/errors.ts';
+import { voices } from '../../../src/player/carriers/all.ts';
+import { mintStream } from '../../../src/player/api-client.ts';
+import { playedCarriers, type PlayedCarrier } from '../../../src/player/dialogue.ts';
+import { play, type PlayResult } from '../../../src/player/play.ts';
+import { startApp, type App } from '../process/app.ts';
+import type { Json } from '../speech/bridge.ts';
+import { playedCall } from './played-call.ts';
+import { ScriptedSpeech, seededAudio } from '../speech/scripted-speech.ts';
+import { temporaryFolder } from '../store/store.ts';
+import { until } from '../process/until.ts';
+
+/** What would move or end the phone call if it came from us: a close of our own, or words that say so. */
+const endings = /"type":"(disconnect|closed)"|HANGUP|"event":"(stop|clear)"/;
+
+/**
+ * A fifth of a second in one frame: what is tried is the crash, and 200 calls in frames of 20 ms are 10,000
+ * frames a second through one program that plays every carrier and the speech service too.
+ */
+const frameMs = 200;
+
+/** Longer than any machine takes to place the calls; all calls say the same. */
+const audioSeconds = 600;
+
+export type CrashReport = {
+  calls: number;
+  /** Calls that heard from us, before our process was gone, that they are over. */
+  endedByUs: string[];
+  /** Calls that the next process did not end with even books. */
+  lost: string[];
+  /** From the first call to the crash, and from there until every record had ended. */
+  seconds: { untilCrash: number; untilEnded: number };
+};
+
+/**
+ * Calls of every carrier, and `kill -9` of the bridge under them (F90): the carrier sees a socket that breaks,
+ * never an ending of ours; the next process ends the records of the calls whose streams stay away.
+ */
+export async function crashUnderCalls(calls: number): Promise<CrashReport> {
+  await using speech = await ScriptedSpeech.start();
+  await using folder = await temporaryFolder();
+  const start = () =>
+    startApp({
+      dataDir: `${folder.path}/data`,
+      env: {
+        TRUNKLINE_SPEECH_URL: speech.url,
+        TRUNKLINE_ROLES: 'bridge',
+        TRUNKLINE_REJOIN_WAIT_MS: '500',
+        TRUNKLINE_QUIET_FILL_MS: '0',
+      },
+    });
+  const audio = seededAudio(8_000 * audioSeconds, calls);
+  const startedMs = performance.now();
+  let crashedMs = 0;
+  const endedByUs: string[] = [];
+  const broken: string[] = [];
+  const lost = new Set<string>();
+  const played: { callId: string; result: Promise<PlayResult> }[] = [];
+  {
+    await using app = await start();
+    for (let at = 0; at < calls; at++) {
+      const carrier = playedCarriers[at % playedCarriers.length]!;
+      const callId = `${carrier}-${randomBytes(6).toString('hex')}`;
+      const heard = (text: string): void => {
+        if (endings.test(text)) endedByUs.push(`${callId}: ${text}`);
+      };
+      const result = playOne(app.url, carrier, callId, audio, heard);
+      // Told at once: a call that never comes must not be waited for.
+      result.catch((error: unknown) => broken.push(reasonOf(error)));
+      played.push({ callId, result });
+      // Calls come one after the other, not all in one millisecond.
+      await sleep(100);
+    }
+    // Each carrier names its calls in its own way; the folder has no others.
+    await until(async () => {
+      await sleep(1_000); // the whole list is no small answer
+      if (broken.length > 0) throw new Error(`a call could not be placed: ${broken[0]}`);
+      const ours = await callsOf(app);
+      for (const { id } of ours) lost.add(id as string);
+      const isHeard = (call: Json): boolean =>
+        call.legs.some((leg: Json) => leg.ledger.received > 0);
+      return ours.filter(isHeard).length >= calls;
+    }, 180_000);
+    crashedMs = performance.now();
+    await app.end('SIGKILL');
+  }
+  for (const { callId, result } of played) {
+    // One that was being placed once more has heard nothing.
+    const { outcome, detail } = await result.catch(() => notPlaced);
+    // 1006: the socket broke, with no closing frame of ours.
+    if (!/^1006\b/.test(detail)) endedByUs.push(`${callId}: ${outcome} ${detail}`);
+  }
+  await using next = await start();
+  await until(async () => {
+    await sleep(500);
+    for (const call of await callsOf(next))
+      if (call.state === 'ended' && call.legs.every((leg: Json) => isBalanced(leg.ledger)))
+        lost.delete(call.id as string);
+    return lost.size === 0;
+  }, 120_000).catch(() => undefined);
+  const seconds = {
+    untilCrash: (crashedMs - startedMs) / 1_000,
+    untilEnded: (performance.now() - crashedMs) / 1_000,
+  };
+  return { calls, endedByUs, lost: [...lost], seconds };
+}
+
+const notPlaced: Pick<PlayResult, 'outcome' | 'detail'> = { outcome: 'refused', detail: '1006' };
+
+/** All of them, page by page. */
+export async function callsOf(app: App): Promise<Json[]> {
+  const calls: Json[] = [];
+  for (let cursor = ''; ;) {
+    // A connection that is kept may be closed by the server as it is asked.
+    const close = { headers: { connection: 'close' } };
+    const page = (await (await app.get(`/api/calls?limit=100${cursor}`, close)).json()) as Json;
+    calls.push(...page.items);
+    if (page.next_cursor === null) return calls;
+    cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;
+  }
+}
+
+async function playOne(
+  base: string,
+  carrier: PlayedCarrier,
+  callId: string,
+  audio: Buffer,
+  onMessage: (text: string) => void,
+): Promise<PlayResult> {
+  // A busy machine may refuse an upgrade for now, or answer too late; a carrier's call is then placed again.
+  for (;;) {
+    const { url } = await mintStream({ url: base }, { carrier });
+    const result = await playAt(url, carrier, callId, audio, onMessage);
+    if (result.outcome !== 'refused') return result;
+    if (/^4\d\d/.test(result.detail)) throw new Error(`${carrier}: ${result.detail}`);
+    await sleep(1_000);
+  }
+}
+
+function playAt(
+  url: string,
+  carrier: PlayedCarrier,
+  callId: string,
+  audio: Buffer,
+  onMessage: (text: string) => void,
+): Promise<PlayResult> {
+  return play({
+    to: url,
+    voice: voices[carrier],
+    call: playedCall({
+      ...voices[carrier].newIds(),
+      callId,
+    }),
+    audio: [{ leg: 'customer', bytes: audio }],
+    frameMs,
+    speed: 1,
+    onMessage,
+  });
+}

@@ -1,0 +1,155 @@
+import { Router, type Response } from 'express';
+import { pageFiles } from '../../../src/console/page-files.ts';
+import { sessionApi } from '../../../src/console/session-api.ts';
+import { Sessions } from '../../../src/console/sessions.ts';
+import { listen } from '../../../src/port/http.ts';
+import { HttpConfig } from '../../../src/port/config.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { Problem } from '../../../src/port/problem.ts';
+import type { Call, Delivery, Installation, LiveFeedMessage } from '../../../src/protocol/api.ts';
+import type { CallEvent } from '../../../src/protocol/events.ts';
+import { stereoWav } from '../speech/stereo-wav.ts';
+
+/** What the page is shown: answers of the operator API, as data that a test may change while it runs. */
+export type Recorded = {
+  calls: Call[];
+  events: Record<string, CallEvent[]>;
+  deliveries: Delivery[];
+  installation: Installation;
+  /** Called for each request that changes something. */
+  onPost?: (path: string, body: unknown) => unknown;
+};
+
+export type RecordedApi = AsyncDisposable & {
+  readonly url: string;
+  /** Tells every open page. */
+  tell(message: LiveFeedMessage): void;
+  /** Closes every event stream, as a restart would. */
+  cut(): void;
+  /** The Last-Event-ID of each stream that was opened, '' for none. */
+  readonly resumedFrom: string[];
+};
+
+/** The real page behind the real port and the real sign-in, with recorded answers behind them. */
+export async function startRecordedApi(
+  recorded: Recorded,
+  options: { apiKeys?: string[]; port?: number } = {},
+): Promise<RecordedApi> {
+  const apiKeys = options.apiKeys ?? [];
+  const log = createLog({ level: 'silent' });
+  const config = HttpConfig.parse({ port: options.port ?? 0, apiKeys });
+  const http = await listen({ config, insecure: false, internalKey: 'unused-internal-key', log });
+  const sessions = new Sessions(systemClock);
+  http.acceptSessions((request) => sessions.accepts(request));
+  const streams = new Set<Response>();
+  const resumedFrom: string[] = [];
+  const operator = recordedRoutes(recorded);
+  operator.get('/api/live', (request, response) => {
+    const asked = request.headers['last-event-id'] ?? request.query['last_event_id'];
+    const lastId = typeof asked === 'string' ? asked : '';
+    resumedFrom.push(lastId);
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+    response.write('retry: 100\n\n');
+    for (const event of missed(recorded, lastId)) response.write(text(event));
+    for (const call of recorded.calls.filter(({ state }) => state !== 'ended'))
+      response.write(text({ type: 'call', call }));
+    streams.add(response);
+    response.on('close', () => streams.delete(response));
+  });
+  const overTls = false;
+  http.mount({
+    name: 'recorded',
+    routers: [
+      { access: 'public', router: pageFiles() },
+      { access: 'public', router: sessionApi({ apiKeys, sessions, clock: systemClock, overTls }) },
+      { access: 'operator', router: operator },
+    ],
+  });
+  return {
+    url: http.ownUrl,
+    resumedFrom,
+    tell(message) {
+      for (const stream of streams) stream.write(text(message));
+    },
+    cut() {
+      for (const stream of streams) stream.destroy();
+    },
+    [Symbol.asyncDispose]: () => http[Symbol.asyncDispose](),
+  };
+}
+
+function recordedRoutes(recorded: Recorded): Router {
+  const router = Router();
+  const page = (items: unknown[]) => ({ items, next_cursor: null });
+  router.get(
+    '/api/installation',
+    (_request, response) => void response.json(recorded.installation),
+  );
+  router.get('/api/calls', (request, response) => {
+    const { state, cursor, limit = '50' } = request.query;
+    const all = recorded.calls
+      .filter((call) => state === undefined || call.state === state)
+      .toSorted((a, b) => (a.id < b.id ? 1 : -1));
+    const from = typeof cursor === 'string' ? Number(cursor) : 0;
+    const to = from + Number(limit);
+    response.json({ items: all.slice(from, to), next_cursor: to < all.length ? String(to) : null });
+  });
+  router.get('/api/calls/:id', (request, response) => {
+    response.json(callOf(recorded, request.params.id));
+  });
+  router.get('/api/calls/:id/events', (request, response) => {
+    response.json(page(recorded.events[request.params.id] ?? []));
+  });
+  router.get('/api/calls/:id/recording', (request, response) => {
+    callOf(recorded, request.params.id);
+    const wav = stereoWav(60);
+    const [, from, to] = /^bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
+    response.type('audio/wav').set('accept-ranges', 'bytes');
+    const part = wav.subarray(Number(from ?? 0), to ? Number(to) + 1 : undefined);
+    const last = Number(from ?? 0) + part.length - 1;
+    if (from !== undefined)
+      response.status(206).set('content-range', `bytes ${from}-${last}/${wav.length}`);
+    response.end(part);
+  });
+  router.get('/api/deliveries', (request, response) => {
+    const { state, call_id: call } = request.query;
+    const items = recorded.deliveries.filter(
+      (one) => (!state || one.state === state) && (!call || one.call_id === call),
+    );
+    response.json(page(items));
+  });
+  router.get('/api/deliveries/endpoints', (_request, response) => {
+    response.json(page([{ name: 'crm', disabled_at: null, reason: null }]));
+  });
+  router.get('/api/deliveries/:id', (request, response) => {
+    const found = recorded.deliveries.find(({ id }) => id === request.params.id);
+    if (!found) throw new Problem(404, 'no such delivery');
+    const at = found.last_attempt_at;
+    const history = at === null ? [] : [{ at, ms: 12, status: found.status, error: null }];
+    response.json({ ...found, history });
+  });
+  router.post('/{*path}', (request, response) => {
+    response.status(202).json(recorded.onPost?.(request.path, request.body) ?? { changed: 1 });
+  });
+  return router;
+}
+
+function callOf(recorded: Recorded, id: string): Call {
+  const call = recorded.calls.find((one) => one.id === id);
+  if (!call) throw new Problem(404, 'call not found');
+  return call;
+}
+
+function missed(recorded: Recorded, lastId: string): CallEvent[] {
+  if (lastId === '') return [];
+  return Object.values(recorded.events)
+    .flat()
+    .filter((event) => event.id > lastId)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function text(message: LiveFeedMessage): string {
+  const id = 'id' in message ? `id: ${message.id}\n` : '';
+  return `${id}event: ${message.type}\ndata: ${JSON.stringify(message)}\n\n`;
+}

@@ -1,0 +1,205 @@
+import type { Call, Delivery, Installation } from '../../../src/protocol/api.ts';
+import { eventExamples } from '../../../src/protocol/event-examples.ts';
+import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';
+
+/** Recorded answers for the page: one rich call, and as many plain ones as a test wants. */
+type Line = {
+  role: Role;
+  start: number;
+  end: number;
+  text: string;
+  mood?: [sentiment: 'positive' | 'negative' | 'mixed', emotion: 'anger' | 'relief' | 'confusion'];
+  entities?: [type: string, text: string][];
+};
+
+const script: Line[] = [
+  { role: 'agent', start: 0.5, end: 3.4, text: 'Harbor Books, this is Robert. How can I help?' },
+  {
+    ...{ role: 'customer', start: 4.1, end: 9.6, mood: ['negative', 'anger'] },
+    text: 'My name is Oriane Vasquez, and order 472916 arrived damaged. I am really angry.',
+    entities: [
+      ['NAME', 'Oriane Vasquez'],
+      ['NUMERICAL_PII', '472916'],
+    ],
+  },
+  {
+    ...{
+      role: 'agent',
+      start: 10.2,
+      end: 13.8,
+      text: 'I see it. It was $89, sent on the 21st of June.',
+    },
+    entities: [
+      ['MONEY', '$89'],
+      ['DATE', 'the 21st of June'],
+    ],
+  },
+  { role: 'customer', start: 13.1, end: 15.2, text: 'Yes, and nobody called me back.' },
+  {
+    ...{ role: 'customer', start: 41.7, end: 44.9, text: 'Oh, that is wonderful. Thank you!' },
+    mood: ['positive', 'relief'],
+  },
+];
+
+const { call: about } = eventExamples['call.started'];
+export const callId = about.id;
+
+function leg(role: Role): EventLeg {
+  const session =
+    role === 'customer'
+      ? '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11'
+      : '19b0b7d3-0000-4000-8000-000000000001';
+  return {
+    id: `leg_${role}`,
+    role,
+    track: role === 'customer' ? 'inbound' : 'outbound',
+    session_id: session,
+  };
+}
+
+/** The events of the rich call in order; `upTo` cuts the story short. */
+export function recordedEvents(upTo = Infinity): CallEvent[] {
+  const drafts: Omit<CallEvent, 'id' | 'sequence'>[] = [eventExamples['call.started']];
+  script.forEach((line, at) => drafts.push(...lineEvents(line, at)));
+  drafts.push(
+    { ...eventExamples['call.gap'], leg: leg('agent') },
+    eventExamples['call.paused'],
+    eventExamples['call.dtmf'],
+    { ...eventExamples['call.resumed'], data: { at: 40.9, by: 'operator', duration: 10 } },
+    eventExamples['call.ended'],
+    eventExamples['call.summary'],
+  );
+  return drafts
+    .slice(0, upTo)
+    .map((draft, at) => ({ ...draft, id: eventId(at + 1), sequence: at + 1 }) as CallEvent);
+}
+
+export function eventId(sequence: number): string {
+  return `evt_01JK5S2M${String(sequence).padStart(2, '0')}4F5G6H7J8K9M0N1P2Q`;
+}
+
+function lineEvents(line: Line, at: number): Omit<CallEvent, 'id' | 'sequence'>[] {
+  const { role, start, end, text } = line;
+  const words = wordsOf(line);
+  const utterance = { start, end, text, language: 'en', confidence: 0.9, channel: 0, words };
+  const utterance_id = `00_0000000${at}`;
+  const { custom_metadata, occurred_at } = eventExamples['call.transcript'];
+  const head = { occurred_at, call: about, leg: leg(role), custom_metadata };
+  const ofUtterance = { utterance_id, utterance };
+  const [sentiment, emotion] = line.mood ?? (['neutral', 'neutral'] as const);
+  const entities = (line.entities ?? []).map(([entity_type, found]) => ({
+    entity_type,
+    text: found,
+    start,
+    end,
+  }));
+  return [
+    { ...head, type: 'call.transcript', data: { utterance_id, ...utterance } },
+    {
+      ...head,
+      type: 'call.sentiment',
+      data: { ...ofUtterance, results: [{ sentiment, emotion, text, start, end, channel: 0 }] },
+    },
+    ...(entities.length > 0
+      ? [{ ...head, type: 'call.entities' as const, data: { ...ofUtterance, results: entities } }]
+      : []),
+  ];
+}
+
+function wordsOf({ text, start, end }: Line) {
+  const words = text.split(' ');
+  const step = (end - start) / words.length;
+  return words.map((word, at) => ({
+    word,
+    start: start + at * step,
+    end: start + (at + 1) * step,
+    confidence: 0.9,
+  }));
+}
+
+export function recordedCall(change: Partial<Call> = {}): Call {
+  return {
+    ...about,
+    state: 'ended',
+    ended_at: '2026-02-03T09:15:57.300Z',
+    custom_metadata: {},
+    legs: (['customer', 'agent'] as const).map((role) => ({
+      id: `leg_${role}`,
+      role,
+      track: leg(role).track,
+      encoding: 'mulaw',
+      sample_rate: 8000,
+      channels: 1,
+      session_id: leg(role).session_id,
+      ledger: { received: 458_400, acknowledged: 356_800, gaps: 0, paused: 101_600, filler: 6400 },
+      state: 'done',
+    })),
+    transcript: script.map(({ role, text, start, end }) => ({ role, text, start, end })),
+    paused: false,
+    recording: true,
+    continues: null,
+    ...change,
+  };
+}
+
+/** Many live calls, for a list that must not grow slow. */
+export function manyCalls(count: number): Call[] {
+  return Array.from({ length: count }, (_, at) => {
+    const id = `call_01JK5S${String(at).padStart(6, '0')}0123456789ABCD`;
+    const call = recordedCall({
+      id,
+      state: 'live',
+      ended_at: null,
+      started_at: new Date().toISOString(),
+    });
+    const legs = call.legs.map((one) => ({ ...one, id: `${one.id}_${at}` }));
+    return { ...call, from: `+1555010${String(at).padStart(4, '0')}`, legs };
+  });
+}
+
+export function recordedDeliveries(): Delivery[] {
+  return recordedEvents().map((event, at) => {
+    const state = at < 12 ? 'delivered' : at === 12 ? 'parked' : 'pending';
+    return {
+      id: `${event.id}.crm`,
+      endpoint: 'crm',
+      event_id: event.id,
+      type: event.type,
+      call_id: callId,
+      sequence: event.sequence,
+      state,
+      attempts: state === 'delivered' ? 1 : state === 'parked' ? 13 : 0,
+      next_attempt_at: state === 'pending' ? '2026-02-03T09:25:00.000Z' : null,
+      last_attempt_at: state === 'pending' ? null : event.occurred_at,
+      status: state === 'delivered' ? 200 : state === 'parked' ? 422 : null,
+      reason: state === 'parked' ? 'the endpoint answers 422' : null,
+      answer: state === 'parked' ? '{"error":"unknown case"}' : null,
+      created_at: event.occurred_at,
+      delivered_at: state === 'delivered' ? event.occurred_at : null,
+    };
+  });
+}
+
+export const recordedInstallation: Installation = {
+  version: '0.1.0',
+  node: 'v24.21.0',
+  started_at: '2026-02-03T08:00:00.000Z',
+  public_url: 'https://trunkline.example.net',
+  roles: ['bridge', 'speech', 'console'],
+  insecure: false,
+  health: {
+    store: { state: 'ok' },
+    disk: { state: 'degraded', detail: 'syncs take 21 ms' },
+    recogniser: { state: 'ok', detail: 'model moonshine-tiny-en' },
+    outbox: { state: 'down', detail: 'endpoint crm is switched off' },
+  },
+  recogniser: {
+    state: 'ready',
+    detail: 'model moonshine-tiny-en',
+    model: 'moonshine-tiny-en',
+    languages: ['en'],
+    streams: 6,
+    capacity: 40,
+  },
+  memory_bytes: 148_000_000,
+};

@@ -1,0 +1,53 @@
+import { type App } from '../process/app.ts';
+import { CarrierClient } from './carrier-client.ts';
+import { killRounds, type KillReport } from '../faults/kills.ts';
+import { until } from '../process/until.ts';
+
+export type StopReport = KillReport & {
+  /** From SIGTERM until nothing new was taken, and until the process was gone. */
+  seconds: { unready: number; gone: number };
+};
+
+/**
+ * SIGTERM under calls that go on (F66): from that moment the process is not ready and takes no leg, it is gone
+ * with code 0 within half a minute, and the next one ends every call with every byte.
+ */
+export async function stopUnderCalls(calls: number): Promise<StopReport> {
+  const seconds = { unready: NaN, gone: NaN };
+  const faults: string[] = [];
+  const report = await killRounds({
+    rounds: 1,
+    calls,
+    seed: 66,
+    // 25,000 frames a second of 500 legs are more than one program plays.
+    frameMs: 200,
+    lostBytesAtMost: 0,
+    end: async (app) => {
+      const startedMs = performance.now();
+      const sinceStartS = (): number => (performance.now() - startedMs) / 1_000;
+      app.process.kill('SIGTERM');
+      await until(async () => !(await isReady(app)));
+      seconds.unready = sinceStartS();
+      if (await takesStreams(app)) faults.push('a stream was taken after SIGTERM');
+      const { code, signal } = await app.exited();
+      seconds.gone = sinceStartS();
+      if (code !== 0) faults.push(`ended with ${code ?? signal}`);
+      if (seconds.gone > 30) faults.push(`took ${seconds.gone} s to end`);
+    },
+  });
+  return { ...report, faults: [...faults, ...report.faults], seconds };
+}
+
+/** A port that is closed is as good an answer as 503. */
+async function isReady(app: App): Promise<boolean> {
+  const answer = await app
+    .get('/health/ready', { headers: { connection: 'close' } })
+    .catch(() => undefined);
+  return answer?.status === 200;
+}
+
+async function takesStreams(app: App): Promise<boolean> {
+  const url = `${app.url.replace('http', 'ws')}/carriers/twilio`;
+  const client = await CarrierClient.connect(url).catch(() => undefined);
+  return client instanceof CarrierClient;
+}

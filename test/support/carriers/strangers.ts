@@ -1,0 +1,54 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import type { App } from '../process/app.ts';
+import { twilioConnected, twilioStart } from './carrier-client.ts';
+import { textFrames, upgrade, type Knock } from './upgrade-flood.ts';
+
+const wrong = Buffer.alloc(32, 7).toString('base64');
+/** Each carrier with wrong credentials, and addresses that lead nowhere. */
+export const wrongCredentials: Knock[] = [
+  upgrade('/carriers/twilio', 'X-Twilio-Signature: AAAAAAAAAAAAAAAAAAAAAAAAAAA=\r\n'),
+  upgrade('/carriers/telnyx', 'Authorization: Bearer not-the-secret\r\n'),
+  upgrade('/carriers/audiohook', 'X-API-KEY: not-the-key\r\n'),
+  upgrade('/carriers/asterisk', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
+  upgrade('/carriers/signalwire', 'Authorization: Bearer not-the-secret\r\n'),
+  upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
+  upgrade('/carriers/asterisk'),
+  upgrade('/carriers/nobody'),
+  upgrade('/carriers/twilio', 'Origin: https://elsewhere.example\r\n'),
+].map((request) => ({ request }));
+
+/** Only the store can say that it never gave out these. */
+export const guessedTokens: Knock[] = Array.from({ length: 64 }, (_, at) => {
+  const token = randomBytes(24).toString('base64url');
+  return [
+    upgrade(`/carriers/twilio/${token}`),
+    upgrade('/carriers/telnyx', `Authorization: Bearer ${token}\r\n`),
+  ][at % 2]!;
+}).map((request) => ({ request }));
+
+const then = textFrames(twilioConnected, twilioStart()).toString('base64');
+/** Without any proof, they are let in until their first messages bring none. */
+export const withoutProof: Knock[] = ['/carriers/twilio', '/carriers'].map((path) => ({
+  request: upgrade(path),
+  then,
+}));
+
+/** All upgrades that were not let in as proven ones, by the program's own counts. */
+export async function refusedUpgrades(app: App): Promise<number> {
+  const text = await (await app.get('/metrics')).text();
+  const rows = text.matchAll(
+    /^trunkline_(?:carrier_upgrades|upgrades_refused)_total\{(.*)\} (\d+)$/gm,
+  );
+  return [...rows].reduce((sum, [, labels = '', count]) => sum + (labels.includes('"proven"') ? 0 : Number(count)), 0); // prettier-ignore
+}
+
+export async function handlesOf({ pid }: ChildProcess): Promise<number> {
+  return (await readdir(`/proc/${pid}/fd`)).length;
+}
+
+/** A status with a body, or a close frame with a reason. */
+export function isInWords(answer: string): boolean {
+  return /^HTTP\/1\.1 (40[134]|503) [^]*\r\n\r\n\S/.test(answer) || /no stream token/.test(answer);
+}

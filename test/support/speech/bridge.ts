@@ -1,0 +1,162 @@
+import express, { type Express } from 'express';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll } from 'vitest';
+import { startBridge, type BridgePart } from '../../../src/bridge/bridge.ts';
+import type { CallStream, StreamControl, StreamStart } from '../../../src/bridge/seam.ts';
+import { BridgeConfig } from '../../../src/bridge/config.ts';
+import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { problemHandler } from '../../../src/port/problem.ts';
+import { OutboxConfig } from '../../../src/outbox/config.ts';
+import { startOutbox } from '../../../src/outbox/outbox.ts';
+import { SpeechConfig } from '../../../src/speech-client/config.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { until } from '../process/until.ts';
+
+export const quietLog = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are looked at field by field
+export type Json = any;
+
+export type TestBridge = AsyncDisposable & {
+  bridge: BridgePart;
+  url: string;
+  get(path: string, init?: RequestInit): Promise<Response>;
+  json(path: string): Promise<Json>;
+  open(start?: StartOverrides): Promise<{ stream: CallStream; control: TestControl }>;
+  callOf(carrierCallId?: string): Promise<Json>;
+  events(callId: string): Promise<Json[]>;
+  ended(callId: string): Promise<Json>;
+};
+
+export type TestBridgeOptions = {
+  store: Store & { dataDir: string };
+  speechUrl: string;
+  config?: Record<string, unknown>;
+  clock?: Clock;
+  loopback?: boolean;
+};
+
+/** One for all tests of a file: its threads take longer to start than most tests. */
+let language: LanguageRunner | undefined;
+afterAll(() => language?.[Symbol.asyncDispose]());
+
+/** The real bridge over a real store and speech socket; only the carrier's socket is not there. */
+export async function testBridge(options: TestBridgeOptions): Promise<TestBridge> {
+  language ??= startLanguageRunner();
+  const outbox = await startOutbox({
+    config: OutboxConfig.parse({}),
+    store: options.store,
+    log: quietLog,
+  });
+  const app: Express = express();
+  const server = createServer(app);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const bridge = await startBridge({
+    config: BridgeConfig.parse({
+      rejoinWaitMs: 300,
+      finalsWaitMs: 2_000,
+      quietFillMs: 0,
+      ...options.config,
+    }),
+    dataDir: options.store.dataDir,
+    store: options.store,
+    log: quietLog,
+    language,
+    outbox,
+    speech: { ...SpeechConfig.parse({}), url: options.speechUrl },
+    publicUrl: () => url,
+    loopback: options.loopback ?? true,
+    carriers: ['twilio', 'telnyx'],
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
+  });
+  app.use(express.json());
+  for (const { router } of bridge.routers ?? []) app.use(router);
+  app.use(problemHandler((error) => quietLog.error({ err: error }, 'request failed')));
+
+  const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${url}${path}`, init);
+  const json = async (path: string): Promise<Json> => (await get(path)).json();
+  const events = async (callId: string): Promise<Json[]> =>
+    (await json(`/api/calls/${callId}/events?limit=1000`)).items;
+  return {
+    bridge,
+    url,
+    get,
+    json,
+    events,
+    async open(start) {
+      const control = new TestControl();
+      const opened = await bridge.openStream(streamStart(start), control);
+      if (opened.outcome !== 'opened')
+        throw new Error(`stream was not opened: ${JSON.stringify(opened)}`);
+      return { stream: opened.stream, control };
+    },
+    async callOf(carrierCallId = 'CA1') {
+      const list = await json(`/api/calls?carrier_call_id=${carrierCallId}`);
+      return list.items[0];
+    },
+    ended: (callId) =>
+      until(async () => {
+        const list = await events(callId);
+        return list.at(-1)?.type === 'call.summary'
+          ? list.find((event) => event.type === 'call.ended')
+          : undefined;
+      }),
+    async [Symbol.asyncDispose]() {
+      await bridge[Symbol.asyncDispose]();
+      await outbox[Symbol.asyncDispose]();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+export class TestControl implements StreamControl {
+  readonly asked: string[] = [];
+  pause(): void {
+    this.asked.push('pause');
+  }
+  resume(): void {
+    this.asked.push('resume');
+  }
+  disconnect(): void {
+    this.asked.push('disconnect');
+  }
+}
+
+export type StartOverrides = Partial<StreamStart>;
+
+export function streamStart(overrides: StartOverrides = {}): StreamStart {
+  return {
+    carrier: 'twilio',
+    carrierCallId: 'CA1',
+    streamId: 'MZ1',
+    encoding: 'mulaw',
+    sampleRate: 8_000,
+    tracks: [{ name: 'inbound', channels: 1 }],
+    direction: 'inbound',
+    from: '+15550100123',
+    to: '+15550100200',
+    carrierIds: { account_sid: 'AC1' },
+    parameters: { crmCase: 'C-20417' },
+    closingEndsCall: false,
+    pings: true,
+    ...overrides,
+  };
+}
+
+/** Pushes audio in carrier frames of 20 ms, as fast as the loop allows, the loop breathing between. */
+export async function speak(
+  stream: CallStream,
+  track: string,
+  audio: Buffer,
+  frame = 160,
+): Promise<void> {
+  for (let at = 0; at < audio.length; at += frame) {
+    stream.audio(track, audio.subarray(at, at + frame));
+    if ((at / frame) % 50 === 49) await new Promise((resolve) => setImmediate(resolve));
+  }
+}

@@ -1,0 +1,154 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openJournal, type Journal } from '../../../src/bridge/journal/journal.ts';
+import {
+  openLegAudio,
+  type LegAudio,
+  type LegAudioOptions,
+  type LegGap,
+  type LegState,
+} from '../../../src/bridge/leg/leg-audio.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
+import { SpeechClient } from '../../../src/speech-client/client.ts';
+import { SpeechConfig } from '../../../src/speech-client/config.ts';
+import { numberedFrame } from './link-speech.ts';
+
+/** A clock on which everything takes a fraction of the time: ten-second deadlines in half a second. */
+export function fastClock(factor: number): Clock {
+  return {
+    now: () => Date.now(),
+    monotonicMs: () => performance.now() * factor,
+    after(delayMs, run) {
+      const timer = setTimeout(run, delayMs / factor);
+      return () => clearTimeout(timer);
+    },
+  };
+}
+
+export type Heard = { word: string; atS: number; sessionId: string };
+
+export type RigLeg = {
+  leg: LegAudio;
+  words: Heard[];
+  gaps: LegGap[];
+  states: LegState[];
+  messages: ServerMessage[];
+  /** Pushes the next frames, one by one. */
+  push(frames: number): void;
+  pushed: number;
+};
+
+export type Rig = AsyncDisposable & {
+  dir: string;
+  journal: Journal;
+  speech: SpeechClient;
+  leg(overrides?: Partial<LegAudioOptions>): RigLeg;
+};
+
+export async function legRig(options: {
+  url: string;
+  clock?: Clock;
+  config?: Partial<SpeechConfig>;
+  dir?: string;
+  /** The service is ours: its sessions are reached by the same address, whatever they say. */
+  own?: boolean;
+}): Promise<Rig> {
+  const clock = options.clock ?? systemClock;
+  const log = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), 'trunkline-leg-')));
+  const journal = await openJournal({ dir, clock, log });
+  const speech = new SpeechClient({
+    config: SpeechConfig.parse(options.config ?? {}),
+    target: () => ({
+      url: options.url,
+      keyHeader: 'x-service-key',
+      key: 'secret',
+      own: options.own ?? false,
+    }),
+    clock,
+    log,
+  });
+  let count = 0;
+  return {
+    dir,
+    journal,
+    speech,
+    leg(overrides = {}) {
+      const rigLeg: Omit<RigLeg, 'leg'> = {
+        words: [],
+        gaps: [],
+        states: [],
+        messages: [],
+        pushed: 0,
+        push(frames) {
+          for (let index = 0; index < frames; index++) leg.push(numberedFrame(rigLeg.pushed++));
+        },
+      };
+      const legId = overrides.legId ?? `leg_${++count}`;
+      const leg = openLegAudio({
+        legId,
+        callId: 'call_1',
+        request: {
+          encoding: 'wav/ulaw',
+          bit_depth: 8,
+          sample_rate: 8000,
+          channels: 1,
+          custom_metadata: { call_id: 'call_1', leg_id: legId },
+        },
+        journal,
+        speech,
+        recording: false,
+        log,
+        clock,
+        onMessage(message, sessionId, offsetS) {
+          rigLeg.messages.push(message);
+          if (message.type !== 'transcript') return;
+          for (const { word, start } of message.data.utterance.words)
+            rigLeg.words.push({ word: word.trim(), atS: offsetS + start, sessionId });
+        },
+        onState: (state) => rigLeg.states.push(state),
+        onGap: (gap) => rigLeg.gaps.push(gap),
+        ...overrides,
+      });
+      return Object.assign(rigLeg, { leg });
+    },
+    async [Symbol.asyncDispose]() {
+      await speech[Symbol.asyncDispose]();
+      await journal[Symbol.asyncDispose]();
+      if (options.dir === undefined) await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/**
+ * What is wrong with what was heard: every frame once, at its own time; empty when all is well. In order of
+ * time, because what a lost socket swallowed is read from the record at the end.
+ */
+export function faultsOf(rig: RigLeg, options: { repeats?: boolean } = {}): string[] {
+  const faults: string[] = [];
+  const { received, acknowledged, gaps, paused } = rig.leg.ledger();
+  if (received !== rig.pushed * 160) faults.push(`received ${received} of ${rig.pushed * 160}`);
+  if (received !== acknowledged + gaps + paused)
+    faults.push(`ledger ${JSON.stringify(rig.leg.ledger())}`);
+  const inTime = [...rig.words].sort((one, other) => one.atS - other.atS);
+  const all = inTime.map(({ word }) => word);
+  const words = options.repeats ? [...new Set(all)] : all;
+  const expected = Array.from({ length: rig.pushed }, (_, index) => `f${index}`);
+  if (words.join(' ') !== expected.join(' '))
+    faults.push(`text: ${firstDifference(words, expected)}`);
+  const misplaced = rig.words.find(
+    ({ word, atS }) => Math.abs(atS - Number(word.slice(1)) * 0.02) > 0.001,
+  );
+  if (misplaced) faults.push(`${misplaced.word} at ${misplaced.atS}`);
+  return faults;
+}
+
+function firstDifference(words: string[], expected: string[]): string {
+  const at = expected.findIndex((word, index) => words[index] !== word);
+  const index = at < 0 ? expected.length : at;
+  return `at ${index}: heard ${words.slice(index, index + 3).join(' ') || 'nothing'} (${words.length} of ${expected.length})`;
+}

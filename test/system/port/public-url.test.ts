@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { playCall } from '../../../src/player/play-call.ts';
+import { startApp } from '../../support/process/app.ts';
+import { tones } from '../../support/speech/fixture-model.ts';
+import { until } from '../../support/process/until.ts';
+
+test('behind a public address that only the outside can reach, the bridge still reaches our own service', async () => {
+  await using app = await startApp({
+    env: { TRUNKLINE_PUBLIC_URL: 'https://calls.example.invalid' },
+  });
+  await playCall({
+    carrier: 'twilio',
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    callId: 'CA-public',
+    legs: [{ leg: 'customer', samples: tones(['hello', 'refund']), rateHz: 8_000 }],
+  });
+  const call = await until(async () => {
+    const { items } = (await (await app.get('/api/calls')).json()) as {
+      items: { state: string; transcript: { text: string }[] }[];
+    };
+    return items[0]?.state === 'ended' && items[0];
+  }, 120_000);
+  expect(call.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
+});

@@ -1,0 +1,46 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, truncate } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { realModel } from '../../../support/speech/real-model.ts';
+
+const cli = new URL('../../../../src/cli.ts', import.meta.url).pathname;
+const real = await realModel();
+
+test.skipIf(!real)(
+  'trunkline models: two processes pull at once, verify finds damage, remove removes',
+  async () => {
+    const models = await mkdtemp(join(tmpdir(), 'trunkline-models-'));
+    const run = (...args: string[]) =>
+      promisify(execFile)(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', cli, 'models', ...args],
+        {
+          env: { ...process.env, TRUNKLINE_MODELS: models, TRUNKLINE_MODELS_MIRROR: real!.models },
+        },
+      );
+    try {
+      await Promise.all([run('pull'), run('pull', 'moonshine-tiny-en')]);
+      expect((await run('verify')).stdout).toContain('moonshine-tiny-en: all files are right');
+      expect((await run('list')).stdout).toMatch(
+        /moonshine-tiny-en {2}\(configured\)[^]*?installed/,
+      );
+      await truncate(join(models, 'moonshine-tiny-en/tokens.txt'), 1000);
+      await expect(run('verify')).rejects.toMatchObject({
+        stderr: expect.stringContaining('tokens.txt'),
+      });
+      await run('pull');
+      expect((await run('verify')).stdout).toContain('all files are right');
+      await run('remove', 'moonshine-tiny-en');
+      expect((await run('verify')).stdout).toContain('no model is installed');
+      await expect(run('pull', 'no-such')).rejects.toMatchObject({
+        stderr: expect.stringContaining('MODEL_UNKNOWN'),
+      });
+    } finally {
+      await rm(models, { recursive: true });
+    }
+  },
+  180_000,
+);

@@ -1,0 +1,165 @@
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
+import { lineNoises } from '../../../support/speech/noises.ts';
+import { promptsAreThere, telephonePrompts } from '../../../support/speech/prompts.ts';
+import { realModel } from '../../../support/speech/real-model.ts';
+import { hear, pushAll, recogniserOf, type Hearing } from '../../../support/speech/recogniser.ts';
+import { until } from '../../../support/process/until.ts';
+import { normalisedWords, wordErrors } from '../../../support/speech/word-errors.ts';
+
+vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
+const model = await realModel();
+const prompts = promptsAreThere() ? telephonePrompts(1) : [];
+
+/** A prompt as a telephone hears it, with quiet around it. */
+function call(name: string): { text: string; audio: Int16Array } {
+  const prompt = prompts.find((one) => one.name === name)!;
+  const audio = new Int16Array(prompt.samples.length + 12_000);
+  audio.set(prompt.samples, 4_000);
+  return { text: prompt.text, audio: audio.map((s) => mulawToLinear[linearToMulaw(s)]!) };
+}
+
+function expectNearly(heard: string, truth: string): void {
+  const words = normalisedWords(truth);
+  const errors = wordErrors(words, normalisedWords(heard));
+  expect(errors, `"${heard}" for "${truth}"`).toBeLessThanOrEqual(Math.ceil(words.length * 0.2));
+}
+
+async function endOf(hearing: Hearing): Promise<string> {
+  await hearing.end();
+  return hearing.text();
+}
+
+describe.skipIf(!model || prompts.length === 0)('a recogniser with the default model', async () => {
+  // One for all tests: a session leaves nothing behind in it, and loading it takes a second.
+  const recogniser = model ? await recogniserOf(model.model, model) : undefined!;
+  afterAll(() => recogniser?.[Symbol.asyncDispose]());
+
+  test('telephone audio comes back as its words, with times that grow and stay inside', async () => {
+    const { text, audio } = call('conf-onlyperson');
+    const hearing = hear(recogniser, { endpointingS: 0.3 });
+    pushAll(hearing.stream, audio);
+    expectNearly(await endOf(hearing), text);
+    expect(recogniser.status()).toMatchObject({
+      state: 'ready',
+      estimatedTimes: true,
+      languages: ['en'],
+    });
+    const words = hearing.finals.flatMap((final) => final.words);
+    let last = 0.3;
+    for (const word of words) {
+      expect(word.start).toBeGreaterThanOrEqual(last - 0.05);
+      expect(word.end).toBeGreaterThan(word.start);
+      expect(word.confidence).toBeGreaterThan(0);
+      expect(word.confidence).toBeLessThanOrEqual(1);
+      last = word.end;
+    }
+    expect(last).toBeLessThan(audio.length / 8000 - 0.5);
+  });
+
+  test('a process killed in the middle of an utterance leaves the text as it would have been', async () => {
+    const { audio } = call('vm-enter-num-to-call');
+    const undisturbed = hear(recogniser, { endpointingS: 0.3, maximumDurationS: 30 });
+    pushAll(undisturbed.stream, audio);
+    const expected = await endOf(undisturbed);
+    const hearing = hear(recogniser, { endpointingS: 0.3, maximumDurationS: 30 });
+    pushAll(hearing.stream, audio.subarray(0, audio.length / 2));
+    await hearing.until(({ type }) => type === 'speech-start');
+    process.kill(recogniser.processes()[0]!.pid!, 'SIGKILL');
+    pushAll(hearing.stream, audio.subarray(audio.length / 2));
+    expect(await endOf(hearing)).toBe(expected);
+    expect(hearing.events.filter(({ type }) => type === 'speech-start')).toHaveLength(1);
+  });
+
+  test('words of one breath are one utterance at the default endpointing', async () => {
+    const spoken = ['auth-thankyou', 'conf-muted', 'call-forwarding', 'conf-full', 'cancelled'].map(
+      (name) => {
+        const { text, audio } = call(name);
+        const hearing = hear(recogniser, { partials: false });
+        pushAll(hearing.stream, audio);
+        return { hearing, text };
+      },
+    );
+    for (const { hearing, text } of spoken) {
+      await hearing.end();
+      expect(hearing.finals, text).toHaveLength(1);
+      expect(hearing.finals[0]!.text).toBe(hearing.finals[0]!.text.trim());
+    }
+  });
+
+  test('a speech longer than the model can read at once is one utterance, if the session allows it', async () => {
+    const { text, audio } = call('conf-usermenu');
+    const hearing = hear(recogniser, { endpointingS: 2, maximumDurationS: 60, partials: false });
+    pushAll(hearing.stream, audio);
+    await hearing.end();
+    expect(audio.length / 8000).toBeGreaterThan(10);
+    expect(hearing.finals).toHaveLength(1);
+    expectNearly(hearing.text(), text);
+  });
+
+  test('without a pause an utterance ends at its longest duration', async () => {
+    const { text, audio } = call('conf-usermenu');
+    const hearing = hear(recogniser, { endpointingS: 5, maximumDurationS: 5, partials: false });
+    pushAll(hearing.stream, audio);
+    await hearing.end();
+    expect(hearing.finals.length).toBeGreaterThanOrEqual(2);
+    for (const final of hearing.finals) expect(final.end - final.start).toBeLessThan(5.5);
+    expectNearly(hearing.text(), text);
+  });
+
+  test('partials of an utterance share its number and nearly all their words', async () => {
+    const { audio } = call('pbx-invalidpark');
+    const hearing = hear(recogniser, { endpointingS: 0.5, maximumDurationS: 30 });
+    // Partials are for audio that grows, and made while no audio waits.
+    for (let at = 0; at < audio.length; at += 800) {
+      hearing.stream.push(audio.subarray(at, at + 800));
+      await until(() => hearing.stream.backlogS < 0.05);
+    }
+    await hearing.end();
+    const partials = hearing.events.filter((event) => event.type === 'partial');
+    expect(partials.length).toBeGreaterThan(0);
+    for (const { utterance } of partials) {
+      const final = hearing.finals.find(({ index }) => index === utterance.index)!;
+      expect(final).toBeDefined();
+      expect(utterance.start).toBeGreaterThan(0.2);
+    }
+  });
+
+  test('two parties heard side by side stay apart', async () => {
+    const left = call('vm-enter-num-to-call');
+    const right = call('demo-congrats');
+    const hearings = [left, right].map(({ audio }) => {
+      const hearing = hear(recogniser, { endpointingS: 0.3, partials: false });
+      return { hearing, audio };
+    });
+    for (let at = 0; at < right.audio.length; at += 800)
+      for (const { hearing, audio } of hearings) hearing.stream.push(audio.subarray(at, at + 800));
+    const [one, other] = await Promise.all(hearings.map(({ hearing }) => endOf(hearing)));
+    expectNearly(one!, left.text);
+    expectNearly(other!, right.text);
+  });
+
+  test('the enhancer leaves speech understandable', async () => {
+    const { text, audio } = call('vm-enter-num-to-call');
+    const hearing = hear(recogniser, { audioEnhancer: true, partials: false });
+    pushAll(hearing.stream, audio);
+    expectNearly(await endOf(hearing), text);
+  });
+
+  test('silence, tones, ringing, DTMF, hold music and noise say no word, not in a partial either', async () => {
+    const noises = [...lineNoises(10)];
+    // A few at a time: a slow machine admits fewer streams than there are noises.
+    while (noises.length > 0) {
+      const heard = noises.splice(0, 3).map(([name, audio]) => {
+        const hearing = hear(recogniser);
+        pushAll(hearing.stream, audio);
+        return { name, hearing };
+      });
+      for (const { name, hearing } of heard) {
+        await hearing.end();
+        const said = hearing.events.filter(({ type }) => type === 'partial' || type === 'final');
+        expect(said, name).toEqual([]);
+      }
+    }
+  });
+});

@@ -1,0 +1,86 @@
+import { Readable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import {
+  rangeOf,
+  StereoRecording,
+  type RecordedLeg,
+} from '../../../../src/bridge/api/recording.ts';
+
+function leg(overrides: Partial<RecordedLeg> & { audio: Buffer }): RecordedLeg {
+  const { audio, ...rest } = overrides;
+  return {
+    role: 'customer',
+    channelRoles: ['customer', 'agent'],
+    encoding: 'pcm16',
+    sampleRate: 8_000,
+    channels: 1,
+    offsetS: 0,
+    bytes: audio.length,
+    read: (from, to) => Readable.from([audio.subarray(from, to)]),
+    ...rest,
+  };
+}
+
+async function samplesOf(recording: StereoRecording): Promise<Int16Array> {
+  const parts: Buffer[] = [];
+  for await (const part of recording.read(44, recording.bytes)) parts.push(part);
+  const bytes = Buffer.concat(parts);
+  return Int16Array.from({ length: bytes.length / 2 }, (_, at) => bytes.readInt16LE(at * 2));
+}
+
+const pcm = (...samples: number[]): Buffer => Buffer.from(Int16Array.from(samples).buffer);
+
+describe('a call as a stereo WAV', () => {
+  test('each leg lies on its side, from its own offset', async () => {
+    const recording = new StereoRecording([
+      leg({ audio: pcm(1, 2, 3) }),
+      leg({ audio: pcm(7, 8), role: 'agent', offsetS: 2 / 8_000 }),
+    ]);
+    expect([...(await samplesOf(recording))]).toEqual([1, 0, 2, 0, 3, 7, 0, 8]);
+  });
+
+  test('a leg that follows another of the same role goes on after it', async () => {
+    const recording = new StereoRecording([
+      leg({ audio: pcm(1, 2) }),
+      leg({ audio: pcm(3), offsetS: 2 / 8_000 }),
+    ]);
+    expect([...(await samplesOf(recording))]).toEqual([1, 0, 2, 0, 3, 0]);
+  });
+
+  test('a stereo leg gives a channel to each side, and a slower leg is stretched to the faster one', async () => {
+    const stereo = new StereoRecording([
+      leg({ audio: pcm(1, 2, 3, 4), channels: 2, channelRoles: ['agent', 'customer'] }),
+    ]);
+    expect([...(await samplesOf(stereo))]).toEqual([2, 1, 4, 3]);
+    const mixed = new StereoRecording([
+      leg({ audio: pcm(5) }),
+      leg({ audio: pcm(1, 2), role: 'agent', sampleRate: 16_000 }),
+    ]);
+    expect([...(await samplesOf(mixed))]).toEqual([5, 1, 5, 2]);
+  });
+
+  test('a call without audio is an empty WAV', async () => {
+    const recording = new StereoRecording([]);
+    expect(recording.bytes).toBe(44);
+    expect((await samplesOf(recording)).length).toBe(0);
+  });
+});
+
+describe('ranges', () => {
+  test.each([
+    [undefined, 'whole'],
+    ['bytes=0-', { from: 0, to: 100 }],
+    ['bytes=10-19', { from: 10, to: 20 }],
+    ['bytes=90-1000', { from: 90, to: 100 }],
+    ['bytes=-30', { from: 70, to: 100 }],
+    ['bytes=-1000', { from: 0, to: 100 }],
+    ['bytes=100-', 'unsatisfiable'],
+    ['bytes=20-10', 'unsatisfiable'],
+    ['bytes=-0', 'unsatisfiable'],
+    ['bytes=0-1,5-6', 'whole'],
+    ['items=0-1', 'whole'],
+    ['bytes=-', 'whole'],
+  ])('%s', (header, expected) => {
+    expect(rangeOf(header, 100)).toEqual(expected);
+  });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { AddressShare } from '../../../src/port/address-share.ts';
+import { proxiesIn } from '../../../src/lib/addresses.ts';
+
+test('T7 one address takes its share and leaves the rest to others; what it gives back it has again', () => {
+  const share = new AddressShare(2, proxiesIn([]));
+  const giveBack = share.take('192.0.2.1');
+  share.take('192.0.2.1');
+  expect(share.isUsedUp('192.0.2.1')).toBe(true);
+  expect(share.isUsedUp('192.0.2.2')).toBe(false);
+  giveBack();
+  giveBack();
+  expect(share.isUsedUp('192.0.2.1')).toBe(false);
+  share.take('192.0.2.1');
+  expect(share.isUsedUp('192.0.2.1')).toBe(true);
+});
+
+test.each([
+  ['of IPv6 the network counts', '2001:db8:0:1::1', '2001:db8:0:1:ffff::2', true],
+  ['another network is another', '2001:db8:0:1::1', '2001:db8:0:2::1', false],
+  ['IPv4 by way of IPv6 is the same', '::ffff:192.0.2.1', '192.0.2.1', true],
+])('%s', (_name, one, other, same) => {
+  const share = new AddressShare(1, proxiesIn([]));
+  share.take(one);
+  expect(share.isUsedUp(other)).toBe(same);
+});
+
+test('a proxy speaks for many and is not held to a share', () => {
+  const share = new AddressShare(1, proxiesIn(['10.0.0.0/8']));
+  for (const address of ['10.1.2.3', '11.1.2.3']) share.take(address);
+  expect(share.isUsedUp('10.1.2.3')).toBe(false);
+  expect(share.isUsedUp('11.1.2.3')).toBe(true);
+});

@@ -1,0 +1,35 @@
+import { inspect } from 'node:util';
+import { expect, test } from 'vitest';
+import { ApiKeys, equalSecrets } from '../../../src/port/api-keys.ts';
+
+test('each of several keys opens, and nothing else does', () => {
+  const keys = new ApiKeys(['first-key-000', 'second-key-000']);
+  expect(['first-key-000', 'second-key-000'].map((key) => keys.accepts(key))).toEqual([true, true]);
+  for (const wrong of [
+    undefined,
+    '',
+    'first-key-00',
+    'first-key-0000',
+    'FIRST-KEY-000',
+    'first-key-000 ',
+  ])
+    expect(keys.accepts(wrong)).toBe(false);
+});
+
+test('without keys none is required and none is accepted', () => {
+  const keys = new ApiKeys([]);
+  expect([keys.required, keys.accepts('anything')]).toEqual([false, false]);
+});
+
+test('T32 the keys themselves are not held in memory', () => {
+  const keys = new ApiKeys(['canary-key-4711']);
+  expect(inspect(keys, { depth: 9, showHidden: true })).not.toContain('canary-key-4711');
+});
+
+test('T6 secrets of every pair of lengths compare without throwing', () => {
+  for (let length = 0; length <= 200; length++) {
+    const secret = 'k'.repeat(length);
+    expect(equalSecrets(secret, secret)).toBe(true);
+    expect(equalSecrets(secret, `${secret}x`)).toBe(false);
+  }
+});

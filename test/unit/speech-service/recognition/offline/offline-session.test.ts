@@ -1,0 +1,139 @@
+import { expect, test } from 'vitest';
+import { AudioTrack } from '../../../../../src/speech-service/recognition/child/audio-track.ts';
+import {
+  ranks,
+  type LoadLevel,
+} from '../../../../../src/speech-service/recognition/child/engine.ts';
+import { LanguageChoice } from '../../../../../src/speech-service/recognition/pool/language-choice.ts';
+import { OfflineSession } from '../../../../../src/speech-service/recognition/offline/offline-session.ts';
+import { PieceReader } from '../../../../../src/speech-service/recognition/offline/piece-reader.ts';
+import { ReadingPrice } from '../../../../../src/speech-service/recognition/offline/reading-price.ts';
+import type { RecogniserEvent } from '../../../../../src/speech-service/recognition/recogniser.ts';
+
+const window = 512;
+
+/** A session whose audio is # for voice and . for quiet, one window each, and whose model always hears the same. */
+function sessionOf(load: LoadLevel = { needed: 0, latenessMs: 0 }, partials = false) {
+  const track = new AudioTrack();
+  const events: RecogniserEvent[] = [];
+  const state = { readings: 0 };
+  const reader = new PieceReader(
+    {
+      longestS: 8.8,
+      estimatedTimes: true,
+      price: new ReadingPrice(),
+      read: () => {
+        state.readings++;
+        const none = { tokens: [], timestamps: [], durations: [], ys_log_probs: [] };
+        return { text: 'Good morning.', lang: '', ...none };
+      },
+    },
+    track,
+  );
+  const voice = {
+    accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
+      onWindow((block[0] ?? 0) > 0.1, track.end);
+    },
+  };
+  const options = {
+    sampleRate: 16000,
+    languages: ['en'],
+    codeSwitching: false,
+    endpointingS: 0.5,
+    maximumDurationS: 30,
+    speechThreshold: 0.6,
+    audioEnhancer: false,
+    partials,
+  };
+  const language = new LanguageChoice(['en'], options, () => '');
+  const session = new OfflineSession(
+    { reader, longestS: 8.8, track, voice, language, load: () => load },
+    options,
+    (event) => events.push(event),
+  );
+  const hear = (line: string, live = true, atMs = performance.now()) => {
+    for (const sign of line) {
+      const voiced = new Float32Array(window).map((_, i) => 0.3 * Math.cos(i * i));
+      session.accept(sign === '#' ? voiced : new Float32Array(window), { atMs, live });
+    }
+  };
+  const work = () => {
+    while (session.urgency(performance.now())) session.step(performance.now());
+  };
+  return { session, events, state, hear, work, types: () => events.map(({ type }) => type) };
+}
+
+const speech = '#'.repeat(30);
+const pause = '.'.repeat(16);
+
+test('what a pause may end is read in the pause, and told when it does', () => {
+  const { session, state, hear, work, types } = sessionOf();
+  hear(speech);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear('....');
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.ahead);
+  work();
+  expect(state.readings).toBe(3);
+  expect(types()).toEqual(['speech-start']);
+  hear(pause);
+  expect(types()).toEqual(['speech-start', 'speech-end', 'final', 'progress']);
+  expect(state.readings).toBe(3);
+});
+
+test('when speech goes on, what was read of it is read again as a whole', () => {
+  const { state, events, hear, work } = sessionOf();
+  hear(`${speech}.....`);
+  work();
+  hear(`${speech}${pause}`);
+  expect(events.some(({ type }) => type === 'final')).toBe(false);
+  work();
+  expect(events.filter(({ type }) => type === 'final')).toHaveLength(1);
+  expect(state.readings).toBeGreaterThan(3);
+});
+
+test('a final is the most urgent of all, each further reading of it is not', () => {
+  const { session, hear } = sessionOf();
+  hear(`${speech}${pause}`);
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.first);
+  session.step(performance.now());
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.more);
+});
+
+test('whoever waits for a final gets what there is when time is up', () => {
+  const { session, state, hear, types } = sessionOf();
+  hear(`${speech}${pause}`, true, performance.now() - 1_000);
+  session.step(performance.now());
+  expect(state.readings).toBe(1);
+  expect(types()).toContain('final');
+});
+
+test('a recording is read when nobody needs the time, and then as well as it can be', () => {
+  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 900 });
+  hear(`${speech}${pause}`, false);
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.bulk);
+  work();
+  expect(state.readings).toBeGreaterThanOrEqual(3);
+});
+
+test('under load a final is one reading, nothing is read ahead and nothing in between', () => {
+  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 0 }, true);
+  hear(`${speech}.........`);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear(pause);
+  work();
+  expect(state.readings).toBe(1);
+});
+
+test('what comes behind an unread final waits for it: events stay in order, audio does not pile up', () => {
+  const { session, hear, work, types } = sessionOf();
+  hear(`${speech}${pause}${speech}${pause}`);
+  expect(types()).toEqual(['speech-start', 'speech-end']);
+  expect(session.settled).toBe(false);
+  expect(session.full).toBe(false);
+  hear(pause.repeat(4));
+  expect(session.full).toBe(true);
+  session.finish({ atMs: performance.now(), live: true });
+  work();
+  const one = ['speech-start', 'speech-end', 'final', 'progress'];
+  expect(types()).toEqual([...one, ...one, 'progress', 'finished']);
+});

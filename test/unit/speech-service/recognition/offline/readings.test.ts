@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import {
+  closest,
+  agreement,
+  alignedWords,
+} from '../../../../../src/speech-service/recognition/offline/consensus.ts';
+import { readingsFor } from '../../../../../src/speech-service/recognition/offline/readings.ts';
+
+const reading = (text: string) => ({ text, words: text.split(' ') });
+
+test('the reading closest to the others wins, and its words carry the share that agrees', () => {
+  const readings = ['press star to cancel', 'pressed our to cancel', 'Press star to cancel.'].map(
+    reading,
+  );
+  const chosen = closest(readings)!;
+  expect(chosen.text).toBe('press star to cancel');
+  expect(agreement(chosen, readings)).toEqual([2 / 3, 2 / 3, 1, 1]);
+});
+
+test('words are aligned in order, without case and marks', () => {
+  expect(alignedWords(['One,', 'two', 'three'], ['two', 'One', 'three'])).toEqual([1, 2]);
+  expect(alignedWords([], ['a'])).toEqual([]);
+});
+
+test('quality gives way before lateness does', () => {
+  expect(readingsFor({ needed: 0.1, latenessMs: 0 })).toEqual({ first: 3, most: 7 });
+  expect(readingsFor({ needed: 0.4, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
+  expect(readingsFor({ needed: 0.8, latenessMs: 0 })).toEqual({ first: 1, most: 1 });
+  expect(readingsFor({ needed: 0.1, latenessMs: 900 })).toEqual({ first: 1, most: 1 });
+});

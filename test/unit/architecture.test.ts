@@ -6,13 +6,13 @@ const src = resolve(import.meta.dirname, '../../src');
 
 /** Imports follow the audio: which of our folders each folder may import. `main`, `cli`, `config` and `commands` may import everything. */
 const mayImport: Record<string, string[]> = {
-  carriers: ['bridge', 'protocol', 'audio', 'lib'],
-  bridge: ['speech-client', 'outbox', 'store', 'protocol', 'audio', 'language', 'lib'],
+  carriers: ['bridge', 'protocol', 'audio', 'port', 'lib'],
+  bridge: ['speech-client', 'outbox', 'store', 'protocol', 'audio', 'language', 'port', 'lib'],
   'speech-client': ['protocol', 'lib'],
   player: ['protocol', 'audio', 'lib'],
-  outbox: ['protocol', 'store', 'lib'],
-  console: ['bridge', 'player', 'outbox', 'store', 'protocol', 'lib'],
-  'speech-service': ['protocol', 'audio', 'language', 'store', 'lib'],
+  outbox: ['protocol', 'store', 'port', 'lib'],
+  console: ['bridge', 'player', 'outbox', 'store', 'protocol', 'port', 'lib'],
+  'speech-service': ['protocol', 'audio', 'language', 'store', 'port', 'lib'],
   language: ['protocol', 'lib'],
   store: ['lib'],
   protocol: [],

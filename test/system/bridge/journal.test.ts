@@ -388,7 +388,7 @@ test.skipIf(straceMissing).each(injections)(
     const dir = folder();
     await using speech = await LinkSpeech.start();
     const child = runChild(
-      '../journal-child.ts',
+      '../store/journal-child.ts',
       [dir, speech.url, '4', '4', '400'],
       ['-e', `trace=${inject.split(':')[0]}`, '-e', `inject=${inject}`],
     );

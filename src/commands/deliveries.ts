@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import type { Delivery } from '../protocol/api.ts';
+import type { ApiDelivery } from '../protocol/api.ts';
 import { runningProcess } from './running-process.ts';
 
 type Common = { url?: string; json?: boolean };
-type Page = { items: Delivery[]; next_cursor: string | null };
+type Page = { items: ApiDelivery[]; next_cursor: string | null };
 
 /** `trunkline deliveries`: what is on its way to the CRM, what is stuck and why, and setting it in motion again. */
 export function registerDeliveries(program: Command): void {
@@ -88,7 +88,7 @@ async function list(options: ListOptions): Promise<void> {
   if (page.next_cursor !== null) console.log(`... more: --limit ${Number(options.limit) * 2}`);
 }
 
-function lineOf(item: Delivery): string {
+function lineOf(item: ApiDelivery): string {
   const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
   const reason = item.reason === null ? '' : `  ${item.reason}`;
   return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}${next}${reason}`;

@@ -1,11 +1,11 @@
-import type { Call, CallEvidence, Delivery } from '../protocol/api.ts';
+import type { ApiCall, CallDiagnostics, ApiDelivery } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
 
 export type CallFacts = {
-  call: Call;
-  evidence: CallEvidence;
+  call: ApiCall;
+  evidence: CallDiagnostics;
   events: CallEvent[];
-  deliveries: Delivery[];
+  deliveries: ApiDelivery[];
 };
 
 export type CallReport = { lines: string[]; todo: string[] };
@@ -92,7 +92,7 @@ function gapAdvice(cause: string): string[] {
   }
 }
 
-function warningsOf(call: Call): string[] {
+function warningsOf(call: ApiCall): string[] {
   const warnings: unknown = 'warnings' in call ? call.warnings : [];
   return Array.isArray(warnings)
     ? warnings.flatMap((one: unknown) =>
@@ -102,7 +102,7 @@ function warningsOf(call: Call): string[] {
 }
 
 /** From the end of an utterance on the call's clock to its event, in ms; negative when played faster than life. */
-function latencies(call: Call, evidence: CallEvidence, events: CallEvent[]): number[] {
+function latencies(call: ApiCall, evidence: CallDiagnostics, events: CallEvent[]): number[] {
   const zero = Date.parse(evidence.zero_at ?? call.started_at);
   return events
     .flatMap((event) =>
@@ -120,7 +120,7 @@ function spread(sorted: number[]): string {
   return `median ${at(0.5)}, 95 % ${at(0.95)}, slowest ${at(1)} after the end of speech`;
 }
 
-function deliveryLine(deliveries: Delivery[]): string {
+function deliveryLine(deliveries: ApiDelivery[]): string {
   if (deliveries.length === 0) return 'none: no webhook is configured';
   const count = (state: string): number =>
     deliveries.filter((delivery) => delivery.state === state).length;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
-import type { Call, CallEvidence, Delivery } from '../protocol/api.ts';
+import type { ApiCall, CallDiagnostics, ApiDelivery } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { callReport, type CallFacts } from './doctor-call.ts';
 import { installationFindings } from './doctor-installation.ts';
@@ -58,17 +58,17 @@ async function factsOf(api: Api, id: string): Promise<CallFacts> {
   const call = await findCall(api, id);
   const path = `/api/calls/${encodeURIComponent(call.id)}`;
   const [evidence, events, deliveries] = await Promise.all([
-    ask<CallEvidence>(api, `${path}/evidence`),
+    ask<CallDiagnostics>(api, `${path}/evidence`),
     everyPage<CallEvent>(api, `${path}/events?limit=1000`),
-    everyPage<Delivery>(api, `/api/deliveries?limit=100&call_id=${encodeURIComponent(call.id)}`),
+    everyPage<ApiDelivery>(api, `/api/deliveries?limit=100&call_id=${encodeURIComponent(call.id)}`),
   ]);
   return { call, evidence, events, deliveries };
 }
 
 /** Engineers hold the carrier's id as often as ours. */
-async function findCall(api: Api, id: string): Promise<Call> {
-  if (id.startsWith('call_')) return ask<Call>(api, `/api/calls/${encodeURIComponent(id)}`);
-  const { items } = await ask<{ items: Call[] }>(
+async function findCall(api: Api, id: string): Promise<ApiCall> {
+  if (id.startsWith('call_')) return ask<ApiCall>(api, `/api/calls/${encodeURIComponent(id)}`);
+  const { items } = await ask<{ items: ApiCall[] }>(
     api,
     `/api/calls?limit=1&carrier_call_id=${encodeURIComponent(id)}`,
   );

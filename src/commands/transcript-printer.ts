@@ -1,4 +1,4 @@
-import type { Call, LiveFeedMessage } from '../protocol/api.ts';
+import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
 
 const colours = { customer: '\u001b[36m', agent: '\u001b[33m' } as const;
 const dim = '\u001b[2m';
@@ -60,7 +60,7 @@ export class TranscriptPrinter {
 }
 
 /** Every byte of every leg, and whether the sum is right (design.md section 1). */
-export function ledgerLines(call: Call): string[] {
+export function ledgerLines(call: ApiCall): string[] {
   const rows = call.legs.map(({ role, track, encoding, ledger }) => {
     const { received, acknowledged, gaps, paused } = ledger;
     const agrees = received === acknowledged + gaps + paused;

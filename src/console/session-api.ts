@@ -2,7 +2,7 @@ import express, { Router } from 'express';
 import { ApiKeys } from '../port/api-keys.ts';
 import type { Clock } from '../lib/clock.ts';
 import { Problem } from '../port/problem.ts';
-import { SessionRequest } from '../protocol/api.ts';
+import { SignInRequest } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import { Guesses } from './guesses.ts';
 import { sessionCookie, type Sessions } from './sessions.ts';
@@ -29,7 +29,7 @@ export function sessionApi({ apiKeys, sessions, clock, overTls }: SessionApiOpti
   });
 
   router.post('/api/session', express.json({ limit: 4_096 }), (request, response) => {
-    const parsed = check(SessionRequest, request.body);
+    const parsed = check(SignInRequest, request.body);
     if (!parsed.ok)
       throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
     const address = request.socket.remoteAddress ?? '';

@@ -1,12 +1,12 @@
 import { json, Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../port/problem.ts';
-import { DeliveryState, RetryCallRequest } from '../protocol/api.ts';
+import { ApiDeliveryState, RetryCallRequest } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import type { Deliveries } from './deliveries.ts';
 
 const ListQuery = z.strictObject({
-  state: DeliveryState.optional(),
+  state: ApiDeliveryState.optional(),
   call_id: z.string().max(200).optional(),
   endpoint: z.string().max(200).optional(),
   cursor: z.string().max(300).optional(),

@@ -1,18 +1,18 @@
 import { sql, type Transaction } from 'kysely';
-import type { Delivery, DeliveryState as PublicState } from '../protocol/api.ts';
+import type { ApiDelivery, ApiDeliveryState } from '../protocol/api.ts';
 import type { Database, Store } from '../store/store.ts';
 import { enableEndpoint } from './endpoints.ts';
 import { pastAttempts, type PastAttempt } from './past.ts';
 
 export type ListQuery = {
-  state?: PublicState | undefined;
+  state?: ApiDeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
   cursor?: string | undefined;
   limit: number;
 };
 
-export type DeliveryDetail = Delivery & {
+export type DeliveryDetail = ApiDelivery & {
   history: (Omit<PastAttempt, 'at'> & { at: string })[];
 };
 
@@ -38,7 +38,7 @@ export class Deliveries {
     this.#changed = changed;
   }
 
-  async list(query: ListQuery): Promise<{ items: Delivery[]; nextCursor: string | null }> {
+  async list(query: ListQuery): Promise<{ items: ApiDelivery[]; nextCursor: string | null }> {
     let rows = this.#rows();
     if (query.state !== undefined)
       rows = rows.where('deliveries.state', '=', storedState(query.state));
@@ -247,7 +247,7 @@ type Row = {
   parked_reason: string | null;
 };
 
-function publicDelivery(row: Row): Delivery {
+function publicDelivery(row: Row): ApiDelivery {
   return {
     id: idOf(row.event_id, row.endpoint),
     endpoint: row.endpoint,
@@ -267,7 +267,7 @@ function publicDelivery(row: Row): Delivery {
   };
 }
 
-function storedState(state: PublicState): Row['state'] {
+function storedState(state: ApiDeliveryState): Row['state'] {
   return state === 'pending' ? 'waiting' : state;
 }
 

@@ -1,5 +1,5 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
-import { Call, CallPage, NewStream, type LiveFeedMessage } from '../protocol/api.ts';
+import { ApiCall, CallPage, NewStream, type LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
 /** The operator API of the bridge, as far as placing and watching a call needs it. */
@@ -28,13 +28,13 @@ export async function mintStreamIfOffered(
 }
 
 /** Undefined while the bridge does not know the call. */
-export async function findCall(api: Api, carrierCallId: string): Promise<Call | undefined> {
+export async function findCall(api: Api, carrierCallId: string): Promise<ApiCall | undefined> {
   const { items } = await ask(api, '/api/calls', CallPage);
   return items.find((call) => call.carrier_call_id === carrierCallId);
 }
 
-export async function getCall(api: Api, id: string): Promise<Call> {
-  return ask(api, `/api/calls/${encodeURIComponent(id)}`, Call);
+export async function getCall(api: Api, id: string): Promise<ApiCall> {
+  return ask(api, `/api/calls/${encodeURIComponent(id)}`, ApiCall);
 }
 
 /** The call's server-sent events until they end or the signal says so. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallEvent, Ledger, Role, Turn } from './events.ts';
+import { CallEvent, LedgerFigures, Role, Turn } from './events.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /** The operator API: bodies of /api/* (design.md section 8). */
@@ -31,10 +31,10 @@ export const NewStream = z
   .meta({ id: 'NewStream' });
 export type NewStream = z.infer<typeof NewStream>;
 
-export const CallState = z.enum(['live', 'finishing', 'ended']);
-export type CallState = z.infer<typeof CallState>;
+export const ApiCallState = z.enum(['live', 'finishing', 'ended']);
+export type ApiCallState = z.infer<typeof ApiCallState>;
 
-export const CallLeg = z
+export const ApiLeg = z
   .object({
     id: z.string(),
     role: Role,
@@ -43,27 +43,27 @@ export const CallLeg = z
     sample_rate: z.int(),
     channels: z.int(),
     session_id: z.string().nullable(),
-    ledger: Ledger,
+    ledger: LedgerFigures,
     state: z
       .enum(['waiting', 'live', 'resuming', 'finishing', 'done', 'failed'])
       .optional()
       .describe('Of the speech session behind it.'),
   })
   .meta({ id: 'CallLeg' });
-export type CallLeg = z.infer<typeof CallLeg>;
+export type ApiLeg = z.infer<typeof ApiLeg>;
 
 const callFields = {
   id: z.string(),
   carrier: z.string(),
   carrier_call_id: z.string(),
-  state: CallState,
+  state: ApiCallState,
   direction: z.enum(['inbound', 'outbound']).nullable(),
   from: z.string().nullable(),
   to: z.string().nullable(),
   started_at: DateTime,
   ended_at: DateTime.nullable(),
   custom_metadata: FreeObject,
-  legs: z.array(CallLeg),
+  legs: z.array(ApiLeg),
   paused: z.boolean().optional(),
   recording: z.boolean().optional().describe('Whether there is a recording to fetch.'),
   continues: z.string().nullable().optional(),
@@ -82,15 +82,15 @@ const callFields = {
   summary: z.unknown().optional().describe('As in call.summary, once it is made.'),
 };
 
-export const Call = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
-export type Call = z.infer<typeof Call>;
+export const ApiCall = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
+export type ApiCall = z.infer<typeof ApiCall>;
 
 /** What the carrier's own status callbacks said about a call. */
 export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.unknown() })).meta({
   id: 'CallStatusPage',
 });
 
-export const CallPage = page(Call).meta({ id: 'CallPage' });
+export const CallPage = page(ApiCall).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;
 export type CallEventPage = z.infer<typeof CallEventPage>;
@@ -121,7 +121,9 @@ export const PartialMessage = z
   });
 
 /** What changed about a call beyond its events; sent for each call on connecting, too. */
-const CallMessage = z.object({ type: z.literal('call'), call: Call }).meta({ id: 'CallMessage' });
+const CallMessage = z
+  .object({ type: z.literal('call'), call: ApiCall })
+  .meta({ id: 'CallMessage' });
 
 /** Loudness of each live leg, 0 to 1, a few times a second. */
 const LevelsMessage = z
@@ -162,7 +164,7 @@ export const Cadence = z
 export type Cadence = z.infer<typeof Cadence>;
 
 /** What an engineer asks of one call beside its events: its streams, its sessions, how its frames came. */
-export const CallEvidence = z
+export const CallDiagnostics = z
   .object({
     zero_at: DateTime.nullable().describe("When the call's first byte came: zero of its clock."),
     hung_up_at: DateTime.nullable(),
@@ -180,13 +182,13 @@ export const CallEvidence = z
     legs: z.array(z.object({ id: z.string(), reconnects: z.int(), cadence: Cadence.nullable() })),
   })
   .meta({ id: 'CallEvidence' });
-export type CallEvidence = z.infer<typeof CallEvidence>;
+export type CallDiagnostics = z.infer<typeof CallDiagnostics>;
 
-export const DeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipped']);
-export type DeliveryState = z.infer<typeof DeliveryState>;
+export const ApiDeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipped']);
+export type ApiDeliveryState = z.infer<typeof ApiDeliveryState>;
 
 /** One event on its way to one endpoint. */
-export const Delivery = z
+export const ApiDelivery = z
   .object({
     id: z.string(),
     endpoint: z.string().describe('Its name in the configuration.'),
@@ -194,7 +196,7 @@ export const Delivery = z
     type: z.string(),
     call_id: z.string(),
     sequence: z.int(),
-    state: DeliveryState,
+    state: ApiDeliveryState,
     attempts: z.int(),
     next_attempt_at: DateTime.nullable(),
     last_attempt_at: DateTime.nullable(),
@@ -219,9 +221,9 @@ export const Delivery = z
       .describe('The last attempts, when one delivery is read.'),
   })
   .meta({ id: 'Delivery' });
-export type Delivery = z.infer<typeof Delivery>;
+export type ApiDelivery = z.infer<typeof ApiDelivery>;
 
-export const DeliveryPage = page(Delivery).meta({ id: 'DeliveryPage' });
+export const DeliveryPage = page(ApiDelivery).meta({ id: 'DeliveryPage' });
 export type DeliveryPage = z.infer<typeof DeliveryPage>;
 
 export const EndpointPage = page(
@@ -242,7 +244,7 @@ export const ChangedDeliveries = z
   .object({ changed: z.int() })
   .meta({ id: 'ChangedDeliveries', description: 'How many deliveries the request set in motion.' });
 
-export const SessionRequest = z
+export const SignInRequest = z
   .strictObject({ key: z.string().min(1) })
   .meta({ id: 'SessionRequest', description: 'POST /api/session: the key, for a cookie.' });
 
@@ -254,7 +256,7 @@ export const TestCall = z
   });
 export type TestCall = z.infer<typeof TestCall>;
 
-export const SessionState = z
+export const SignInState = z
   .object({ key_needed: z.boolean(), signed_in: z.boolean() })
   .meta({ id: 'SessionState' });
 

@@ -33,7 +33,7 @@ export const EventLeg = z
 export type EventLeg = z.infer<typeof EventLeg>;
 
 /** Every byte of a leg's audio: received = acknowledged + gaps + paused. Filler and carrier losses stand outside. */
-export const Ledger = z
+export const LedgerFigures = z
   .object({
     received: z.int(),
     acknowledged: z.int(),
@@ -42,7 +42,7 @@ export const Ledger = z
     filler: z.int().optional().describe('Silence that we added; in none of the others.'),
   })
   .meta({ id: 'Ledger' });
-export type Ledger = z.infer<typeof Ledger>;
+export type LedgerFigures = z.infer<typeof LedgerFigures>;
 
 /** One party's uninterrupted words in the merged conversation. */
 export const Turn = z
@@ -160,7 +160,13 @@ const CallEndedData = z.object({
     .nullable()
     .describe('Names the wait that ran out before every final was there; null when all are.'),
   legs: z.array(
-    z.object({ id: z.string(), role: Role, track: z.string(), duration: Seconds, ledger: Ledger }),
+    z.object({
+      id: z.string(),
+      role: Role,
+      track: z.string(),
+      duration: Seconds,
+      ledger: LedgerFigures,
+    }),
   ),
   talk: z.object(perRole).describe('Seconds that each spoke.'),
   talk_ratio: z.object(perRole).describe('Share of all talk, 0 to 1.'),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { JobKind, JobStatus } from './job.ts';
-import { lineOf, type Finding } from './validation.ts';
+import { lineOf, type FieldError } from './validation.ts';
 
 /** Query of GET /v2/live, /v2/pre-recorded and /v2/transcription (notes 3.3). */
 const listLimits = { defaultItems: 20, maximumItems: 100 } as const;
 
-export type ListQuery = {
+export type JobListQuery = {
   offset: number;
   limit: number;
   /** [] means every status. */
@@ -21,17 +21,17 @@ export type ListQuery = {
 };
 
 export type ParsedListQuery =
-  { ok: true; query: ListQuery } | { ok: false; validationErrors: string[] };
+  { ok: true; query: JobListQuery } | { ok: false; validationErrors: string[] };
 
 const dayMs = 86_400_000;
 
 export function parseListQuery(params: URLSearchParams): ParsedListQuery {
-  const findings: Finding[] = [];
+  const findings: FieldError[] = [];
   const limit = integer(params, 'limit', 1, listLimits.defaultItems, findings);
   const day = time(params, 'date', findings);
   const after = time(params, 'after_date', findings);
   const before = time(params, 'before_date', findings);
-  const query: ListQuery = {
+  const query: JobListQuery = {
     offset: integer(params, 'offset', 0, 0, findings),
     limit: Math.min(limit, listLimits.maximumItems),
     statuses: choices(params, 'status', JobStatus, findings),
@@ -49,7 +49,7 @@ function integer(
   path: string,
   minimum: number,
   missing: number,
-  findings: Finding[],
+  findings: FieldError[],
 ): number {
   const text = params.get(path);
   if (text === null || text === '') return missing;
@@ -60,7 +60,7 @@ function integer(
 }
 
 /** A plus sign that was not encoded arrives as a space, as in `...T09:15:00 02:00`. */
-function time(params: URLSearchParams, path: string, findings: Finding[]): number | undefined {
+function time(params: URLSearchParams, path: string, findings: FieldError[]): number | undefined {
   const text = params.get(path)?.replace(' ', '+');
   if (text === undefined || text === '') return undefined;
   const schema = path === 'date' ? z.iso.date() : z.iso.datetime({ offset: true, local: true });
@@ -78,7 +78,7 @@ function choices<T extends string>(
   params: URLSearchParams,
   path: string,
   schema: z.ZodEnum<Record<T, T>>,
-  findings: Finding[],
+  findings: FieldError[],
 ): T[] {
   const given = [...params.getAll(path), ...params.getAll(`${path}[]`)]
     .flatMap((value) => value.split(','))
@@ -92,7 +92,7 @@ function choices<T extends string>(
 /** JSON text, as documented, or `custom_metadata[key]=value`, as the JavaScript SDK writes it. */
 function metadataFilter(
   params: URLSearchParams,
-  findings: Finding[],
+  findings: FieldError[],
 ): Record<string, unknown> | undefined {
   const path = 'custom_metadata';
   const filter: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
@@ -153,7 +153,7 @@ export function containsMetadata(have: unknown, want: unknown): boolean {
 export function pageLinks(
   listUrl: string,
   params: URLSearchParams,
-  query: Pick<ListQuery, 'offset' | 'limit'>,
+  query: Pick<JobListQuery, 'offset' | 'limit'>,
   hasMore: boolean,
 ): { first: string; current: string; next: string | null } {
   const link = (offset: number): string => {

@@ -7,7 +7,7 @@ import {
   parseFields,
   takeOut,
   unusable,
-  type Fields,
+  type BodyFields,
   type ParsedRequest,
   type ParseOptions,
 } from './request-body.ts';
@@ -55,7 +55,7 @@ function isG711(encoding: unknown): boolean {
   return encoding === 'wav/ulaw' || encoding === 'wav/alaw';
 }
 
-function dropLegacyNames(fields: Fields): string[] {
+function dropLegacyNames(fields: BodyFields): string[] {
   const realtime = fields['realtime_processing'];
   if (!isFields(realtime)) return [];
   return takeOut(realtime, legacyRealtimeNames, 'realtime_processing.');

@@ -8,7 +8,7 @@ import {
   parseFields,
   takeOut,
   unusable,
-  type Fields,
+  type BodyFields,
   type ParsedRequest,
   type ParseOptions,
 } from './request-body.ts';
@@ -59,11 +59,11 @@ export function callbackOf(
 }
 
 /** Three earlier ways to name the languages become `language_config`, which wins when it is there. */
-function mapLanguage(fields: Fields): void {
+function mapLanguage(fields: BodyFields): void {
   const { language, detect_language, enable_code_switching, code_switching_config } = fields;
   const old = ['language', 'detect_language', 'enable_code_switching', 'code_switching_config'];
   if (takeOut(fields, old).length === 0 || 'language_config' in fields) return;
-  const config: Fields = {};
+  const config: BodyFields = {};
   if (isFields(code_switching_config) && 'languages' in code_switching_config)
     config['languages'] = code_switching_config['languages'];
   if (language !== undefined && detect_language !== true) config['languages'] = [language];
@@ -72,7 +72,7 @@ function mapLanguage(fields: Fields): void {
 }
 
 /** Fields that clients send as one value, as a list, or as a list of lists. */
-function mapLists(fields: Fields): void {
+function mapLists(fields: BodyFields): void {
   const vocabulary = fields['custom_vocabulary'];
   if (Array.isArray(vocabulary)) {
     fields['custom_vocabulary'] = true;
@@ -84,7 +84,7 @@ function mapLists(fields: Fields): void {
   if (isFields(prompts)) asList(prompts, 'prompts');
 }
 
-function asList(fields: Fields, name: string): void {
+function asList(fields: BodyFields, name: string): void {
   const value = fields[name];
   if (typeof value === 'string') fields[name] = [value];
   else if (Array.isArray(value)) fields[name] = value.flat();

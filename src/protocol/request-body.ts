@@ -17,9 +17,9 @@ export type ParseOptions = {
   lenient?: boolean;
 };
 
-export type Fields = Record<string, unknown>;
+export type BodyFields = Record<string, unknown>;
 
-export function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is BodyFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -39,7 +39,7 @@ const freeForm = new Set(['custom_metadata', 'post_session_metadata']);
 const deepestLevel = 64;
 
 /** The body as fields, nulls taken out; or why it is no such thing. */
-export function fieldsOf(body: unknown): { fields: Fields } | { errors: string[] } {
+export function fieldsOf(body: unknown): { fields: BodyFields } | { errors: string[] } {
   let level = [body];
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepestLevel) return { errors: ['body must not be nested that deep'] };
@@ -63,7 +63,7 @@ function withoutNulls(value: unknown): unknown {
 }
 
 /** Takes fields out of an object in place and tells which were there. */
-export function takeOut(fields: Fields, names: readonly string[], prefix = ''): string[] {
+export function takeOut(fields: BodyFields, names: readonly string[], prefix = ''): string[] {
   const present = names.filter((name) => name in fields);
   for (const name of present) Reflect.deleteProperty(fields, name);
   return present.map((name) => prefix + name);
@@ -71,7 +71,7 @@ export function takeOut(fields: Fields, names: readonly string[], prefix = ''): 
 
 export function parseFields<T extends z.ZodType>(
   schema: T,
-  fields: Fields,
+  fields: BodyFields,
   options: ParseOptions,
 ): { ok: true; request: z.output<T>; ignored: string[] } | { ok: false; errors: string[] } {
   const ignored: string[] = [];
@@ -85,7 +85,7 @@ export function parseFields<T extends z.ZodType>(
   }
 }
 
-function removeUnknown(fields: Fields, issues: readonly z.core.$ZodIssue[]): string[] {
+function removeUnknown(fields: BodyFields, issues: readonly z.core.$ZodIssue[]): string[] {
   return issues.flatMap((issue) => {
     if (issue.code !== 'unrecognized_keys') return [];
     const holder = issue.path.reduce<unknown>(

@@ -4,7 +4,7 @@ import type { z } from 'zod';
  * zod's findings as the interface's `validation_errors`: each line begins with the bare dotted path, which
  * released clients look for and show to their user (notes 3.4). None repeats what was sent.
  */
-export type Finding = { path: string; text: string };
+export type FieldError = { path: string; text: string };
 
 export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] {
   const lines = issues.flatMap((issue) => findingsOf(issue)).map(lineOf);
@@ -22,11 +22,11 @@ export function check<Schema extends z.ZodType>(
   return { ok: false, validationErrors: validationErrors(parsed.error.issues) };
 }
 
-export function lineOf({ path, text }: Finding): string {
+export function lineOf({ path, text }: FieldError): string {
   return `${path === '' ? 'body' : path} ${text}`;
 }
 
-function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): Finding[] {
+function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): FieldError[] {
   const full = [...prefix, ...issue.path];
   const path = full.map(String).join('.');
   switch (issue.code) {
@@ -43,7 +43,7 @@ function findingsOf(issue: z.core.$ZodIssue, prefix: PropertyKey[] = []): Findin
 }
 
 /** The branch that the value was meant for: the one that accepts its type. */
-function unionFindings(issue: z.core.$ZodIssueInvalidUnion, full: PropertyKey[]): Finding[] {
+function unionFindings(issue: z.core.$ZodIssueInvalidUnion, full: PropertyKey[]): FieldError[] {
   const path = full.map(String).join('.');
   if (issue.input === undefined && issue.errors.length > 0) return [{ path, text: 'is required' }];
   const meant = issue.errors.find((branch) =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Call } from '../../src/protocol/api.ts';
+import type { ApiCall } from '../../src/protocol/api.ts';
 import type { CallEvent } from '../../src/protocol/events.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
 import { startRecordedApi, type Recorded } from '../support/carriers/recorded-api.ts';
@@ -156,7 +156,7 @@ test('partials are grey until the final takes their place, and nobody hears them
 });
 
 test('pause and resume go to the call, and the page says so', async () => {
-  const live: Call = recordedCall({ state: 'live', ended_at: null, recording: false });
+  const live: ApiCall = recordedCall({ state: 'live', ended_at: null, recording: false });
   const posts: string[] = [];
   const data = recorded({
     calls: [live],

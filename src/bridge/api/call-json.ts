@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { Role } from '../../protocol/events.ts';
-import type { Call as CallBody, CallLeg as LegBody } from '../../protocol/api.ts';
+import type { ApiCall, ApiLeg } from '../../protocol/api.ts';
 import type { Database } from '../../store/store.ts';
 import type { CallLeg } from '../call/call-leg.ts';
 import { turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
@@ -8,7 +8,7 @@ import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/leg-audio.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
-export type CallJson = CallBody & {
+export type CallJson = ApiCall & {
   end_reason: string | null;
   deadline: string | null;
   warnings: unknown;
@@ -69,7 +69,7 @@ export async function callJson(
   return row && (await callsJson({ db, rows: [row], live }))[0];
 }
 
-function legJson(row: LegRow, call: Call | undefined): LegBody {
+function legJson(row: LegRow, call: Call | undefined): ApiLeg {
   const leg = call?.legs.find((open) => open.record.id === row.id);
   const { received, acknowledged, gaps, paused, filler } = leg?.audio.ledger() ?? row;
   return {
@@ -85,12 +85,12 @@ function legJson(row: LegRow, call: Call | undefined): LegBody {
   };
 }
 
-function stateOf(leg: CallLeg): NonNullable<LegBody['state']> {
+function stateOf(leg: CallLeg): NonNullable<ApiLeg['state']> {
   if (leg.isDone) return 'done';
   return legStates[leg.audio.state().at];
 }
 
-const legStates: Record<LegState['at'], NonNullable<LegBody['state']>> = {
+const legStates: Record<LegState['at'], NonNullable<ApiLeg['state']>> = {
   opening: 'waiting',
   waiting: 'waiting',
   live: 'live',

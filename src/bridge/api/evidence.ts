@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../store/store.ts';
-import type { Cadence, CallEvidence } from '../../protocol/api.ts';
+import type { Cadence, CallDiagnostics } from '../../protocol/api.ts';
 import type { Call } from '../call/call.ts';
 
 /** What `trunkline doctor` looks at beside the call itself and its events. */
@@ -8,7 +8,7 @@ export async function evidenceOf(
   db: Kysely<Database>,
   callId: string,
   live: Call | undefined,
-): Promise<CallEvidence | undefined> {
+): Promise<CallDiagnostics | undefined> {
   const call = await db
     .selectFrom('calls')
     .select(['zero_at', 'hung_up_at'])

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Answer, Parameter, Route } from './route.ts';
+import type { RouteAnswer, Parameter, Route } from './route.ts';
 
 const tag = 'Carriers';
 
@@ -15,12 +15,12 @@ const form = {
   },
 };
 
-const twiml: Answer = {
+const twiml: RouteAnswer = {
   description: 'TwiML that starts the stream with a token of its own.',
   content: { 'text/xml': z.string() },
 };
 
-const kept: Answer = { description: 'Kept with the call.' };
+const kept: RouteAnswer = { description: 'Kept with the call.' };
 
 const twilioSignature: Parameter[] = [
   {
@@ -73,7 +73,7 @@ function hook(
   path: string,
   summary: string,
   headers: Parameter[],
-  answers: Record<number, Answer>,
+  answers: Record<number, RouteAnswer>,
 ): Route {
   const errors = [400, 401, 403, 413, 415];
   return {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-type Json = Record<string, unknown>;
+export type JsonObject = Record<string, unknown>;
 
 /**
  * JSON Schemas of everything that has a name. A request's schema says what may be sent (defaults are
@@ -12,25 +12,25 @@ export class Components {
   readonly #used = new Map<string, 'input' | 'output'>();
 
   /** A reference to a named schema, or the schema itself where it has no name. */
-  reference(schema: z.ZodType, io: 'input' | 'output'): Json {
+  reference(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
     const name = z.globalRegistry.get(schema)?.id;
     if (name !== undefined) {
       this.#use(name, io);
       return { $ref: refOf(name) };
     }
-    const inline = z.toJSONSchema(schema, { io, override: tidy }) as Json;
+    const inline = z.toJSONSchema(schema, { io, override: tidy }) as JsonObject;
     const { $schema: _, $defs: __, ...rest } = inline;
-    const withRefs = rewriteRefs(rest) as Json;
+    const withRefs = rewriteRefs(rest) as JsonObject;
     for (const inner of namesIn(withRefs)) this.#use(inner, io);
     return withRefs;
   }
 
-  schemas(): Json {
+  schemas(): JsonObject {
     const names = [...this.#used.keys()].sort();
     return Object.fromEntries(names.map((name) => [name, this.#schemaOf(name)]));
   }
 
-  #schemaOf(name: string): Json {
+  #schemaOf(name: string): JsonObject {
     const io = this.#used.get(name) ?? 'output';
     const schema = (io === 'input' ? this.#input : this.#output)[name];
     if (!schema) throw new Error(`no schema is named ${name}`);
@@ -51,7 +51,7 @@ export class Components {
   }
 }
 
-function generate(io: 'input' | 'output'): Record<string, Json> {
+function generate(io: 'input' | 'output'): Record<string, JsonObject> {
   const { schemas } = z.toJSONSchema(z.globalRegistry, {
     io,
     uri: refOf,
@@ -60,7 +60,7 @@ function generate(io: 'input' | 'output'): Record<string, Json> {
   });
   return Object.fromEntries(
     Object.entries(schemas).map(([name, schema]) => {
-      const { $schema: _, $id: __, id: ___, ...rest } = schema as Json;
+      const { $schema: _, $id: __, id: ___, ...rest } = schema as JsonObject;
       return [name, rest];
     }),
   );
@@ -71,7 +71,13 @@ function refOf(name: string): string {
 }
 
 /** What a reader gains nothing from: engine bounds of integers, patterns beside a format that says it. */
-function tidy({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Json }): void {
+function tidy({
+  zodSchema,
+  jsonSchema,
+}: {
+  zodSchema: z.core.$ZodTypes;
+  jsonSchema: JsonObject;
+}): void {
   if (jsonSchema['format'] !== undefined) delete jsonSchema['pattern'];
   if (jsonSchema['maximum'] === Number.MAX_SAFE_INTEGER) delete jsonSchema['maximum'];
   if (jsonSchema['minimum'] === Number.MIN_SAFE_INTEGER) delete jsonSchema['minimum'];

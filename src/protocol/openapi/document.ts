@@ -1,13 +1,17 @@
 import { keyHeaders } from '../names.ts';
 import { carrierRoutes } from './carrier-routes.ts';
-import { Components } from './components.ts';
+import { Components, type JsonObject } from './components.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { processRoutes } from './process-routes.ts';
-import { errorAnswer, type Answer, type Body, type Parameter, type Route } from './route.ts';
+import {
+  errorAnswer,
+  type RouteAnswer,
+  type RouteBody,
+  type Parameter,
+  type Route,
+} from './route.ts';
 import { speechRoutes } from './speech-routes.ts';
 import { socketSchemas, webhooks, type Webhook } from './webhooks.ts';
-
-type Json = Record<string, unknown>;
 
 export const routes: readonly Route[] = [
   ...speechRoutes,
@@ -31,9 +35,9 @@ const tags = {
 };
 
 /** OpenAPI 3.1 of the whole process, made from the schemas that the routes themselves use. */
-export function openApiDocument(options: { version: string; serverUrl?: string }): Json {
+export function openApiDocument(options: { version: string; serverUrl?: string }): JsonObject {
   const components = new Components();
-  const paths: Record<string, Json> = {};
+  const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = (paths[route.path] ??= {});
     path[route.method] = operation(route, components);
@@ -75,7 +79,7 @@ export function openApiDocument(options: { version: string; serverUrl?: string }
   };
 }
 
-function operation(route: Route, components: Components): Json {
+function operation(route: Route, components: Components): JsonObject {
   const answers = Object.entries(route.answers).map(([status, answer]) => [
     status,
     answerObject(answer, components),
@@ -101,11 +105,11 @@ function operation(route: Route, components: Components): Json {
     ...(route.body
       ? { requestBody: { required: true, ...bodyObject(route.body, 'input', components) } }
       : {}),
-    responses: Object.fromEntries([...answers, ...failures]) as Json,
+    responses: Object.fromEntries([...answers, ...failures]) as JsonObject,
   };
 }
 
-function securityOf(route: Route): Json[] {
+function securityOf(route: Route): JsonObject[] {
   if (route.access !== 'key') return [];
   return route.path.startsWith('/api') ? [{ key: [] }, { session: [] }] : [{ key: [] }];
 }
@@ -115,7 +119,7 @@ function operationId(route: Route): string {
   return route.method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
-function pathParameters(path: string): Json[] {
+function pathParameters(path: string): JsonObject[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -128,7 +132,7 @@ function parameterObject(
   { name, description, schema, example }: Parameter,
   place: 'query' | 'header',
   components: Components,
-): Json {
+): JsonObject {
   return {
     name,
     in: place,
@@ -138,7 +142,11 @@ function parameterObject(
   };
 }
 
-function bodyObject(body: Partial<Body>, io: 'input' | 'output', components: Components): Json {
+function bodyObject(
+  body: Partial<RouteBody>,
+  io: 'input' | 'output',
+  components: Components,
+): JsonObject {
   const content = Object.entries(body.content ?? {}).map(([type, schema]) => [
     type,
     {
@@ -148,11 +156,11 @@ function bodyObject(body: Partial<Body>, io: 'input' | 'output', components: Com
   ]);
   return {
     ...(body.description === undefined ? {} : { description: body.description }),
-    ...(content.length > 0 ? { content: Object.fromEntries(content) as Json } : {}),
+    ...(content.length > 0 ? { content: Object.fromEntries(content) as JsonObject } : {}),
   };
 }
 
-function answerObject(answer: Answer, components: Components): Json {
+function answerObject(answer: RouteAnswer, components: Components): JsonObject {
   const headers = Object.entries(answer.headers ?? {}).map(([name, description]) => [
     name,
     { description, schema: { type: 'string' } },
@@ -160,11 +168,11 @@ function answerObject(answer: Answer, components: Components): Json {
   return {
     ...bodyObject(answer, 'output', components),
     description: answer.description,
-    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) as Json } : {}),
+    ...(headers.length > 0 ? { headers: Object.fromEntries(headers) as JsonObject } : {}),
   };
 }
 
-function hookOperation(webhook: Webhook, components: Components): Json {
+function hookOperation(webhook: Webhook, components: Components): JsonObject {
   const headers = Object.entries(webhook.headers).map(([name, description]) => ({
     name,
     in: 'header',

@@ -1,26 +1,26 @@
 import { z } from 'zod';
 import {
-  Call,
+  ApiCall,
   CallEventPage,
-  CallEvidence,
+  CallDiagnostics,
   CallPage,
-  CallState,
+  ApiCallState,
   CallStatusPage,
   ChangedDeliveries,
-  Delivery,
+  ApiDelivery,
   DeliveryPage,
-  DeliveryState,
+  ApiDeliveryState,
   EndpointPage,
   Installation,
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
   RetryCallRequest,
-  SessionRequest,
-  SessionState,
+  SignInRequest,
+  SignInState,
   TestCall,
 } from '../api.ts';
-import { answer, json, type Answer, type Parameter, type Route } from './route.ts';
+import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
 const calls = 'Calls';
 const deliveries = 'Deliveries';
@@ -40,13 +40,13 @@ const resumePoint: Parameter = {
 /** A page that is loaded anew has no header to send. */
 const resumeQuery: Parameter = { ...resumePoint, name: 'last_event_id' };
 
-const feed: Answer = {
+const feed: RouteAnswer = {
   description:
     'Server-sent events. Every message is JSON with a `type`; the CRM’s events are their envelopes, with an id to resume from.',
   content: { 'text/event-stream': LiveFeedMessage },
 };
 
-const recording: Answer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
+const recording: RouteAnswer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
 
 export const operatorRoutes: readonly Route[] = [
   {
@@ -68,7 +68,7 @@ export const operatorRoutes: readonly Route[] = [
     access: 'key',
     summary: 'List calls, newest first',
     query: [
-      { name: 'state', description: 'Only calls in this state.', schema: CallState },
+      { name: 'state', description: 'Only calls in this state.', schema: ApiCallState },
       { name: 'carrier', description: 'Only calls of this carrier.', schema: z.string() },
       {
         name: 'carrier_call_id',
@@ -80,7 +80,7 @@ export const operatorRoutes: readonly Route[] = [
     answers: { 200: answer('A page of calls.', CallPage) },
     errors: [400],
   },
-  { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', Call) } },
+  { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', ApiCall) } },
   {
     method: 'delete',
     path: '/api/calls/{id}',
@@ -116,15 +116,17 @@ export const operatorRoutes: readonly Route[] = [
   },
   {
     ...one('/api/calls/{id}/evidence', 'What an engineer asks of one call'),
-    answers: { 200: answer('Its streams, sessions and the cadence of its frames.', CallEvidence) },
+    answers: {
+      200: answer('Its streams, sessions and the cadence of its frames.', CallDiagnostics),
+    },
   },
   {
     ...act('/api/calls/{id}/pause', 'Pause: audio is neither kept nor sent'),
-    answers: { 200: answer('The call, paused.', Call) },
+    answers: { 200: answer('The call, paused.', ApiCall) },
   },
   {
     ...act('/api/calls/{id}/resume', 'Go on after a pause'),
-    answers: { 200: answer('The call, going on.', Call) },
+    answers: { 200: answer('The call, going on.', ApiCall) },
   },
   {
     method: 'get',
@@ -144,7 +146,7 @@ export const operatorRoutes: readonly Route[] = [
     access: 'key',
     summary: 'List deliveries, newest first',
     query: [
-      { name: 'state', description: 'Only those in this state.', schema: DeliveryState },
+      { name: 'state', description: 'Only those in this state.', schema: ApiDeliveryState },
       { name: 'call_id', description: 'Only those of this call.', schema: z.string() },
       { name: 'endpoint', description: 'Only those to this endpoint.', schema: z.string() },
       ...paging,
@@ -166,7 +168,7 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...one('/api/deliveries/{id}', 'Inspect a delivery'),
     tag: deliveries,
-    answers: { 200: answer('The delivery.', Delivery) },
+    answers: { 200: answer('The delivery.', ApiDelivery) },
   },
   {
     ...act('/api/deliveries/{id}/retry', 'Try a parked or pending delivery now'),
@@ -191,7 +193,7 @@ export const operatorRoutes: readonly Route[] = [
     tag: page,
     access: 'public',
     summary: 'Whether a key is needed and this page has shown one',
-    answers: { 200: answer('The state of the page’s session.', SessionState) },
+    answers: { 200: answer('The state of the page’s session.', SignInState) },
   },
   {
     method: 'post',
@@ -199,7 +201,7 @@ export const operatorRoutes: readonly Route[] = [
     tag: page,
     access: 'public',
     summary: 'Turn a key into a session cookie for the page',
-    body: json(SessionRequest),
+    body: json(SignInRequest),
     answers: {
       204: { description: 'Signed in.', headers: { 'set-cookie': 'HttpOnly, SameSite=Strict.' } },
     },

@@ -14,8 +14,8 @@ export type Route = {
   deprecated?: true;
   query?: Parameter[];
   headers?: Parameter[];
-  body?: Body;
-  answers: Record<number, Answer>;
+  body?: RouteBody;
+  answers: Record<number, RouteAnswer>;
   /** Statuses of the error body beyond 401 and those that any request can meet. */
   errors?: number[];
 };
@@ -27,20 +27,23 @@ export type Parameter = {
   example?: unknown;
 };
 
-export type Body = {
+export type RouteBody = {
   description?: string;
   /** Content type → schema; `binary` for bytes. */
   content: Record<string, z.ZodType | 'binary'>;
   example?: unknown;
 };
 
-export type Answer = Partial<Body> & { description: string; headers?: Record<string, string> };
+export type RouteAnswer = Partial<RouteBody> & {
+  description: string;
+  headers?: Record<string, string>;
+};
 
-export function json(schema: z.ZodType, example?: unknown): Body {
+export function json(schema: z.ZodType, example?: unknown): RouteBody {
   return { content: { 'application/json': schema }, ...(example === undefined ? {} : { example }) };
 }
 
-export function answer(description: string, schema?: z.ZodType, example?: unknown): Answer {
+export function answer(description: string, schema?: z.ZodType, example?: unknown): RouteAnswer {
   return { description, ...(schema ? json(schema, example) : {}) };
 }
 
@@ -59,6 +62,6 @@ const errorTexts: Record<number, string> = {
   503: 'Not ready: the reason is in the message.',
 };
 
-export function errorAnswer(status: number): Answer {
+export function errorAnswer(status: number): RouteAnswer {
   return answer(errorTexts[status] ?? 'The request failed.', ErrorBody);
 }

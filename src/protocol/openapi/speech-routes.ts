@@ -17,11 +17,11 @@ import {
   UploadByUrlRequest,
   UploadedFile,
 } from '../pre-recorded.ts';
-import { answer, json, type Answer, type Parameter, type Route } from './route.ts';
+import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
 const live = 'Live transcription';
 const jobs = 'Pre-recorded transcription';
-const wav: Answer = {
+const wav: RouteAnswer = {
   description: 'The audio.',
   content: { 'application/octet-stream': 'binary' },
 };

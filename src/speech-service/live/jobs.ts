@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely';
 import { jobRequestId, type LiveJobRecord, type LiveResult } from '../../protocol/job.ts';
-import { containsMetadata, type ListQuery } from '../../protocol/list-query.ts';
+import { containsMetadata, type JobListQuery } from '../../protocol/list-query.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechJobsTable } from '../../store/tables/speech.ts';
@@ -152,7 +152,7 @@ export class Jobs {
   }
 
   /** Newest first. One row more than the page says whether there is a next one. */
-  async list(query: ListQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  async list(query: JobListQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
     const wanted = query.limit + 1;
     if (!query.customMetadata) {
       const rows = await this.#page(query, query.offset, wanted);
@@ -174,7 +174,7 @@ export class Jobs {
     return { rows: matching.slice(0, query.limit), hasMore: matching.length === wanted };
   }
 
-  async #page(query: ListQuery, offset: number, limit: number): Promise<JobRow[]> {
+  async #page(query: JobListQuery, offset: number, limit: number): Promise<JobRow[]> {
     let select = this.#store.db.selectFrom('speech_jobs').selectAll().where('kind', '=', 'live');
     if (query.statuses.length > 0) select = select.where('status', 'in', query.statuses);
     if (query.createdFrom !== undefined)

@@ -7,15 +7,20 @@ import { HttpConfig } from '../../../src/port/config.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { Problem } from '../../../src/port/problem.ts';
-import type { Call, Delivery, Installation, LiveFeedMessage } from '../../../src/protocol/api.ts';
+import type {
+  ApiCall,
+  ApiDelivery,
+  Installation,
+  LiveFeedMessage,
+} from '../../../src/protocol/api.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { stereoWav } from '../speech/stereo-wav.ts';
 
 /** What the page is shown: answers of the operator API, as data that a test may change while it runs. */
 export type Recorded = {
-  calls: Call[];
+  calls: ApiCall[];
   events: Record<string, CallEvent[]>;
-  deliveries: Delivery[];
+  deliveries: ApiDelivery[];
   installation: Installation;
   /** Called for each request that changes something. */
   onPost?: (path: string, body: unknown) => unknown;
@@ -135,7 +140,7 @@ function recordedRoutes(recorded: Recorded): Router {
   return router;
 }
 
-function callOf(recorded: Recorded, id: string): Call {
+function callOf(recorded: Recorded, id: string): ApiCall {
   const call = recorded.calls.find((one) => one.id === id);
   if (!call) throw new Problem(404, 'call not found');
   return call;

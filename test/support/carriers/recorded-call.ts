@@ -1,4 +1,4 @@
-import type { Call, Delivery, Installation } from '../../../src/protocol/api.ts';
+import type { ApiCall, ApiDelivery, Installation } from '../../../src/protocol/api.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';
 
@@ -117,7 +117,7 @@ function wordsOf({ text, start, end }: Line) {
   }));
 }
 
-export function recordedCall(change: Partial<Call> = {}): Call {
+export function recordedCall(change: Partial<ApiCall> = {}): ApiCall {
   return {
     ...about,
     state: 'ended',
@@ -143,7 +143,7 @@ export function recordedCall(change: Partial<Call> = {}): Call {
 }
 
 /** Many live calls, for a list that must not grow slow. */
-export function manyCalls(count: number): Call[] {
+export function manyCalls(count: number): ApiCall[] {
   return Array.from({ length: count }, (_, at) => {
     const id = `call_01JK5S${String(at).padStart(6, '0')}0123456789ABCD`;
     const call = recordedCall({
@@ -157,7 +157,7 @@ export function manyCalls(count: number): Call[] {
   });
 }
 
-export function recordedDeliveries(): Delivery[] {
+export function recordedDeliveries(): ApiDelivery[] {
   return recordedEvents().map((event, at) => {
     const state = at < 12 ? 'delivered' : at === 12 ? 'parked' : 'pending';
     return {

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Call, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
+import { ApiCall, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
 import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
@@ -36,7 +36,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
   } while (cursor !== null);
   expect(seen).toEqual(ids);
   const one = await app.json(`/api/calls/${ids[0]}`);
-  Call.parse(one);
+  ApiCall.parse(one);
   // Names that others rely on: none may go.
   expect(Object.keys(one)).toEqual(
     expect.arrayContaining([

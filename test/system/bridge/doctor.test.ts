@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { CallEvidence } from '../../../src/protocol/api.ts';
+import { CallDiagnostics } from '../../../src/protocol/api.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp, type App } from '../../support/process/app.ts';
@@ -54,7 +54,7 @@ test('the doctor tells of one call and of the installation, with what to do', as
     ),
   );
   const evidence = (await (await app.get(`/api/calls/${call.id}/evidence`)).json()) as Json;
-  CallEvidence.parse(evidence);
+  CallDiagnostics.parse(evidence);
   expect(evidence).toMatchObject({
     streams: [{ closed_by: 'close' }],
     sessions: [{ offset_s: 0 }],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Call, CallEventPage } from '../../../src/protocol/api.ts';
+import { ApiCall, CallEventPage } from '../../../src/protocol/api.ts';
 import { speak, testBridge } from '../../support/speech/bridge.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
@@ -29,7 +29,7 @@ test.skipIf(postgresMissing !== undefined)(
     }
     await using app = await testBridge({ store, speechUrl: speech.url });
     await app.ended(callId);
-    const call = Call.parse(await app.callOf());
+    const call = ApiCall.parse(await app.callOf());
     expect(call.transcript.map((turn) => turn.text)).toEqual(ScriptedSpeech.wordsOf(audio));
     expect(call.legs[0]?.ledger).toMatchObject({ received: 40_000, acknowledged: 40_000, gaps: 0 });
     const { items } = CallEventPage.parse(await app.json(`/api/calls/${callId}/events?limit=1000`));

@@ -3,7 +3,7 @@ import { findCall, getCall } from '../../../src/player/api-client.ts';
 import { playedCarriers, type Encoding, type PlayedCarrier } from '../../../src/player/dialogue.ts';
 import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
-import type { Call } from '../../../src/protocol/api.ts';
+import type { ApiCall } from '../../../src/protocol/api.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { tones } from '../../support/speech/fixture-model.ts';
 
@@ -43,7 +43,7 @@ const legs: LegSamples[] = [
   { leg: 'agent', samples: tones('hello please', { leadS: 2.5 }), rateHz: 8000 },
 ];
 
-async function ended(carrierCallId: string): Promise<Call> {
+async function ended(carrierCallId: string): Promise<ApiCall> {
   const api = { url: app.url };
   const deadline = Date.now() + 45_000;
   while (Date.now() < deadline) {
@@ -54,7 +54,7 @@ async function ended(carrierCallId: string): Promise<Call> {
   throw new Error('the call did not end');
 }
 
-async function place(carrier: PlayedCarrier, more: Partial<CallPlan> = {}): Promise<Call> {
+async function place(carrier: PlayedCarrier, more: Partial<CallPlan> = {}): Promise<ApiCall> {
   let callId = '';
   const results = await playCall({
     carrier,
@@ -70,7 +70,7 @@ async function place(carrier: PlayedCarrier, more: Partial<CallPlan> = {}): Prom
   return ended(callId);
 }
 
-function expectWhole(call: Call): void {
+function expectWhole(call: ApiCall): void {
   const said = (role: string): string =>
     call.transcript
       .filter((turn) => turn.role === role)

@@ -1,13 +1,12 @@
 import type { Request, Response } from 'express';
 import type { Kysely } from 'kysely';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Problem } from '../../port/problem.ts';
+import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/store.ts';
 import { legRecordFrom } from '../events/call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
-import { rangeOf, StereoRecording, type RecordedLeg } from './recording.ts';
+import { StereoRecording, type RecordedLeg } from './recording.ts';
 
 type Options = {
   db: Kysely<Database>;
@@ -22,26 +21,11 @@ type Options = {
 export async function sendRecording(options: Options): Promise<void> {
   const { request, response } = options;
   const recording = new StereoRecording(await recordedLegs(options));
-  const range = rangeOf(request.headers.range, recording.bytes);
-  response.set({ 'accept-ranges': 'bytes', 'content-type': 'audio/wav' });
-  if (range === 'unsatisfiable') {
-    response.set('content-range', `bytes */${recording.bytes}`);
-    throw new Problem(416, 'the recording is shorter than that');
-  }
-  const { from, to } = range === 'whole' ? { from: 0, to: recording.bytes } : range;
-  if (range !== 'whole')
-    response.status(206).set('content-range', `bytes ${from}-${to - 1}/${recording.bytes}`);
-  response.set('content-length', String(to - from));
-  if (request.method === 'HEAD') {
-    response.end();
-    return;
-  }
-  try {
-    await pipeline(Readable.from(recording.read(from, to)), response);
-  } catch {
-    // Whoever asked has gone away, or the disk failed mid-way: the short answer says so by itself.
-    response.destroy();
-  }
+  await sendRange(request, response, {
+    bytes: recording.bytes,
+    headers: { 'content-type': 'audio/wav' },
+    read: (from, to) => recording.read(from, to),
+  });
 }
 
 async function recordedLegs({ db, journal, callId, stereoRoles }: Options): Promise<RecordedLeg[]> {

@@ -105,22 +105,6 @@ export class StereoRecording {
   }
 }
 
-export type ByteRange = { from: number; to: number };
-
-/** One range of a `Range` header; several or none are answered with the whole. */
-export function rangeOf(
-  header: string | undefined,
-  bytes: number,
-): ByteRange | 'whole' | 'unsatisfiable' {
-  const match = /^bytes=(\d*)-(\d*)$/.exec(header?.trim() ?? '');
-  if (match === null || (match[1] === '' && match[2] === '')) return 'whole';
-  const [first, last] = [match[1] ?? '', match[2] ?? ''];
-  const from = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
-  const to = first === '' || last === '' ? bytes : Math.min(bytes, Number(last) + 1);
-  if (from >= bytes || to <= from) return 'unsatisfiable';
-  return { from, to };
-}
-
 function bytesPerSample(encoding: StreamEncoding): 1 | 2 {
   return encoding === 'pcm16' ? 2 : 1;
 }

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import { open, type FileHandle } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
-import { Problem } from '../../port/problem.ts';
+import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { formatOf } from '../live/assemble.ts';
 import { pathsOf } from '../live/paths.ts';
@@ -23,51 +22,32 @@ export async function sendRecording(
     const size = file ? (await file.stat()).size : 0;
     const skip = file ? await ownHeader(file, size, recording) : 0;
     const header = buildHeader(format, size - skip);
-    const total = header.length + size - skip;
-    const range = rangeOf(request.headers.range, total);
-    if (range === 'unsatisfiable')
-      throw new Problem(416, 'range not satisfiable', {
-        headers: { 'content-range': `bytes */${total}` },
-      });
-    const [from, to] = range ?? [0, total - 1];
-    response.status(range ? 206 : 200).set({
-      'content-type': 'application/octet-stream',
-      'content-disposition': `attachment; filename="${recording.id.slice(0, 8)}.wav"`,
-      'accept-ranges': 'bytes',
-      'content-length': String(to - from + 1),
-      ...(range ? { 'content-range': `bytes ${from}-${to}/${total}` } : {}),
+    await sendRange(request, response, {
+      bytes: header.length + size - skip,
+      headers: {
+        'content-type': 'application/octet-stream',
+        'content-disposition': `attachment; filename="${recording.id.slice(0, 8)}.wav"`,
+      },
+      read: (from, to) => read(file, header, skip, from, to),
     });
-    if (request.method === 'HEAD') {
-      response.end();
-      return;
-    }
-    await send(response, file, header, skip, from, to);
   } finally {
     await file?.close();
   }
 }
 
-async function send(
-  response: Response,
+/** Our header, then the file without the header that the client may have sent itself. */
+async function* read(
   file: FileHandle | undefined,
   header: Buffer,
   skip: number,
   from: number,
   to: number,
-): Promise<void> {
-  if (from < header.length) response.write(header.subarray(from, to + 1));
+): AsyncGenerator<Buffer> {
+  if (from < header.length) yield header.subarray(from, to);
   const start = Math.max(from, header.length) - header.length + skip;
-  const end = to - header.length + skip;
-  if (!file || end < start) {
-    response.end();
-    return;
-  }
-  try {
-    await pipeline(file.createReadStream({ start, end, autoClose: false }), response);
-  } catch {
-    // The client went away in the middle, which is its own business.
-    response.destroy();
-  }
+  const end = to - 1 - header.length + skip;
+  if (!file || end < start) return;
+  yield* file.createReadStream({ start, end, autoClose: false }) as AsyncIterable<Buffer>;
 }
 
 async function openOrNothing(path: string): Promise<FileHandle | undefined> {
@@ -85,23 +65,4 @@ async function ownHeader(file: FileHandle, size: number, recording: Recording): 
   const { bytesRead } = await file.read(start, 0, start.length, 0);
   const header = parseHeader(start.subarray(0, bytesRead), formatOf(recording.request));
   return header.outcome === 'header' ? header.headerBytes : 0;
-}
-
-/** One range of bytes; anything else in the header is ignored, as the standard allows. */
-function rangeOf(
-  header: string | undefined,
-  total: number,
-): [number, number] | 'unsatisfiable' | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '');
-  if (!match) return undefined;
-  const [, first = '', last = ''] = match;
-  if (first === '' && last === '') return undefined;
-  if (first === '') {
-    const length = Math.min(Number(last), total);
-    return length === 0 ? 'unsatisfiable' : [total - length, total - 1];
-  }
-  const from = Number(first);
-  const to = last === '' ? total - 1 : Math.min(Number(last), total - 1);
-  if (last !== '' && Number(last) < from) return undefined;
-  return from >= total ? 'unsatisfiable' : [from, to];
 }

@@ -1,10 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import {
-  rangeOf,
-  StereoRecording,
-  type RecordedLeg,
-} from '../../../../src/bridge/api/recording.ts';
+import { StereoRecording, type RecordedLeg } from '../../../../src/bridge/api/recording.ts';
 
 function leg(overrides: Partial<RecordedLeg> & { audio: Buffer }): RecordedLeg {
   const { audio, ...rest } = overrides;
@@ -63,24 +59,5 @@ describe('a call as a stereo WAV', () => {
     const recording = new StereoRecording([]);
     expect(recording.bytes).toBe(44);
     expect((await samplesOf(recording)).length).toBe(0);
-  });
-});
-
-describe('ranges', () => {
-  test.each([
-    [undefined, 'whole'],
-    ['bytes=0-', { from: 0, to: 100 }],
-    ['bytes=10-19', { from: 10, to: 20 }],
-    ['bytes=90-1000', { from: 90, to: 100 }],
-    ['bytes=-30', { from: 70, to: 100 }],
-    ['bytes=-1000', { from: 0, to: 100 }],
-    ['bytes=100-', 'unsatisfiable'],
-    ['bytes=20-10', 'unsatisfiable'],
-    ['bytes=-0', 'unsatisfiable'],
-    ['bytes=0-1,5-6', 'whole'],
-    ['items=0-1', 'whole'],
-    ['bytes=-', 'whole'],
-  ])('%s', (header, expected) => {
-    expect(rangeOf(header, 100)).toEqual(expected);
   });
 });

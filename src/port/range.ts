@@ -1,0 +1,58 @@
+import type { Request, Response } from 'express';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Problem } from './problem.ts';
+
+/** Bytes `from` up to and without `to`. */
+export type ByteRange = { from: number; to: number };
+
+/**
+ * One range of a `Range` header. A header that names several ranges, none, or one that ends before it begins is
+ * ignored, as RFC 9110 allows: the answer is the whole.
+ */
+export function rangeOf(
+  header: string | undefined,
+  bytes: number,
+): ByteRange | 'whole' | 'unsatisfiable' {
+  const [, first = '', last = ''] =
+    /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? [];
+  if (first === '' && last === '') return 'whole';
+  if (first !== '' && last !== '' && Number(last) < Number(first)) return 'whole';
+  const from = first === '' ? Math.max(0, bytes - Number(last)) : Number(first);
+  const to = first === '' || last === '' ? bytes : Math.min(bytes, Number(last) + 1);
+  return from >= bytes || to <= from ? 'unsatisfiable' : { from, to };
+}
+
+export type Rangeable = {
+  bytes: number;
+  headers: Record<string, string>;
+  /** Reads on only as fast as the peer takes what was read. */
+  read: (from: number, to: number) => AsyncIterable<Buffer>;
+};
+
+/** Answers GET and HEAD with the whole or with the one range that was asked for; 416 beyond the end. */
+export async function sendRange(
+  request: Request,
+  response: Response,
+  { bytes, headers, read }: Rangeable,
+): Promise<void> {
+  const range = rangeOf(request.headers.range, bytes);
+  if (range === 'unsatisfiable')
+    throw new Problem(416, 'range not satisfiable', {
+      headers: { 'accept-ranges': 'bytes', 'content-range': `bytes */${bytes}` },
+    });
+  const { from, to } = range === 'whole' ? { from: 0, to: bytes } : range;
+  response.set({ ...headers, 'accept-ranges': 'bytes', 'content-length': String(to - from) });
+  if (range !== 'whole')
+    response.status(206).set('content-range', `bytes ${from}-${to - 1}/${bytes}`);
+  if (request.method === 'HEAD') {
+    response.end();
+    return;
+  }
+  try {
+    await pipeline(Readable.from(read(from, to)), response);
+  } catch {
+    // The client has gone away, or the disk failed in the middle: the answer is shorter than its length says.
+    response.destroy();
+  }
+}

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../language/runner.ts';
 import type { PublicUrl } from '../lib/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { nodeIdOf } from '../lib/node-id.ts';
 import { memoryShortage } from '../port/memory.ts';
 import type { Part } from '../lib/part.ts';
 import { SpeechClient } from '../speech-client/client.ts';
@@ -67,7 +66,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     new SpeechClient({ config: options.speech, target: () => target, clock, log }),
   );
   const feed = new LiveFeed(config.liveBufferEvents);
-  const node = await nodeId(dataDir);
+  const node = await nodeIdOf(dataDir);
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
   const calls = new Calls({
     config,
@@ -161,19 +160,4 @@ async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Pr
   const until = clock.monotonicMs() + deadlineMs;
   while (calls.all.some((call) => call.state !== 'live') && clock.monotonicMs() < until)
     await wait(clock, 50);
-}
-
-/** Journals are on this node's disk: its calls are recovered here and nowhere else. */
-async function nodeId(dataDir: string): Promise<string> {
-  const path = join(dataDir, 'node-id');
-  try {
-    const id = (await readFile(path, 'utf8')).trim();
-    if (id !== '') return id;
-  } catch {
-    // The first start on this disk: the file is written below.
-  }
-  await mkdir(dataDir, { recursive: true });
-  const id = randomUUID();
-  await writeFile(path, `${id}\n`, { mode: 0o600 });
-  return id;
 }

@@ -6,19 +6,18 @@ import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../lib/part.ts';
 import type { Store } from '../store/store.ts';
-import type { AddonRunner } from './addons/addons.ts';
+import type { AddonRunner } from './live/addons.ts';
 import { Admissions } from './api/admissions.ts';
 import { liveRoutes } from './api/live-routes.ts';
 import { notBuilt } from './api/not-built.ts';
-import { Callbacks } from './callbacks/callbacks.ts';
-import { callbackSender } from './callbacks/send.ts';
+import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
 import { DiskWriter } from './live/disk-writer.ts';
-import { Jobs } from './live/jobs.ts';
+import { Jobs } from './live/session-rows.ts';
 import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
-import { nodeIdOf } from './node-id.ts';
+import { nodeIdOf } from '../lib/node-id.ts';
 import type { Recogniser } from './recognition/recogniser.ts';
 
 export type SpeechServiceOptions = {

@@ -7,7 +7,7 @@ import { parseLiveRequest, parseRegion } from '../../protocol/parse-live-request
 import { validationErrors } from '../../protocol/validation.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import { recordOf, type JobRow, type Jobs } from '../live/jobs.ts';
+import { recordOf, type JobRow, type Jobs } from '../live/session-rows.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Admissions } from './admissions.ts';

@@ -2,9 +2,9 @@ import type { Request, Response } from 'express';
 import { open, type FileHandle } from 'node:fs/promises';
 import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { formatOf } from '../live/assemble.ts';
-import { pathsOf } from '../live/paths.ts';
-import { buildHeader, parseHeader } from '../live/wav-header.ts';
+import { formatOf } from '../live/assembly.ts';
+import { pathsOf } from '../live/session-audio.ts';
+import { buildHeader, parseHeader } from '../live/audio-format.ts';
 
 export type Recording = { folder: string; id: string; request: LiveRequest };
 

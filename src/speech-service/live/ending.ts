@@ -1,20 +1,24 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import type { Addons } from '../addons/addons.ts';
-import type { AudioFormat } from './format.ts';
-import type { Intake } from './intake.ts';
+import type { Addons } from './addons.ts';
+import type { AudioFormat } from './audio-format.ts';
+import type { Outlets } from './broadcast.ts';
+import type { Intake } from './frame-cutter.ts';
 import { message } from './messages.ts';
-import type { Outlets } from './outlets.ts';
 import {
+  type PostBlocks,
   resultOf,
   round3,
+  type SessionRecord,
   transcriptionOf,
   utterancesOf,
-  type PostBlocks,
-  type SessionRecord,
 } from './result.ts';
-import type { SessionEnd } from './session-end.ts';
+
+/** How a session came to its end, for the row and for the log. */
+export type SessionEnd =
+  | { outcome: 'done'; result: string; audioS: number }
+  | { outcome: 'error'; errorCode: number; audioS: number };
 
 export type EndingOptions = {
   id: string;

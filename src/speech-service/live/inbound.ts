@@ -1,8 +1,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import { readCommand } from './client-message.ts';
-import type { Intake } from './intake.ts';
+import type { Intake } from './frame-cutter.ts';
 import { candidates, placeOf, remember, type AckTrail } from './overlap.ts';
-import type { Tape } from './tape.ts';
+import type { Tape } from './session-audio.ts';
 
 export type InboundOptions = {
   intake: Intake;

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
-import type { MessageKind } from './flags.ts';
+import type { MessageKind } from './messages.ts';
 
 /** Messages kept for a client that is away; with the abandoned time-out of a minute this is never reached. */
 const mostWaiting = 10_000;

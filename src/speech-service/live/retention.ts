@@ -5,7 +5,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
-import type { Jobs } from './jobs.ts';
+import type { Jobs } from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
 
 export type RetentionOptions = {

@@ -1,6 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { AppendFile } from './append-file.ts';
-import type { DiskWriter } from './disk-writer.ts';
+import { AppendFile, type DiskWriter } from './disk-writer.ts';
 import type { RecordEntry } from './result.ts';
 
 /**

@@ -1,20 +1,24 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { wait } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { Addons } from '../addons/addons.ts';
-import { speechMetrics } from '../metrics.ts';
-import { assemble, formatOf, type Assembled, type Assembly } from './assemble.ts';
-import { bytesPerSecond } from './format.ts';
-import type { JobRow } from './jobs.ts';
+import { Addons } from './addons.ts';
+import {
+  assemble,
+  type Assembled,
+  type Assembly,
+  formatOf,
+  type SessionsOptions,
+  takeUp,
+} from './assembly.ts';
+import { bytesPerSecond } from './audio-format.ts';
+import type { SessionEnd } from './ending.ts';
 import { message } from './messages.ts';
-import { pathsOf } from './paths.ts';
-import type { SessionEnd } from './session-end.ts';
+import { pathsOf } from './session-audio.ts';
+import type { JobRow } from './session-rows.ts';
 import type { LiveSession } from './session.ts';
-import type { SessionsOptions } from './sessions-options.ts';
-import { takeUp } from './take-up.ts';
-import { digestOf, newToken } from './tokens.ts';
+import { speechMetrics } from '../metrics.ts';
 
 export type Found =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
@@ -326,4 +330,17 @@ export class Sessions {
       );
     });
   }
+}
+
+/** 256 bits; only its digest is kept. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/**
+ * Sessions are found by the digest: what an attacker can time about the look-up is the digest's, which
+ * says nothing about the token.
+ */
+export function digestOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
 }

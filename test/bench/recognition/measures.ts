@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bare } from '../../../src/speech-service/recognition/offline/consensus.ts';
+import { bare } from '../../../src/speech-service/recognition/offline/readings.ts';
 import type { App } from '../../support/process/app.ts';
 import { lineNoises } from '../../support/speech/noises.ts';
 import type { Prompt } from '../../support/speech/prompts.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToAlaw, linearToMulaw } from '../../../src/audio/g711.ts';
 import { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import { buildHeader } from '../../../src/speech-service/live/wav-header.ts';
+import { buildHeader } from '../../../src/speech-service/live/audio-format.ts';
 import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import { tones } from '../../support/speech/fixture-model.ts';
 import {

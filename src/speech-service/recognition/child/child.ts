@@ -1,5 +1,5 @@
 import type { FromChild, ToChild } from '../pool/messages.ts';
-import { Recognition } from './recognition.ts';
+import { Recognition } from './loop.ts';
 import { loadSherpa } from './sherpa.ts';
 
 /**

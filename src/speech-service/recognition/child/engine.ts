@@ -1,4 +1,4 @@
-import type { TextLanguage } from '../pool/language-choice.ts';
+import type { TextLanguage } from './language-choice.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
 export const engineRateHz = 16000;

@@ -1,15 +1,30 @@
 import { readFileSync } from 'node:fs';
 import { mulawToLinear } from '../../../audio/g711.ts';
 import type { Model } from '../../models/model-folder.ts';
-import { AudioTrack } from '../child/audio-track.ts';
-import { leastCpuSeconds } from '../pool/cpu-time.ts';
-import type { Engine, EngineOptions } from '../child/engine.ts';
-import { LanguageChoice } from '../pool/language-choice.ts';
-import { OfflineModel, type OfflineDescription } from './offline-model.ts';
-import { OfflineSession } from './offline-session.ts';
-import { PieceReader } from './piece-reader.ts';
+import {
+  type Engine,
+  type EngineOptions,
+  type EngineSession,
+  type Heard,
+  type LoadLevel,
+  ranks,
+  type Urgency,
+} from '../child/engine.ts';
+import { LanguageChoice } from '../child/language-choice.ts';
+import { leastCpuSeconds } from '../child/load.ts';
 import type { Sherpa } from '../child/sherpa.ts';
-import { VoiceActivity } from '../child/voice-activity.ts';
+import { AudioTrack } from './audio-track.ts';
+import { type OfflineDescription, OfflineModel } from './offline-model.ts';
+import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
+import { PartialWords } from './readings.ts';
+import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
+import { leastTonal, tonalShare } from './tonality.ts';
+import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
+import type {
+  RecognisedUtterance,
+  RecogniserEvent,
+  RecogniserStreamOptions,
+} from '../recogniser.ts';
 
 /** Models that read whole pieces, behind voice activity. */
 export function openOfflineEngine(
@@ -60,4 +75,374 @@ function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string) {
   const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
   const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
   return { listening, reading };
+}
+
+const rateHz = 16000;
+const progressEveryS = 0.5;
+/** A first word is looked for often, and twice in so little audio: chance agrees with itself there. */
+const firstPartialsS = [0.4, 0.3];
+const firstEveryS = 0.1;
+const youngS = 0.85;
+const partialEveryS = 0.5;
+/** A signal is taken for a short word, never for a sentence. */
+const wordsOfSignal = 3;
+/** After the end is decided no further reading begins that would not be done by then. */
+const patienceMs = 100;
+/** What came faster than it was spoken is read when nothing else is to be done, but not for ever later. */
+const bulkPatienceMs = 2_000;
+/** More audio waits while so much lies behind a piece that is not read yet. */
+const mostUnreadS = 2;
+
+export type OfflineParts = {
+  reader: PieceReader;
+  /** The most that is read at once. */
+  longestS: number;
+  track: AudioTrack;
+  voice: Pick<VoiceActivity, 'accept'>;
+  language: LanguageChoice;
+  load: () => LoadLevel;
+};
+
+type Ending = Extract<SegmenterEvent, { type: 'end' }>;
+
+/** What was heard and is not told yet, in order. */
+type Waiting =
+  | { type: 'start'; from: number }
+  | { type: 'piece'; reading: PieceReading; ending: Ending | undefined; due: Due };
+
+type Due = { live: boolean; atMs: number };
+
+const atEase: LoadLevel = { needed: 0, latenessMs: 0 };
+
+/**
+ * One stream over a model that reads whole pieces. Audio goes through at once; what it says is read
+ * one step at a time, when it is this stream's turn:
+ *
+ *     speech   ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁
+ *     ahead            ^ the pause may be the end: read while waiting for it
+ *     end                   ^ what is read already is told at once
+ */
+export class OfflineSession implements EngineSession {
+  readonly #parts: OfflineParts;
+  readonly #options: RecogniserStreamOptions;
+  readonly #emit: (event: RecogniserEvent) => void;
+  readonly #segmenter: Segmenter;
+  readonly #audible = new Audible();
+  readonly #waiting: Waiting[] = [];
+  /** The open piece up to the pause that it is in, if it was worth beginning with. */
+  #ahead: PieceReading | undefined;
+  #index = 0;
+  #progressS = 0;
+  /** Pieces of the utterance at hand that are read for good. */
+  #pieces: ReadPiece[] = [];
+  #partial = new PartialWords();
+  #partialAt = 0;
+  #partials = 0;
+  #started = false;
+  #live = true;
+  #finishing = false;
+
+  constructor(
+    parts: OfflineParts,
+    options: RecogniserStreamOptions,
+    emit: (event: RecogniserEvent) => void,
+  ) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#emit = emit;
+    this.#segmenter = new Segmenter({
+      pauseS: pauseOf(options.endpointingS),
+      maximumDurationS: options.maximumDurationS,
+      longestPieceS: parts.longestS,
+      quietest: (from, to) => parts.track.quietest(from, to, rateHz / 10),
+    });
+  }
+
+  get settled(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  get full(): boolean {
+    const piece = this.#waiting.find((one) => one.type === 'piece');
+    return (
+      piece !== undefined && this.#parts.track.end - piece.reading.cut.to > mostUnreadS * rateHz
+    );
+  }
+
+  get dueMs(): number | undefined {
+    const head = this.#head;
+    return head?.due.live ? head.due.atMs : undefined;
+  }
+
+  accept(block: Float32Array, heard: Heard): void {
+    this.#live = heard.live;
+    this.#parts.track.push(block);
+    this.#parts.voice.accept(block, (voiced, end) => {
+      const audible = this.#audible.window(
+        voiced,
+        this.#parts.track.view(end - windowSamples, end),
+      );
+      for (const event of this.#segmenter.window(audible, end)) this.#handle(event, heard);
+      if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
+    });
+    if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
+      this.#ahead = undefined; // speech went on
+  }
+
+  finish(heard: Heard): void {
+    for (const event of this.#segmenter.finish()) this.#handle(event, heard);
+    this.#finishing = true;
+    this.#tell();
+  }
+
+  urgency(nowMs: number): Urgency | undefined {
+    return this.#next(nowMs)?.urgency;
+  }
+
+  step(nowMs: number): void {
+    this.#next(nowMs)?.run();
+  }
+
+  #next(nowMs: number): { urgency: Urgency; run: () => void } | undefined {
+    const head = this.#head;
+    if (head)
+      return { urgency: this.#urgencyOf(head, nowMs), run: () => this.#readOn(head, nowMs) };
+    const partial = this.#partialDue();
+    const glance = () => this.#glance();
+    if (partial && this.#partial.silent)
+      return { urgency: { rank: ranks.glimpse, dueMs: nowMs }, run: glance };
+    const ahead = this.#aheadReading();
+    if (ahead)
+      return {
+        urgency: { rank: ranks.ahead, dueMs: nowMs },
+        run: () => this.#readAhead(ahead),
+      };
+    return partial ? { urgency: { rank: ranks.partial, dueMs: nowMs }, run: glance } : undefined;
+  }
+
+  #readOn(head: Extract<Waiting, { type: 'piece' }>, nowMs: number): void {
+    if (this.#worthOn(head, nowMs))
+      head.reading.step(this.#loadFor(head.due), this.#partial, this.#parts.language.hint);
+    if (!this.#worthOn(head, performance.now())) this.#tell();
+  }
+
+  #readAhead(ahead: PieceReading): void {
+    this.#ahead = ahead;
+    const begun = ahead.started;
+    ahead.step(this.#parts.load(), this.#partial, this.#parts.language.hint);
+    if (!begun) this.#showAhead(ahead);
+  }
+
+  get #head() {
+    const [head] = this.#waiting;
+    return head?.type === 'piece' ? head : undefined;
+  }
+
+  #urgencyOf(head: Extract<Waiting, { type: 'piece' }>, nowMs: number): Urgency {
+    const { due, reading } = head;
+    const dueMs = due.atMs;
+    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, dueMs }; // only to be told
+    if (!due.live) return { rank: nowMs > dueMs ? ranks.more : ranks.bulk, dueMs };
+    const ends = this.#waiting.find((one) => one.type === 'piece' && one.ending) !== undefined;
+    return { rank: reading.started || !ends ? ranks.more : ranks.first, dueMs };
+  }
+
+  /** Another reading would be done in time. */
+  #worthOn({ reading, due }: Extract<Waiting, { type: 'piece' }>, nowMs: number): boolean {
+    if (!reading.started) return true;
+    const nextMs = reading.nextMs(this.#loadFor(due));
+    return nextMs !== undefined && (!due.live || nowMs + nextMs <= due.atMs);
+  }
+
+  /** What is in no hurry is read as well as it can be, whatever else goes on. */
+  #loadFor(due: Due): LoadLevel {
+    return due.live ? this.#parts.load() : atEase;
+  }
+
+  /** The pause is long enough that it may be the end, and there is time to read before it is. */
+  #aheadReading(): PieceReading | undefined {
+    const { open } = this.#segmenter;
+    const { track, reader, load } = this.#parts;
+    if (!open || !this.#live) return undefined;
+    const level = load();
+    const afterS = aheadAfterS(level);
+    if (afterS === undefined || track.end - open.voicedEnd < afterS * rateHz) return undefined;
+    const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
+    const reading =
+      this.#ahead ?? new PieceReading(reader, { from, to, cutBefore, cutAfter: false });
+    return reading.canGoOn(track.end, level) ? reading : undefined;
+  }
+
+  #partialDue(): boolean {
+    if (!this.#options.partials) return false;
+    const open = this.#segmenter.open;
+    if (!open) return false;
+    const { track, reader, load } = this.#parts;
+    const { needed, latenessMs } = load();
+    if (latenessMs > 150 || needed > 0.8) return false;
+    // Where others need the time too, nobody is made to wait for a long one.
+    const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
+    if (takesMs > longestPartialMs(needed)) return false;
+    const everyS = this.#partialEveryS(needed);
+    const since = Math.max(this.#partialAt, open.from);
+    return track.end - since >= everyS * rateHz && open.voicedEnd > since;
+  }
+
+  /** Load decides the cadence: 2 Hz at ease, every two seconds when hard pressed. */
+  #partialEveryS(needed: number): number {
+    if (!this.#partial.silent) return partialEveryS * (1 + 4 * needed);
+    if (needed > 0.4) return partialEveryS;
+    return firstPartialsS[this.#partials] ?? firstEveryS;
+  }
+
+  #glance(): void {
+    const open = this.#segmenter.open;
+    if (!open) return;
+    const { track, reader, language } = this.#parts;
+    const end = track.end;
+    this.#partialAt = end;
+    this.#partials++;
+    const { reading, heard, said } = reader.glance(open, end, onsetMarginS, language.hint);
+    const again = () => reader.glance(open, end, onsetMarginS / 3, language.hint).reading.words;
+    const young = end - open.pieceFrom <= youngS * rateHz;
+    const words = this.#partial.update(reading.words, end / rateHz, young ? again : undefined);
+    this.#show(words, heard, reading.text, said);
+  }
+
+  /** The first reading ahead is as good as a partial's. */
+  #showAhead({ cut, first, said }: PieceReading): void {
+    if (!this.#options.partials || !first) return;
+    this.#partialAt = this.#parts.track.end;
+    this.#partials++;
+    const words = this.#partial.update(first.words, cut.to / rateHz);
+    this.#show(words, this.#parts.track.view(cut.from, cut.to), first.text, said);
+  }
+
+  #show(words: string[] | undefined, heard: Float32Array, text: string, said: string): void {
+    const open = this.#segmenter.open;
+    if (!open || !words || isSignal(words.length, heard)) return;
+    const { reader, language } = this.#parts;
+    const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
+    const piece = reader.timed(
+      { words, text: words.join(' ') },
+      { from, to, cutBefore },
+      { agreement: [], language: language.ofPartial(text, said), earlier: this.#partial },
+    );
+    this.#emit({
+      type: 'partial',
+      utterance: this.#utterance([...this.#pieces, piece], open.from),
+    });
+  }
+
+  #handle(event: SegmenterEvent, heard: Heard): void {
+    if (event.type === 'start') {
+      this.#waiting.push(event);
+      this.#tell();
+      return;
+    }
+    const ending = event.type === 'end' ? event : undefined;
+    const { from, to, cutBefore, cutAfter } = event;
+    const begun = this.#ahead;
+    this.#ahead = undefined;
+    const reading =
+      begun?.cut.from === from && begun.cut.to === to && !cutAfter
+        ? begun
+        : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter });
+    const patience = heard.live ? patienceMs : bulkPatienceMs;
+    const due = { live: heard.live, atMs: heard.atMs + patience };
+    // Said when it is decided, before the reading takes its time.
+    const first = this.#waiting.every((one) => one.type === 'piece' && !one.ending);
+    if (ending && first) this.#speechEnds(ending);
+    this.#waiting.push({ type: 'piece', reading, ending, due });
+    this.#tell();
+  }
+
+  /** Tells what needs no further reading. */
+  #tell(): void {
+    for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
+      if (head.type === 'start') {
+        this.#started = true;
+        this.#emit({ type: 'speech-start', at: head.from / rateHz });
+      } else {
+        if (this.#worthOn(head, performance.now())) return;
+        if (head.ending) this.#speechEnds(head.ending);
+        this.#keep(head.reading);
+        if (head.ending) this.#end(head.ending);
+      }
+      this.#waiting.shift();
+    }
+    if (!this.#finishing) return;
+    this.#emit({ type: 'progress', at: this.#parts.track.end / rateHz });
+    this.#emit({ type: 'finished' });
+  }
+
+  #speechEnds({ speechEnd }: Ending): void {
+    if (this.#started) this.#emit({ type: 'speech-end', at: speechEnd / rateHz });
+    this.#started = false;
+  }
+
+  #keep(reading: PieceReading): void {
+    const { track, language } = this.#parts;
+    const { cut } = reading;
+    const piece = reading.done(this.#partial);
+    this.#partial = new PartialWords();
+    if (piece.words.length === 0) return;
+    if (isSignal(piece.words.length, track.view(cut.from, cut.to))) return;
+    this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
+  }
+
+  #end({ to, speechEnd }: Ending): void {
+    const decided = Math.max(to, speechEnd);
+    if (this.#pieces.length > 0) {
+      const first = this.#pieces[0]?.words[0]?.start ?? 0;
+      const utterance = this.#utterance(this.#pieces, first * rateHz);
+      this.#emit({ type: 'final', utterance, decidedS: decided / rateHz });
+      this.#index++;
+    }
+    this.#pieces = [];
+    this.#partialAt = 0;
+    this.#partials = 0;
+    this.#progress(decided);
+  }
+
+  #idle(end: number): void {
+    const at = end - onsetMarginS * rateHz;
+    if (at / rateHz - this.#progressS >= progressEveryS) this.#progress(at);
+  }
+
+  #progress(at: number): void {
+    this.#progressS = at / rateHz;
+    this.#parts.track.dropBefore(at - onsetMarginS * rateHz);
+    this.#emit({ type: 'progress', at: this.#progressS });
+  }
+
+  #utterance(pieces: readonly ReadPiece[], from: number): RecognisedUtterance {
+    const words = pieces.flatMap((piece) => piece.words);
+    const sum = words.reduce((total, word) => total + word.confidence, 0);
+    return {
+      index: this.#index,
+      text: pieces.map((piece) => piece.text).join(' '),
+      start: words[0]?.start ?? from / rateHz,
+      end: words.at(-1)?.end ?? from / rateHz,
+      confidence: words.length === 0 ? 0 : sum / words.length,
+      language: pieces[0]?.language ?? '',
+      words,
+    };
+  }
+}
+
+/** How far into a pause reading begins: the sooner, the more often for nothing. */
+function aheadAfterS({ needed, latenessMs }: LoadLevel): number | undefined {
+  if (latenessMs > 150 || needed > 0.75) return undefined;
+  return needed > 0.4 ? 0.2 : 0.064;
+}
+
+/** A reading cannot be interrupted: what is not needed may hold up what is for so long. */
+function longestPartialMs(needed: number): number {
+  if (needed > 0.45) return 60;
+  return needed > 0.3 ? 120 : Infinity;
+}
+
+function isSignal(words: number, audio: Float32Array): boolean {
+  return words <= wordsOfSignal && tonalShare(audio) > leastTonal;
 }

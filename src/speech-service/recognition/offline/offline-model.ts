@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../../models/model-folder.ts';
-import { cpuSeconds } from '../pool/cpu-time.ts';
-import { ReadingPrice } from './reading-price.ts';
+import { cpuSeconds, ReadingPrice } from '../child/load.ts';
 import type {
   OfflineConfig,
   OfflineModelFiles,

@@ -1,12 +1,171 @@
-import { agree, type Reading } from './consensus.ts';
 import type { LoadLevel } from '../child/engine.ts';
-import type { PartialWords } from './partial-words.ts';
-import type { PieceReader, ReadPiece } from './piece-reader.ts';
-import { affordsProbes, agreedReading, probesOf, readingsFor, variations } from './readings.ts';
-import type { Piece } from './segmenter.ts';
 import type { OfflineResult } from '../child/sherpa.ts';
+import type { AudioTrack } from './audio-track.ts';
+import type { OfflineModel } from './offline-model.ts';
+import {
+  affordsProbes,
+  agree,
+  agreedReading,
+  type PartialWords,
+  probesOf,
+  type Reading,
+  readingsFor,
+  type Variation,
+  variations,
+} from './readings.ts';
+import type { Piece } from './segmenter.ts';
+import { estimateWordTimes, wordsFromTokens } from './word-times.ts';
+import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
+/** Audio before the first voiced window that may belong to the first word, and its padding. */
+export const onsetMarginS = 0.4;
+/** Where the first word's energy is looked for. */
+const onsetS = 0.1;
+/** Models that tell times tell them of tokens; one without an end lasts no longer than this. */
+const longestTokenS = 0.3;
+/** Where a model gives times but no probabilities: neither sure nor unsure. */
+const unknownConfidence = 0.8;
+
+type Model = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
+
+export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
+
+type Where = Pick<Piece, 'from' | 'to' | 'cutBefore'>;
+
+/** Reads pieces of a track with a model and gives every word its time and confidence. */
+export class PieceReader {
+  readonly #model: Model;
+  readonly #track: AudioTrack;
+
+  constructor(model: Model, track: AudioTrack) {
+    this.#model = model;
+    this.#track = track;
+  }
+
+  get estimatedTimes(): boolean {
+    return this.#model.estimatedTimes;
+  }
+
+  expectedMs({ from, to }: { from: number; to: number }): number {
+    return this.#model.price.expectedMs((to - from) / rateHz);
+  }
+
+  /** The whole piece once. */
+  whole(cut: Piece, variation: Variation, hint: string) {
+    const result = this.#model.read(varied(this.#track, cut, variation), hint);
+    return { reading: readingOf(result.text), result };
+  }
+
+  /** The beginning of the piece, read alone, tells which words lie in it. */
+  beginning({ from, to, cutBefore }: Where, probe: number, hint: string) {
+    const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
+    const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
+    const { text } = this.#model.read(this.#track.view(first, end).slice(), hint);
+    return { reading: readingOf(text), atS: end / rateHz };
+  }
+
+  /** One quick reading of what there is of an open piece. */
+  glance(
+    { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
+    end: number,
+    marginS: number,
+    hint: string,
+  ) {
+    const from = pieceFrom - (cutBefore ? 0 : marginS * rateHz);
+    const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
+    const { text, lang } = this.#model.read(heard.slice(), hint);
+    return { reading: readingOf(text), heard, said: lang };
+  }
+
+  /** A model that tells times, and some of them probabilities, token by token. */
+  exact(text: string, result: OfflineResult, cut: Piece): ReadPiece {
+    const offsetS = cut.from / rateHz - variations[0].before;
+    return {
+      text,
+      words: tokenWords(result, offsetS, cut.to / rateHz),
+      language: result.lang,
+    };
+  }
+
+  /** A model without times or probabilities: several readings say what was said and how sure that is. */
+  timed(
+    { words, text }: Reading,
+    { from, to, cutBefore }: Where,
+    about: { agreement: readonly number[]; language: string; earlier: PartialWords },
+  ): ReadPiece {
+    // The detector answers a little late at both ends; what is quiet there is trimmed off again.
+    const first = from - (cutBefore ? 0 : onsetS * rateHz);
+    const audio = this.#track.view(first, to);
+    const offsetS = to / rateHz - audio.length / rateHz;
+    const evidence = about.earlier.evidence(words);
+    const spans = estimateWordTimes(
+      words,
+      audio,
+      rateHz,
+      evidence.map(({ saidBy, notBefore }) => ({
+        ...(saidBy === undefined ? {} : { saidBy: saidBy - offsetS }),
+        ...(notBefore === undefined ? {} : { notBefore: notBefore - offsetS }),
+      })),
+    );
+    return {
+      text,
+      language: about.language,
+      words: words.map((word, index) => ({
+        word,
+        start: offsetS + (spans[index]?.start ?? 0),
+        end: offsetS + (spans[index]?.end ?? 0),
+        confidence: confidenceOf(about.agreement[index], evidence[index]?.saidBy !== undefined),
+      })),
+    };
+  }
+}
+
+function readingOf(text: string): Reading {
+  const clean = text.trim().replace(/\s+/g, ' ');
+  return { text: clean, words: clean === '' ? [] : clean.split(' ') };
+}
+
+/**
+ * The piece with room around it: the quiet that was there, and zeros where it was cut out of speech,
+ * so that the word on the other side is not read twice.
+ */
+function varied(track: AudioTrack, cut: Piece, variation: Variation): Float32Array {
+  const paddingBefore = Math.round(variation.before * rateHz);
+  const paddingAfter = Math.round(variation.after * rateHz);
+  const before = cut.cutBefore ? 0 : paddingBefore;
+  const after = cut.cutAfter ? 0 : paddingAfter;
+  const audio = track.view(cut.from - before, cut.to + after);
+  const padded = new Float32Array(audio.length + paddingBefore + paddingAfter - before - after);
+  const offset = paddingBefore - before;
+  for (const [i, sample] of audio.entries())
+    padded[offset + i] = Math.max(-1, Math.min(1, sample * variation.gain));
+  return padded;
+}
+
+function tokenWords(result: OfflineResult, offsetS: number, endOfAudioS: number): RecognisedWord[] {
+  const tokens = result.tokens.map((text, index) => {
+    const start = offsetS + (result.timestamps[index] ?? 0);
+    const duration = result.durations[index];
+    const logProbability = result.ys_log_probs[index];
+    return {
+      text,
+      start,
+      ...(duration === undefined ? {} : { end: start + duration }),
+      ...(logProbability === undefined ? {} : { logProbability }),
+    };
+  });
+  return wordsFromTokens(tokens, {
+    endOfAudioS,
+    longestTokenS,
+    agreedConfidence: unknownConfidence,
+  });
+}
+
+/** Readings that agree, and partials that never changed, are evidence; neither is certainty. */
+function confidenceOf(agreement: number | undefined, steady: boolean): number {
+  return 0.25 + 0.6 * (agreement ?? 0.5) + (steady ? 0.12 : 0);
+}
 
 /**
  * One piece that is being read for good, a reading at a time. It can begin while nobody knows yet

@@ -1,5 +1,65 @@
-import { agreement, closest, type Reading } from './consensus.ts';
+import { distance } from 'fastest-levenshtein';
 import type { LoadLevel } from '../child/engine.ts';
+
+export type Reading = { text: string; words: string[] };
+
+/** How a word is compared: without case and punctuation. */
+export function bare(word: string): string {
+  return word.toLowerCase().replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, '');
+}
+
+/** Letters that would have to change to make one reading the other. */
+function difference(a: Reading, b: Reading): number {
+  return distance(a.words.map(bare).join(' '), b.words.map(bare).join(' '));
+}
+
+/** The reading that is closest to all the others; of equals the first. */
+export function closest(readings: readonly Reading[]): Reading | undefined {
+  let best: Reading | undefined;
+  let least = Infinity;
+  for (const one of readings) {
+    const sum = readings.reduce((total, other) => total + difference(one, other), 0);
+    if (sum >= least) continue;
+    least = sum;
+    best = one;
+  }
+  return best;
+}
+
+export function agree(readings: readonly Reading[]): boolean {
+  const [first, ...rest] = readings;
+  return first !== undefined && rest.every((other) => difference(first, other) === 0);
+}
+
+/** For each word of the chosen reading, the share of the readings that have it in its place. */
+export function agreement(chosen: Reading, readings: readonly Reading[]): number[] {
+  const votes = chosen.words.map(() => 0);
+  for (const reading of readings)
+    for (const index of alignedWords(chosen.words, reading.words)) votes[index]! += 1; // eslint-disable-line @typescript-eslint/no-non-null-assertion
+  return votes.map((count) => count / Math.max(1, readings.length));
+}
+
+/** Indexes of the words of `a` that `b` holds in the same order: the longest common subsequence. */
+export function alignedWords(a: readonly string[], b: readonly string[]): number[] {
+  const left = a.map(bare);
+  const right = b.map(bare);
+  const width = right.length + 1;
+  const best = new Uint16Array((left.length + 1) * width);
+  const at = (i: number, j: number) => best[i * width + j] ?? 0;
+  for (let i = left.length - 1; i >= 0; i--)
+    for (let j = right.length - 1; j >= 0; j--)
+      best[i * width + j] =
+        left[i] === right[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+  const aligned: number[] = [];
+  for (let i = 0, j = 0; i < left.length && j < right.length;)
+    if (left[i] === right[j]) {
+      aligned.push(i);
+      i++;
+      j++;
+    } else if (at(i + 1, j) >= at(i, j + 1)) i++;
+    else j++;
+  return aligned;
+}
 
 /** A small change under which the same words must come out: silence before and after the piece, and loudness. */
 export type Variation = { before: number; after: number; gain: number };
@@ -41,4 +101,77 @@ export function agreedReading(readings: readonly Reading[]): {
 } {
   const reading = closest(readings) ?? { text: '', words: [] };
   return { reading, agreement: agreement(reading, readings) };
+}
+
+/** When a word was said, as far as readings of the growing audio tell: seconds of the stream. */
+export type WordEvidence = { saidBy?: number; notBefore?: number };
+
+/**
+ * What of a growing utterance may be shown: the words that two readings in a row began with. The first
+ * partial is one word and needs another behind it: the last one may still be half a word.
+ */
+export class PartialWords {
+  #last: string[] = [];
+  #shown: string[] = [];
+  readonly #readings: { words: string[]; atS: number }[] = [];
+
+  /** Nothing was worth showing yet. */
+  get silent(): boolean {
+    return this.#shown.length === 0;
+  }
+
+  /**
+   * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
+   * another beginning: asked before a first word is shown of so little audio that chance may agree.
+   */
+  update(words: string[], atS: number, again?: () => string[]): string[] | undefined {
+    const common = commonStart(this.#last, words);
+    const sure = this.silent
+      ? this.#first(words, Math.min(common, words.length - 1), again)
+      : Math.max(common, Math.min(words.length - 1, this.#shown.length));
+    this.note(words, atS);
+    this.#last = words;
+    const show = words.slice(0, Math.max(0, sure));
+    if (show.length === 0 || same(show, this.#shown)) return undefined;
+    this.#shown = show;
+    return show;
+  }
+
+  #first(words: string[], sure: number, again?: () => string[]): number {
+    if (sure < 1) return 0;
+    return again && commonStart(again(), words) < 1 ? 0 : 1;
+  }
+
+  /** A reading of the audio up to a moment that is evidence only and not to be shown. */
+  note(words: string[], atS: number): void {
+    this.#readings.push({ words, atS });
+  }
+
+  /**
+   * For each word of the final: a reading that already held it, with all words before it, bounds its
+   * end from above; one that had not come that far bounds it from below.
+   */
+  evidence(words: readonly string[]): WordEvidence[] {
+    const evidence: WordEvidence[] = words.map(() => ({}));
+    for (const reading of this.#readings) {
+      const common = commonStart(reading.words, words);
+      for (const [index, known] of evidence.entries()) {
+        if (index < common) known.saidBy = Math.min(known.saidBy ?? Infinity, reading.atS);
+        else if (index >= reading.words.length)
+          known.notBefore = Math.max(known.notBefore ?? 0, reading.atS);
+      }
+    }
+    return evidence;
+  }
+}
+
+function commonStart(a: readonly string[], b: readonly string[]): number {
+  let count = 0;
+  while (count < a.length && count < b.length && bare(a[count] ?? '') === bare(b[count] ?? ''))
+    count++;
+  return count;
+}
+
+function same(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((word, index) => word === b[index]);
 }

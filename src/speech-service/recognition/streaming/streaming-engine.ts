@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { Model, ModelDescription } from '../../models/model-folder.ts';
-import { leastCpuSeconds } from '../pool/cpu-time.ts';
+import { leastCpuSeconds } from '../child/load.ts';
 import type { Engine, EngineSession, Heard, Urgency } from '../child/engine.ts';
-import { LanguageChoice, type TextLanguage } from '../pool/language-choice.ts';
-import { pauseOf } from '../offline/pause.ts';
+import { LanguageChoice, type TextLanguage } from '../child/language-choice.ts';
+import { pauseOf } from '../offline/segmenter.ts';
 import type {
   RecognisedUtterance,
   RecogniserEvent,
@@ -16,7 +16,7 @@ import type {
   OnlineStream,
   Sherpa,
 } from '../child/sherpa.ts';
-import { wordsFromTokens } from '../offline/word-tokens.ts';
+import { wordsFromTokens } from '../offline/word-times.ts';
 
 type StreamingDescription = Extract<ModelDescription, { kind: `streaming-${string}` }>;
 

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../../src/lib/clock.ts';
-import { CallbackQueue, type Delivery } from '../../../../src/speech-service/callbacks/queue.ts';
+import {
+  CallbackQueue,
+  type Delivery,
+} from '../../../../src/speech-service/callbacks/callback-queue.ts';
 
 /** Waits are over at once and remembered. */
 function quickClock(): Clock & { waits: number[] } {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Inbound, type Ack } from '../../../../src/speech-service/live/inbound.ts';
-import { Intake } from '../../../../src/speech-service/live/intake.ts';
-import { memoryTape, type Tape } from '../../../../src/speech-service/live/tape.ts';
+import { Intake } from '../../../../src/speech-service/live/frame-cutter.ts';
+import { memoryTape, type Tape } from '../../../../src/speech-service/live/session-audio.ts';
 
 const audio = Buffer.from(Array.from({ length: 2_400 }, (_, index) => (index * 7_919) % 251));
 

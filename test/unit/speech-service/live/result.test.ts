@@ -2,8 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
 import { PostFinalResult } from '../../../../src/protocol/job.ts';
 import { StreamingRequest, type LiveRequest } from '../../../../src/protocol/live-request.ts';
-import { isWanted } from '../../../../src/speech-service/live/flags.ts';
-import { message, utteranceId, utteranceOf } from '../../../../src/speech-service/live/messages.ts';
+import {
+  isWanted,
+  message,
+  utteranceId,
+  utteranceOf,
+} from '../../../../src/speech-service/live/messages.ts';
 import { emptyRecord, resultOf } from '../../../../src/speech-service/live/result.ts';
 import {
   decodeLines,

@@ -5,8 +5,8 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue, catalogueEntry } from '../../../../src/speech-service/models/catalogue.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
-import { moonshineTokens } from '../../../../src/speech-service/models/moonshine-tokens.ts';
-import { extractEntry, zipEntries } from '../../../../src/speech-service/models/zip.ts';
+import { moonshineTokens } from '../../../../src/speech-service/models/pull.ts';
+import { extractEntry, zipEntries } from '../../../../src/speech-service/models/python-wheel.ts';
 
 const folders: string[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { AudioTrack } from '../../../../../src/speech-service/recognition/child/audio-track.ts';
-import { Intake } from '../../../../../src/speech-service/recognition/child/intake.ts';
-import { KeptAudio } from '../../../../../src/speech-service/recognition/pool/kept-audio.ts';
+import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
+import { Intake } from '../../../../../src/speech-service/recognition/child/stream-audio.ts';
+import { KeptAudio } from '../../../../../src/speech-service/recognition/pool/pool-stream.ts';
 
 const counted = (length: number) => Int16Array.from({ length }, (_, i) => i);
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import {
-  closest,
   agreement,
   alignedWords,
-} from '../../../../../src/speech-service/recognition/offline/consensus.ts';
-import { readingsFor } from '../../../../../src/speech-service/recognition/offline/readings.ts';
+  closest,
+  readingsFor,
+} from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
 const reading = (text: string) => ({ text, words: text.split(' ') });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Audible } from '../../../../../src/speech-service/recognition/offline/audible.ts';
+import { Audible } from '../../../../../src/speech-service/recognition/offline/voice-activity.ts';
 import {
   Segmenter,
   type SegmenterEvent,

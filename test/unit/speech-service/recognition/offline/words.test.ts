@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { PartialWords } from '../../../../../src/speech-service/recognition/offline/partial-words.ts';
-import { estimateWordTimes } from '../../../../../src/speech-service/recognition/offline/word-times.ts';
-import { wordsFromTokens } from '../../../../../src/speech-service/recognition/offline/word-tokens.ts';
+import { PartialWords } from '../../../../../src/speech-service/recognition/offline/readings.ts';
+import {
+  estimateWordTimes,
+  wordsFromTokens,
+} from '../../../../../src/speech-service/recognition/offline/word-times.ts';
 
 const options = { endOfAudioS: 3, longestTokenS: 0.3, agreedConfidence: 0.8 };
 

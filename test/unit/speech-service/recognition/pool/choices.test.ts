@@ -3,13 +3,17 @@ import {
   capacityOf,
   overloaded,
 } from '../../../../../src/speech-service/recognition/pool/admission.ts';
-import { LanguageChoice } from '../../../../../src/speech-service/recognition/pool/language-choice.ts';
-import { LegMeter } from '../../../../../src/speech-service/recognition/pool/leg-meter.ts';
-import { LoadMeter } from '../../../../../src/speech-service/recognition/pool/load-meter.ts';
-import { Pace } from '../../../../../src/speech-service/recognition/child/pace.ts';
-import { pauseOf } from '../../../../../src/speech-service/recognition/offline/pause.ts';
-import { ReadingPrice } from '../../../../../src/speech-service/recognition/offline/reading-price.ts';
-import { loadTextLanguage } from '../../../../../src/speech-service/recognition/pool/text-language.ts';
+import {
+  LanguageChoice,
+  loadTextLanguage,
+} from '../../../../../src/speech-service/recognition/child/language-choice.ts';
+import {
+  LegMeter,
+  LoadMeter,
+  ReadingPrice,
+} from '../../../../../src/speech-service/recognition/child/load.ts';
+import { Pace } from '../../../../../src/speech-service/recognition/child/stream-audio.ts';
+import { pauseOf } from '../../../../../src/speech-service/recognition/offline/segmenter.ts';
 
 describe('the language of an utterance', () => {
   const ofText = (text: string) => (text.includes('bonjour') ? 'fr' : 'en');

@@ -1,10 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { AudioFormat } from '../../../../src/speech-service/live/format.ts';
-import { bytesPerSecond, frameBytes } from '../../../../src/speech-service/live/format.ts';
-import { Intake } from '../../../../src/speech-service/live/intake.ts';
-import { samplesOf } from '../../../../src/speech-service/live/samples.ts';
-import { buildHeader, parseHeader } from '../../../../src/speech-service/live/wav-header.ts';
+import {
+  type AudioFormat,
+  buildHeader,
+  bytesPerSecond,
+  frameBytes,
+  parseHeader,
+  samplesOf,
+} from '../../../../src/speech-service/live/audio-format.ts';
+import { Intake } from '../../../../src/speech-service/live/frame-cutter.ts';
 
 const mulaw: AudioFormat = { encoding: 'wav/ulaw', bitDepth: 8, sampleRate: 8000, channels: 1 };
 const formats: AudioFormat[] = [

@@ -1,9 +1,9 @@
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
 import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { PostBlocks, RecordEntry } from '../live/result.ts';
+import type { PostBlocks, RecordEntry } from './result.ts';
 
 /** What the service needs of the language part. */
 export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;

@@ -1,5 +1,5 @@
-import { wait, type Clock } from '../../lib/clock.ts';
-import type { MessageKind } from '../live/flags.ts';
+import { type Clock, wait } from '../../lib/clock.ts';
+import type { MessageKind } from '../live/messages.ts';
 
 export type Delivery = { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
 /** The id stays the same over all attempts: receivers know a repetition by it. */

@@ -1,7 +1,7 @@
-import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { CallbackQueue } from '../callbacks/queue.ts';
-import { isWanted, kindOf } from './flags.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { CallbackQueue } from '../callbacks/callback-queue.ts';
+import { isWanted, kindOf } from './messages.ts';
 import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
 import type { SessionState } from './state.ts';

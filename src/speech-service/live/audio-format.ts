@@ -1,4 +1,58 @@
-import { bytesPerSecond, frameBytes, type AudioFormat } from './format.ts';
+import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
+
+/** How a session's bytes are to be read: fixed at the POST, never changed. */
+type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
+
+export type AudioFormat = {
+  encoding: AudioEncoding;
+  bitDepth: number;
+  sampleRate: number;
+  channels: number;
+};
+
+/** One sample of every channel. Only whole frames are recognised; the rest waits for the next message. */
+export function frameBytes(format: AudioFormat): number {
+  return (format.channels * format.bitDepth) / 8;
+}
+
+export function bytesPerSecond(format: AudioFormat): number {
+  return format.sampleRate * frameBytes(format);
+}
+
+type ReadSample = (bytes: Buffer, at: number) => number;
+
+/** 24 and 32 bit keep their upper 16 bits; 8 bit PCM is unsigned, as in WAV files. */
+function readerOf(format: AudioFormat): ReadSample {
+  if (format.encoding === 'wav/ulaw') return (bytes, at) => mulawToLinear[bytes[at] ?? 0] ?? 0;
+  if (format.encoding === 'wav/alaw') return (bytes, at) => alawToLinear[bytes[at] ?? 0] ?? 0;
+  switch (format.bitDepth) {
+    case 8:
+      return (bytes, at) => ((bytes[at] ?? 128) - 128) << 8;
+    case 16:
+      return (bytes, at) => bytes.readInt16LE(at);
+    case 24:
+      return (bytes, at) => bytes.readInt16LE(at + 1);
+    default:
+      return (bytes, at) => bytes.readInt16LE(at + 2);
+  }
+}
+
+/** Whole frames in, one array of 16-bit samples per channel out. */
+export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[] {
+  const read = readerOf(format);
+  const step = format.bitDepth / 8;
+  const { channels } = format;
+  const perFrame = frameBytes(format);
+  return (frames) => {
+    const count = Math.floor(frames.length / perFrame);
+    return Array.from({ length: channels }, (_, channel) => {
+      const samples = new Int16Array(count);
+      let at = channel * step;
+      for (let index = 0; index < count; index++, at += perFrame) samples[index] = read(frames, at);
+      return samples;
+    });
+  };
+}
 
 /** A header with long lists of tags in it is still a header; beyond this it is not audio we were promised. */
 const longestHeaderBytes = 65_536;

@@ -1,15 +1,19 @@
-import { Chain } from './chain.ts';
-import { Enhancer } from './enhancer.ts';
-import { ranks, type Engine, type EngineSession, type Urgency } from './engine.ts';
-import { openEngine } from './open-engine.ts';
-import { Intake } from './intake.ts';
-import type { TextLanguage } from '../pool/language-choice.ts';
-import { LegMeter } from '../pool/leg-meter.ts';
-import { LoadMeter } from '../pool/load-meter.ts';
-import type { FromChild, ToChild } from '../pool/messages.ts';
-import { Pace } from './pace.ts';
+import type { Model } from '../../models/model-folder.ts';
+import { Chain, Enhancer } from './audio-chain.ts';
+import {
+  type Engine,
+  type EngineOptions,
+  type EngineSession,
+  ranks,
+  type Urgency,
+} from './engine.ts';
+import { loadTextLanguage, noTextLanguage, type TextLanguage } from './language-choice.ts';
+import { LegMeter, LoadMeter } from './load.ts';
 import type { Sherpa } from './sherpa.ts';
-import { loadTextLanguage, noTextLanguage } from '../pool/text-language.ts';
+import { Intake, Pace } from './stream-audio.ts';
+import { openOfflineEngine } from '../offline/offline-engine.ts';
+import type { FromChild, ToChild } from '../pool/messages.ts';
+import { openStreamingEngine } from '../streaming/streaming-engine.ts';
 
 type Stream = {
   number: number;
@@ -228,4 +232,22 @@ export class Recognition {
 
 function comesBefore(a: Urgency, b: Urgency): boolean {
   return a.rank < b.rank || (a.rank === b.rank && a.dueMs < b.dueMs);
+}
+
+export function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
+  const { description } = model;
+  switch (description.kind) {
+    case 'streaming-nemo-ctc':
+    case 'streaming-zipformer-ctc':
+    case 'streaming-transducer':
+      return openStreamingEngine(sherpa, model, description, options.textLanguage);
+    case 'moonshine':
+    case 'whisper':
+    case 'sense-voice':
+    case 'nemo-ctc':
+    case 'zipformer-ctc':
+    case 'nemo-transducer':
+    case 'transducer':
+      return openOfflineEngine(sherpa, model, description, options);
+  }
 }

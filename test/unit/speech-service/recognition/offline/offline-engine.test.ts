@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
-import { AudioTrack } from '../../../../../src/speech-service/recognition/child/audio-track.ts';
+import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
 import {
   ranks,
   type LoadLevel,
 } from '../../../../../src/speech-service/recognition/child/engine.ts';
-import { LanguageChoice } from '../../../../../src/speech-service/recognition/pool/language-choice.ts';
-import { OfflineSession } from '../../../../../src/speech-service/recognition/offline/offline-session.ts';
-import { PieceReader } from '../../../../../src/speech-service/recognition/offline/piece-reader.ts';
-import { ReadingPrice } from '../../../../../src/speech-service/recognition/offline/reading-price.ts';
+import { LanguageChoice } from '../../../../../src/speech-service/recognition/child/language-choice.ts';
+import { OfflineSession } from '../../../../../src/speech-service/recognition/offline/offline-engine.ts';
+import { PieceReader } from '../../../../../src/speech-service/recognition/offline/piece-reading.ts';
+import { ReadingPrice } from '../../../../../src/speech-service/recognition/child/load.ts';
 import type { RecogniserEvent } from '../../../../../src/speech-service/recognition/recogniser.ts';
 
 const window = 512;

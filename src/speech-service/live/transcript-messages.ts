@@ -1,8 +1,8 @@
 import type { Utterance } from '../../protocol/addons.ts';
-import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { Addons } from '../addons/addons.ts';
-import type { ChannelEvent } from './channel.ts';
+import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Addons } from './addons.ts';
+import type { ChannelEvent } from './channels.ts';
 import { message, utteranceId, utteranceOf } from './messages.ts';
 import type { RecordEntry } from './result.ts';
 

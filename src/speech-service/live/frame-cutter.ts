@@ -1,5 +1,4 @@
-import { bytesPerSecond, frameBytes, type AudioFormat } from './format.ts';
-import { parseHeader } from './wav-header.ts';
+import { type AudioFormat, bytesPerSecond, frameBytes, parseHeader } from './audio-format.ts';
 
 export type Taken =
   | {

@@ -1,4 +1,7 @@
 import loadRnnoise, { type RNNoise } from '@echogarden/rnnoise-wasm';
+import { engineRateHz } from './engine.ts';
+import type { LinearResampler, Sherpa } from './sherpa.ts';
+import type { RecogniserStreamOptions } from '../recogniser.ts';
 
 export const enhancerRateHz = 48000;
 const frameSamples = 480;
@@ -61,5 +64,46 @@ export class Enhancer implements Disposable {
     this.#noise._rnnoise_process_frame(this.#state, this.#memory, this.#memory);
     const out = new Float32Array(this.#noise.HEAPU8.buffer, this.#memory, frameSamples);
     for (let i = 0; i < frameSamples; i++) frame[i] = (out[i] ?? 0) / scale;
+  }
+}
+
+/**
+ * What happens to a stream's audio before the engine hears it:
+ * its rate → 48 kHz → noise taken out → 16 kHz with the enhancer, its rate → 16 kHz without.
+ */
+export class Chain implements Disposable {
+  readonly #first: LinearResampler | undefined;
+  readonly #enhancer: Enhancer | undefined;
+  readonly #second: LinearResampler | undefined;
+
+  constructor(sherpa: Sherpa, options: RecogniserStreamOptions, newEnhancer: () => Enhancer) {
+    const middleHz = options.audioEnhancer ? enhancerRateHz : engineRateHz;
+    if (options.sampleRate !== middleHz)
+      this.#first = new sherpa.LinearResampler(options.sampleRate, middleHz);
+    if (!options.audioEnhancer) return;
+    this.#enhancer = newEnhancer();
+    this.#second = new sherpa.LinearResampler(enhancerRateHz, engineRateHz);
+  }
+
+  run(block: Float32Array): Float32Array {
+    const samples = this.#first ? this.#first.resample(block) : block;
+    if (!this.#enhancer || !this.#second) return samples;
+    return this.#second.resample(this.#enhancer.run(samples));
+  }
+
+  /** The last, possibly short, block and everything that was still held back. */
+  end(block: Float32Array): Float32Array {
+    const samples = this.#first ? this.#first.flush(block) : block;
+    if (!this.#enhancer || !this.#second) return samples;
+    const before = this.#second.resample(this.#enhancer.run(samples));
+    const rest = this.#second.flush(this.#enhancer.end());
+    const all = new Float32Array(before.length + rest.length);
+    all.set(before);
+    all.set(rest, before.length);
+    return all;
+  }
+
+  [Symbol.dispose](): void {
+    this.#enhancer?.[Symbol.dispose]();
   }
 }

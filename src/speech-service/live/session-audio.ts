@@ -1,5 +1,12 @@
-import { AppendFile } from './append-file.ts';
-import type { DiskWriter } from './disk-writer.ts';
+import { join } from 'node:path';
+import { AppendFile, type DiskWriter } from './disk-writer.ts';
+
+export type SessionPaths = { audio: string; log: string };
+
+/** Ids are our own uuids; nothing that a client chose becomes part of a path. */
+export function pathsOf(folder: string, id: string): SessionPaths {
+  return { audio: join(folder, `${id}.audio`), log: join(folder, `${id}.log`) };
+}
 
 /** The audio of a session as it came: for the file route, for resuming, for a recogniser that starts again. */
 export type Tape = {

@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely';
 import type { ApiDelivery, ApiDeliveryState } from '../protocol/api.ts';
-import type { Database, Store } from '../store/store.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 import { enableEndpoint } from './endpoints.ts';
 import { pastAttempts, type PastAttempt } from './past.ts';
 

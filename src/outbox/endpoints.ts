@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { sql, type Transaction } from 'kysely';
 import { callEventTypes } from '../protocol/events.ts';
-import type { Database, Store } from '../store/store.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 import type { Endpoint } from './config.ts';
 
 /** Which endpoints are switched off, by name, and why. */

@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { newId } from '../lib/ids.ts';
-import type { Database, Store } from '../store/store.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
 
 /** One call's queue at one endpoint, ours until the lease ends or somebody else's claim replaces this one. */
 export type Claim = {

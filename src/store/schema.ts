@@ -1,10 +1,253 @@
-import type { CallsTables } from './tables/calls.ts';
-import type { EventsTables } from './tables/events.ts';
-import type { SpeechTables } from './tables/speech.ts';
+/*
+ * The one schema, on SQLite and on Postgres, as the types of its rows. Migrations make the tables; these types follow
+ * the newest migration. Times are ms since 1970, JSON is text, booleans are 0 and 1.
+ */
+
+/* Tables of the bridge: calls and what belongs to them. */
+
+export type CallsTable = {
+  id: string;
+  /** The node whose disk holds the journal: only it recovers the call. */
+  node: string;
+  carrier: string;
+  carrier_call_id: string;
+  state: 'live' | 'finishing' | 'ended';
+  direction: string | null;
+  from_number: string | null;
+  to_number: string | null;
+  started_at: number;
+  /** The zero of the call's clock: the first byte of its first leg. Null before there is one. */
+  zero_at: number | null;
+  /** When the last stream of the call ended; null while one is open or awaited. */
+  hung_up_at: number | null;
+  ended_at: number | null;
+  /** The wait that ran out before every final was there. */
+  deadline: string | null;
+  end_reason: string | null;
+  /** The ended call of the same carrier call id that this record goes on from. */
+  continues: string | null;
+  /** Built once at the start: what sessions and events carry, without the keys of a leg. */
+  custom_metadata: string;
+  /** The further fields of the session request that parameters of this call set. */
+  overrides: string;
+  warnings: string;
+  counts: string;
+  /** Who holds the pause: 0 nobody, 1 an operator, 2 the carrier, 3 both. */
+  paused: number;
+  paused_at: number | null;
+  statistics: string | null;
+  summary: string | null;
+  /** 1 from `call.ended` until `call.summary` is committed, also over a crash. */
+  summary_due: number;
+  has_recording: number;
+  /** How often a start tried to take this call up again; a row that keeps failing is set aside. */
+  recover_tries: number;
+};
+
+export type LegsTable = {
+  id: string;
+  call_id: string;
+  role: string;
+  track: string;
+  encoding: string;
+  sample_rate: number;
+  channels: number;
+  /** Where the leg's first byte lies on the call's clock, in ms; null before there is one. */
+  offset_ms: number | null;
+  started_at: number;
+  state: 'open' | 'done';
+  session_id: string | null;
+  received: number;
+  acknowledged: number;
+  gaps: number;
+  paused: number;
+  filler: number;
+  reconnects: number;
+  /** JSON: how its frames came, of the process that had it last. */
+  cadence: string | null;
+};
+
+export type StreamsTable = {
+  id: string;
+  call_id: string;
+  carrier_stream_id: string;
+  opened_at: number;
+  closed_at: number | null;
+  end_reason: string | null;
+};
+
+export type LegSessionsTable = {
+  /** The speech service's own id. */
+  id: string;
+  leg_id: string;
+  call_id: string;
+  /** Leg time of the session's first byte, in seconds. */
+  offset_s: number;
+  opened_at: number;
+};
+
+/** One row for each result that became an event: the identity that a repeated message is known by. */
+export type LegResultsTable = {
+  leg_id: string;
+  session_id: string;
+  kind: string;
+  key: string;
+  call_id: string;
+  role: string;
+  start_s: number;
+  end_s: number;
+  text: string;
+};
+
+export type StreamTokensTable = {
+  /** SHA-256 of the token: a stolen database opens no stream. */
+  digest: string;
+  carrier: string;
+  carrier_call_id: string | null;
+  metadata: string;
+  expires_at: number;
+  used_at: number | null;
+};
+
+export type CallStatusesTable = {
+  id: string;
+  carrier: string;
+  carrier_call_id: string;
+  received_at: number;
+  status: string;
+};
+
+/** Sessions of erased calls that the speech service still has to forget. */
+export type ErasuresTable = {
+  session_id: string;
+  requested_at: number;
+  next_at: number;
+  tries: number;
+};
+
+type CallsTables = {
+  calls: CallsTable;
+  legs: LegsTable;
+  streams: StreamsTable;
+  leg_sessions: LegSessionsTable;
+  leg_results: LegResultsTable;
+  stream_tokens: StreamTokensTable;
+  call_statuses: CallStatusesTable;
+  erasures: ErasuresTable;
+};
+
+/* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */
+
+export type EventCallsTable = {
+  call_id: string;
+  last_sequence: number;
+  /** Set when the call was erased: the row stays, without content, so that numbers are never given twice. */
+  erased_at: number | null;
+};
+
+export type EventsTable = {
+  id: string;
+  call_id: string;
+  sequence: number;
+  type: string;
+  occurred_at: number;
+  /** The envelope exactly as it is sent: signed bytes are these bytes on every attempt. */
+  body: string;
+};
+
+/** The configured endpoints as the enqueuing transaction sees them. */
+export type EndpointsTable = {
+  name: string;
+  /** `|call.started|call.ended|`, for a LIKE. */
+  types: string;
+  active: number;
+  /** Changes when the operator changes the address: a switched-off endpoint is then on again. */
+  fingerprint: string;
+  disabled_at: number | null;
+  disabled_reason: string | null;
+};
+
+/** One endpoint's queue of one call: what is claimed, retried and parked as a whole. */
+export type LanesTable = {
+  endpoint: string;
+  call_id: string;
+  /** Null when nothing waits or the lane is parked. */
+  next_attempt_at: number | null;
+  /** Fresh for every claim; whoever writes a result must still hold it. */
+  claim_id: string | null;
+  claim_until: number | null;
+  /** Rises with every event, so that a claim that is being given back sees what came meanwhile. */
+  wakes: number;
+  parked_at: number | null;
+  parked_reason: string | null;
+  /** The head failed because of the endpoint as a whole, not because of its own content. */
+  held_by_endpoint: number;
+  first_attempt_at: number | null;
+};
+
+export type DeliveryState = 'waiting' | 'delivered' | 'parked' | 'skipped';
+
+export type DeliveriesTable = {
+  endpoint: string;
+  event_id: string;
+  call_id: string;
+  sequence: number;
+  type: string;
+  state: DeliveryState;
+  attempts: number;
+  first_attempt_at: number | null;
+  last_attempt_at: number | null;
+  settled_at: number | null;
+  last_status: number | null;
+  last_error: string | null;
+  /** First bytes of the last answer. */
+  last_answer: string | null;
+  /** JSON: the last attempts, newest last. */
+  history: string | null;
+  /** JSON: answers of the mapping's steps that are done, so that a retry does not repeat them. */
+  progress: string | null;
+};
+
+type EventsTables = {
+  event_calls: EventCallsTable;
+  events: EventsTable;
+  endpoints: EndpointsTable;
+  lanes: LanesTable;
+  deliveries: DeliveriesTable;
+};
+
+/* Tables of the speech service. */
+
+export type SpeechJobsTable = {
+  id: string;
+  kind: 'live' | 'pre-recorded';
+  /** The node whose disk holds the audio: only it takes an unfinished session up again. */
+  node: string;
+  /** SHA-256 of the session's token: a stolen database opens no socket. */
+  token_digest: string | null;
+  status: 'queued' | 'processing' | 'done' | 'error';
+  created_at: number;
+  completed_at: number | null;
+  error_code: number | null;
+  custom_metadata: string | null;
+  post_session_metadata: string;
+  /** The effective request; without content when nothing may be stored. */
+  request_params: string | null;
+  audio_duration: number | null;
+  channels: number | null;
+  result: string | null;
+  /** 1 when neither content nor result may be stored (zero data retention). */
+  zero_retention: number;
+  /** 1 while the session's log still holds callbacks that were not delivered. */
+  callbacks_due: number;
+};
+
+type SpeechTables = {
+  speech_jobs: SpeechJobsTable;
+};
 
 type SchemaVersionTable = { version: number; name: string; applied_at: number };
 
-/** The one schema, on SQLite and on Postgres: each part adds its tables in `tables/`. */
 export type Database = CallsTables &
   EventsTables &
   SpeechTables & { schema_version: SchemaVersionTable };

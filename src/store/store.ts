@@ -9,8 +9,6 @@ import { openSqlite } from './sqlite.ts';
 import type { Backend } from './backend.ts';
 import { StoreConfig } from './config.ts';
 
-export type { Database } from './schema.ts';
-
 export type Store = AsyncDisposable & {
   readonly kind: 'sqlite' | 'postgres';
   /** Selects run on a reader; a lone write is a synced transaction of its own. */

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { Role } from '../../protocol/events.ts';
 import type { ApiCall, ApiLeg } from '../../protocol/api.ts';
-import type { Database } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/call-leg.ts';
 import { turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';

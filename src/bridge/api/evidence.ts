@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { Database } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
 import type { Cadence, CallDiagnostics } from '../../protocol/api.ts';
 import type { Call } from '../call/call.ts';
 

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { newId } from '../../lib/ids.ts';
-import type { Database } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
 import type { FeedEvent } from './live-feed.ts';
 
 /** More than this was missed: loading anew is cheaper than catching up. */

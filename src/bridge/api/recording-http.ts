@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
-import type { Database } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
 import { legRecordFrom } from '../events/call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { StereoRecording, type RecordedLeg } from './recording.ts';

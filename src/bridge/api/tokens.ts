@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import { createHash, randomBytes } from 'node:crypto';
-import type { Database, Store } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
 import type { TokenClaim } from '../seam.ts';
 
 export type MintRequest = {

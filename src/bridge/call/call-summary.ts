@@ -3,7 +3,7 @@ import type { LanguageRunner } from '../../language/runner.ts';
 import type { CallInsight } from '../../language/types.ts';
 import { Chapter } from '../../protocol/addons.ts';
 import { CallSentiment, Role, type CallEventData } from '../../protocol/events.ts';
-import type { Database } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
 import { turnsOf } from '../events/call-rows.ts';
 
 type SummaryData = CallEventData<'call.summary'>;

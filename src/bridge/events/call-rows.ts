@@ -1,7 +1,6 @@
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { Role, type Turn } from '../../protocol/events.ts';
-import type { Database } from '../../store/store.ts';
-import type { CallsTable, LegsTable } from '../../store/tables/calls.ts';
+import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { CallLeg, LegRecord } from '../call/call-leg.ts';
 import type { CallRecord } from '../call/call-record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';

@@ -3,7 +3,8 @@ import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
-import type { Database, Store } from '../../store/store.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
 import { eventCallOf, type CallRecord } from '../call/call-record.ts';
 import { legMetadata } from '../call/custom-metadata.ts';
 

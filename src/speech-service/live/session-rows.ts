@@ -3,7 +3,7 @@ import { jobRequestId, type LiveJobRecord, type LiveResult } from '../../protoco
 import { containsMetadata, type JobListQuery } from '../../protocol/list-query.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import type { SpeechJobsTable } from '../../store/tables/speech.ts';
+import type { SpeechJobsTable } from '../../store/schema.ts';
 
 export type JobRow = Selectable<SpeechJobsTable>;
 

@@ -59,19 +59,31 @@ export type StreamControl = {
   }): void;
 };
 
+/**
+ * What a stream says to its call: the one vocabulary from a carrier's codec to the call. Silence travels as a
+ * length of time, never as bytes, so that no number from outside becomes a buffer of its size.
+ */
+export type StreamEvent =
+  /** Payload bytes of one track, unchanged. The call keeps no reference after it has taken them. */
+  | { type: 'audio'; track: string; payload: Buffer }
+  /** The carrier itself lost or threw away this much (numbering gap, `discarded`): silence goes instead. */
+  | { type: 'lost'; track: string; durationMs: number; cause: string }
+  /** Frames out of order, repeated, undecodable: counted on the call. */
+  | {
+      type: 'count';
+      what: 'reordered' | 'duplicate' | 'malformed' | 'late' | 'unknown';
+      track?: string;
+    }
+  | { type: 'dtmf'; digit: string; track?: string }
+  /** The carrier paused by itself; audio that still comes counts as paused. */
+  | { type: 'paused' }
+  | { type: 'resumed'; discardedMs: number }
+  | { type: 'language'; code: string };
+
 export type CallStream = {
   readonly callId: string;
-  /** Payload bytes of one track, unchanged. The bridge keeps no reference after it returns. */
-  audio(track: string, payload: Buffer): void;
-  /** The carrier itself lost or threw away this much (numbering gap, `discarded`): silence goes instead. */
-  lost(track: string, durationMs: number, cause: string): void;
-  /** Frames out of order, repeated, undecodable: counted on the call. */
-  count(what: 'reordered' | 'duplicate' | 'malformed' | 'late' | 'unknown', track?: string): void;
-  dtmf(digit: string, track: string | undefined): void;
-  /** The carrier paused by itself; audio that still comes counts as paused. */
-  paused(): void;
-  resumed(discardedMs: number): void;
-  language(code: string): void;
+  /** Returns at once, whatever the event; an event that the call has no use for is counted or ignored. */
+  take(event: StreamEvent): void;
   /** Once, whichever of stop, close, error and idle comes first; later calls do nothing. */
   end(reason: StreamEnd, detail?: string): void;
 };

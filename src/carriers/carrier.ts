@@ -1,4 +1,4 @@
-import type { Direction, Role, StreamEncoding } from '../bridge/seam.ts';
+import type { Direction, Role, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
 import type { CarriersConfig } from './config.ts';
 
 /** What a stream's own first messages say about it, in one form for all carriers. */
@@ -21,22 +21,12 @@ export type CarrierStart = {
 /** By what a stream without other proof may be let in: a stream token, and the call that it must be of. */
 export type StreamClaim = Pick<CarrierStart, 'carrierCallId' | 'token'>;
 
-/** Frames in, events out. Audio of one track keeps its order. */
+/** Frames in, events out: what the call takes as it is, and what only the socket needs to know. */
 export type CarrierEvent =
+  | StreamEvent
   | { type: 'start'; start: CarrierStart }
   /** An authenticated check of the installation: it is answered, and no call comes of it. */
   | { type: 'probe' }
-  | { type: 'audio'; track: string; payload: Buffer }
-  | { type: 'lost'; track: string; durationMs: number; cause: string }
-  | {
-      type: 'count';
-      what: 'reordered' | 'duplicate' | 'malformed' | 'late' | 'unknown';
-      track?: string;
-    }
-  | { type: 'dtmf'; digit: string; track?: string }
-  | { type: 'paused' }
-  | { type: 'resumed'; discardedMs: number }
-  | { type: 'language'; code: string }
   /** Goes out at once, in this order. */
   | { type: 'reply'; text: string }
   /** The stream cannot be taken; the reason names the carrier's setting to change. */
@@ -67,7 +57,7 @@ export type CarrierCommand =
 export type Codec = {
   decode(data: Buffer, isBinary: boolean): CarrierEvent[];
   /** What still waits for its turn, when the stream is over. */
-  flush?(): CarrierEvent[];
+  flush?(): StreamEvent[];
   encode?(command: CarrierCommand): string[];
 };
 

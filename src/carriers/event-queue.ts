@@ -1,4 +1,8 @@
+import type { StreamEvent } from '../bridge/seam.ts';
 import type { CarrierEvent } from './carrier.ts';
+
+/** What waits for the call: its own events, and the end of the stream behind them. */
+type WaitingEvent = StreamEvent | Extract<CarrierEvent, { type: 'stop' }>;
 
 /**
  * Queue `carrier-opening`: what a stream says between its start and the bridge's answer. Bound: bytes of
@@ -8,11 +12,11 @@ const audioBytesAtMost = 480_000;
 const eventsAtMost = 20_000;
 
 export class EventQueue {
-  #events: CarrierEvent[] = [];
+  #events: WaitingEvent[] = [];
   #audioBytes = 0;
   readonly #droppedBytes = new Map<string, number>();
 
-  push(event: CarrierEvent): void {
+  push(event: WaitingEvent): void {
     if (this.#events.length >= eventsAtMost && event.type === 'count') return;
     this.#events.push(event);
     if (event.type !== 'audio') return;
@@ -21,8 +25,8 @@ export class EventQueue {
   }
 
   /** In order; bytes that had to go come first, as what was lost of each track. */
-  take(durationMsOf: (bytes: number) => number): CarrierEvent[] {
-    const lost = [...this.#droppedBytes].map(([track, bytes]): CarrierEvent => ({
+  take(durationMsOf: (bytes: number) => number): WaitingEvent[] {
+    const lost = [...this.#droppedBytes].map(([track, bytes]): WaitingEvent => ({
       type: 'lost',
       track,
       durationMs: durationMsOf(bytes),

@@ -1,4 +1,4 @@
-import type { CarrierEvent } from './carrier.ts';
+import type { StreamEvent } from '../bridge/seam.ts';
 
 export type NumberedFrame = {
   number: number;
@@ -37,7 +37,7 @@ export class FrameOrder {
     this.#gaps = new GapAccount(options.tracks);
   }
 
-  push(frame: NumberedFrame): CarrierEvent[] {
+  push(frame: NumberedFrame): StreamEvent[] {
     const next = this.#next ?? frame.number;
     if (frame.number === next)
       return this.#held.size === 0 ? this.#emit(frame, []) : this.#drain(this.#emit(frame, []));
@@ -50,25 +50,25 @@ export class FrameOrder {
   }
 
   /** A message that is not audio has used a number of the same counting. */
-  skip(number: number): CarrierEvent[] {
+  skip(number: number): StreamEvent[] {
     if (number !== this.#next) return [];
     this.#next = number + 1;
     return this.#drain([]);
   }
 
-  flush(): CarrierEvent[] {
-    const events: CarrierEvent[] = [];
+  flush(): StreamEvent[] {
+    const events: StreamEvent[] = [];
     while (this.#held.size > 0) events.push(...this.#skipHole());
     return events;
   }
 
-  #emit(frame: NumberedFrame, events: CarrierEvent[]): CarrierEvent[] {
+  #emit(frame: NumberedFrame, events: StreamEvent[]): StreamEvent[] {
     this.#next = frame.number + 1;
     this.#baseIsSure = true;
     return this.#deliver(frame, events);
   }
 
-  #deliver(frame: NumberedFrame, events: CarrierEvent[]): CarrierEvent[] {
+  #deliver(frame: NumberedFrame, events: StreamEvent[]): StreamEvent[] {
     const place = 2 * (frame.number % remembered);
     this.#emitted[place] = frame.number;
     this.#emitted[place + 1] = frame.timestampMs ?? NaN;
@@ -79,7 +79,7 @@ export class FrameOrder {
     return events;
   }
 
-  #drain(events: CarrierEvent[]): CarrierEvent[] {
+  #drain(events: StreamEvent[]): StreamEvent[] {
     for (let frame = this.#take(); frame; frame = this.#take()) {
       events.push({ type: 'count', what: 'reordered', track: frame.track });
       this.#emit(frame, events);
@@ -94,7 +94,7 @@ export class FrameOrder {
   }
 
   /** Goes on at the first frame after the hole. */
-  #skipHole(): CarrierEvent[] {
+  #skipHole(): StreamEvent[] {
     const to = Math.min(...this.#held.keys());
     const from = this.#next ?? to;
     if (this.#baseIsSure) {
@@ -102,7 +102,7 @@ export class FrameOrder {
       for (let number = Math.max(from, to - remembered); number < to; number++)
         this.#declare(number);
     }
-    const events: CarrierEvent[] = [];
+    const events: StreamEvent[] = [];
     this.#next = to;
     for (let frame = this.#take(); frame; frame = this.#take()) this.#emit(frame, events);
     return events;
@@ -116,7 +116,7 @@ export class FrameOrder {
     }
   }
 
-  #behind(frame: NumberedFrame): CarrierEvent[] {
+  #behind(frame: NumberedFrame): StreamEvent[] {
     if (this.#declaredLost.delete(frame.number))
       return [{ type: 'count', what: 'late', track: frame.track }];
     const place = 2 * (frame.number % remembered);
@@ -127,7 +127,7 @@ export class FrameOrder {
     return this.#deliver(frame, [{ type: 'count', what: 'reordered', track: frame.track }]);
   }
 
-  #renumber(frame: NumberedFrame): CarrierEvent[] {
+  #renumber(frame: NumberedFrame): StreamEvent[] {
     const events = this.flush();
     events.push({ type: 'count', what: 'malformed', track: frame.track });
     return this.#emit(frame, events);

@@ -1,6 +1,13 @@
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
-import type { Bridge, CallStream, StreamControl, StreamEnd, StreamStart } from '../bridge/seam.ts';
+import type {
+  Bridge,
+  CallStream,
+  StreamControl,
+  StreamEnd,
+  StreamEvent,
+  StreamStart,
+} from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
@@ -235,18 +242,23 @@ export class StreamSocket {
         return this.#answerEnd();
       case 'count':
         this.#count(event);
-        break;
+        return this.#pass(event);
       case 'audio':
       case 'lost':
       case 'dtmf':
       case 'paused':
       case 'resumed':
       case 'language':
+        return this.#pass(event);
     }
-    if (this.#state.at === 'live') deliver(this.#state.stream, event);
-    else if (this.#state.at === 'opening') this.#state.queue.push(event);
-    else if (this.#state.at === 'ended' && event.type === 'count')
-      this.#state.stream?.count(event.what, event.track);
+  }
+
+  /** To the call, or into the queue until there is one. What nobody waits for is dropped. */
+  #pass(event: StreamEvent): void {
+    const state = this.#state;
+    if (state.at === 'live') state.stream.take(event);
+    else if (state.at === 'opening') state.queue.push(event);
+    else if (state.at === 'ended' && event.type === 'count') state.stream?.take(event);
   }
 
   /** Whoever has not proven himself causes nothing beyond this method (T1). */
@@ -299,7 +311,7 @@ export class StreamSocket {
       durationMsOf(bytes, start.encoding, start.sampleRate),
     ))
       if (event.type === 'stop') this.#end('stop', event.detail);
-      else deliver(stream, event);
+      else stream.take(event);
     if (ended) this.#end(ended.reason, ended.detail);
   }
 
@@ -429,7 +441,7 @@ export class StreamSocket {
         state.ended ??= { reason, ...(detail === undefined ? {} : { detail }) };
         return;
       case 'live':
-        for (const event of this.#codec.flush?.() ?? []) deliver(state.stream, event);
+        for (const event of this.#codec.flush?.() ?? []) state.stream.take(event);
         this.#state = { at: 'ended', stream: state.stream, sinceMs: this.#now() };
         streamsTotal.inc({ carrier: this.#carrier.name, end: reason });
         state.stream.end(reason, detail);
@@ -470,31 +482,6 @@ export class StreamSocket {
 
   #now(): number {
     return this.#context.clock.monotonicMs();
-  }
-}
-
-function deliver(stream: CallStream, event: CarrierEvent): void {
-  switch (event.type) {
-    case 'audio':
-      return stream.audio(event.track, event.payload);
-    case 'lost':
-      return stream.lost(event.track, event.durationMs, event.cause);
-    case 'count':
-      return stream.count(event.what, event.track);
-    case 'dtmf':
-      return stream.dtmf(event.digit, event.track);
-    case 'paused':
-      return stream.paused();
-    case 'resumed':
-      return stream.resumed(event.discardedMs);
-    case 'language':
-      return stream.language(event.code);
-    case 'start':
-    case 'probe':
-    case 'reply':
-    case 'refused':
-    case 'broken':
-    case 'stop':
   }
 }
 

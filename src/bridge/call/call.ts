@@ -17,7 +17,7 @@ import {
   type Effect,
 } from './call-state.ts';
 import { CallStory } from '../events/call-story.ts';
-import type { OpenedStream, StreamControl, StreamEnd, StreamStart } from '../seam.ts';
+import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
 import { legMetadata } from './custom-metadata.ts';
 import type { RecoveredLeg } from '../journal/journal.ts';
 import {
@@ -165,8 +165,35 @@ export class Call {
     return { outcome: 'opened', stream, startPaused: this.isPaused };
   }
 
-  audio(stream: OpenStream, legId: string, payload: Buffer): void {
-    const leg = this.#legs.get(legId);
+  /** What one of the call's streams says. Called for every frame: nothing is allocated here. */
+  takeFrom(stream: OpenStream, event: StreamEvent): void {
+    switch (event.type) {
+      case 'audio':
+        return this.#audio(stream, event.track, event.payload);
+      case 'lost':
+        return this.#lost(this.#legOf(stream, event.track), event.durationMs, event.cause);
+      case 'count':
+        return this.story.count(event.what);
+      case 'dtmf':
+        return this.#dtmf(event.digit, this.#legOf(stream, event.track));
+      case 'paused':
+        return void this.pause('carrier');
+      case 'resumed':
+        // The audio that the carrier threw away while it was paused is part of the pause, not a gap.
+        return void this.resume('carrier');
+      case 'language':
+        return this.#languageChanged(event.code);
+    }
+  }
+
+  #legOf(stream: OpenStream, track: string | undefined): CallLeg | undefined {
+    const record = track === undefined ? undefined : stream.tracks.get(track);
+    return record === undefined ? undefined : this.#legs.get(record.id);
+  }
+
+  #audio(stream: OpenStream, track: string, payload: Buffer): void {
+    if (!stream.tracks.has(track)) return this.story.count('unknown-track');
+    const leg = this.#legOf(stream, track);
     const nowMs = this.#env.clock.monotonicMs();
     if (leg === undefined || !this.takesStreams) return this.story.count('late');
     if (!leg.takesFrom(stream.id, nowMs)) return this.story.count('second-stream-audio');
@@ -215,8 +242,7 @@ export class Call {
   }
 
   /** The carrier itself lost this much: silence instead, and a declared gap. */
-  lost(legId: string, durationMs: number, cause: string): void {
-    const leg = this.#legs.get(legId);
+  #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || durationMs <= 0 || !this.takesStreams) return;
     if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
     const lostS = durationMs / 1_000;
@@ -227,15 +253,14 @@ export class Call {
     this.story.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
   }
 
-  dtmf(digit: string, legId: string | undefined): void {
+  #dtmf(digit: string, leg: CallLeg | undefined): void {
     this.story.count('dtmf');
     if (!this.#env.config.dtmfEvents || digit === '') return;
-    const leg = legId === undefined ? undefined : this.#legs.get(legId);
     this.story.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
   }
 
   /** From the next frame on the legs are heard in this language: each goes on with a new session. */
-  languageChanged(code: string): void {
+  #languageChanged(code: string): void {
     this.story.count('language');
     const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
     const before = JSON.stringify(this.record.overrides);

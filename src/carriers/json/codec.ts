@@ -1,3 +1,4 @@
+import type { StreamEvent } from '../../bridge/seam.ts';
 import type { CarrierEvent, CarrierStart, Codec, StreamClaim } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
 import { FrameOrder } from '../frame-order.ts';
@@ -49,7 +50,7 @@ export class JsonCodec implements Codec {
     return raw && head ? this.#media(head, raw.payload) : this.#message(data.toString('utf8'));
   }
 
-  flush(): CarrierEvent[] {
+  flush(): StreamEvent[] {
     return this.#state.at === 'open'
       ? [...this.#state.orders.values()].flatMap((order) => order.flush())
       : [];

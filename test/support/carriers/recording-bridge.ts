@@ -3,6 +3,7 @@ import type {
   CallStream,
   OpenedStream,
   StreamControl,
+  StreamEvent,
   StreamStart,
   TokenClaim,
 } from '../../../src/bridge/seam.ts';
@@ -12,7 +13,8 @@ export class RecordedStream implements CallStream {
   readonly callId: string;
   readonly start: StreamStart;
   readonly control: StreamControl;
-  readonly happened: { what: string; [field: string]: unknown }[] = [];
+  /** Its events but for the audio. */
+  readonly happened: Exclude<StreamEvent, { type: 'audio' }>[] = [];
   readonly #audio = new Map<string, Buffer[]>();
   readonly #changed: () => void;
   ends: { reason: string; detail: string | undefined }[] = [];
@@ -24,10 +26,12 @@ export class RecordedStream implements CallStream {
     this.#changed = changed;
   }
 
-  audio(track: string, payload: Buffer): void {
-    const frames = this.#audio.get(track) ?? [];
-    frames.push(Buffer.from(payload));
-    this.#audio.set(track, frames);
+  take(event: StreamEvent): void {
+    if (event.type === 'audio') {
+      const frames = this.#audio.get(event.track) ?? [];
+      frames.push(Buffer.from(event.payload));
+      this.#audio.set(event.track, frames);
+    } else this.happened.push(event);
     this.#changed();
   }
 
@@ -37,36 +41,13 @@ export class RecordedStream implements CallStream {
 
   counts(): Record<string, number> {
     const counts: Record<string, number> = {};
-    for (const { what, kind } of this.happened)
-      if (what === 'count') counts[String(kind)] = (counts[String(kind)] ?? 0) + 1;
+    for (const event of this.happened)
+      if (event.type === 'count') counts[event.what] = (counts[event.what] ?? 0) + 1;
     return counts;
   }
 
-  lost(track: string, durationMs: number, cause: string): void {
-    this.#note({ what: 'lost', track, durationMs, cause });
-  }
-  count(kind: string, track?: string): void {
-    this.#note({ what: 'count', kind, track });
-  }
-  dtmf(digit: string, track: string | undefined): void {
-    this.#note({ what: 'dtmf', digit, track });
-  }
-  paused(): void {
-    this.#note({ what: 'paused' });
-  }
-  resumed(discardedMs: number): void {
-    this.#note({ what: 'resumed', discardedMs });
-  }
-  language(code: string): void {
-    this.#note({ what: 'language', code });
-  }
   end(reason: string, detail?: string): void {
     this.ends.push({ reason, detail });
-    this.#changed();
-  }
-
-  #note(happened: { what: string; [field: string]: unknown }): void {
-    this.happened.push(happened);
     this.#changed();
   }
 }

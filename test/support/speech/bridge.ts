@@ -156,7 +156,7 @@ export async function speak(
   frame = 160,
 ): Promise<void> {
   for (let at = 0; at < audio.length; at += frame) {
-    stream.audio(track, audio.subarray(at, at + frame));
+    stream.take({ type: 'audio', track, payload: audio.subarray(at, at + frame) });
     if ((at / frame) % 50 === 49) await new Promise((resolve) => setImmediate(resolve));
   }
 }

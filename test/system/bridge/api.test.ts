@@ -197,8 +197,8 @@ test('the recording is a stereo WAV of both legs, and any range of it is the sam
   const silence = Buffer.alloc(16_000, 0xff);
   const loud = Buffer.alloc(16_000, 0x00);
   for (let at = 0; at < silence.length; at += 160) {
-    stream.audio('inbound', loud.subarray(at, at + 160));
-    stream.audio('outbound', silence.subarray(at, at + 160));
+    stream.take({ type: 'audio', track: 'inbound', payload: loud.subarray(at, at + 160) });
+    stream.take({ type: 'audio', track: 'outbound', payload: silence.subarray(at, at + 160) });
   }
   stream.end('stop');
   await app.ended(stream.callId);

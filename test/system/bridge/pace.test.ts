@@ -45,7 +45,7 @@ test('F10 F11 a burst of five seconds is taken as it comes, and position is coun
   });
   const { stream } = await app.open();
   const burst = seededAudio(40_000, 3);
-  stream.audio('inbound', burst);
+  stream.take({ type: 'audio', track: 'inbound', payload: burst });
   await until(async () => (await app.callOf()).transcript.length === 5);
   stream.end('stop');
   const ended = await app.ended(stream.callId);
@@ -111,7 +111,7 @@ test('F69 a process that stood still writes no silence for the time in which it 
   await speak(stream, 'inbound', seededAudio(1_600, 1));
   const until5 = performance.now() + 3_000;
   while (performance.now() < until5); // nothing else runs
-  stream.audio('inbound', seededAudio(24_000, 2));
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(24_000, 2) });
   stream.end('stop');
   const ended = await app.ended(stream.callId);
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 25_600, filler: 0 });

@@ -64,9 +64,9 @@ test('F13 a call stays paused while either side holds it, and says so once', asy
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(8_000, 1));
-  stream.paused();
+  stream.take({ type: 'paused' });
   await app.get(`/api/calls/${stream.callId}/pause`, post);
-  stream.resumed(0);
+  stream.take({ type: 'resumed', discardedMs: 0 });
   await speak(stream, 'inbound', seededAudio(8_000, 2));
   await app.get(`/api/calls/${stream.callId}/resume`, post);
   await speak(stream, 'inbound', seededAudio(8_000, 3));
@@ -144,7 +144,7 @@ test('digits are masked: an event says that a key was pressed, never which (T16)
   });
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(1_600, 1));
-  for (const digit of '7391') stream.dtmf(digit, 'inbound');
+  for (const digit of '7391') stream.take({ type: 'dtmf', digit, track: 'inbound' });
   stream.end('stop');
   await app.ended(stream.callId);
   const events = await app.events(stream.callId);
@@ -158,7 +158,7 @@ test('key presses are no events unless they are asked for (T16)', async () => {
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
-  stream.dtmf('5', 'inbound');
+  stream.take({ type: 'dtmf', digit: '5', track: 'inbound' });
   stream.end('stop');
   await app.ended(stream.callId);
   expect((await app.events(stream.callId)).map((event) => event.type)).toEqual([

@@ -157,8 +157,8 @@ test('F5 a second stream on the same track is answered without a second session,
   const second = await app.open({ streamId: 'MZ2' });
   const audio = seededAudio(8_000, 1);
   for (let at = 0; at < audio.length; at += 160) {
-    first.stream.audio('inbound', audio.subarray(at, at + 160));
-    second.stream.audio('inbound', audio.subarray(at, at + 160));
+    first.stream.take({ type: 'audio', track: 'inbound', payload: audio.subarray(at, at + 160) });
+    second.stream.take({ type: 'audio', track: 'inbound', payload: audio.subarray(at, at + 160) });
   }
   first.stream.end('close');
   await speak(second.stream, 'inbound', seededAudio(8_000, 2));
@@ -212,8 +212,8 @@ test('two tracks become a customer and an agent on one clock, whoever comes firs
   const { stream } = await app.open(twoTracks);
   const [customer, agent] = [seededAudio(24_000, 1), seededAudio(24_000, 2)];
   for (let at = 0; at < customer.length; at += 160) {
-    stream.audio('outbound', agent.subarray(at, at + 160));
-    stream.audio('inbound', customer.subarray(at, at + 160));
+    stream.take({ type: 'audio', track: 'outbound', payload: agent.subarray(at, at + 160) });
+    stream.take({ type: 'audio', track: 'inbound', payload: customer.subarray(at, at + 160) });
   }
   stream.end('stop');
   const ended = await app.ended(stream.callId);
@@ -234,7 +234,12 @@ test('what the carrier lost is silence of its length and a declared gap, outside
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(8_000, 1));
-  stream.lost('inbound', 1_000, 'sequence numbers 51 to 100 are missing');
+  stream.take({
+    type: 'lost',
+    track: 'inbound',
+    durationMs: 1_000,
+    cause: 'sequence numbers 51 to 100 are missing',
+  });
   await speak(stream, 'inbound', seededAudio(8_000, 2));
   stream.end('stop');
   const ended = await app.ended(stream.callId);
@@ -314,8 +319,8 @@ test('a carrier that changes the language is heard in it from the next frame on,
     callId = stream.callId;
     await speak(stream, 'inbound', first!);
     await until(() => [...speech.sessions.values()][0]?.bytes.length === 8_000);
-    stream.language('es-US');
-    stream.language('es-US');
+    stream.take({ type: 'language', code: 'es-US' });
+    stream.take({ type: 'language', code: 'es-US' });
     await until(() => speech.sessions.size === 2);
     await until(() => [...speech.sessions.values()][0]?.done);
     await speak(stream, 'inbound', second!);

@@ -114,10 +114,10 @@ test('T15 a leg that is begun anew by the law it shows says nothing that was pau
   const secret = Buffer.from('4111111111111111'.repeat(250));
   const audio = await alawSpeech();
   const { stream } = await app.open();
-  stream.paused();
+  stream.take({ type: 'paused' });
   await speak(stream, 'inbound', secret);
-  stream.resumed(0);
-  stream.lost('inbound', 500, 'numbering');
+  stream.take({ type: 'resumed', discardedMs: 0 });
+  stream.take({ type: 'lost', track: 'inbound', durationMs: 500, cause: 'numbering' });
   await speak(stream, 'inbound', audio);
   await until(() => [...speech.sessions.values()].at(-1)?.request['encoding'] === 'wav/alaw');
   stream.end('stop');

@@ -277,7 +277,7 @@ describe('F90 a failure of ours does not touch the phone call', () => {
     await using bad = await liveCall(server, twilioStart({ callSid: 'CA1', streamSid: 'MZ1' }));
     await using good = await liveCall(server, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
     const stream = await server.bridge.stream(0);
-    stream.audio = () => {
+    stream.take = () => {
       throw new Error('a bug of the bridge');
     };
     bad.send(twilioMedia(3, frame(1)), twilioMedia(4, frame(2)));
@@ -341,7 +341,7 @@ describe('a bridge that takes its time', () => {
     const stream = await server.bridge.ended();
     expect(stream.bytes('external').length).toBe(4 * 1600);
     expect(stream.bytes('internal').length).toBe(4 * 1600);
-    expect(stream.happened.map(({ what }) => what)).toEqual([
+    expect(stream.happened.map(({ type }) => type)).toEqual([
       'paused',
       'resumed',
       'lost',
@@ -368,7 +368,7 @@ describe('a bridge that takes its time', () => {
     const stream = await server.bridge.until(() => server.bridge.streams[0]);
     const kept = stream.bytes('inbound').length;
     const lost = stream.happened.reduce(
-      (sum, event) => sum + (event.what === 'lost' ? Number(event['durationMs']) * 8 : 0),
+      (sum, event) => sum + (event.type === 'lost' ? event.durationMs * 8 : 0),
       0,
     );
     expect(kept).toBeLessThanOrEqual(480_000);

@@ -139,9 +139,7 @@ describe('faults of the line', () => {
       for (const [track, bytes] of audio) {
         const lostMs = stream.happened.reduce(
           (sum, event) =>
-            event.what === 'lost' && event['track'] === track
-              ? sum + Number(event['durationMs'])
-              : sum,
+            event.type === 'lost' && event.track === track ? sum + event.durationMs : sum,
           0,
         );
         const missing = bytes.length - stream.bytes(track).length - lostMs * 8;

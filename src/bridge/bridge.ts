@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../language/runner.ts';
-import type { PublicUrl } from '../lib/addresses.ts';
+import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { memoryShortage } from '../port/memory.ts';
-import type { Part } from '../lib/part.ts';
+import type { Part } from '../port/part.ts';
 import { SpeechClient } from '../speech-client/client.ts';
 import type { SpeechConfig } from '../speech-client/config.ts';
 import type { Database } from '../store/schema.ts';

@@ -1,9 +1,9 @@
 import type { Bridge } from '../bridge/seam.ts';
-import type { IsProxy } from '../lib/addresses.ts';
+import type { IsProxy } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Part } from '../lib/part.ts';
+import type { Part } from '../port/part.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './nonces.ts';

@@ -1,4 +1,4 @@
-import { isLoopback } from '../lib/addresses.ts';
+import { isLoopback } from '../port/addresses.ts';
 
 /** One spelling of our own address: what a carrier may have been told, and so may have signed. */
 export type Origin = { scheme: string; authority: string; prefix: string };

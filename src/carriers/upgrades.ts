@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/seam.ts';
 import { AddressShare } from '../port/address-share.ts';
-import type { IsProxy } from '../lib/addresses.ts';
+import type { IsProxy } from '../port/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../port/memory.ts';
 import { refuseUpgrade } from '../port/refuse-upgrade.ts';

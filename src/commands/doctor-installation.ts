@@ -2,7 +2,7 @@ import { access, constants, statfs } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Config } from '../config.ts';
 import { endpointsOf } from '../outbox/config.ts';
-import { isLoopback } from '../lib/addresses.ts';
+import { isLoopback } from '../port/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
 import type { Installation } from '../protocol/api.ts';

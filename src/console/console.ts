@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Bridge } from '../bridge/seam.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Part } from '../lib/part.ts';
+import type { Part } from '../port/part.ts';
 import type { Store } from '../store/store.ts';
 import { installationNow, type InstallationFacts } from './installation.ts';
 import { pageFiles } from './page-files.ts';

@@ -1,4 +1,4 @@
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 import { version } from '../lib/version.ts';
 import type { Installation } from '../protocol/api.ts';
 

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import type { IsProxy } from '../lib/addresses.ts';
+import type { IsProxy } from './addresses.ts';
 
 /**
  * What one address may take of a room that strangers share: one that takes all of it must not keep the others

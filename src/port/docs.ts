@@ -1,7 +1,7 @@
 import express from 'express';
 import { readFileSync } from 'node:fs';
 import { docsPage } from './docs-page.ts';
-import type { Part } from '../lib/part.ts';
+import type { Part } from './part.ts';
 
 const style = readFileSync(new URL('./docs-page.css', import.meta.url), 'utf8');
 

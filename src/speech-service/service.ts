@@ -1,10 +1,10 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PublicUrl } from '../lib/addresses.ts';
+import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Part } from '../lib/part.ts';
+import type { Part } from '../port/part.ts';
 import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './live/addons.ts';
 import { Admissions } from './api/admissions.ts';

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 import type { StoreConfig } from './config.ts';
 import type { DiskWatch } from './disk.ts';
 import type { FolderLock } from './folder-lock.ts';

@@ -1,7 +1,7 @@
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../lib/log.ts';
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 
 /*
  * A full disk refuses deletes as well as inserts, so it must never get that far:

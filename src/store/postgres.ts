@@ -12,7 +12,7 @@ import {
 import pg from 'pg';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';

@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { createLog, type Logger } from '../lib/log.ts';
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 import { DiskWatch } from './disk.ts';
 import { FolderLock } from './folder-lock.ts';
 import type { Database } from './schema.ts';

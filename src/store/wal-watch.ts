@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../lib/log.ts';
-import type { Health } from '../lib/part.ts';
+import type { Health } from '../lib/health.ts';
 
 /** The log is kept near 4 MB; far beyond that a reader holds it and the disk fills unseen. */
 const alarmBytes = 67_108_864;

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { PublicUrl } from '../../lib/addresses.ts';
+import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { NewStreamRequest, type NewStream } from '../../protocol/api.ts';
 import { check } from '../../protocol/validation.ts';

@@ -1,5 +1,5 @@
 import express, { type Request, type Response, type Router } from 'express';
-import type { PublicUrl } from '../../lib/addresses.ts';
+import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { PatchLiveRequest } from '../../protocol/job.ts';
 import { pageLinks, parseListQuery } from '../../protocol/list-query.ts';

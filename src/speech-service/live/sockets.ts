@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { Upgrade } from '../../lib/part.ts';
+import type { Upgrade } from '../../port/part.ts';
 import { refuseUpgrade } from '../../port/refuse-upgrade.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';

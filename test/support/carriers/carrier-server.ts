@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { startCarriers } from '../../../src/carriers/carriers.ts';
-import { proxiesIn } from '../../../src/lib/addresses.ts';
+import { proxiesIn } from '../../../src/port/addresses.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
-import type { Part } from '../../../src/lib/part.ts';
+import type { Part } from '../../../src/port/part.ts';
 import type { Bridge } from '../../../src/bridge/seam.ts';
 import { RecordingBridge } from './recording-bridge.ts';
 

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { httpLimits, listen, type HttpServer } from '../../../src/port/http.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import type { Part } from '../../../src/lib/part.ts';
+import type { Part } from '../../../src/port/part.ts';
 import { Problem } from '../../../src/port/problem.ts';
 import { until } from '../../support/process/until.ts';
 import { refusalEndsConnection } from '../../support/carriers/upgrade-flood.ts';

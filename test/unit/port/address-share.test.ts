@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { AddressShare } from '../../../src/port/address-share.ts';
-import { proxiesIn } from '../../../src/lib/addresses.ts';
+import { proxiesIn } from '../../../src/port/addresses.ts';
 
 test('T7 one address takes its share and leaves the rest to others; what it gives back it has again', () => {
   const share = new AddressShare(2, proxiesIn([]));

@@ -6,7 +6,7 @@ import {
   ownAddress,
   proxiesIn,
   publicUrls,
-} from '../../../src/lib/addresses.ts';
+} from '../../../src/port/addresses.ts';
 
 test('loopback is known in all its spellings', () => {
   for (const host of [

@@ -1,9 +1,7 @@
 import type { Router } from 'express';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-
-/** `down` turns readiness off; `degraded` is reported and does not. */
-export type Health = { state: 'ok' | 'degraded' | 'down'; detail?: string };
+import type { Health } from '../lib/health.ts';
 
 export type Upgrade = {
   /** True when the path belongs to this part. */

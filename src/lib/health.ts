@@ -1,0 +1,2 @@
+/** How a part of the process is. `down` turns readiness off; `degraded` is reported and does not. */
+export type Health = { state: 'ok' | 'degraded' | 'down'; detail?: string };

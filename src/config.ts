@@ -5,7 +5,8 @@ import { z } from 'zod';
 import { BridgeConfig } from './bridge/config.ts';
 import { CarriersConfig } from './carriers/config.ts';
 import { HttpConfig } from './port/config.ts';
-import { LanguageConfig } from './language/config.ts';
+import { LlmConfig } from './language/config.ts';
+import { nearestName } from './lib/nearest-name.ts';
 import { TrunklineError } from './lib/errors.ts';
 import { fromText, setAt, settingFields, valueAt, type SettingField } from './lib/settings.ts';
 import { OutboxConfig } from './outbox/config.ts';
@@ -36,7 +37,7 @@ export const Config = z.strictObject({
   store: StoreConfig.prefault({}),
   speech: SpeechConfig.prefault({}),
   speechService: SpeechServiceConfig.prefault({}),
-  language: LanguageConfig.prefault({}),
+  language: LlmConfig.prefault({}),
   bridge: BridgeConfig.prefault({}),
   carriers: CarriersConfig.prefault({}),
   outbox: OutboxConfig.prefault({}),
@@ -155,32 +156,9 @@ function lowerFirst(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** The nearest known name, when it is near enough to be a slip of the finger. */
 function suggestion(name: string, known: string[]): string {
-  const near = known
-    .map((candidate) => ({
-      candidate,
-      distance: editDistance(name.toLowerCase(), candidate.toLowerCase()),
-    }))
-    .sort((left, right) => left.distance - right.distance)[0];
-  return near && near.distance <= Math.max(2, name.length / 5)
-    ? `, did you mean ${near.candidate}?`
-    : '';
-}
-
-function editDistance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= left.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j++)
-      next[j] = Math.min(
-        (row[j] ?? 0) + 1,
-        (next[j - 1] ?? 0) + 1,
-        (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1),
-      );
-    row = next;
-  }
-  return row[right.length] ?? 0;
+  const near = nearestName(name, known);
+  return near === undefined ? '' : `, did you mean ${near}?`;
 }
 
 /** Given the address of a speech service, this process is only the bridge. */

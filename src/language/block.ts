@@ -1,4 +1,4 @@
-import type { AddonBlock } from './types.ts';
+import type { AddonBlock } from '../protocol/addons.ts';
 
 /** Seconds with microseconds kept: what the interface calls `exec_time`. */
 function secondsSince(startedAtMs: number): number {
@@ -41,4 +41,10 @@ export function asBlock<T>(work: () => { results: T; isEmpty: boolean }): AddonB
     const kind = error instanceof Error ? error.name : 'Error';
     return failed(500, 'LanguageTaskFailed', `the language task failed (${kind})`, startedAtMs);
   }
+}
+
+/** What answers where a language model is needed and none is configured: an error by name, never a made-up result. */
+export function needsProvider<T>(what: string): AddonBlock<T> {
+  const message = `${what} needs a language model: set TRUNKLINE_LLM_URL and TRUNKLINE_LLM_MODEL`;
+  return failed(501, 'NotConfigured', message, performance.now());
 }

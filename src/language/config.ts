@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A language model of the operator's choice, behind any OpenAI-compatible address. None by default. */
-export const LanguageConfig = z.strictObject({
+export const LlmConfig = z.strictObject({
   llmUrl: z.url().optional().meta({
     env: 'TRUNKLINE_LLM_URL',
     description:
@@ -26,4 +26,4 @@ export const LanguageConfig = z.strictObject({
       'Budget: past it the extractive form is given, or the error block where there is none.',
   }),
 });
-export type LanguageConfig = z.infer<typeof LanguageConfig>;
+export type LlmConfig = z.infer<typeof LlmConfig>;

@@ -1,15 +1,16 @@
-import { asBlock } from './block.ts';
+import { asBlock, needsProvider } from './block.ts';
 import { findEntities } from './entities/find.ts';
-import { needsProvider } from './llm/needs-provider.ts';
 import { redactStep } from './redaction/redact.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
-import { chaptersOf } from './summary/chapters.ts';
-import { insightOf } from './summary/insight.ts';
+import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
+import { courseOf } from './sentiment/course.ts';
 import { summarize } from './summary/summarize.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
+import type { CallInsight } from './types.ts';
+import type { SummarizationType } from '../protocol/addon-configs.ts';
 
 type Perform = {
   [K in TaskName]: (input: LanguageTasks[K]['input']) => LanguageTasks[K]['output'];
@@ -74,4 +75,36 @@ export function performTask<K extends TaskName>(
   input: LanguageTasks[K]['input'],
 ): LanguageTasks[K]['output'] {
   return perform[task](input);
+}
+
+/**
+ * Everything that the end of a call says about it. In other languages than English there is no course of sentiment:
+ * the lexicon is English, and a guess would look like a measurement.
+ */
+function insightOf(
+  turns: readonly TimedTurn[],
+  summaryType: SummarizationType,
+  language = 'en',
+): CallInsight {
+  return {
+    summary: summarize(turns, summaryType),
+    summary_kind: 'extractive',
+    chapters: chaptersOf(turns),
+    entities: turns.flatMap((turn) => {
+      const at = timelineOf({
+        ...turn,
+        words: turn.words ?? [],
+        confidence: 1,
+        channel: 0,
+        language: 'en',
+      });
+      return findEntities(turn.text, undefined, language).map((span) => ({
+        entity_type: span.type,
+        text: span.text,
+        ...at(span.start, span.end),
+        role: turn.role,
+      }));
+    }),
+    sentiment: language === 'en' ? courseOf(turns) : [],
+  };
 }

@@ -1,19 +1,27 @@
 import { failed } from './block.ts';
-import type { PromptAnswer, Translated, TranslationConfig } from './llm/types.ts';
-import type { RedactInput, RedactOutput } from './redaction/types.ts';
-import type { RewriteSettings } from './rewrite/types.ts';
+import type { TranslationConfig } from '../protocol/addon-configs.ts';
+import type { RedactInput, RedactOutput } from './redaction/redact.ts';
+import type { RewriteSettings } from './rewrite/rewrite.ts';
 import type {
   AddonBlock,
-  CallInsight,
   Chapter,
   NamedEntity,
   SentimentItem,
-  SummaryType,
-  Turn,
   Utterance,
-} from './types.ts';
+} from '../protocol/addons.ts';
+import type { SummarizationType } from '../protocol/addon-configs.ts';
+import type { CallInsight, SpokenTurn } from './types.ts';
 
-// The process that gives tasks to the runner imports this file: it stays free of the data the work needs.
+// The main thread imports this file. It imports types only, so that the name lists and lexicons, which take
+// megabytes, are loaded in the worker threads alone.
+
+export type Translated = {
+  original_language: string;
+  target_language: string;
+  translated_utterance: Utterance;
+};
+
+export type PromptAnswer = { prompt: string; response: string };
 
 /** What language work there is, by name: the input and the answer of each task. */
 export type LanguageTasks = {
@@ -26,11 +34,11 @@ export type LanguageTasks = {
   sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
   /** One block per target language, in the order of the request. */
   translation: {
-    input: { utterance: Utterance; config: TranslationConfig };
+    input: { utterance: Utterance; config: Pick<TranslationConfig, 'target_languages'> };
     output: AddonBlock<Translated>[];
   };
   summarization: {
-    input: { utterances: (Utterance & { role?: string })[]; type: SummaryType };
+    input: { utterances: (Utterance & { role?: string })[]; type: SummarizationType };
     output: AddonBlock<string>;
   };
   chapterization: {
@@ -40,7 +48,7 @@ export type LanguageTasks = {
   };
   /** All that `call.summary` says about a call. */
   call: {
-    input: { turns: Turn[]; summaryType: SummaryType; language: string };
+    input: { turns: SpokenTurn[]; summaryType: SummarizationType; language: string };
     output: AddonBlock<CallInsight>;
   };
   /** Free prompts about a transcript; one block per prompt. */
@@ -57,9 +65,13 @@ export type LanguageTasks = {
 
 export type TaskName = keyof LanguageTasks;
 
+/** What the runner sends to a worker thread, and what comes back. */
+export type OrderMessage = { id: number; task: TaskName; input: unknown };
+export type AnswerMessage = { ready: true } | { id: number; output: unknown };
+
 export function turnOf(
   utterance: Utterance & { role?: string },
-): Turn & { words: Utterance['words'] } {
+): SpokenTurn & { words: Utterance['words'] } {
   const { role, channel, text, start, end, words } = utterance;
   return { role: role ?? `channel ${channel}`, text: text.trim(), start, end, words };
 }

@@ -1,4 +1,4 @@
-import type { Utterance, Word } from './types.ts';
+import type { Utterance, Word } from '../protocol/addons.ts';
 
 /**
  * Where each word of an utterance lies in its text, so that a span of characters becomes a span of time.

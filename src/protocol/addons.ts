@@ -58,7 +58,7 @@ export type NamedEntity = z.infer<typeof NamedEntity>;
 const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
 export type Sentiment = z.infer<typeof Sentiment>;
 
-const Emotion = z.enum([
+export const Emotion = z.enum([
   'adoration',
   'amusement',
   'anger',

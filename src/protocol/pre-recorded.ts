@@ -6,7 +6,7 @@ import {
   SummarizationConfig,
   TranslationConfig,
 } from './addon-configs.ts';
-import { PiiEntityType } from './entity-types.ts';
+import { entityTypeNames } from './entity-types.ts';
 import { ModelName } from './names.ts';
 import { CustomMetadata, HttpUrl, Seconds, Uuid } from './values.ts';
 
@@ -39,6 +39,11 @@ const DiarizationConfig = z
 const AudioToLlmConfig = z
   .strictObject({ prompts: z.array(z.string()).min(1), model: z.string().optional() })
   .meta({ id: 'AudioToLlmConfig' });
+
+const PiiEntityType = z.enum([...entityTypeNames]).meta({
+  id: 'PiiEntityType',
+  description: 'One type, or a preset that stands for a set of them.',
+});
 
 const PiiRedactionConfig = z
   .strictObject({

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { nearestName } from '../lib/nearest-name.ts';
 
 /**
  * zod's findings as the interface's `validation_errors`: each line begins with the bare dotted path, which
@@ -67,7 +68,7 @@ function textOf(issue: Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKey
     case 'invalid_type':
       return `must be ${kindOf(issue.expected)}`;
     case 'invalid_value':
-      return `must be one of ${choices(issue.values.map(String))}`;
+      return `must be one of ${choices(issue.values.map(String), issue.input)}`;
     case 'too_small':
       return sizeText(issue.origin, 'at least', issue.minimum, issue.inclusive ?? true);
     case 'too_big':
@@ -109,9 +110,12 @@ function kindOf(expected: string): string {
   }
 }
 
-/** A list that a person can take in; the 99 language codes are in the documentation. */
-function choices(values: string[]): string {
-  return values.length <= 20 ? values.join(', ') : `the ${values.length} documented values`;
+/** A list that a person can take in. A long list is in the documentation: here stands the name probably meant. */
+function choices(values: string[], given: unknown): string {
+  if (values.length <= 20) return values.join(', ');
+  const near = typeof given === 'string' ? nearestName(given, values) : undefined;
+  const meant = near === undefined ? '' : `, did you mean ${near}?`;
+  return `the ${values.length} documented values${meant}`;
 }
 
 function sizeText(

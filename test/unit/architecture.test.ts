@@ -15,7 +15,7 @@ const mayImport: Record<string, string[]> = {
   'speech-service': ['protocol', 'audio', 'language', 'store', 'port', 'lib'],
   language: ['protocol', 'lib'],
   store: ['lib'],
-  protocol: [],
+  protocol: ['lib'],
   audio: ['lib'],
   lib: [],
   port: ['protocol', 'lib'],

@@ -1,4 +1,4 @@
-import type { Covered } from '../../language/redaction/types.ts';
+import type { Covered } from '../../language/redaction/redact.ts';
 
 /**
  * A part of an utterance (a sentence, an entity) with what was covered in the whole of it; undefined when

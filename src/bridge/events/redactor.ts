@@ -1,6 +1,6 @@
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { RedactionState } from '../../language/redaction/redact.ts';
-import type { RedactInput, Redacted } from '../../language/redaction/types.ts';
+import type { RedactInput, Redacted } from '../../language/redaction/redact.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import { coverFollowing, coverPart } from './redacted-parts.ts';

@@ -1,3 +1,5 @@
+import type { Emotion } from '../../protocol/addons.ts';
+
 /**
  * What words and phrases express in a service call: `phrases | value | emotion | why`. Problem words (broken,
  * stolen, error, late) stand here only where they judge: a problem told plainly is neutral. `*` at the end of a
@@ -77,7 +79,7 @@ export const courtesies = [
 ];
 
 /** How a whole sentence is built says it, whatever its words: `pattern, value, emotion, why`. */
-export const sentimentPatterns: [pattern: RegExp, value: number, emotion: string][] = [
+export const sentimentPatterns: [pattern: RegExp, value: number, emotion: Emotion][] = [
   // loaded questions
   [
     /\bhow (?:many|much) (?:more )?(?:times|longer)\b.*\b(?:do i|must i|will i|am i|have to|need to|before|explain|repeat|call|wait)\b/,

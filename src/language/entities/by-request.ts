@@ -1,31 +1,6 @@
 import { cardinalAt, smallAt, yearAt } from '../text/numbers.ts';
 import type { Doc } from './doc.ts';
-
-/** Types that are found only where they are asked for by name (redaction, mostly). */
-export const requestedTypes = [
-  'AGE',
-  'DURATION',
-  'DAY',
-  'MONTH',
-  'YEAR',
-  'OCCUPATION',
-  'IP_ADDRESS',
-  'GENDER',
-  'LANGUAGE',
-  'MARITAL_STATUS',
-  'RELIGION',
-  'PASSWORD',
-  'USERNAME',
-  'FILENAME',
-  'LOCATION_COORDINATE',
-  'BLOOD_TYPE',
-  'ZODIAC_SIGN',
-  'STATISTICS',
-  'CONDITION',
-  'DRUG',
-  'INJURY',
-  'ORIGIN',
-] as const;
+import type { requestedTypes } from './types.ts';
 
 const words: Partial<Record<(typeof requestedTypes)[number], RegExp>> = {
   DAY: /^(?:monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?$/,
@@ -47,6 +22,14 @@ const words: Partial<Record<(typeof requestedTypes)[number], RegExp>> = {
     /^(?:fracture|fractured|concussion|sprain|sprained|bruise|bruised|whiplash|burns?|laceration)$/,
   ORIGIN:
     /^(?:american|british|canadian|australian|indian|pakistani|chinese|nigerian|irish|scottish|welsh|mexican|brazilian|polish|romanian|jamaican|filipino|somali|hispanic|latino|asian|african|caucasian)$/,
+  MEDICAL_PROCESS:
+    /^(?:surgery|surgeries|chemotherapy|chemo|radiotherapy|dialysis|physiotherapy|physio|biopsy|biopsies|mri|x-ray|xray|ultrasound|mammogram|colonoscopy|endoscopy|vaccination|vaccinations|transfusion|transplant|caesarean|abortion|amputation|angioplasty|hysterectomy|vasectomy)$/,
+  PHYSICAL_ATTRIBUTE:
+    /^(?:blonde|brunette|redhead|bald|bearded|freckles|freckled|obese|overweight|underweight|tattoo|tattoos|tattooed|left-handed|wheelchair|blind|deaf)$/,
+  POLITICAL_AFFILIATION:
+    /^(?:republican|republicans|democrat|democrats|socialist|communist|libertarian|labour|tory|tories|conservatives|marxist)$/,
+  SEXUALITY:
+    /^(?:gay|lesbian|bisexual|heterosexual|homosexual|queer|asexual|pansexual|transsexual)$/,
 };
 
 export function findRequested(doc: Doc, types: ReadonlySet<string>): void {
@@ -60,6 +43,7 @@ export function findRequested(doc: Doc, types: ReadonlySet<string>): void {
     if (types.has('IP_ADDRESS')) claimIp(doc, i);
     if (types.has('BLOOD_TYPE')) claimBlood(doc, i);
     if (types.has('STATISTICS')) claimShare(doc, i);
+    if (types.has('DOSE')) claimDose(doc, i);
     if (types.has('PASSWORD'))
       claimBehind(doc, i, /^(?:password|passcode|passphrase)$/, 'PASSWORD');
     if (types.has('USERNAME')) claimBehind(doc, i, /^(?:username|login)$/, 'USERNAME');
@@ -115,6 +99,18 @@ function claimShare(doc: Doc, i: number): void {
   const number = cardinalAt(doc.tokens, i);
   if (number && /^(?:percent|%)$/.test(doc.word(number.next)))
     doc.claim('STATISTICS', i, number.next + 1);
+}
+
+/** "fifty milligrams", "5 ml", "two tablets", "10 units": how much of a drug. */
+function claimDose(doc: Doc, i: number): void {
+  const number = cardinalAt(doc.tokens, i);
+  if (
+    number &&
+    /^(?:mg|mcg|ml|iu|milligrams?|micrograms?|millilit(?:er|re)s?|units?|tablets?|pills?|capsules?|puffs?|drops?|teaspoons?)$/.test(
+      doc.word(number.next),
+    )
+  )
+    doc.claim('DOSE', i, number.next + 1);
 }
 
 function claimBehind(doc: Doc, i: number, cue: RegExp, type: string): void {

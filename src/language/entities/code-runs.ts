@@ -5,7 +5,7 @@ import type { Doc } from './doc.ts';
  * Runs of digits and letters as one code, however they are written or spoken:
  * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven".
  */
-export type Piece = { chars: string; from: number; to: number; isDigits: boolean };
+export type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
 
 export type Run = {
   from: number;
@@ -13,7 +13,7 @@ export type Run = {
   chars: string;
   digits: number;
   letters: number;
-  pieces: Piece[];
+  pieces: RunPiece[];
 };
 
 const nato = new Set(
@@ -36,7 +36,7 @@ const softWords = new Set('dash hyphen slash then space stroke underscore'.split
 const longestRun = 48;
 
 export function runAt(doc: Doc, start: number, withLetters: boolean): Run | undefined {
-  const pieces: Piece[] = [];
+  const pieces: RunPiece[] = [];
   let at = start;
   while (pieces.length < longestRun) {
     const piece = pieceAt(doc, at, withLetters, pieces.at(-1));
@@ -47,7 +47,7 @@ export function runAt(doc: Doc, start: number, withLetters: boolean): Run | unde
   return runOf(pieces);
 }
 
-export function runOf(pieces: Piece[]): Run | undefined {
+export function runOf(pieces: RunPiece[]): Run | undefined {
   const first = pieces[0];
   const last = pieces.at(-1);
   if (!first || !last) return undefined;
@@ -56,7 +56,7 @@ export function runOf(pieces: Piece[]): Run | undefined {
   return { from: first.from, to: last.to, chars, digits, letters: chars.length - digits, pieces };
 }
 
-function afterSoft(doc: Doc, piece: Piece, withLetters: boolean): number {
+function afterSoft(doc: Doc, piece: RunPiece, withLetters: boolean): number {
   let at = piece.to;
   for (let skipped = 0; skipped < 5; skipped++) {
     const token = doc.tokens[at];
@@ -79,8 +79,8 @@ function pieceAt(
   doc: Doc,
   i: number,
   withLetters: boolean,
-  before: Piece | undefined,
-): Piece | undefined {
+  before: RunPiece | undefined,
+): RunPiece | undefined {
   const token = doc.tokens[i];
   if (!token || doc.isTaken(i) || token.kind === 'mark') return undefined;
   if (token.kind === 'number')
@@ -98,7 +98,7 @@ function pieceAt(
   return withLetters ? letterPiece(doc, i, before) : undefined;
 }
 
-function piece(chars: string, from: number, to: number): Piece {
+function piece(chars: string, from: number, to: number): RunPiece {
   return { chars, from, to, isDigits: /^\d+$/.test(chars) };
 }
 
@@ -129,7 +129,7 @@ function isBareNumber(doc: Doc, i: number): boolean {
   );
 }
 
-function numberPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
+function numberPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiece | undefined {
   const word = doc.word(i);
   if (word === 'oh' || word === 'o' || word === 'owe') {
     const digitNear = (before?.isDigits ?? false) || isDigitWord(doc, i + 1);
@@ -165,7 +165,7 @@ function isDigitWord(doc: Doc, i: number): boolean {
   );
 }
 
-function letterPiece(doc: Doc, i: number, before: Piece | undefined): Piece | undefined {
+function letterPiece(doc: Doc, i: number, before: RunPiece | undefined): RunPiece | undefined {
   const token = doc.tokens[i];
   if (!token) return undefined;
   const next = doc.tokens[i + 1];

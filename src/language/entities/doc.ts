@@ -1,4 +1,4 @@
-import { tokenize, type Token } from '../text/tokens.ts';
+import { tokenize, type TextToken } from '../text/tokens.ts';
 import type { EntitySpan } from '../types.ts';
 
 /**
@@ -7,7 +7,7 @@ import type { EntitySpan } from '../types.ts';
  */
 export class Doc {
   readonly text: string;
-  readonly tokens: Token[];
+  readonly tokens: TextToken[];
   /** The text begins sentences with capitals and has small letters: a capital inside a sentence means a name. */
   readonly hasCase: boolean;
   readonly #taken: Uint8Array;
@@ -110,7 +110,7 @@ export class Doc {
   }
 }
 
-function isAbbreviation(before: Token | undefined, mark: Token): boolean {
+function isAbbreviation(before: TextToken | undefined, mark: TextToken): boolean {
   if (mark.text !== '.' || !before || mark.spaced) return false;
   return (
     /^(?:mr|mrs|ms|dr|prof|st|ave|rd|blvd|apt|no|vs|etc|inc|ltd|co|corp|jr|sr|ext|mt|ft|[a-z])$/.test(

@@ -1,6 +1,6 @@
 import type { EntitySpan } from '../types.ts';
 import { findAddresses } from './addresses.ts';
-import { findRequested, requestedTypes } from './by-request.ts';
+import { findRequested } from './by-request.ts';
 import { findCodes } from './codes.ts';
 import { findDates, findNumericDates } from './dates.ts';
 import { Doc } from './doc.ts';
@@ -9,6 +9,7 @@ import { findMoney, findPrices } from './money.ts';
 import { findDoctors, findPeople } from './people.ts';
 import { findLongPlaces, findPlaces, findUnknownNames } from './places.ts';
 import { findTimes } from './times.ts';
+import { requestedTypes } from './types.ts';
 import { findWeb } from './web.ts';
 
 /**

@@ -22,9 +22,9 @@ export function findTimes(doc: Doc): void {
   }
 }
 
-type Found = { end: number; sure: boolean };
+type FoundTime = { end: number; sure: boolean };
 
-function timeAt(doc: Doc, i: number): Found | undefined {
+function timeAt(doc: Doc, i: number): FoundTime | undefined {
   const word = doc.word(i);
   if (/^(?:noon|midnight|midday)$/.test(word)) return { end: i + 1, sure: true };
   const relative = relativeTime(doc, i);

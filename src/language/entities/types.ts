@@ -34,3 +34,37 @@ export const allTypes = [
   'PASSPORT_NUMBER',
   'DRIVER_LICENSE',
 ] as const;
+
+/** Types that are found only where they are asked for by name (redaction, mostly). */
+export const requestedTypes = [
+  'AGE',
+  'DURATION',
+  'DAY',
+  'MONTH',
+  'YEAR',
+  'OCCUPATION',
+  'IP_ADDRESS',
+  'GENDER',
+  'LANGUAGE',
+  'MARITAL_STATUS',
+  'RELIGION',
+  'PASSWORD',
+  'USERNAME',
+  'FILENAME',
+  'LOCATION_COORDINATE',
+  'BLOOD_TYPE',
+  'ZODIAC_SIGN',
+  'STATISTICS',
+  'CONDITION',
+  'DRUG',
+  'INJURY',
+  'ORIGIN',
+  'DOSE',
+  'MEDICAL_PROCESS',
+  'PHYSICAL_ATTRIBUTE',
+  'POLITICAL_AFFILIATION',
+  'SEXUALITY',
+] as const;
+
+/** Every type that can be found at all. The interface knows more: a text is never redacted of those. */
+export const foundTypes: readonly string[] = [...allTypes, ...requestedTypes];

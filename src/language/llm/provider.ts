@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reasonOf } from '../../lib/errors.ts';
-import type { LanguageConfig } from '../config.ts';
+import type { LlmConfig } from '../config.ts';
 
 /** Why a model gave nothing usable; the message is for an operator and never quotes the call. */
 export type LlmFailure = { statusCode: number; exception: string; message: string };
@@ -21,7 +21,7 @@ const answerBytesMax = 512 * 1024;
 
 /** A client of any OpenAI-compatible address, or nothing where none is configured. */
 export function llmProvider(
-  config: LanguageConfig | undefined,
+  config: LlmConfig | undefined,
   monotonicMs: () => number = () => performance.now(),
 ): LlmProvider | undefined {
   if (config?.llmUrl === undefined || config.llmModel === undefined) return undefined;

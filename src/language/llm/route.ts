@@ -1,6 +1,7 @@
 import { succeeded } from '../block.ts';
 import { turnOf, type LanguageTasks, type TaskName } from '../tasks.ts';
-import type { Chapter, Turn, Utterance } from '../types.ts';
+import type { Chapter, Utterance } from '../../protocol/addons.ts';
+import type { SpokenTurn } from '../types.ts';
 import type { LlmProvider } from './provider.ts';
 import {
   chaptersBy,
@@ -118,6 +119,6 @@ async function chaptersOfModel(
   });
 }
 
-function utteranceOf(turn: Turn): Utterance & { role: string } {
+function utteranceOf(turn: SpokenTurn): Utterance & { role: string } {
   return { ...turn, confidence: 1, channel: 0, words: [], language: 'en' };
 }

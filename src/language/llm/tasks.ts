@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { failed, succeeded } from '../block.ts';
-import type { AddonBlock, SummaryType, Turn, Utterance } from '../types.ts';
+import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
+import type { SummarizationType } from '../../protocol/addon-configs.ts';
+import type { SpokenTurn } from '../types.ts';
 import { askAbout, type Asked } from './ask.ts';
 import type { LlmFailure, LlmProvider } from './provider.ts';
-import type { PromptAnswer, Translated } from './types.ts';
+import type { PromptAnswer, Translated } from '../tasks.ts';
 
 export function failedBlock<T>(failure: LlmFailure, startedAtMs: number): AddonBlock<T> {
   return failed(failure.statusCode, failure.exception, failure.message, startedAtMs);
 }
 
-const lengths: Record<SummaryType, string> = {
+const lengths: Record<SummarizationType, string> = {
   general: 'one paragraph of at most 150 words',
   bullet_points: 'at most eight lines that each begin with "- "',
   concise: 'at most three sentences',
@@ -17,8 +19,8 @@ const lengths: Record<SummaryType, string> = {
 
 export async function summaryBy(
   llm: LlmProvider,
-  turns: readonly Turn[],
-  type: SummaryType,
+  turns: readonly SpokenTurn[],
+  type: SummarizationType,
   signal?: AbortSignal,
 ): Promise<Asked<string>> {
   const asked = await askAbout(llm, {
@@ -51,7 +53,7 @@ export type NamedChapter = z.infer<typeof ChapterAnswer>['chapters'][number];
 /** The model names the turns and the words; sentences and times come from the call itself. */
 export async function chaptersBy(
   llm: LlmProvider,
-  turns: readonly Turn[],
+  turns: readonly SpokenTurn[],
   signal?: AbortSignal,
 ): Promise<Asked<NamedChapter[]>> {
   const asked = await askAbout(llm, {
@@ -159,6 +161,6 @@ export async function structuredBy(
   return succeeded(JSON.stringify(asked.value.data), startedAtMs);
 }
 
-function textOf(turns: readonly Turn[]): string {
+function textOf(turns: readonly SpokenTurn[]): string {
   return turns.map((turn) => `${turn.role}: ${turn.text.trim()}`).join('\n');
 }

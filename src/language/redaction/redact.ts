@@ -1,22 +1,59 @@
 import { runAt } from '../entities/code-runs.ts';
 import { Doc } from '../entities/doc.ts';
 import { findEntities } from '../entities/find.ts';
-import { requestedTypes } from '../entities/by-request.ts';
-import { allTypes } from '../entities/types.ts';
+import { foundTypes } from '../entities/types.ts';
 import { alignWords } from '../rewrite/words.ts';
 import type { EntitySpan } from '../types.ts';
-import { labelOf, typesOf } from './presets.ts';
-import type {
-  Covered,
-  Held,
-  RedactInput,
-  Redacted,
-  RedactionForm,
-  RedactionState,
-  RedactOutput,
-} from './types.ts';
+import { expandEntityTypes, markerLabel } from '../../protocol/entity-types.ts';
+import type { Word } from '../../protocol/addons.ts';
 
-export type { RedactionState } from './types.ts';
+/** MARKER: `[NAME_1]`, the same entity always the same number. MASK: one `#` per character, spaces kept. */
+export type RedactionForm = 'MARKER' | 'MASK';
+
+/** An utterance that waits because its end could be the head of a card number. */
+export type Held = { id?: string; text: string; words: Word[] };
+
+/**
+ * What one speaker's redaction remembers between utterances. Plain data, but it holds what was taken out: it lives
+ * as long as the call and is never sent.
+ */
+export type RedactionState = {
+  numbers: Record<string, Record<string, number>>;
+  /** The end of what was released last, where a number that goes on may have begun. */
+  tail?: string;
+  /** A number may come in more than two pieces: all that wait, in order. */
+  held?: Held[];
+};
+
+export type RedactInput = {
+  id?: string;
+  text: string;
+  words?: Word[];
+  /** Presets and single types; empty means everything that is found. */
+  entityTypes: string[];
+  form: RedactionForm;
+  state?: RedactionState;
+  /** True: a final may be kept back while its tail could be the head of a card number. */
+  mayHold?: boolean;
+  /** True: what is held is let go; `text` is not looked at. For the hold's end and the call's. */
+  flush?: boolean;
+  /** True: a text that will be replaced. Digits at its end are covered, nothing is remembered. */
+  partial?: boolean;
+};
+
+/** A part of the utterance as it was given, and what stands for it now. */
+export type Covered = { start: number; end: number; shown: string };
+
+export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
+
+export type RedactOutput = {
+  /** In the order in which they came; empty when the utterance is held. */
+  released: Redacted[];
+  held: boolean;
+  /** How long to wait for the next utterance before calling with `flush`; 0 when nothing is held. */
+  holdMs: number;
+  state: RedactionState;
+};
 
 /** Longer than a breath between two groups of a card number, shorter than anybody waits for a transcript. */
 const holdMsMax = 3_000;
@@ -24,10 +61,15 @@ const holdMsMax = 3_000;
 /** As much of an utterance's end as the head of a number can fill. */
 const tailCharacters = 160;
 
+/** The single types behind a list of presets and types; undefined when the list is empty: everything then. */
+function wantedTypes(entityTypes: readonly string[]): Set<string> | undefined {
+  return entityTypes.length === 0 ? undefined : new Set(expandEntityTypes(entityTypes));
+}
+
 /** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
 export function redactStep(input: RedactInput): RedactOutput {
   const state: RedactionState = structuredClone(input.state ?? { numbers: {} });
-  const wanted = typesOf(input.entityTypes);
+  const wanted = wantedTypes(input.entityTypes);
   const cover = new Cover(state, input.form);
   if (input.partial)
     return {
@@ -105,7 +147,7 @@ function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): Enti
 
 function find(text: string, wanted: ReadonlySet<string> | undefined): EntitySpan[] {
   // Without a list everything that can be found is asked for, the kinds found only by request too.
-  return findEntities(text, wanted ? [...wanted] : [...allTypes, ...requestedTypes]);
+  return findEntities(text, wanted ? [...wanted] : foundTypes);
 }
 
 /** The parts of the spans that lie in a piece of the text, by the piece's own characters. */
@@ -224,7 +266,7 @@ class Cover {
   }
 
   #over(span: EntitySpan, shown: string): string {
-    const label = labelOf(span.type);
+    const label = markerLabel(span.type);
     const entries = (this.#numbers[label] ??= {});
     const key = keyOf(span.text === '' ? shown : span.text);
     const number = Object.hasOwn(entries, key)

@@ -1,10 +1,20 @@
+import type { CustomSpellingConfig, CustomVocabularyConfig } from '../../protocol/addon-configs.ts';
 import { timelineOf } from '../timing.ts';
-import type { Utterance } from '../types.ts';
+import type { Utterance } from '../../protocol/addons.ts';
 import { punctuate } from './punctuation.ts';
 import { spellingOf } from './spelling.ts';
-import type { RewriteSettings } from './types.ts';
 import { vocabularyOf } from './vocabulary.ts';
 import { rewriteWords } from './words.ts';
+
+/** The part of a request's `realtime_processing` (or of a job's settings) that changes words. */
+export type RewriteSettings = {
+  custom_vocabulary?: boolean | undefined;
+  custom_vocabulary_config?: CustomVocabularyConfig | null | undefined;
+  custom_spelling?: boolean | undefined;
+  custom_spelling_config?: CustomSpellingConfig | null | undefined;
+  /** Sentences and capitals for a model that writes none. */
+  punctuation_enhanced?: boolean | undefined;
+};
 
 /** Marks first (they need the recognised words), then the caller's vocabulary, and the caller's spelling has the last word. */
 export function rewriteUtterance(utterance: Utterance, settings: RewriteSettings): Utterance {

@@ -1,9 +1,9 @@
-import type { SpellingDictionary } from './types.ts';
+import type { CustomSpellingConfig } from '../../protocol/addon-configs.ts';
 
 /** Replaces each misspelling by its preferred spelling, whole words only, whatever the case. */
 export type Spelling = (text: string) => string;
 
-export function spellingOf(dictionary: SpellingDictionary): Spelling {
+export function spellingOf(dictionary: CustomSpellingConfig['spelling_dictionary']): Spelling {
   const preferred = new Map<string, string>();
   for (const [key, variants] of Object.entries(dictionary))
     for (const variant of variants) if (variant.trim()) preferred.set(norm(variant), key);

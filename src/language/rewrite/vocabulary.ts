@@ -1,7 +1,9 @@
+import type { CustomVocabularyConfig } from '../../protocol/addon-configs.ts';
 import { isCommon } from '../entities/gazetteer.ts';
-import { tokenize, type Token } from '../text/tokens.ts';
+import { tokenize, type TextToken } from '../text/tokens.ts';
 import { soundDistance, soundOf } from './pronunciation.ts';
-import type { VocabularyItem } from './types.ts';
+
+export type VocabularyItem = CustomVocabularyConfig['vocabulary'][number];
 
 /** Words of the caller's trade put where something that sounds like them was recognised. */
 export type Vocabulary = (
@@ -68,11 +70,11 @@ function firstClass(sound: string): string {
 }
 
 /** A word of the text, made ready once for all the windows it is in. */
-type Spoken = { token: Token; letters: string; sound: string; isPlain: boolean };
+type SpokenWord = { token: TextToken; letters: string; sound: string; isPlain: boolean };
 
 function replaceIn(
   text: string,
-  tokens: readonly Token[],
+  tokens: readonly TextToken[],
   byFirst: ReadonlyMap<string, Term[]>,
   confidenceOf: (start: number, end: number) => number,
 ): string {
@@ -92,7 +94,7 @@ function replaceIn(
   return out + text.slice(at);
 }
 
-function spokenOf(token: Token): Spoken | undefined {
+function spokenOf(token: TextToken): SpokenWord | undefined {
   if (token.kind !== 'word') return undefined;
   const plain = token.lower.replace(/'s$/, '');
   return {
@@ -104,7 +106,7 @@ function spokenOf(token: Token): Spoken | undefined {
 }
 
 function bestAt(
-  spoken: readonly (Spoken | undefined)[],
+  spoken: readonly (SpokenWord | undefined)[],
   i: number,
   byFirst: ReadonlyMap<string, Term[]>,
   confidenceOf: (start: number, end: number) => number,

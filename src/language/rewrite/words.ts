@@ -1,4 +1,4 @@
-import type { Utterance, Word } from '../types.ts';
+import type { Utterance, Word } from '../../protocol/addons.ts';
 
 /**
  * Changes the text of an utterance and brings its words along. The text changes first; then the words are cut

@@ -1,5 +1,5 @@
 import { splitSentences } from '../text/sentences.ts';
-import type { SentimentCourse, SentimentLabel, Turn } from '../types.ts';
+import type { SentimentCourse, SentimentLabel, SpokenTurn } from '../types.ts';
 import { scoreSentiment } from './score.ts';
 
 const values: Record<SentimentLabel, number> = {
@@ -13,7 +13,7 @@ const values: Record<SentimentLabel, number> = {
 const quarters = 4;
 
 /** The mood of each party over the call, quarter by quarter of the call's time. */
-export function courseOf(turns: readonly Turn[]): SentimentCourse[] {
+export function courseOf(turns: readonly SpokenTurn[]): SentimentCourse[] {
   const start = turns[0]?.start ?? 0;
   const length = Math.max(1e-6, (turns.at(-1)?.end ?? 0) - start);
   const byRole = new Map<string, { quarter: number; label: SentimentLabel }[]>();

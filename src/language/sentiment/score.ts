@@ -1,10 +1,53 @@
-import { courtesies, irritations, sentimentPatterns } from '../data/sentiment-lexicon.ts';
+import {
+  courtesies,
+  irritations,
+  sentimentLexicon,
+  sentimentPatterns,
+} from '../data/sentiment-lexicon.ts';
+import type { Emotion } from '../../protocol/addons.ts';
 import { isCommon } from '../entities/gazetteer.ts';
-import type { SentimentLabel } from '../types.ts';
-import { leaningOf } from './examples.ts';
-import { entryAt } from './lexicon.ts';
+import type { SentimentScore } from '../types.ts';
+import { leaningOf } from './leaning.ts';
 
-export type Sentiment = { label: SentimentLabel; emotion: string };
+type LexiconEntry = { value: number; emotion: Emotion };
+
+type LexiconNode = {
+  next: Map<string, LexiconNode>;
+  stems: [string, LexiconNode][];
+  entry?: LexiconEntry;
+};
+
+/** The lexicon as a tree of words: the longest phrase that begins at a word is found in as many steps as it has words. */
+const root: LexiconNode = { next: new Map(), stems: [] };
+
+for (const line of sentimentLexicon.split('\n')) {
+  const [phrases, value, emotion] = line.split('|').map((part) => part.trim());
+  if (!phrases || !emotion) continue;
+  for (const phrase of phrases.split(',')) {
+    let node = root;
+    for (const word of phrase.trim().split(/[\s-]+/)) {
+      let next = node.next.get(word);
+      if (!next) node.next.set(word, (next = { next: new Map(), stems: [] }));
+      node = next;
+    }
+    // The first mention wins: the strong groups stand before the weak ones.
+    node.entry ??= { value: Number(value), emotion: emotion as Emotion };
+  }
+}
+
+function entryAt(
+  words: readonly string[],
+  i: number,
+): { entry: LexiconEntry; end: number } | undefined {
+  let node: LexiconNode | undefined = root;
+  let found: { entry: LexiconEntry; end: number } | undefined;
+  for (let at = i; at < words.length; at++) {
+    node = node.next.get(words[at] ?? '');
+    if (!node) break;
+    if (node.entry) found = { entry: node.entry, end: at + 1 };
+  }
+  return found;
+}
 
 const negators = new Set(
   "not no never n't nor neither hardly barely scarcely without cannot cant dont doesnt didnt isnt wasnt wont couldnt nothing nobody none".split(
@@ -25,10 +68,10 @@ const fillers = new Set(
 );
 
 /** Not to be told: nothing said, or in no language that we know. */
-export const unknownSentiment: Sentiment = { label: 'unknown', emotion: 'neutral' };
+export const unknownSentiment: SentimentScore = { label: 'unknown', emotion: 'neutral' };
 
 /** What one sentence expresses, heard without the rest of the call (language-labels.md). */
-export function scoreSentiment(sentence: string): Sentiment {
+export function scoreSentiment(sentence: string): SentimentScore {
   // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
   const plain = normalize(sentence.slice(0, 1_500));
   if (!isEnglish(plain)) return unknownSentiment;
@@ -247,15 +290,15 @@ class Tally {
   #bad = 0;
   readonly #contrasts: readonly number[];
   readonly #clauses: { good: number; bad: number }[];
-  #strongest = { size: 0, emotion: 'neutral' };
-  #strongestBad = { size: 0, emotion: 'disappointment' };
+  #strongest: { size: number; emotion: Emotion } = { size: 0, emotion: 'neutral' };
+  #strongestBad: { size: number; emotion: Emotion } = { size: 0, emotion: 'disappointment' };
 
   constructor(contrasts: readonly number[]) {
     this.#contrasts = contrasts;
     this.#clauses = Array.from({ length: contrasts.length + 1 }, () => ({ good: 0, bad: 0 }));
   }
 
-  add(value: number, emotion: string, place: number): void {
+  add(value: number, emotion: Emotion, place: number): void {
     const before = this.#contrasts.findIndex((contrast) => contrast > place);
     const clause = this.#clauses.at(before);
     if (!clause) return;
@@ -284,7 +327,7 @@ class Tally {
     if (this.#strongestBad.size < 1) this.#strongestBad = { size: 1, emotion: 'anger' };
   }
 
-  label(text: string): Sentiment {
+  label(text: string): SentimentScore {
     const isContrasted = this.#contrasts.length > 0;
     const weak = 0.55;
     // Plain problem words do not add up to a judgement: one of them must be one by itself.
@@ -314,7 +357,7 @@ class Tally {
   }
 }
 
-function isBadEmotion(emotion: string): boolean {
+function isBadEmotion(emotion: Emotion): boolean {
   return /^(?:anger|confusion|contempt|disappointment|disgust|distress|embarrassment|fear|pain|sadness|negative_surprise)$/.test(
     emotion,
   );

@@ -1,6 +1,6 @@
 import { contentWords } from '../text/content.ts';
 import { clausesOf, wordsIn } from './clauses.ts';
-import type { Turn } from '../types.ts';
+import type { SpokenTurn } from '../types.ts';
 
 /** Words with which people open another topic. */
 const openers: [pattern: RegExp, weight: number][] = [
@@ -30,7 +30,7 @@ const closers =
   /\b(?:no,? (?:that's|that is|nothing)|that's (?:all|everything|it)|nothing else|that will be all|that'll be all)\b/;
 
 /** The turns at which a topic opens: the reason for the call first, then where words and cues say that it turned. */
-export function boundariesOf(turns: readonly Turn[]): number[] {
+export function boundariesOf(turns: readonly SpokenTurn[]): number[] {
   const first = turns.findIndex((turn, i) => isTopical(turn, i));
   if (first < 0) return turns.length > 0 ? [0] : [];
   const words = turns.map((turn) => contentWords(turn.text).map((word) => word.stem));
@@ -49,7 +49,7 @@ export function boundariesOf(turns: readonly Turn[]): number[] {
 }
 
 /** The first turn that says more than who speaks. */
-function isTopical(turn: Turn, index: number): boolean {
+function isTopical(turn: SpokenTurn, index: number): boolean {
   const text = turn.text.toLowerCase();
   if (
     /\b(?:how (?:can|may) (?:i|we) help|thank(?:s| you) for calling|speaking[.,]? how|you're (?:through|speaking)|welcome to|can i have your name|who am i speaking|my name is \w+,? how)\b/.test(
@@ -62,10 +62,10 @@ function isTopical(turn: Turn, index: number): boolean {
 }
 
 function openingScore(
-  turns: readonly Turn[],
+  turns: readonly SpokenTurn[],
   words: readonly string[][],
   i: number,
-  turn: Turn,
+  turn: SpokenTurn,
 ): number {
   const text = turn.text.toLowerCase().slice(0, 400);
   if (closers.test(text) && wordsIn(text) < 14) return 0;
@@ -108,14 +108,14 @@ function openingScore(
     : 0;
 }
 
-function isQuestionTurn(turn: Turn | undefined): boolean {
+function isQuestionTurn(turn: SpokenTurn | undefined): boolean {
   if (!turn) return false;
   const last = clausesOf([turn]).at(-1);
   return last?.isQuestion ?? false;
 }
 
 /** What went before came to an end: an "okay, good" stands in front. */
-function isSettled(turns: readonly Turn[], i: number): boolean {
+function isSettled(turns: readonly SpokenTurn[], i: number): boolean {
   const before = turns[i - 1]?.text.toLowerCase() ?? '';
   return (
     wordsIn(before) <= 6 &&

@@ -4,9 +4,10 @@ import { timelineOf } from '../timing.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf } from './clauses.ts';
 import { summarize } from './summarize.ts';
-import type { Chapter, Turn, Word } from '../types.ts';
+import type { Chapter, Word } from '../../protocol/addons.ts';
+import type { SpokenTurn } from '../types.ts';
 
-export type TimedTurn = Turn & { words?: Word[] };
+export type TimedTurn = SpokenTurn & { words?: Word[] };
 
 /** The chapters of a call: cut where the topic turns, the greeting kept with what it leads to. */
 export function chaptersOf(turns: readonly TimedTurn[], givenStarts?: number[]): Chapter[] {
@@ -43,7 +44,10 @@ function chapterOf(
 }
 
 /** Frequent here, rare in the other chapters. */
-function keywordsOf(turns: readonly Turn[], chaptersWith: ReadonlyMap<string, number>): string[] {
+function keywordsOf(
+  turns: readonly SpokenTurn[],
+  chaptersWith: ReadonlyMap<string, number>,
+): string[] {
   const counts = new Map<string, { word: string; count: number; first: number }>();
   let order = 0;
   for (const turn of turns)
@@ -62,7 +66,7 @@ function keywordsOf(turns: readonly Turn[], chaptersWith: ReadonlyMap<string, nu
 }
 
 /** What the topic was opened with, cut to a line. */
-function headlineOf(turns: readonly Turn[]): string {
+function headlineOf(turns: readonly SpokenTurn[]): string {
   const opening =
     clausesOf(turns.slice(0, 5)).find(
       (clause) =>

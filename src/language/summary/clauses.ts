@@ -1,5 +1,5 @@
 import { splitSentences } from '../text/sentences.ts';
-import type { Turn } from '../types.ts';
+import type { SpokenTurn } from '../types.ts';
 
 /** One thing somebody said, cleaned for reading: no fillers, no stutter, no "okay so" before it. */
 export type Clause = {
@@ -18,7 +18,7 @@ const fillers = /(?:^|\s|,)(?:um|uh|er|erm|uhm|mm|hmm|you know|i mean)\b,?(?=\s|
 const stutter =
   /\b(?!(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|ten|twenty|double|very|so)\b)([\p{L}']{2,}|I)((?:[ ,]+\1\b)+)/giu;
 
-export function clausesOf(turns: readonly Turn[]): Clause[] {
+export function clausesOf(turns: readonly SpokenTurn[]): Clause[] {
   const clauses: Clause[] = [];
   for (const [index, turn] of turns.entries())
     for (const span of splitSentences(turn.text))

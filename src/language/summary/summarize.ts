@@ -1,10 +1,15 @@
 import { findEntities } from '../entities/find.ts';
 import { contentWords } from '../text/content.ts';
-import type { SummaryType, Turn } from '../types.ts';
+import type { SummarizationType } from '../../protocol/addon-configs.ts';
+import type { SpokenTurn } from '../types.ts';
 import { boundariesOf } from './boundaries.ts';
 import { clausesOf, wordsIn, type Clause } from './clauses.ts';
 
-const budgets: Record<SummaryType, number> = { general: 150, bullet_points: 145, concise: 55 };
+const budgets: Record<SummarizationType, number> = {
+  general: 150,
+  bullet_points: 145,
+  concise: 55,
+};
 
 /** A two-hour call has thousands of clauses; entities are looked for in so many of the best at most. */
 const candidatesKept = 400;
@@ -34,7 +39,7 @@ type Scored = Clause & {
 };
 
 /** The sentences of a call that tell most about it, in the order in which they were said, with who said them. */
-export function summarize(turns: readonly Turn[], type: SummaryType): string {
+export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
   const chosen = choose(turns, budgets[type]);
   if (chosen.length === 0) return '';
   const caller = type === 'concise' && turns.length < 12 ? undefined : callerOf(turns);
@@ -58,7 +63,7 @@ function labelOf(role: string): string {
 }
 
 /** Who called: the full name in what is not the agent's, or the one the agent repeats. */
-function callerOf(turns: readonly Turn[]): string | undefined {
+function callerOf(turns: readonly SpokenTurn[]): string | undefined {
   const early = turns.slice(0, 30);
   for (const isAgent of [false, true])
     for (const turn of early) {
@@ -69,7 +74,7 @@ function callerOf(turns: readonly Turn[]): string | undefined {
   return undefined;
 }
 
-function choose(turns: readonly Turn[], budget: number): Clause[] {
+function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
   const scored = scoreAll(turns);
   const chosen: Scored[] = [];
   const seen = new Map<string, number>();
@@ -116,7 +121,7 @@ function gainOf(clause: Scored, seen: ReadonlyMap<string, number>): number {
   return gain;
 }
 
-function scoreAll(turns: readonly Turn[]): Scored[] {
+function scoreAll(turns: readonly SpokenTurn[]): Scored[] {
   const clauses = clausesOf(turns);
   const cuts = boundariesOf(turns);
   const counts = new Map<string, number>();

@@ -1,4 +1,4 @@
-import type { Token } from './tokens.ts';
+import type { TextToken } from './tokens.ts';
 
 /** Numbers as people say them. All functions take tokens and an index and answer where they stopped. */
 export const units = new Map(
@@ -30,14 +30,14 @@ ordinalWords.set('thirtieth', 30);
 
 const hardFillers = new Set('um uh er erm uhm ah mm hmm eh'.split(' '));
 
-export function isFiller(token: Token | undefined): boolean {
+export function isFiller(token: TextToken | undefined): boolean {
   return token !== undefined && hardFillers.has(token.lower);
 }
 
 export type Cardinal = { value: number; next: number };
 
 /** Past a hyphen or a filler between the words of one number. */
-function past(tokens: readonly Token[], i: number): number {
+function past(tokens: readonly TextToken[], i: number): number {
   let at = i;
   if (tokens[at]?.text === '-' && !tokens[at]?.spaced) at += 1;
   while (isFiller(tokens[at]) || (isFiller(tokens[at - 1]) && tokens[at]?.text === ',')) at += 1;
@@ -45,7 +45,7 @@ function past(tokens: readonly Token[], i: number): number {
 }
 
 /** A number under a hundred in words, or written digits. */
-export function smallAt(tokens: readonly Token[], i: number): Cardinal | undefined {
+export function smallAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];
   if (!token) return undefined;
   if (token.kind === 'number') return { value: Number(token.text), next: i + 1 };
@@ -70,7 +70,7 @@ const scales = new Map([
 ]);
 
 /** A whole number: "two hundred and thirty", "3 hundred and 40", "1,284", "a thousand". */
-export function cardinalAt(tokens: readonly Token[], i: number): Cardinal | undefined {
+export function cardinalAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const isArticle = tokens[i]?.lower === 'a' || tokens[i]?.lower === 'couple';
   if (isArticle && !scales.has(tokens[i + 1]?.lower ?? '')) return undefined;
   const first = isArticle ? { value: 1, next: i + 1 } : written(tokens, i);
@@ -100,7 +100,7 @@ export function cardinalAt(tokens: readonly Token[], i: number): Cardinal | unde
 }
 
 /** Digits with thousands commas and decimals as one number, or words under a hundred. */
-function written(tokens: readonly Token[], i: number): Cardinal | undefined {
+function written(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];
   if (token?.kind !== 'number') return smallAt(tokens, i);
   let text = token.text;
@@ -130,7 +130,7 @@ function written(tokens: readonly Token[], i: number): Cardinal | undefined {
 export type Ordinal = { value: number; next: number; named: boolean };
 
 /** "the twenty first", "21st", "third"; `named` is false for a bare 21. */
-export function dayAt(tokens: readonly Token[], i: number): Ordinal | undefined {
+export function dayAt(tokens: readonly TextToken[], i: number): Ordinal | undefined {
   const token = tokens[i];
   if (!token) return undefined;
   if (token.kind === 'number' && token.text.length <= 2) {
@@ -157,7 +157,7 @@ function inMonth(value: number, next: number, named: boolean): Ordinal | undefin
 }
 
 /** 1986, "nineteen eighty six", "twenty oh five", "two thousand and five", "twenty twenty four". */
-export function yearAt(tokens: readonly Token[], i: number): Cardinal | undefined {
+export function yearAt(tokens: readonly TextToken[], i: number): Cardinal | undefined {
   const token = tokens[i];
   if (!token) return undefined;
   if (token.kind === 'number' && token.text.length === 4) return year(Number(token.text), i + 1);

@@ -1,13 +1,13 @@
-import { tokenize, type Token } from './tokens.ts';
+import { tokenize, type TextToken } from './tokens.ts';
 
-type Node = { next: Map<string, Node>; ends: boolean };
+type PhraseNode = { next: Map<string, PhraseNode>; ends: boolean };
 
 /**
  * Many phrases searched at once, word by word. A hyphen, a dot after a short word ("St. Louis") or an ampersand
  * in the text may stand between the words of a phrase, so one entry fits every spelling of it.
  */
 export class Phrases {
-  readonly #root: Node = { next: new Map(), ends: false };
+  readonly #root: PhraseNode = { next: new Map(), ends: false };
 
   constructor(list: string) {
     for (const entry of list.split(/\s+/)) {
@@ -28,8 +28,8 @@ export class Phrases {
   }
 
   /** Where the longest phrase that begins at the token ends, or 0. */
-  match(tokens: readonly Token[], i: number): number {
-    let node: Node | undefined = this.#root;
+  match(tokens: readonly TextToken[], i: number): number {
+    let node: PhraseNode | undefined = this.#root;
     let end = 0;
     let at = i;
     while (node) {
@@ -40,7 +40,7 @@ export class Phrases {
         at += 1;
         continue;
       }
-      let next: Node | undefined = node.next.get(token.lower);
+      let next: PhraseNode | undefined = node.next.get(token.lower);
       if (!next && token.lower.endsWith("'s")) {
         next = node.next.get(token.lower.slice(0, -2));
         if (next?.ends) return at + 1;
@@ -54,7 +54,7 @@ export class Phrases {
   }
 }
 
-function joins(tokens: readonly Token[], at: number): boolean {
+function joins(tokens: readonly TextToken[], at: number): boolean {
   const mark = tokens[at]?.text;
   if (mark === '-' || mark === '&' || mark === '.') {
     if (mark === '.') return (tokens[at - 1]?.text.length ?? 9) <= 3;

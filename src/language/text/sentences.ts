@@ -1,5 +1,5 @@
 /** A piece of a text by its characters. */
-export type Span = { start: number; end: number };
+export type TextSpan = { start: number; end: number };
 
 const abbreviations = new Set(
   'mr mrs ms dr prof st ave rd blvd apt no vs etc inc ltd co corp jr sr dept ext approx e.g i.e a.m p.m u.s u.k'.split(
@@ -8,8 +8,8 @@ const abbreviations = new Set(
 );
 
 /** Sentences by their end marks; abbreviations, initials, decimals and addresses do not end one. */
-export function splitSentences(text: string): Span[] {
-  const spans: Span[] = [];
+export function splitSentences(text: string): TextSpan[] {
+  const spans: TextSpan[] = [];
   let start = 0;
   const marks = /[.!?…]+["'”’)\]]*(?=\s|$)|[。！？؟]|\n+/gu;
   for (const match of text.matchAll(marks)) {
@@ -32,7 +32,7 @@ function endsSentence(text: string, dot: number, end: number): boolean {
   return !/^\p{L}$/u.test(clean) || clean === 'i' ? true : !/\p{L}/u.test(next);
 }
 
-function pushTrimmed(spans: Span[], text: string, start: number, end: number): void {
+function pushTrimmed(spans: TextSpan[], text: string, start: number, end: number): void {
   const piece = text.slice(start, end);
   const lead = piece.length - piece.trimStart().length;
   const length = piece.trim().length;

@@ -4,7 +4,7 @@
  */
 export type TokenKind = 'word' | 'number' | 'mark';
 
-export type Token = {
+export type TextToken = {
   kind: TokenKind;
   text: string;
   lower: string;
@@ -21,8 +21,8 @@ const pattern = /(\p{L}[\p{L}\p{M}]*(?:['’]\p{L}+)*)|(\p{Nd}+)|(\S)/gu;
 /** A run without a space can be a megabyte: one word is never longer than this, the rest is the next token. */
 const longestToken = 200;
 
-export function tokenize(text: string): Token[] {
-  const tokens: Token[] = [];
+export function tokenize(text: string): TextToken[] {
+  const tokens: TextToken[] = [];
   let end = 0;
   for (const match of text.matchAll(pattern)) {
     const start = match.index;

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { EntitySpan, SentimentLabel, Turn } from '../../../src/language/types.ts';
+import type { EntitySpan, SentimentLabel, SpokenTurn } from '../../../src/language/types.ts';
 
 /** Labelled lines of test/fixtures/language and how an answer is measured against them (language-labels.md). */
 export type Split = 'dev' | 'held';
@@ -142,7 +142,7 @@ export function scoreSentiments(
   };
 }
 
-export function turnsOf(call: CallFixture): Turn[] {
+export function turnsOf(call: CallFixture): SpokenTurn[] {
   return call.turns.map((turn, i) => ({ ...turn, start: i, end: i + 1 }));
 }
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { LanguageConfig } from '../../../src/language/config.ts';
+import { LlmConfig } from '../../../src/language/config.ts';
 import { fallbackNote } from '../../../src/language/llm/route.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
-import type { Utterance } from '../../../src/language/types.ts';
+import type { Utterance } from '../../../src/protocol/addons.ts';
 import { languageModel } from '../../support/language/language-model.ts';
 
 const long = { deadlineMs: 40_000 };
@@ -25,7 +25,7 @@ const utterances: (Utterance & { role: string })[] = call.map((text, i) => ({
 const turns = utterances.map(({ role, text, start, end }) => ({ role, text, start, end }));
 
 function runnerFor(url: string, more: Record<string, unknown> = {}): LanguageRunner {
-  const config = LanguageConfig.parse({
+  const config = LlmConfig.parse({
     llmUrl: url,
     llmKey: 'secret-key',
     llmModel: 'some-model',

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { startLanguageRunner } from '../../../src/language/runner.ts';
-import type { Utterance } from '../../../src/language/types.ts';
+import type { Utterance } from '../../../src/protocol/addons.ts';
 
 const oddThread = new URL('../../support/children/odd-language-thread.ts', import.meta.url);
 const said = (text: string): { utterance: Utterance } => ({

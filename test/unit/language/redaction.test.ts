@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { foundTypes } from '../../../src/language/entities/types.ts';
+import { performTask } from '../../../src/language/perform.ts';
+import { redactionProblem } from '../../../src/language/redaction/names.ts';
+import { entityPresets } from '../../../src/protocol/entity-types.ts';
 import { redactStep } from '../../../src/language/redaction/redact.ts';
-import type { RedactInput, RedactOutput } from '../../../src/language/redaction/types.ts';
+import type { RedactInput, RedactOutput } from '../../../src/language/redaction/redact.ts';
 
 function redact(text: string, more: Partial<RedactInput> = {}): RedactOutput {
   return redactStep({
@@ -134,4 +138,45 @@ test('presets stand for their types, an empty list for everything', () => {
   expect(texts(redact(text, { entityTypes: [] }))).toEqual([
     'I am [AGE_1], from [LOCATION_CITY_1], and paid [MONEY_1]',
   ]);
+});
+
+test('every type of every preset is one that can be found', () => {
+  for (const [preset, types] of Object.entries(entityPresets))
+    expect([preset, types.filter((type) => !foundTypes.includes(type))]).toEqual([preset, []]);
+});
+
+test.each([
+  ['PCl', 'is no entity type, did you mean PCI?'],
+  ['pci', 'is no entity type, did you mean PCI?'],
+  ['GDRP', 'is no entity type, did you mean GDPR?'],
+  ['EMAIL', 'is no entity type'],
+  ['__proto__', 'is no entity type'],
+  ['constructor', 'is no entity type'],
+  [
+    'MEDICAL_CODE',
+    'is an entity type of the interface that is not found here: no text would be redacted of it',
+  ],
+  ['PCI', undefined],
+  ['NAME', undefined],
+])('redaction of %s: %s', (name, problem) => {
+  expect(redactionProblem(name)).toBe(problem);
+});
+
+test('a list with a name that means nothing redacts nothing and says so', () => {
+  const block = performTask('redact', {
+    text: 'my card is 4111 1111 1111 1111',
+    entityTypes: ['PCl'],
+    form: 'MARKER',
+  });
+  expect(block).toMatchObject({ success: false, results: null });
+});
+
+test.each([
+  ['I take fifty milligrams twice a day', 'HEALTH_INFORMATION', 'I take [DOSE_1] twice a day'],
+  ['I had an MRI in May', 'HEALTH_INFORMATION', 'I had an [MEDICAL_PROCESS_1] in May'],
+  ['we are both republicans', 'GDPR_SENSITIVE', 'we are both [POLITICAL_AFFILIATION_1]'],
+  ['my son is gay', 'GDPR_SENSITIVE', 'my son is [SEXUALITY_1]'],
+  ['he is bald', 'APPI_SENSITIVE', 'he is [PHYSICAL_ATTRIBUTE_1]'],
+])('%j by %s is %j', (text, preset, shown) => {
+  expect(texts(redact(text, { entityTypes: [preset] }))).toEqual([shown]);
 });

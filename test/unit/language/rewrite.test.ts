@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { rewriteUtterance } from '../../../src/language/rewrite/rewrite.ts';
-import type { RewriteSettings, VocabularyItem } from '../../../src/language/rewrite/types.ts';
-import type { Utterance } from '../../../src/language/types.ts';
+import type { RewriteSettings } from '../../../src/language/rewrite/rewrite.ts';
+import type { VocabularyItem } from '../../../src/language/rewrite/vocabulary.ts';
+import type { Utterance } from '../../../src/protocol/addons.ts';
 import {
   lines,
   type EntityLine,

@@ -4,6 +4,7 @@ import { performTask } from '../../../src/language/perform.ts';
 import { lines, type SentimentLine } from '../../support/language/language-scores.ts';
 import { courseOf } from '../../../src/language/sentiment/course.ts';
 import { scoreSentiment } from '../../../src/language/sentiment/score.ts';
+import { Emotion } from '../../../src/protocol/addons.ts';
 import { sentimentLexicon } from '../../../src/language/data/sentiment-lexicon.ts';
 
 test.each([
@@ -36,6 +37,7 @@ test('every line of the lexicon has a value, an emotion and a reason', () => {
     const parts = line.split('|').map((part) => part.trim());
     expect(parts).toHaveLength(4);
     expect(Number(parts[1])).not.toBeNaN();
+    expect(Emotion.options).toContain(parts[2]);
     expect(parts[3]?.length).toBeGreaterThan(5);
   }
 });

@@ -208,5 +208,23 @@ test('a preset stands for its types, each once', () => {
   ]);
   for (const preset of ['GDPR', 'CPRA', 'CCI', 'LIDI', 'APPI', 'CORE_ENTITIES'])
     for (const type of expandEntityTypes([preset])) expect(entityTypes).toContain(type);
+  expect(() => expandEntityTypes(['NAME', 'PCl'])).toThrow(
+    'PCl is no entity type, did you mean PCI?',
+  );
   expect(['NAME_GIVEN', 'EMAIL_ADDRESS', 'SSN'].map(markerLabel)).toEqual(['NAME', 'EMAIL', 'SSN']);
+});
+
+test('a redaction type that is a slip of the finger is refused with the right one', () => {
+  const body = {
+    audio_url: 'https://files.example/a.wav',
+    pii_redaction: true,
+    pii_redaction_config: { entity_types: ['PCl'] },
+  };
+  expect(parsePreRecordedRequest(body)).toEqual({
+    ok: false,
+    status: 400,
+    validationErrors: [
+      'pii_redaction_config.entity_types.0 must be one of the 82 documented values, did you mean PCI?',
+    ],
+  });
 });

@@ -1,0 +1,36 @@
+/** The known name that a wrong one was most likely meant to be; undefined when none is near enough to be a slip. */
+export function nearestName(name: string, known: readonly string[]): string | undefined {
+  // A name that somebody sends can be a megabyte; nothing that long is a slip of anything.
+  if (name.length > longestName) return undefined;
+  const wanted = name.toLowerCase();
+  let best: { candidate: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < (best?.distance ?? Infinity)) best = { candidate, distance };
+  }
+  return best && best.distance <= Math.max(2, name.length / 5) ? best.candidate : undefined;
+}
+
+const longestName = 100;
+
+/** Letters to put in, take out, change or swap with their neighbour. */
+function editDistance(left: string, right: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const isSame = left[i - 1] === right[j - 1];
+      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      next[j] = Math.min(
+        (row[j] ?? 0) + 1,
+        (next[j - 1] ?? 0) + 1,
+        (row[j - 1] ?? 0) + (isSame ? 0 : 1),
+        isSwap ? (before[j - 2] ?? 0) + 1 : Infinity,
+      );
+    }
+    before = row;
+    row = next;
+  }
+  return row[right.length] ?? 0;
+}

@@ -13,7 +13,7 @@ import { notBuilt } from './api/not-built.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
 import { DiskWriter } from './live/disk-writer.ts';
-import { Jobs } from './live/session-rows.ts';
+import { SessionRows } from './live/session-rows.ts';
 import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
@@ -41,11 +41,11 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const folder = join(dataDir, 'speech');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const node = await nodeIdOf(dataDir);
-  const jobs = new Jobs(store);
+  const rows = new SessionRows(store);
   const sender = callbackSender({ allow: config.callbackHosts });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
-  const sessions = new Sessions({ ...options, jobs, folder, disk, node, clock, log, callbacks });
+  const sessions = new Sessions({ ...options, rows, folder, disk, node, clock, log, callbacks });
   await sessions.recover();
   // The first sentence of the first session does not wait for the data of the language part.
   options.language.warm?.().catch((error: unknown) => {
@@ -53,7 +53,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   });
   const admissions = new Admissions({ config, store, sessions, recogniser });
   const sockets = liveSockets({ sessions, log, refuseTokenWith401: config.refuseTokenWith401 });
-  const retention = startRetention({ config, jobs, sessions, store, node, clock, log, folder });
+  const retention = startRetention({ config, rows, sessions, store, node, clock, log, folder });
   let closing: Promise<void> | undefined;
 
   const close = async (deadlineMs: number): Promise<void> => {
@@ -68,7 +68,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   return {
     name: 'speech-service',
     routers: [
-      { access: 'speech', router: liveRoutes({ ...options, jobs, sessions, admissions, folder }) },
+      { access: 'speech', router: liveRoutes({ ...options, rows, sessions, admissions, folder }) },
       { access: 'speech', router: notBuilt() },
     ],
     upgrades: [sockets],

@@ -7,7 +7,7 @@ import { parseLiveRequest, parseRegion } from '../../protocol/parse-live-request
 import { validationErrors } from '../../protocol/validation.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import { recordOf, type JobRow, type Jobs } from '../live/session-rows.ts';
+import { recordOfRow, type SessionRow, type SessionRows } from '../live/session-rows.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Admissions } from './admissions.ts';
@@ -16,7 +16,7 @@ import { sendRecording } from './recording-file.ts';
 export type LiveRoutesOptions = {
   config: SpeechServiceConfig;
   store: Store;
-  jobs: Jobs;
+  rows: SessionRows;
   sessions: Sessions;
   admissions: Admissions;
   publicUrl: PublicUrl;
@@ -32,7 +32,7 @@ export function liveRoutes(options: LiveRoutesOptions): Router {
   router.post('/v2/live', (request, response) => create(options, request, response));
   router.get('/v2/live', (request, response) => list(options, request, response));
   router.get('/v2/live/:id', async (request, response) => {
-    response.json(recordOf(await jobOf(options, request)));
+    response.json(recordOfRow(await jobOf(options, request)));
   });
   router.patch('/v2/live/:id', (request, response) => patch(options, request, response));
   router.delete('/v2/live/:id', (request, response) => erase(options, request, response));
@@ -77,9 +77,9 @@ async function list(
   const parsed = parseListQuery(params);
   if (!parsed.ok)
     throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
-  const { rows, hasMore } = await options.jobs.list(parsed.query);
+  const { rows, hasMore } = await options.rows.list(parsed.query);
   const links = pageLinks(`${options.publicUrl(request)}/v2/live`, params, parsed.query, hasMore);
-  response.json({ ...links, items: rows.map(recordOf) });
+  response.json({ ...links, items: rows.map(recordOfRow) });
 }
 
 async function patch(
@@ -96,7 +96,7 @@ async function patch(
     throw new Problem(400, 'Validation failed', {
       validationErrors: validationErrors(parsed.error.issues),
     });
-  await options.jobs.setPostSessionMetadata(id, parsed.data.post_session_metadata);
+  await options.rows.setPostSessionMetadata(id, parsed.data.post_session_metadata);
   response.status(204).end();
 }
 
@@ -113,10 +113,10 @@ async function erase(
 }
 
 /** An id that is no uuid is as unknown as any other. */
-async function jobOf(options: LiveRoutesOptions, request: Request): Promise<JobRow> {
+async function jobOf(options: LiveRoutesOptions, request: Request): Promise<SessionRow> {
   const id = request.params['id'];
   const job =
-    typeof id === 'string' && uuid.test(id) ? await options.jobs.get(id.toLowerCase()) : undefined;
+    typeof id === 'string' && uuid.test(id) ? await options.rows.get(id.toLowerCase()) : undefined;
   if (!job || (job.zero_retention === 1 && job.completed_at !== null))
     throw new Problem(404, 'Not found');
   return job;

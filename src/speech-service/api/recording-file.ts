@@ -2,19 +2,16 @@ import type { Request, Response } from 'express';
 import { open, type FileHandle } from 'node:fs/promises';
 import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
-import { formatOf } from '../live/assembly.ts';
 import { pathsOf } from '../live/session-audio.ts';
-import { buildHeader, parseHeader } from '../live/audio-format.ts';
+import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
 
-export type Recording = { folder: string; id: string; request: LiveRequest };
-
-const longestHeaderBytes = 65_536 + 12;
+export type SessionRecording = { folder: string; id: string; request: LiveRequest };
 
 /** What was received, as a WAV file in the session's own encoding; while it grows, what there is by now. */
 export async function sendRecording(
   request: Request,
   response: Response,
-  recording: Recording,
+  recording: SessionRecording,
 ): Promise<void> {
   const file = await openOrNothing(pathsOf(recording.folder, recording.id).audio);
   try {
@@ -60,8 +57,12 @@ async function openOrNothing(path: string): Promise<FileHandle | undefined> {
 }
 
 /** The header that the client itself sent; ours goes instead, with the real length. */
-async function ownHeader(file: FileHandle, size: number, recording: Recording): Promise<number> {
-  const start = Buffer.alloc(Math.min(size, longestHeaderBytes));
+async function ownHeader(
+  file: FileHandle,
+  size: number,
+  recording: SessionRecording,
+): Promise<number> {
+  const start = Buffer.alloc(Math.min(size, headerReachBytes));
   const { bytesRead } = await file.read(start, 0, start.length, 0);
   const header = parseHeader(start.subarray(0, bytesRead), formatOf(recording.request));
   return header.outcome === 'header' ? header.headerBytes : 0;

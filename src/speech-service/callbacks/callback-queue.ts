@@ -1,9 +1,10 @@
 import { type Clock, wait } from '../../lib/clock.ts';
 import type { MessageKind } from '../live/messages.ts';
 
-export type Delivery = { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
+export type CallbackOutcome =
+  { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
 /** The id stays the same over all attempts: receivers know a repetition by it. */
-type Deliver = (id: string, body: string) => Promise<Delivery>;
+type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 
 /** Notes 4.5: at once, then these waits, then given up and logged. */
 const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
@@ -11,7 +12,7 @@ const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 const mostWaiting = 2_000;
 
 export type CallbackQueueOptions = {
-  deliver: Deliver;
+  deliver: SendCallback;
   /** Unique to the session; the ordinal of the callback follows. */
   idPrefix: string;
   clock: Clock;
@@ -23,7 +24,7 @@ export type CallbackQueueOptions = {
   onGivenUp(reason: string): void;
 };
 
-type Item = { body: string; kind: MessageKind; ordinal: number };
+type QueuedCallback = { body: string; kind: MessageKind; ordinal: number };
 
 /**
  * The callbacks of one session: one at a time, in order, each until it is delivered or given up. It never
@@ -32,7 +33,7 @@ type Item = { body: string; kind: MessageKind; ordinal: number };
 export class CallbackQueue {
   readonly #options: CallbackQueueOptions;
   readonly #delays: readonly number[];
-  #waiting: Item[] = [];
+  #waiting: QueuedCallback[] = [];
   #added: number;
   #working = false;
   #closed = false;
@@ -78,7 +79,7 @@ export class CallbackQueue {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  async #settle(item: Item): Promise<void> {
+  async #settle(item: QueuedCallback): Promise<void> {
     for (let attempt = 0; !this.#closed; attempt++) {
       const delivery = await this.#try(item);
       if (delivery.outcome === 'delivered') return;
@@ -91,7 +92,7 @@ export class CallbackQueue {
     }
   }
 
-  async #try({ body, ordinal }: Item): Promise<Delivery> {
+  async #try({ body, ordinal }: QueuedCallback): Promise<CallbackOutcome> {
     try {
       return await this.#options.deliver(`${this.#options.idPrefix}${ordinal}`, body);
     } catch (error) {

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { type GuardedAnswer, GuardedClient } from '../../lib/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import { signWebhook } from '../../lib/webhook-signature.ts';
-import { CallbackQueue, type Delivery } from './callback-queue.ts';
+import { CallbackQueue, type CallbackOutcome } from './callback-queue.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
 
@@ -15,7 +15,7 @@ export type CallbackTarget = {
 };
 
 /** One attempt, with its deadline, through the guarded client. */
-export type Send = (target: CallbackTarget, id: string, body: string) => Promise<Delivery>;
+export type Send = (target: CallbackTarget, id: string, body: string) => Promise<CallbackOutcome>;
 
 /** Who is told about sessions: the session's own URL and the account's webhooks. */
 export class Callbacks {
@@ -91,7 +91,11 @@ export function callbackSender(options: { allow: readonly string[] }): AsyncDisp
 } {
   const given = new GuardedClient({ trust: 'checked', allow: options.allow });
   const configured = new GuardedClient({ trust: 'as-written' });
-  const send = async (target: CallbackTarget, id: string, text: string): Promise<Delivery> => {
+  const send = async (
+    target: CallbackTarget,
+    id: string,
+    text: string,
+  ): Promise<CallbackOutcome> => {
     const body = Buffer.from(text, 'utf8');
     const signature =
       target.secret === undefined
@@ -116,7 +120,7 @@ export function callbackSender(options: { allow: readonly string[] }): AsyncDisp
   };
 }
 
-function verdict(answer: GuardedAnswer): Delivery {
+function verdict(answer: GuardedAnswer): CallbackOutcome {
   if (answer.ok) {
     if (answer.status >= 200 && answer.status < 300) return { outcome: 'delivered' };
     return { outcome: 'failed', reason: `answered ${answer.status}` };

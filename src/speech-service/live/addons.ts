@@ -3,7 +3,7 @@ import type { LanguageTasks } from '../../language/tasks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
 import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
-import type { PostBlocks, RecordEntry } from './result.ts';
+import type { PostBlocks, ResultEntry } from './result.ts';
 
 /** What the service needs of the language part. */
 export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;
@@ -15,8 +15,8 @@ export type AddonsOptions = {
   postMs: number;
 };
 
-type Task = keyof LanguageTasks;
-type Failure = { status: number; exception: string; message: string };
+type AddonTask = keyof LanguageTasks;
+type AddonFailure = { status: number; exception: string; message: string };
 
 /**
  * The add-ons of a session. The runner promises an answer within its deadline; this does not rely on the
@@ -44,7 +44,7 @@ export class Addons {
   async ofUtterance(
     utterance: Utterance,
     realtime: RealtimeProcessing,
-    onEntry: (entry: RecordEntry, target?: string) => void,
+    onEntry: (entry: ResultEntry, target?: string) => void,
   ): Promise<void> {
     const wanted: Promise<void>[] = [];
     if (realtime.named_entity_recognition)
@@ -100,7 +100,7 @@ export class Addons {
     return { ...block, results: block.results?.translated_utterance ?? null };
   }
 
-  async #block<K extends Task>(
+  async #block<K extends AddonTask>(
     task: K,
     input: LanguageTasks[K]['input'],
     deadlineMs = this.#options.realtimeMs,
@@ -111,20 +111,20 @@ export class Addons {
     return this.#failed(startedMs, answer.failure);
   }
 
-  async #answer<K extends Task>(
+  async #answer<K extends AddonTask>(
     task: K,
     input: LanguageTasks[K]['input'],
     deadlineMs: number,
-  ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: Failure }> {
+  ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: AddonFailure }> {
     let cancel = (): void => undefined;
-    const late = new Promise<{ failure: Failure }>((resolve) => {
+    const late = new Promise<{ failure: AddonFailure }>((resolve) => {
       // A little later than the runner's own deadline, whose answer is the better one.
       cancel = this.#options.clock.after(deadlineMs + 250, () =>
         resolve({ failure: tooSlow(task) }),
       );
     });
     const work = async (): Promise<
-      { output: LanguageTasks[K]['output'] } | { failure: Failure }
+      { output: LanguageTasks[K]['output'] } | { failure: AddonFailure }
     > => {
       try {
         return { output: await this.#options.runner.run(task, input, { deadlineMs }) };
@@ -138,7 +138,7 @@ export class Addons {
     return answer;
   }
 
-  #failed(startedMs: number, { status, exception, message }: Failure): AddonBlock<never> {
+  #failed(startedMs: number, { status, exception, message }: AddonFailure): AddonBlock<never> {
     const execMs = this.#options.clock.monotonicMs() - startedMs;
     return {
       success: false,
@@ -150,8 +150,8 @@ export class Addons {
   }
 }
 
-const noAnswer: Failure = { status: 500, exception: 'AddonFailed', message: 'no answer' };
+const noAnswer: AddonFailure = { status: 500, exception: 'AddonFailed', message: 'no answer' };
 
-function tooSlow(task: string): Failure {
+function tooSlow(task: string): AddonFailure {
   return { status: 504, exception: 'AddonDeadline', message: `${task} did not answer in time` };
 }

@@ -5,24 +5,35 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { AddonRunner, Addons } from './addons.ts';
-import { type AudioFormat, bytesPerSecond, frameBytes } from './audio-format.ts';
-import { callbackBody, Outlets, webhookBody, webhookEventsOf } from './broadcast.ts';
+import {
+  type AudioFormat,
+  bytesPerSecond,
+  formatOf,
+  frameBytes,
+  headerReachBytes,
+} from './audio-format.ts';
+import { callbackBody, Broadcast, webhookBody, webhookEventsOf } from './broadcast.ts';
 import type { DiskWriter } from './disk-writer.ts';
 import type { SessionEnd } from './ending.ts';
-import { Intake } from './frame-cutter.ts';
+import { FrameCutter } from './frame-cutter.ts';
 import { Outbound } from './outbound.ts';
 import { lostAckWindowMs } from './overlap.ts';
-import { add, emptyRecord, type SessionRecord } from './result.ts';
-import { fileTape, memoryTape, type SessionPaths, type Tape } from './session-audio.ts';
+import { add, noResults, type SessionResults } from './result.ts';
+import {
+  audioOnDisk,
+  audioInMemory,
+  type SessionPaths,
+  type SessionAudio,
+} from './session-audio.ts';
 import { fileLog, type LogLine, noLog, type SessionLog } from './session-log.ts';
-import type { Jobs } from './session-rows.ts';
+import type { SessionRows } from './session-rows.ts';
 import { LiveSession } from './session.ts';
 import type { SessionState } from './state.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 
 export type SessionsOptions = {
   config: SpeechServiceConfig;
-  jobs: Jobs;
+  rows: SessionRows;
   /** Audio and logs of sessions. */
   folder: string;
   disk: DiskWriter;
@@ -39,13 +50,13 @@ export type Assembly = {
   request: LiveRequest;
   createdAt: number;
   zeroRetention: boolean;
-  taken?: TakenUp;
+  restored?: RestoredSession;
 };
 
 export type Assembled = {
   session: LiveSession;
-  outlets: Outlets;
-  journal: SessionLog;
+  broadcast: Broadcast;
+  sessionLog: SessionLog;
   format: AudioFormat;
 };
 
@@ -56,39 +67,30 @@ export type AssemblyOptions = SessionsOptions & {
   onEnd(end: SessionEnd): Promise<void>;
 };
 
-export function formatOf(request: LiveRequest): AudioFormat {
-  return {
-    encoding: request.encoding,
-    bitDepth: request.bit_depth,
-    sampleRate: request.sample_rate,
-    channels: request.channels,
-  };
-}
-
-/** Puts a session together: files or memory, the ways out, the recogniser; new or taken up again. */
+/** Puts a session together: files or memory, the ways out, the recogniser; new or restored after a restart. */
 export function assemble(options: AssemblyOptions, assembly: Assembly): Assembled {
   const { config, clock, log, paths, disk } = options;
-  const { id, request, taken, zeroRetention } = assembly;
+  const { id, request, restored, zeroRetention } = assembly;
   const format = formatOf(request);
-  const journal =
-    taken?.journal ??
+  const sessionLog =
+    restored?.sessionLog ??
     (zeroRetention
       ? noLog()
       : fileLog(disk, paths.log, 0, (error) => {
           log.error({ sessionId: id, err: error }, 'the log of a session could not be written');
         }));
-  const outlets = outletsOf(options, assembly, journal);
+  const broadcast = broadcastOf(options, assembly, sessionLog);
   const session = new LiveSession({
     ...options,
     id,
     request,
     format,
     createdAt: assembly.createdAt,
-    intake: taken?.intake ?? new Intake(format),
-    tape: taken?.tape ?? (zeroRetention ? memoryTape() : fileTape(disk, paths.audio)),
-    journal,
-    record: taken?.record ?? emptyRecord(),
-    outlets,
+    cutter: restored?.cutter ?? new FrameCutter(format),
+    audio: restored?.audio ?? (zeroRetention ? audioInMemory() : audioOnDisk(disk, paths.audio)),
+    sessionLog,
+    record: restored?.record ?? noResults(),
+    broadcast,
     times: {
       neverConnectedMs: config.neverConnectedS * 1e3,
       idleMs: config.idleS * 1e3,
@@ -97,56 +99,60 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
     },
     backlogS: config.backlogS,
     messages: async () =>
-      (await journal.read()).flatMap((line) =>
+      (await sessionLog.read()).flatMap((line) =>
         line.line === 'message' && line.socket ? [line.text] : [],
       ),
     clock,
-    ...(taken ? { resumed: { state: taken.state, places: taken.places } } : {}),
+    ...(restored ? { resumed: { state: restored.state, places: restored.places } } : {}),
   });
-  return { session, outlets, journal, format };
+  return { session, broadcast, sessionLog, format };
 }
 
-function outletsOf(options: AssemblyOptions, assembly: Assembly, journal: SessionLog): Outlets {
+function broadcastOf(
+  options: AssemblyOptions,
+  assembly: Assembly,
+  sessionLog: SessionLog,
+): Broadcast {
   const { config, clock, callbacks } = options;
-  const { id, request, taken } = assembly;
-  const socket = new Outbound(clock, (count) => journal.write({ line: 'confirmed', count }));
-  if (taken) socket.restore(taken.confirmed, taken.undelivered);
+  const { id, request, restored } = assembly;
+  const socket = new Outbound(clock, (count) => sessionLog.write({ line: 'confirmed', count }));
+  if (restored) socket.restore(restored.confirmed, restored.undelivered);
   const url = request.callback ? request.callback_config.url : undefined;
   const queue =
     url === undefined
       ? undefined
-      : callbacks.forSession(id, url, taken?.calledBack ?? 0, (count) =>
-          journal.write({ line: 'called-back', count }),
+      : callbacks.forSession(id, url, restored?.calledBack ?? 0, (count) =>
+          sessionLog.write({ line: 'called-back', count }),
         );
-  for (const text of taken?.uncalled ?? [])
+  for (const text of restored?.uncalled ?? [])
     queue?.add(callbackBody(id, typeOf(text), text), 'message');
-  const webhooks = callbacks.forAccount(id, taken?.webhooks ?? new Map(), (target, count) =>
-    journal.write({ line: 'webhook', target, count }),
+  const webhooks = callbacks.forAccount(id, restored?.webhooks ?? new Map(), (target, count) =>
+    sessionLog.write({ line: 'webhook', target, count }),
   );
-  const heard = taken ? webhookEventsOf(taken.state, taken.intake.bytes > 0) : [];
+  const webhooksTold = restored ? webhookEventsOf(restored.state, restored.cutter.bytes > 0) : [];
   for (const { name, queue: webhook } of webhooks)
-    for (const event of heard.slice(taken?.webhooks.get(name) ?? 0))
+    for (const event of webhooksTold.slice(restored?.webhooks.get(name) ?? 0))
       webhook.add(webhookBody(id, event), 'message');
-  return new Outlets({
+  return new Broadcast({
     sessionId: id,
     request,
     socket,
-    journal,
+    sessionLog,
     callbacks: queue,
     webhooks: webhooks.map(({ queue: webhook }) => webhook),
-    said: taken?.said ?? new Set(),
-    heard: new Set(heard),
+    said: restored?.said ?? new Set(),
+    webhooksTold: new Set(webhooksTold),
     errorMessages: config.errorMessages,
     startSessionMessage: config.startSessionMessage,
   });
 }
 
 /** What a session was when the process before this one ended. */
-export type TakenUp = {
-  tape: Tape;
-  journal: SessionLog;
-  intake: Intake;
-  record: SessionRecord;
+export type RestoredSession = {
+  audio: SessionAudio;
+  sessionLog: SessionLog;
+  cutter: FrameCutter;
+  record: SessionResults;
   state: SessionState;
   /** Where a client may stand: acks that died with the process are not known, so every frame of the last seconds. */
   places: number[];
@@ -174,24 +180,22 @@ const saidOnce = new Set([
   'end_session',
 ]);
 
-const longestHeaderBytes = 65_536 + 12;
-
-export async function takeUp(
+export async function restoreSession(
   disk: DiskWriter,
   paths: SessionPaths,
   format: AudioFormat,
   onLogFailure: (error: unknown) => void,
-): Promise<TakenUp> {
-  const tape = fileTape(disk, paths.audio, await sizeOf(paths.audio));
-  const journal = fileLog(disk, paths.log, await sizeOf(paths.log), onLogFailure);
-  const lines = (await sizeOf(paths.log)) === 0 ? [] : await journal.read();
-  const intake = await intakeOf(tape, format);
+): Promise<RestoredSession> {
+  const audio = audioOnDisk(disk, paths.audio, await sizeOf(paths.audio));
+  const sessionLog = fileLog(disk, paths.log, await sizeOf(paths.log), onLogFailure);
+  const lines = (await sizeOf(paths.log)) === 0 ? [] : await sessionLog.read();
+  const cutter = await cutterOf(audio, format);
   return {
-    tape,
-    journal,
-    intake,
-    ...summaryOf(lines, intake.bytes),
-    places: placesOf(intake, format),
+    audio,
+    sessionLog,
+    cutter,
+    ...summaryOf(lines, cutter.bytes),
+    places: placesOf(cutter, format),
   };
 }
 
@@ -203,26 +207,26 @@ async function sizeOf(path: string): Promise<number> {
   }
 }
 
-async function intakeOf(tape: Tape, format: AudioFormat): Promise<Intake> {
-  if (tape.bytes === 0) return new Intake(format);
-  const start = await tape.read(0, Math.min(tape.bytes, longestHeaderBytes));
-  const tail = await tape.read(Math.max(0, tape.bytes - frameBytes(format)), tape.bytes);
-  return Intake.resumed(format, tape.bytes, start, tail);
+async function cutterOf(audio: SessionAudio, format: AudioFormat): Promise<FrameCutter> {
+  if (audio.bytes === 0) return new FrameCutter(format);
+  const start = await audio.read(0, Math.min(audio.bytes, headerReachBytes));
+  const tail = await audio.read(Math.max(0, audio.bytes - frameBytes(format)), audio.bytes);
+  return FrameCutter.resumed(format, audio.bytes, start, tail);
 }
 
-function placesOf(intake: Intake, format: AudioFormat): number[] {
+function placesOf(cutter: FrameCutter, format: AudioFormat): number[] {
   const step = frameBytes(format);
   const window = (bytesPerSecond(format) * lostAckWindowMs) / 1e3;
-  const first = Math.max(0, intake.bytes - window);
+  const first = Math.max(0, cutter.bytes - window);
   const places: number[] = [];
-  for (let place = intake.bytes - step; place >= first; place -= step) places.push(place);
+  for (let place = cutter.bytes - step; place >= first; place -= step) places.push(place);
   return places.reverse();
 }
 
-type Summary = Omit<TakenUp, 'tape' | 'journal' | 'intake' | 'places'>;
+type Summary = Omit<RestoredSession, 'audio' | 'sessionLog' | 'cutter' | 'places'>;
 
 function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
-  const record = emptyRecord();
+  const record = noResults();
   const forSocket: string[] = [];
   const forCallback: string[] = [];
   let confirmed = 0;

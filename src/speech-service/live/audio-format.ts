@@ -1,3 +1,4 @@
+import type { LiveRequest } from '../../protocol/live-request.ts';
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 
 /** How a session's bytes are to be read: fixed at the POST, never changed. */
@@ -9,6 +10,18 @@ export type AudioFormat = {
   sampleRate: number;
   channels: number;
 };
+
+/** How the request of a session says that its bytes are to be read. */
+export function formatOf(
+  request: Pick<LiveRequest, 'encoding' | 'bit_depth' | 'sample_rate' | 'channels'>,
+): AudioFormat {
+  return {
+    encoding: request.encoding,
+    bitDepth: request.bit_depth,
+    sampleRate: request.sample_rate,
+    channels: request.channels,
+  };
+}
 
 /** One sample of every channel. Only whole frames are recognised; the rest waits for the next message. */
 export function frameBytes(format: AudioFormat): number {
@@ -55,7 +68,10 @@ export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[]
 }
 
 /** A header with long lists of tags in it is still a header; beyond this it is not audio we were promised. */
-const longestHeaderBytes = 65_536;
+export const longestHeaderBytes = 65_536;
+
+/** So many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
+export const headerReachBytes = longestHeaderBytes + 12;
 
 export type ParsedHeader =
   | { outcome: 'incomplete' }

@@ -6,18 +6,18 @@ import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
 import type { SessionState } from './state.ts';
 
-export type OutletsOptions = {
+export type BroadcastOptions = {
   sessionId: string;
   request: LiveRequest;
   socket: Outbound;
-  journal: SessionLog;
+  sessionLog: SessionLog;
   /** The session's own callback, when it asked for one. */
   callbacks: CallbackQueue | undefined;
   /** The account's webhooks. */
   webhooks: CallbackQueue[];
   /** An earlier run of the process said them to socket and callback, or to the webhooks: they come once. */
   said: ReadonlySet<string>;
-  heard: ReadonlySet<string>;
+  webhooksTold: ReadonlySet<string>;
   errorMessages: boolean;
   startSessionMessage: boolean;
 };
@@ -32,10 +32,10 @@ const webhookTypes = new Set<string>([
 type WebhookEvent = 'start_session' | 'start_recording' | 'end_recording' | 'end_session';
 
 /** Where a message goes: socket, callback, webhooks and the session's log, each under its own flags. */
-export class Outlets {
-  readonly #options: OutletsOptions;
+export class Broadcast {
+  readonly #options: BroadcastOptions;
 
-  constructor(options: OutletsOptions) {
+  constructor(options: BroadcastOptions) {
     this.#options = options;
   }
 
@@ -49,13 +49,13 @@ export class Outlets {
 
   /** For a message whose text is stored before it is sent. */
   emitText(message: ServerMessage, text: string): void {
-    const { socket, journal } = this.#options;
+    const { socket, sessionLog } = this.#options;
     const kind = kindOf(message);
     const onSocket = this.isForSocket(message);
     const onCallback = this.#isForCallback(message);
     // An ack concerns one socket only; stored, 50 a second would drown what matters.
     if ((onSocket && kind !== 'ack') || onCallback)
-      journal.write({
+      sessionLog.write({
         line: 'message',
         socket: onSocket && kind === 'message',
         callback: onCallback,
@@ -67,10 +67,10 @@ export class Outlets {
 
   /** For callbacks and webhooks only: what the socket learns by its close code. */
   emitOutside(message: ServerMessage): void {
-    const { journal } = this.#options;
+    const { sessionLog } = this.#options;
     const text = JSON.stringify(message);
     const onCallback = this.#isForCallback(message);
-    if (onCallback) journal.write({ line: 'message', socket: false, callback: true, text });
+    if (onCallback) sessionLog.write({ line: 'message', socket: false, callback: true, text });
     this.#outside(message, text, onCallback);
   }
 
@@ -103,9 +103,9 @@ export class Outlets {
   }
 
   #outside(message: ServerMessage, text: string, onCallback: boolean): void {
-    const { sessionId, callbacks, webhooks, heard } = this.#options;
+    const { sessionId, callbacks, webhooks, webhooksTold } = this.#options;
     if (onCallback) callbacks?.add(callbackBody(sessionId, message.type, text), kindOf(message));
-    if (!webhookTypes.has(message.type) || heard.has(message.type)) return;
+    if (!webhookTypes.has(message.type) || webhooksTold.has(message.type)) return;
     const body = webhookBody(sessionId, message.type);
     for (const queue of webhooks) queue.add(body, 'message');
   }

@@ -1,10 +1,10 @@
 import { type Clock, wait } from '../../lib/clock.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { type AudioFormat, frameBytes, samplesOf } from './audio-format.ts';
-import type { Intake } from './frame-cutter.ts';
+import type { FrameCutter } from './frame-cutter.ts';
 import { lostAckWindowMs } from './overlap.ts';
-import type { SessionRecord } from './result.ts';
-import type { Tape } from './session-audio.ts';
+import type { SessionResults } from './result.ts';
+import type { SessionAudio } from './session-audio.ts';
 import type {
   RecognisedUtterance,
   Recogniser,
@@ -13,14 +13,14 @@ import type {
   RecogniserStreamOptions,
 } from '../recognition/recogniser.ts';
 
-export type RecognitionOptions = {
+export type SessionChannelsOptions = {
   request: LiveRequest;
   format: AudioFormat;
   recogniser: Recogniser;
   clock: Clock;
-  intake: Intake;
-  tape: Tape;
-  record: SessionRecord;
+  cutter: FrameCutter;
+  audio: SessionAudio;
+  record: SessionResults;
   onHeard(
     channel: number,
     event: Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>,
@@ -31,8 +31,8 @@ export type RecognitionOptions = {
 const leastMs = 10;
 
 /** All channels of a session, each recognised by itself. */
-export class Recognition {
-  readonly #options: RecognitionOptions;
+export class SessionChannels {
+  readonly #options: SessionChannelsOptions;
   readonly #channels: Channel[];
   readonly #split: (frames: Buffer) => Int16Array[];
   readonly #perFrame: number;
@@ -43,7 +43,7 @@ export class Recognition {
   #flushDue: (() => void) | undefined;
   #finished: () => void = () => undefined;
 
-  constructor(options: RecognitionOptions) {
+  constructor(options: SessionChannelsOptions) {
     this.#options = options;
     this.#split = samplesOf(options.format);
     this.#perFrame = frameBytes(options.format);
@@ -67,7 +67,7 @@ export class Recognition {
     return this.#open === 0;
   }
 
-  /** Frames that the intake has just counted. Crumbs are put together: a flood of them costs like one. */
+  /** Frames that the cutter has just counted. Crumbs are put together: a flood of them costs like one. */
   push(frames: Buffer): void {
     if (frames.length === 0 || this.isOver) return;
     this.#crumbs.push(frames);
@@ -112,7 +112,7 @@ export class Recognition {
   }
 
   #newChannel(index: number): Channel {
-    const { request, recogniser, clock, intake, format, record } = this.#options;
+    const { request, recogniser, clock, cutter, format, record } = this.#options;
     const wantsPartials =
       request.messages_config.receive_partial_transcripts ||
       (request.callback && request.callback_config.receive_partial_transcripts);
@@ -132,13 +132,13 @@ export class Recognition {
         partials: wantsPartials,
       },
       read: (frame, count) => this.#read(index, frame, count),
-      received: () => intake.frames,
+      received: () => cutter.frames,
       onEvent: (event) => this.#onEvent(index, event),
       ...(said.length === 0
         ? {}
         : {
             start: {
-              frame: Math.min(intake.frames, Math.floor(decidedS * format.sampleRate)),
+              frame: Math.min(cutter.frames, Math.floor(decidedS * format.sampleRate)),
               utterances: said.length,
             },
           }),
@@ -146,10 +146,10 @@ export class Recognition {
   }
 
   async #read(channel: number, frame: number, count: number): Promise<Int16Array> {
-    const { tape, intake } = this.#options;
-    const from = intake.headerBytes + frame * this.#perFrame;
-    if (from + count * this.#perFrame > tape.bytes) await tape.flushed();
-    const bytes = await tape.read(from, from + count * this.#perFrame);
+    const { audio, cutter } = this.#options;
+    const from = cutter.headerBytes + frame * this.#perFrame;
+    if (from + count * this.#perFrame > audio.bytes) await audio.flushed();
+    const bytes = await audio.read(from, from + count * this.#perFrame);
     return this.#split(bytes)[channel] ?? new Int16Array();
   }
 
@@ -167,16 +167,16 @@ export class Recognition {
     }
   }
 
-  /** Tells the tape now and then what neither the recogniser nor a resumed client can ask for again. */
+  /** Tells the audio now and then what neither the recogniser nor a resumed client can ask for again. */
   #release(bytes: number): void {
     this.#pushed += bytes;
-    const { format, intake, tape } = this.#options;
+    const { format, cutter, audio } = this.#options;
     const perSecond = format.sampleRate * this.#perFrame;
     if (this.#pushed < perSecond) return;
     this.#pushed = 0;
     const decided = Math.min(...this.#channels.map((channel) => channel.decidedFrame));
-    const resumable = intake.bytes - (perSecond * 2 * lostAckWindowMs) / 1e3;
-    tape.release(Math.min(intake.headerBytes + decided * this.#perFrame, resumable));
+    const resumable = cutter.bytes - (perSecond * 2 * lostAckWindowMs) / 1e3;
+    audio.release(Math.min(cutter.headerBytes + decided * this.#perFrame, resumable));
   }
 }
 
@@ -213,7 +213,7 @@ const refusedRetryMs = 1_000;
 /**
  * One channel of a session in front of a recogniser stream. The stream's clock starts when it opens, and
  * it may be opened again (a stream that failed, a process that started again): times and numbers are
- * moved here, and what the new stream has to hear again is read back from the tape.
+ * moved here, and what the new stream has to hear again is read back from the audio.
  */
 export class Channel {
   readonly #options: ChannelOptions;
@@ -281,7 +281,7 @@ export class Channel {
     this.#stream = undefined;
   }
 
-  /** Feeds from the tape until nothing is left, at the recogniser's pace. */
+  /** Feeds from the audio until nothing is left, at the recogniser's pace. */
   async #catchUp(): Promise<void> {
     if (this.#catchingUp || this.#streamClosing) return;
     this.#catchingUp = true;

@@ -8,9 +8,9 @@ const batchBytes = 4_194_304;
 /** A file that is appended to: the writer asks for its size when the thread has to open it. */
 export type Appended = { readonly path: string; readonly size: number };
 
-type Settling = { done: () => void; failed: (error: Error) => void };
-type Piece = Settling & { file: Appended; bytes: Buffer };
-type Batch = { pieces: Piece[]; groups: Piece[][]; closes: Settling[] };
+type DiskPromise = { done: () => void; failed: (error: Error) => void };
+type DiskPiece = DiskPromise & { file: Appended; bytes: Buffer };
+type BatchUnderWay = { pieces: DiskPiece[]; groups: DiskPiece[][]; closes: DiskPromise[] };
 
 /**
  * The files of all sessions behind one thread. One batch is under way; what comes meanwhile makes the
@@ -22,9 +22,9 @@ export class DiskWriter implements AsyncDisposable {
   /** Numbers of the files that the thread has open. */
   #numbers = new Map<Appended, number>();
   #nextNumber = 1;
-  #pieces: Piece[] = [];
-  #closes: (Settling & { file: Appended })[] = [];
-  #underWay: Batch | undefined;
+  #pieces: DiskPiece[] = [];
+  #closes: (DiskPromise & { file: Appended })[] = [];
+  #underWay: BatchUnderWay | undefined;
   #flushDue = false;
   #disposed: Promise<void> | undefined;
   #ended = false;
@@ -88,7 +88,7 @@ export class DiskWriter implements AsyncDisposable {
     this.#worker.postMessage(batch, [batch.bytes.buffer, batch.pieces.buffer as ArrayBuffer]);
   }
 
-  #takePieces(): Piece[] {
+  #takePieces(): DiskPiece[] {
     let bytes = 0;
     let count = 0;
     while (count < this.#pieces.length && (count === 0 || bytes < batchBytes))
@@ -96,7 +96,7 @@ export class DiskWriter implements AsyncDisposable {
     return this.#pieces.splice(0, count);
   }
 
-  #batchOf(groups: readonly Piece[][], closes: readonly { file: Appended }[]): DiskBatch {
+  #batchOf(groups: readonly DiskPiece[][], closes: readonly { file: Appended }[]): DiskBatch {
     const opens: DiskBatch['opens'] = [];
     const pieces = new Uint32Array(groups.length * 2);
     const total = groups.flat().reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -164,8 +164,8 @@ export class DiskWriter implements AsyncDisposable {
 }
 
 /** Pieces of one file go out as one write and fail together. */
-function groupsOf(pieces: readonly Piece[]): Piece[][] {
-  const groups = new Map<Appended, Piece[]>();
+function groupsOf(pieces: readonly DiskPiece[]): DiskPiece[][] {
+  const groups = new Map<Appended, DiskPiece[]>();
   for (const piece of pieces) {
     const group = groups.get(piece.file);
     if (group) group.push(piece);

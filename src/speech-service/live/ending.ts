@@ -3,14 +3,14 @@ import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from './addons.ts';
 import type { AudioFormat } from './audio-format.ts';
-import type { Outlets } from './broadcast.ts';
-import type { Intake } from './frame-cutter.ts';
+import type { Broadcast } from './broadcast.ts';
+import type { FrameCutter } from './frame-cutter.ts';
 import { message } from './messages.ts';
 import {
   type PostBlocks,
   resultOf,
   round3,
-  type SessionRecord,
+  type SessionResults,
   transcriptionOf,
   utterancesOf,
 } from './result.ts';
@@ -25,10 +25,10 @@ export type EndingOptions = {
   request: LiveRequest;
   format: AudioFormat;
   clock: Clock;
-  intake: Intake;
-  record: SessionRecord;
+  cutter: FrameCutter;
+  record: SessionResults;
   addons: Addons;
-  outlets: Outlets;
+  broadcast: Broadcast;
   transcriptionS: number;
   messages(): Promise<string[]>;
   onEnd(end: SessionEnd): Promise<void>;
@@ -42,9 +42,9 @@ const longestMessageBytes = 1_000_000;
  * post_final_transcript, and, once the result is stored, end_session.
  */
 export async function runEnding(options: EndingOptions): Promise<void> {
-  const { id, request, clock, intake, record, addons, outlets } = options;
-  const audioS = round3(intake.durationS);
-  const emit: Emit = (type, body) => outlets.emit(message(id, clock.now(), type, body));
+  const { id, request, clock, cutter, record, addons, broadcast } = options;
+  const audioS = round3(cutter.durationS);
+  const emit: Emit = (type, body) => broadcast.emit(message(id, clock.now(), type, body));
   const utterances = utterancesOf(record);
 
   emit('end_recording', { data: { recording_duration: audioS } });
@@ -61,9 +61,9 @@ export async function runEnding(options: EndingOptions): Promise<void> {
   const last = message(id, clock.now(), 'end_session', {});
   const lastText = JSON.stringify(last);
   const messages = await options.messages();
-  if (outlets.isForSocket(last)) messages.push(lastText);
+  if (broadcast.isForSocket(last)) messages.push(lastText);
   await options.onEnd({ outcome: 'done', result: JSON.stringify({ ...result, messages }), audioS });
-  outlets.emitText(last, lastText);
+  broadcast.emitText(last, lastText);
 }
 
 type Emit = <

@@ -15,7 +15,7 @@ export type Taken =
  * business. Clients split their backlog at sizes that no frame of 3, 5 or 7 bytes fits into, so the tail
  * of a message waits for the head of the next.
  */
-export class Intake {
+export class FrameCutter {
   readonly #format: AudioFormat;
   readonly #perFrame: number;
   readonly #perSecond: number;
@@ -51,19 +51,19 @@ export class Intake {
   }
 
   /** After a restart: the counts as they were, from the beginning and the tail of what was kept. */
-  static resumed(format: AudioFormat, bytes: number, start: Buffer, tail: Buffer): Intake {
-    const intake = new Intake(format);
+  static resumed(format: AudioFormat, bytes: number, start: Buffer, tail: Buffer): FrameCutter {
+    const cutter = new FrameCutter(format);
     const header = parseHeader(start, format);
-    intake.#bytes = bytes;
+    cutter.#bytes = bytes;
     if (header.outcome === 'incomplete') {
-      intake.#held = Buffer.from(start);
-      return intake;
+      cutter.#held = Buffer.from(start);
+      return cutter;
     }
-    intake.#settled = true;
-    if (header.outcome === 'header') intake.#headerBytes = header.headerBytes;
-    const left = (bytes - intake.#headerBytes) % intake.#perFrame;
-    intake.#held = left === 0 ? Buffer.alloc(0) : Buffer.from(tail.subarray(tail.length - left));
-    return intake;
+    cutter.#settled = true;
+    if (header.outcome === 'header') cutter.#headerBytes = header.headerBytes;
+    const left = (bytes - cutter.#headerBytes) % cutter.#perFrame;
+    cutter.#held = left === 0 ? Buffer.alloc(0) : Buffer.from(tail.subarray(tail.length - left));
+    return cutter;
   }
 
   take(bytes: Buffer): Taken {

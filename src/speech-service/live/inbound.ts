@@ -1,16 +1,16 @@
 import type { Clock } from '../../lib/clock.ts';
 import { readCommand } from './client-message.ts';
-import type { Intake } from './frame-cutter.ts';
+import type { FrameCutter } from './frame-cutter.ts';
 import { candidates, placeOf, remember, type AckTrail } from './overlap.ts';
-import type { Tape } from './session-audio.ts';
+import type { SessionAudio } from './session-audio.ts';
 
 export type InboundOptions = {
-  intake: Intake;
-  tape: Tape;
+  cutter: FrameCutter;
+  audio: SessionAudio;
   clock: Clock;
   /** Asked for each audio message: does the session still take audio? */
   mayTake(): boolean;
-  /** Whole frames that were counted by the intake, in order. */
+  /** Whole frames that were counted by the cutter, in order. */
   onFrames(frames: Buffer): void;
   onAck: (ack: Ack, messageId: string | undefined) => void;
   onStop(messageId: string | undefined): void;
@@ -24,13 +24,13 @@ export type Ack =
   | { accepted: true; byteRange: [number, number]; timeRange: [number, number] }
   | { accepted: false; reason: string };
 
-type Item =
+type ClientItem =
   | { type: 'audio'; bytes: Buffer; messageId: string | undefined; socket: number }
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined };
 
 /** What a socket brought while the one before it was matched, and where it said that it begins. */
-type Later = { items: Item[]; standsAt: number | undefined };
+type LaterSocket = { items: ClientItem[]; standsAt: number | undefined };
 
 /** A client sends what it holds at once after it reconnects; this long the server waits for all of it. */
 const gatherMs = 250;
@@ -41,8 +41,8 @@ const lookAgainMs = 100;
 const notAccepted = 'audio is no longer accepted, the session was stopped';
 
 /**
- * From a session's sockets to its tape. A client that says where it stands is believed. Of any other the first
- * audio on a new socket is gathered and compared with the end of the tape (overlap.ts); after that each
+ * From a session's sockets to its audio. A client that says where it stands is believed. Of any other the first
+ * audio on a new socket is gathered and compared with the end of the audio (overlap.ts); after that each
  * message goes straight through. An ack leaves when its
  * bytes are in the file, so that a client forgets nothing that this process could still lose.
  */
@@ -55,7 +55,7 @@ export class Inbound {
   /** Some socket came before this one. */
   #isResumed: boolean;
   /** What a new socket has brought so far; undefined: its place is known. */
-  #gathered: Item[] | undefined;
+  #gathered: ClientItem[] | undefined;
   #gatheringSinceMs = 0;
   #isSocketOpen = false;
   /** Acks go to the socket that their audio came by. */
@@ -64,7 +64,7 @@ export class Inbound {
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
   /** What came during a matching: first of the socket that is matched, then of each one after it. */
-  #during: Later[] = [];
+  #during: LaterSocket[] = [];
   /** Bytes that the client repeats, and the end of the ack before. */
   #repeated = 0;
   #ackedTo: number;
@@ -74,7 +74,7 @@ export class Inbound {
 
   constructor(options: InboundOptions, resumed?: { places: number[] }) {
     this.#options = options;
-    this.#ackedTo = options.intake.bytes;
+    this.#ackedTo = options.cutter.bytes;
     this.#origins = resumed?.places ?? [0];
     this.#isResumed = resumed !== undefined;
   }
@@ -100,18 +100,18 @@ export class Inbound {
 
   /** From here on it is a new socket's audio: what a lost one left half repeated says nothing about it. */
   #begin(standsAt: number | undefined): void {
-    const { intake } = this.#options;
+    const { cutter } = this.#options;
     this.#repeated = 0;
-    this.#ackedTo = intake.bytes;
+    this.#ackedTo = cutter.bytes;
     this.#gathered = undefined;
     this.#countsWithUs = standsAt !== undefined;
     if (standsAt !== undefined) {
       // Beyond what we have nothing is repeated; that its count is ahead the client learns from the first ack.
-      if (standsAt < intake.bytes) this.#repeat(standsAt, intake.bytes - standsAt);
+      if (standsAt < cutter.bytes) this.#repeat(standsAt, cutter.bytes - standsAt);
       return;
     }
     if (!this.#isResumed) return;
-    this.#places = this.#origins.filter((place) => place < intake.bytes);
+    this.#places = this.#origins.filter((place) => place < cutter.bytes);
     if (this.#places.length > 0) this.#gathered = [];
   }
 
@@ -148,21 +148,21 @@ export class Inbound {
       await this.#matching;
       this.#flushGathered();
     }
-    await this.#options.tape.flushed();
+    await this.#options.audio.flushed();
   }
 
-  #take(item: Item): void {
+  #take(item: ClientItem): void {
     if (this.#matching) this.#during.at(-1)?.items.push(item);
     else if (this.#gathered) this.#gatherOn(this.#gathered, item);
     else this.#handle(item);
   }
 
-  #gatherOn(gathered: Item[], item: Item): void {
+  #gatherOn(gathered: ClientItem[], item: ClientItem): void {
     if (gathered.push(item) === 1) {
       this.#gatheringSinceMs = this.#options.clock.monotonicMs();
       this.#cancelGathering = this.#options.clock.after(gatherMs, () => this.#flushGathered());
     }
-    const furthest = this.#options.intake.bytes - (this.#places[0] ?? 0);
+    const furthest = this.#options.cutter.bytes - (this.#places[0] ?? 0);
     if (item.type === 'stop' || bytesOf(gathered) >= furthest) this.#flushGathered();
   }
 
@@ -176,7 +176,7 @@ export class Inbound {
   }
 
   /** `later`: what sockets after the one of these items have brought already. */
-  #startMatching(items: Item[], later: Later[]): void {
+  #startMatching(items: ClientItem[], later: LaterSocket[]): void {
     this.#during = [{ items: [], standsAt: undefined }, ...later];
     this.#matching = this.#match(items).then((isSure) => {
       this.#matching = undefined;
@@ -188,7 +188,7 @@ export class Inbound {
   }
 
   /** What the same socket brought meanwhile follows; each later socket is placed by itself. */
-  #afterMatching(own: Item[], others: Later[]): void {
+  #afterMatching(own: ClientItem[], others: LaterSocket[]): void {
     for (const item of own) this.#handle(item);
     const [next, ...rest] = others;
     if (!next) return;
@@ -203,7 +203,7 @@ export class Inbound {
     }
   }
 
-  #waitForMore(items: Item[], others: Later[]): void {
+  #waitForMore(items: ClientItem[], others: LaterSocket[]): void {
     if (others.length > 0 || !this.#isSocketOpen) {
       this.#startMatching(items, others);
       return;
@@ -213,13 +213,13 @@ export class Inbound {
   }
 
   /** False when it takes more bytes to be sure. */
-  async #match(items: Item[]): Promise<boolean> {
-    const { tape, intake } = this.#options;
-    const total = intake.bytes;
+  async #match(items: ClientItem[]): Promise<boolean> {
+    const { audio, cutter } = this.#options;
+    const total = cutter.bytes;
     const places = this.#places;
     try {
-      await tape.flushed();
-      const stored = await tape.read(places[0] ?? total, total);
+      await audio.flushed();
+      const stored = await audio.read(places[0] ?? total, total);
       const burst = Buffer.concat(
         items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
       );
@@ -256,7 +256,7 @@ export class Inbound {
     return this.#options.clock.monotonicMs() - this.#gatheringSinceMs <= longestGatherMs;
   }
 
-  #handle(item: Item): void {
+  #handle(item: ClientItem): void {
     switch (item.type) {
       case 'audio':
         this.#audio(item);
@@ -274,11 +274,11 @@ export class Inbound {
 
   /** Acts after the acks of what came before. */
   inOrder(act: () => void): void {
-    this.#options.tape.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
+    this.#options.audio.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
   }
 
-  #audio({ bytes, messageId, socket }: Extract<Item, { type: 'audio' }>): void {
-    const { intake, tape, onAck, onDiskFailure } = this.#options;
+  #audio({ bytes, messageId, socket }: Extract<ClientItem, { type: 'audio' }>): void {
+    const { cutter, audio, onAck, onDiskFailure } = this.#options;
     const repeated = Math.min(this.#repeated, bytes.length);
     this.#repeated -= repeated;
     const fresh = bytes.subarray(repeated);
@@ -288,21 +288,21 @@ export class Inbound {
     }
     const from = this.#ackedTo;
     if (fresh.length > 0) {
-      const taken = intake.take(fresh);
+      const taken = cutter.take(fresh);
       if (taken.outcome === 'contradiction') {
         this.#options.onContradiction(taken.reason);
         return;
       }
       this.#options.onFrames(taken.frames);
     }
-    const to = this.#countsWithUs ? from + bytes.length : Math.max(intake.bytes, from);
+    const to = this.#countsWithUs ? from + bytes.length : Math.max(cutter.bytes, from);
     this.#ackedTo = to;
     const ack: Ack = {
       accepted: true,
       byteRange: [from, to],
-      timeRange: [intake.secondsAt(from), intake.secondsAt(to)],
+      timeRange: [cutter.secondsAt(from), cutter.secondsAt(to)],
     };
-    tape.append(fresh).then(() => {
+    audio.append(fresh).then(() => {
       if (socket !== this.#socketNumber || !this.#isSocketOpen) return;
       remember(this.#trail, to, this.#options.clock.monotonicMs());
       onAck(ack, messageId);
@@ -310,6 +310,6 @@ export class Inbound {
   }
 }
 
-function bytesOf(items: readonly Item[]): number {
+function bytesOf(items: readonly ClientItem[]): number {
   return items.reduce((sum, item) => sum + (item.type === 'audio' ? item.bytes.length : 0), 0);
 }

@@ -3,7 +3,7 @@ import type { MessageOf, ServerMessage, ServerMessageType } from '../../protocol
 import type { MessagesConfig } from '../../protocol/live-request.ts';
 import type { RecognisedUtterance } from '../recognition/recogniser.ts';
 
-type Body<Type extends ServerMessageType> = Omit<
+type MessageBody<Type extends ServerMessageType> = Omit<
   MessageOf<Type>,
   'session_id' | 'created_at' | 'type'
 >;
@@ -13,7 +13,7 @@ export function message<Type extends ServerMessageType>(
   sessionId: string,
   nowMs: number,
   type: Type,
-  body: Body<Type>,
+  body: MessageBody<Type>,
 ): ServerMessage {
   return {
     session_id: sessionId,

@@ -53,7 +53,7 @@ export function candidates(trail: AckTrail, standing: Standing): number[] {
   return [...new Set(ends)].sort((a, b) => a - b).slice(-mostPlaces);
 }
 
-export type Placed =
+export type PlaceFound =
   /** Here the client stands: what it sent first repeats the bytes from there to the total. */
   | { outcome: 'found'; place: number }
   /** So far it repeats what is stored from here; more of it is needed to be sure. */
@@ -70,9 +70,9 @@ export function placeOf(
   stored: Buffer,
   storedFrom: number,
   burst: Buffer,
-): Placed {
+): PlaceFound {
   const total = storedFrom + stored.length;
-  let perhaps: Placed = { outcome: 'none' };
+  let perhaps: PlaceFound = { outcome: 'none' };
   for (const place of places) {
     if (place < storedFrom || place >= total) continue;
     // Of several that need more bytes the earliest is kept: from there on only a whole match counts.

@@ -10,7 +10,7 @@ import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 
 /** What was said and what the add-ons made of it, gathered over the life of a session. */
-export type SessionRecord = {
+export type SessionResults = {
   /** `decidedS`: a process that starts again hears the channel from there on. */
   utterances: { id: string; utterance: Utterance; decidedS: number }[];
   entities: AddonBlock<NamedEntity[]>[];
@@ -20,18 +20,18 @@ export type SessionRecord = {
 
 type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
 
-export function emptyRecord(): SessionRecord {
+export function noResults(): SessionResults {
   return { utterances: [], entities: [], sentiments: [], translations: [] };
 }
 
 /** One line of the session's log, enough to build the record again after a restart. */
-export type RecordEntry =
+export type ResultEntry =
   | { add: 'utterance'; id: string; utterance: Utterance; decidedS: number }
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
   | { add: 'sentiment'; block: AddonBlock<SentimentItem[]> }
   | { add: 'translation'; outcome: TranslationOutcome };
 
-export function add(record: SessionRecord, entry: RecordEntry): void {
+export function add(record: SessionResults, entry: ResultEntry): void {
   switch (entry.add) {
     case 'utterance': {
       const { id, utterance, decidedS } = entry;
@@ -51,7 +51,7 @@ export function add(record: SessionRecord, entry: RecordEntry): void {
 }
 
 /** Channels are told apart by `channel`; the conversation is in order of time. */
-export function utterancesOf(record: SessionRecord): Utterance[] {
+export function utterancesOf(record: SessionResults): Utterance[] {
   return record.utterances
     .map(({ utterance }) => utterance)
     .sort((a, b) => a.start - b.start || a.channel - b.channel);
@@ -78,7 +78,7 @@ export type ResultFigures = {
 /** Data of `post_final_transcript`: a block is there when its feature was asked for. */
 export function resultOf(
   request: LiveRequest,
-  record: SessionRecord,
+  record: SessionResults,
   post: PostBlocks,
   figures: ResultFigures,
 ): PostFinalResult {
@@ -118,7 +118,7 @@ function merged<T>(blocks: readonly AddonBlock<T[]>[]): AddonBlock<T[]> {
 }
 
 /** A string of JSON without true, false and null, and never null itself (notes 5.1, 5.2). */
-function sentimentBlock(record: SessionRecord): AddonBlock<string> {
+function sentimentBlock(record: SessionResults): AddonBlock<string> {
   const block = merged(record.sentiments);
   const items = [...(block.results ?? [])].sort((a, b) => a.start - b.start);
   return { ...block, results: block.results === null ? '' : JSON.stringify(items) };
@@ -126,7 +126,7 @@ function sentimentBlock(record: SessionRecord): AddonBlock<string> {
 
 function translationBlock(
   request: LiveRequest,
-  record: SessionRecord,
+  record: SessionResults,
 ): AddonBlock<TranslatedTranscript[]> {
   const targets = request.realtime_processing.translation_config?.target_languages ?? [];
   const outcomes = record.translations;

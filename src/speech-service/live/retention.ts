@@ -5,12 +5,12 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
-import type { Jobs } from './session-rows.ts';
+import type { SessionRows } from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
 
-export type RetentionOptions = {
+export type SessionRetentionOptions = {
   config: SpeechServiceConfig;
-  jobs: Jobs;
+  rows: SessionRows;
   sessions: Sessions;
   store: Store;
   node: string;
@@ -25,20 +25,20 @@ const everyMs = 3_600_000;
 const batch = 200;
 
 /** Deletes what is older than the installation keeps, and files whose row is gone. */
-export function startRetention(options: RetentionOptions): {
+export function startRetention(options: SessionRetentionOptions): {
   sweep(): Promise<number>;
   stop(): void;
 } {
   let cancel = (): void => undefined;
   let stopped = false;
   const sweep = async (): Promise<number> => {
-    const { jobs, sessions, store, node, clock, config } = options;
+    const { rows, sessions, store, node, clock, config } = options;
     const before = clock.now() - config.retentionDays * dayMs;
     let erased = 0;
-    for (let ids = await jobs.completedBefore(node, before, batch); ids.length > 0 && !stopped;) {
+    for (let ids = await rows.completedBefore(node, before, batch); ids.length > 0 && !stopped;) {
       for (const id of ids) await sessions.erase(id);
       erased += ids.length;
-      ids = await jobs.completedBefore(node, before, batch);
+      ids = await rows.completedBefore(node, before, batch);
     }
     if (erased > 0) await store.forgetDeleted();
     await removeOrphans(options);
@@ -68,13 +68,13 @@ export function startRetention(options: RetentionOptions): {
 }
 
 /** A crash between the row and its files leaves files that nobody can ask for. */
-async function removeOrphans({ folder, jobs, clock }: RetentionOptions): Promise<void> {
+async function removeOrphans({ folder, rows, clock }: SessionRetentionOptions): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const id = /^([0-9a-f-]{36})\.(?:audio|log)$/.exec(name)?.[1];
     if (id === undefined) continue;
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: clock.now() }));
-    if (clock.now() - mtimeMs < everyMs || (await jobs.get(id))) continue;
+    if (clock.now() - mtimeMs < everyMs || (await rows.get(id))) continue;
     await rm(path, { force: true });
   }
 }

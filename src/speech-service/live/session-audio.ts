@@ -9,7 +9,7 @@ export function pathsOf(folder: string, id: string): SessionPaths {
 }
 
 /** The audio of a session as it came: for the file route, for resuming, for a recogniser that starts again. */
-export type Tape = {
+export type SessionAudio = {
   readonly bytes: number;
   /** Accepted and not yet written. */
   readonly waitingBytes: number;
@@ -22,7 +22,7 @@ export type Tape = {
   close(): Promise<void>;
 };
 
-export function fileTape(disk: DiskWriter, path: string, size = 0): Tape {
+export function audioOnDisk(disk: DiskWriter, path: string, size = 0): SessionAudio {
   const file = new AppendFile(disk, path, size);
   return {
     get bytes() {
@@ -42,7 +42,7 @@ export function fileTape(disk: DiskWriter, path: string, size = 0): Tape {
 }
 
 /** With zero data retention nothing touches the disk: only what may be asked for again stays in memory. */
-export function memoryTape(): Tape {
+export function audioInMemory(): SessionAudio {
   let chunks: Buffer[] = [];
   let first = 0;
   let bytes = 0;

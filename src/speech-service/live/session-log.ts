@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { AppendFile, type DiskWriter } from './disk-writer.ts';
-import type { RecordEntry } from './result.ts';
+import type { ResultEntry } from './result.ts';
 
 /**
  * What a session produced, line by line, so that a process that starts again goes on where it was:
@@ -14,7 +14,7 @@ import type { RecordEntry } from './result.ts';
  */
 export type LogLine =
   | { line: 'message'; socket: boolean; callback: boolean; text: string }
-  | { line: 'record'; entry: RecordEntry }
+  | { line: 'record'; entry: ResultEntry }
   | { line: 'confirmed'; count: number }
   | { line: 'called-back'; count: number }
   | { line: 'webhook'; target: string; count: number }
@@ -56,7 +56,7 @@ function decodeLine(text: string): LogLine | undefined {
         text: text.slice(3),
       };
     case 'r':
-      return { line: 'record', entry: JSON.parse(text.slice(1)) as RecordEntry };
+      return { line: 'record', entry: JSON.parse(text.slice(1)) as ResultEntry };
     case 'k':
       return { line: 'confirmed', count: Number(text.slice(1)) };
     case 'd':

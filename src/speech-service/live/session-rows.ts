@@ -5,9 +5,9 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechJobsTable } from '../../store/schema.ts';
 
-export type JobRow = Selectable<SpeechJobsTable>;
+export type SessionRow = Selectable<SpeechJobsTable>;
 
-export type NewJob = {
+export type NewSessionRow = {
   id: string;
   node: string;
   tokenDigest: string;
@@ -28,14 +28,14 @@ const scanRows = 200;
 const estimatedWordTimes = { word_times: 'estimated' };
 
 /** The rows of live sessions. */
-export class Jobs {
+export class SessionRows {
   readonly #store: Store;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
-  async insert(job: NewJob): Promise<void> {
+  async insert(job: NewSessionRow): Promise<void> {
     const { custom_metadata: metadata } = job.request;
     await this.#store.db
       .insertInto('speech_jobs')
@@ -94,7 +94,7 @@ export class Jobs {
       .execute();
   }
 
-  async get(id: string): Promise<JobRow | undefined> {
+  async get(id: string): Promise<SessionRow | undefined> {
     return this.#store.db
       .selectFrom('speech_jobs')
       .selectAll()
@@ -103,7 +103,7 @@ export class Jobs {
       .executeTakeFirst();
   }
 
-  async byToken(digest: string): Promise<JobRow | undefined> {
+  async byToken(digest: string): Promise<SessionRow | undefined> {
     return this.#store.db
       .selectFrom('speech_jobs')
       .selectAll()
@@ -126,7 +126,7 @@ export class Jobs {
   }
 
   /** What this node's disk still has work with. */
-  async unfinished(node: string): Promise<JobRow[]> {
+  async unfinished(node: string): Promise<SessionRow[]> {
     return this.#store.db
       .selectFrom('speech_jobs')
       .selectAll()
@@ -152,13 +152,13 @@ export class Jobs {
   }
 
   /** Newest first. One row more than the page says whether there is a next one. */
-  async list(query: JobListQuery): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  async list(query: JobListQuery): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
     const wanted = query.limit + 1;
     if (!query.customMetadata) {
       const rows = await this.#page(query, query.offset, wanted);
       return { rows: rows.slice(0, query.limit), hasMore: rows.length === wanted };
     }
-    const matching: JobRow[] = [];
+    const matching: SessionRow[] = [];
     let skipped = 0;
     for (let offset = 0; matching.length < wanted; offset += scanRows) {
       const rows = await this.#page(query, offset, scanRows);
@@ -174,7 +174,7 @@ export class Jobs {
     return { rows: matching.slice(0, query.limit), hasMore: matching.length === wanted };
   }
 
-  async #page(query: JobListQuery, offset: number, limit: number): Promise<JobRow[]> {
+  async #page(query: JobListQuery, offset: number, limit: number): Promise<SessionRow[]> {
     let select = this.#store.db.selectFrom('speech_jobs').selectAll().where('kind', '=', 'live');
     if (query.statuses.length > 0) select = select.where('status', 'in', query.statuses);
     if (query.createdFrom !== undefined)
@@ -191,7 +191,7 @@ export class Jobs {
 }
 
 /** A row as the interface shows it: every key always there (notes 3.2). */
-export function recordOf(row: JobRow): LiveJobRecord {
+export function recordOfRow(row: SessionRow): LiveJobRecord {
   return {
     id: row.id,
     request_id: jobRequestId(row.id),

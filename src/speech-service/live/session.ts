@@ -7,17 +7,23 @@ import type { Addons } from './addons.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { Inbound, type Ack } from './inbound.ts';
-import type { Intake } from './frame-cutter.ts';
+import type { FrameCutter } from './frame-cutter.ts';
 import { message } from './messages.ts';
-import type { Outlets } from './broadcast.ts';
-import { Recognition } from './channels.ts';
-import { add, round3, type SessionRecord } from './result.ts';
+import type { Broadcast } from './broadcast.ts';
+import { SessionChannels } from './channels.ts';
+import { add, round3, type SessionResults } from './result.ts';
 import { type EndingOptions, runEnding, type SessionEnd } from './ending.ts';
 import type { SessionLog } from './session-log.ts';
-import { Speech } from './transcript-messages.ts';
-import { firstState, step, type Effect, type SessionEvent, type SessionState } from './state.ts';
-import type { Tape } from './session-audio.ts';
-import { Waits, type SessionTimes } from './timers.ts';
+import { TranscriptMessages } from './transcript-messages.ts';
+import {
+  firstState,
+  step,
+  type SessionEffect,
+  type SessionEvent,
+  type SessionState,
+} from './state.ts';
+import type { SessionAudio } from './session-audio.ts';
+import { SessionTimers, type SessionTimes } from './timers.ts';
 
 export type SessionParts = {
   id: string;
@@ -28,11 +34,11 @@ export type SessionParts = {
   log: Logger;
   recogniser: Recogniser;
   addons: Addons;
-  intake: Intake;
-  tape: Tape;
-  journal: SessionLog;
-  record: SessionRecord;
-  outlets: Outlets;
+  cutter: FrameCutter;
+  audio: SessionAudio;
+  sessionLog: SessionLog;
+  record: SessionResults;
+  broadcast: Broadcast;
   times: SessionTimes;
   backlogS: number;
   /** The row says `processing` from the first audio on. */
@@ -56,9 +62,9 @@ export class LiveSession {
   readonly createdAt: number;
   readonly #parts: SessionParts;
   readonly #inbound: Inbound;
-  readonly #recognition: Recognition;
-  readonly #speech: Speech;
-  readonly #waits: Waits;
+  readonly #channels: SessionChannels;
+  readonly #transcript: TranscriptMessages;
+  readonly #timers: SessionTimers;
   #state: SessionState;
   #socket: WebSocket | undefined;
   #closingWith: number | undefined;
@@ -71,30 +77,30 @@ export class LiveSession {
     this.createdAt = parts.createdAt;
     this.#parts = parts;
     this.#state = parts.resumed?.state ?? firstState;
-    this.#waits = new Waits(parts.times, parts.clock, (wait) =>
+    this.#timers = new SessionTimers(parts.times, parts.clock, (wait) =>
       this.#step({ type: 'waited', for: wait }),
     );
-    this.#speech = new Speech({
+    this.#transcript = new TranscriptMessages({
       sessionId: parts.id,
       request: parts.request,
       addons: parts.addons,
       now: () => parts.clock.now(),
-      emit: (each) => parts.outlets.emit(each),
+      emit: (each) => parts.broadcast.emit(each),
       record: (entry) => {
         add(parts.record, entry);
-        parts.journal.write({ line: 'record', entry });
+        parts.sessionLog.write({ line: 'record', entry });
       },
     });
-    this.#recognition = new Recognition({
+    this.#channels = new SessionChannels({
       ...parts,
-      onHeard: (channel, event) => this.#speech.heard(channel, event),
+      onHeard: (channel, event) => this.#transcript.heard(channel, event),
       onFailed: (reason) => this.#broken(4500, `recognition failed: ${reason}`, 500),
     });
     this.#inbound = new Inbound(
       {
         ...parts,
         mayTake: () => this.#audioMayBeTaken(),
-        onFrames: (frames) => this.#recognition.push(frames),
+        onFrames: (frames) => this.#channels.push(frames),
         onAck: (ack, messageId) => this.#sendAck(ack, messageId),
         onStop: (messageId) => this.#step({ type: 'stop' }, messageId),
         onUnknown: (reason) => this.#unknown(reason),
@@ -109,7 +115,7 @@ export class LiveSession {
       },
       parts.resumed,
     );
-    parts.outlets.socket.onAckArrived = (endByte) => this.#inbound.confirmed(endByte);
+    parts.broadcast.socket.onAckArrived = (endByte) => this.#inbound.confirmed(endByte);
     if (parts.resumed) this.#recordingSinceMs = parts.clock.monotonicMs();
   }
 
@@ -126,26 +132,26 @@ export class LiveSession {
   }
 
   get audioS(): number {
-    return this.#parts.intake.durationS;
+    return this.#parts.cutter.durationS;
   }
 
   /** From the POST on, or after a restart from now on. */
   start(): void {
     if (this.#state.at === 'finishing') void this.#finish();
-    this.#waits.follow(this.#state);
+    this.#timers.follow(this.#state);
   }
 
   /** A socket whose token was right; `standsAt`: where its audio begins, if the client says so. */
   connect(socket: WebSocket, standsAt?: number): void {
     const old = this.#socket;
     if (old) {
-      this.#parts.outlets.socket.detach();
+      this.#parts.broadcast.socket.detach();
       this.#inbound.socketClosed();
     }
     this.#socket = socket;
     this.#closingWith = undefined;
     this.#connectedMs = this.#parts.clock.monotonicMs();
-    this.#waits.heardAudio();
+    this.#timers.heardAudio();
     socket.on('message', (data: Buffer, isBinary: boolean) =>
       this.#received(socket, data, isBinary),
     );
@@ -156,14 +162,14 @@ export class LiveSession {
 
   /** For a process that stops: the socket goes, the session can be resumed in the next one. */
   async suspend(): Promise<void> {
-    this.#waits.stop();
+    this.#timers.stop();
     await this.#inbound.settled().catch(() => undefined);
     this.#socket?.close(1012, 'restarting');
-    this.#recognition.close();
-    this.#parts.outlets.close();
-    await this.#parts.tape.close();
-    this.#parts.outlets.socket.logClosed();
-    await this.#parts.journal.close();
+    this.#channels.close();
+    this.#parts.broadcast.close();
+    await this.#parts.audio.close();
+    this.#parts.broadcast.socket.logClosed();
+    await this.#parts.sessionLog.close();
   }
 
   /** Resolves when the session is stored, whichever way it ended. */
@@ -178,10 +184,10 @@ export class LiveSession {
   }
 
   #isBehind(): boolean {
-    const { backlogS, tape } = this.#parts;
+    const { backlogS, audio } = this.#parts;
     return (
-      this.#recognition.backlogS > backlogS ||
-      tape.waitingBytes + this.#inbound.heldBytes > mostUnwrittenBytes
+      this.#channels.backlogS > backlogS ||
+      audio.waitingBytes + this.#inbound.heldBytes > mostUnwrittenBytes
     );
   }
 
@@ -190,7 +196,7 @@ export class LiveSession {
     if (socket.isPaused) return;
     socket.pause();
     const look = (): void => {
-      this.#waits.heardAudio();
+      this.#timers.heardAudio();
       if (socket !== this.#socket || !this.#isBehind()) socket.resume();
       else this.#parts.clock.after(lookAgainMs, look);
     };
@@ -201,8 +207,8 @@ export class LiveSession {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
     // An answered close frame says that everything before it arrived.
-    if (code === this.#closingWith) this.#parts.outlets.socket.delivered();
-    this.#parts.outlets.socket.detach();
+    if (code === this.#closingWith) this.#parts.broadcast.socket.delivered();
+    this.#parts.broadcast.socket.detach();
     this.#inbound.socketClosed();
     // What a client sent before it closed is taken before its close counts.
     void this.#inbound
@@ -215,9 +221,9 @@ export class LiveSession {
 
   #audioMayBeTaken(): boolean {
     const now = this.#parts.clock.monotonicMs();
-    const resent = now - this.#connectedMs <= resentWithinMs && !this.#recognition.isOver;
+    const resent = now - this.#connectedMs <= resentWithinMs && !this.#channels.isOver;
     let taken = false;
-    this.#waits.heardAudio();
+    this.#timers.heardAudio();
     this.#step({ type: 'audio', resent }, undefined, undefined, () => {
       taken = true;
     });
@@ -225,28 +231,28 @@ export class LiveSession {
   }
 
   #sendAck(ack: Ack, messageId: string | undefined): void {
-    const { id, clock, outlets } = this.#parts;
+    const { id, clock, broadcast } = this.#parts;
     const error = ack.accepted ? null : { message: ack.reason };
     const data = ack.accepted
       ? { byte_range: ack.byteRange, time_range: ack.timeRange.map(round6) as [number, number] }
       : null;
-    outlets.emit({
+    broadcast.emit({
       ...message(id, clock.now(), 'audio_chunk', { acknowledged: ack.accepted, error, data }),
       ...(messageId === undefined ? {} : { message_id: messageId }),
     });
-    if (ack.accepted) outlets.socket.probe(ack.byteRange[1]);
+    if (ack.accepted) broadcast.socket.probe(ack.byteRange[1]);
   }
 
   #ackStop(acknowledged: boolean, messageId: string | undefined): void {
-    const { id, clock, outlets, intake } = this.#parts;
-    const durationS = intake.durationS;
+    const { id, clock, broadcast, cutter } = this.#parts;
+    const durationS = cutter.durationS;
     this.#inbound.inOrder(() => {
-      const left = Math.max(0, durationS - this.#recognition.decidedS);
+      const left = Math.max(0, durationS - this.#channels.decidedS);
       const data = {
         recording_duration: round3(durationS),
         recording_left_to_process: round3(left),
       };
-      outlets.emit({
+      broadcast.emit({
         ...message(id, clock.now(), 'stop_recording', {
           acknowledged,
           error: acknowledged ? null : { message: 'the session is already stopped' },
@@ -258,10 +264,10 @@ export class LiveSession {
   }
 
   #unknown(reason: string): void {
-    const { id, clock, log, outlets } = this.#parts;
+    const { id, clock, log, broadcast } = this.#parts;
     if (this.#inbound.unknownMessages === 1)
       log.info({ sessionId: id, reason }, 'a message of a live client was ignored');
-    outlets.emitError(
+    broadcast.emitError(
       message(id, clock.now(), 'error', {
         error: { status_code: 400, exception: 'InvalidMessage', message: reason },
         data: { code: 400, message: reason },
@@ -277,17 +283,17 @@ export class LiveSession {
     const [state, effects] = step(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#carryOut(effect, messageId, old, onTake);
-    this.#waits.follow(this.#state);
+    this.#timers.follow(this.#state);
   }
 
-  #carryOut(effect: Effect, messageId?: string, old?: WebSocket, onTake?: () => void): void {
+  #carryOut(effect: SessionEffect, messageId?: string, old?: WebSocket, onTake?: () => void): void {
     switch (effect.do) {
       case 'close-replaced':
         old?.close(4409, 'replaced by a newer connection');
         return;
       case 'send-waiting':
-        if (this.#socket) this.#parts.outlets.socket.attach(this.#socket);
-        this.#parts.outlets.socket.sendWaiting();
+        if (this.#socket) this.#parts.broadcast.socket.attach(this.#socket);
+        this.#parts.broadcast.socket.sendWaiting();
         return;
       case 'start-recording':
         this.#startRecording();
@@ -304,7 +310,7 @@ export class LiveSession {
         this.#ackStop(false, messageId);
         return;
       case 'finish':
-        this.#parts.journal.write({ line: 'stopped' });
+        this.#parts.sessionLog.write({ line: 'stopped' });
         void this.#finish();
         return;
       case 'fail':
@@ -316,10 +322,10 @@ export class LiveSession {
   }
 
   #startRecording(): void {
-    const { id, clock, outlets } = this.#parts;
+    const { id, clock, broadcast } = this.#parts;
     this.#recordingSinceMs = clock.monotonicMs();
-    this.#waits.startLongest();
-    outlets.emit(message(id, clock.now(), 'start_recording', {}));
+    this.#timers.startLongest();
+    broadcast.emit(message(id, clock.now(), 'start_recording', {}));
     this.#parts.onRecording();
   }
 
@@ -333,8 +339,8 @@ export class LiveSession {
   async #finish(): Promise<void> {
     try {
       await this.#inbound.settled();
-      await this.#recognition.finish();
-      await this.#speech.settled();
+      await this.#channels.finish();
+      await this.#transcript.settled();
       // It broke meanwhile: the failure is stored already.
       if (!this.isOpen) return;
       this.#stored = runEnding(this.#endingOptions());
@@ -358,10 +364,10 @@ export class LiveSession {
   }
 
   #fail(errorCode: number, reason: string): void {
-    const { id, log, clock, outlets } = this.#parts;
+    const { id, log, clock, broadcast } = this.#parts;
     log.warn({ sessionId: id, errorCode, reason }, 'a live session ended in error');
-    this.#recognition.close();
-    outlets.emitOutside(message(id, clock.now(), 'end_session', {}));
+    this.#channels.close();
+    broadcast.emitOutside(message(id, clock.now(), 'end_session', {}));
     this.#stored = this.#parts
       .onEnd({ outcome: 'error', errorCode, audioS: round3(this.audioS) })
       .catch((error: unknown) =>
@@ -374,8 +380,8 @@ export class LiveSession {
   }
 
   async #letGo(): Promise<void> {
-    this.#recognition.close();
-    await this.#parts.tape.close().catch(() => undefined);
+    this.#channels.close();
+    await this.#parts.audio.close().catch(() => undefined);
   }
 }
 

@@ -8,19 +8,18 @@ import {
   assemble,
   type Assembled,
   type Assembly,
-  formatOf,
   type SessionsOptions,
-  takeUp,
+  restoreSession,
 } from './assembly.ts';
-import { bytesPerSecond } from './audio-format.ts';
+import { bytesPerSecond, formatOf } from './audio-format.ts';
 import type { SessionEnd } from './ending.ts';
 import { message } from './messages.ts';
 import { pathsOf } from './session-audio.ts';
-import type { JobRow } from './session-rows.ts';
+import type { SessionRow } from './session-rows.ts';
 import type { LiveSession } from './session.ts';
 import { speechMetrics } from '../metrics.ts';
 
-export type Found =
+export type TokenLookup =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
   /** Over, and everything was said: 4403. */
   | { outcome: 'ended' }
@@ -34,7 +33,7 @@ const frameFloorBytes = 1_048_576;
 const promiseMs = 3_000;
 const storeRetryMs = [250, 1_000, 4_000, 15_000];
 
-type Entry = Assembled & {
+type HeldSession = Assembled & {
   digest: string;
   zeroRetention: boolean;
   counted: boolean;
@@ -46,9 +45,9 @@ type Entry = Assembled & {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #addons: Addons;
-  readonly #byDigest = new Map<string, Entry>();
-  readonly #byId = new Map<string, Entry>();
-  readonly #lingering: Entry[] = [];
+  readonly #byDigest = new Map<string, HeldSession>();
+  readonly #byId = new Map<string, HeldSession>();
+  readonly #lingering: HeldSession[] = [];
   #open = 0;
   #channelsPromised = 0;
   #suspending = false;
@@ -74,7 +73,7 @@ export class Sessions {
 
   /** Resolves once the session would survive the process. */
   async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
-    const { jobs, clock, config, node, recogniser } = this.#options;
+    const { rows, clock, config, node, recogniser } = this.#options;
     const id = randomUUID();
     const token = newToken();
     const tokenDigest = digestOf(token);
@@ -85,7 +84,7 @@ export class Sessions {
     const release = this.#promise(request.channels);
     try {
       const { estimatedTimes } = recogniser.status();
-      await jobs.insert({
+      await rows.insert({
         id,
         node,
         tokenDigest,
@@ -100,16 +99,16 @@ export class Sessions {
       throw error;
     }
     const entry = this.#add(tokenDigest, { id, request, createdAt, zeroRetention }, release);
-    entry.outlets.emit(message(id, createdAt, 'start_session', {}));
+    entry.broadcast.emit(message(id, createdAt, 'start_session', {}));
     entry.session.start();
     return { id, token, createdAt };
   }
 
   /** Sessions that an earlier run of this node left open: resumable again, or finished after their time. */
   async recover(): Promise<void> {
-    const { jobs, node, folder, log, clock } = this.#options;
+    const { rows, node, folder, log, clock } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    for (const row of await jobs.unfinished(node)) {
+    for (const row of await rows.unfinished(node)) {
       try {
         await this.#recoverOne(row);
       } catch (error) {
@@ -118,21 +117,21 @@ export class Sessions {
           'a live session could not be taken up again',
         );
         const end = { outcome: 'error', errorCode: 500, audioS: row.audio_duration ?? 0 } as const;
-        await jobs.end(row.id, end, clock.now(), false);
-        await jobs.callbacksSettled(row.id);
+        await rows.end(row.id, end, clock.now(), false);
+        await rows.callbacksSettled(row.id);
       }
     }
   }
 
-  async #recoverOne(row: JobRow): Promise<void> {
-    const { jobs, folder, log, clock } = this.#options;
+  async #recoverOne(row: SessionRow): Promise<void> {
+    const { rows, folder, log, clock } = this.#options;
     if (row.zero_retention === 1 || row.request_params === null) {
       // Nothing of it was kept, which was the promise.
       await this.erase(row.id);
       return;
     }
     const request = JSON.parse(row.request_params) as LiveRequest;
-    const taken = await takeUp(
+    const restored = await restoreSession(
       this.#options.disk,
       pathsOf(folder, row.id),
       formatOf(request),
@@ -140,23 +139,23 @@ export class Sessions {
         log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
     );
     const ended = row.status === 'done' || row.status === 'error';
-    if (ended) taken.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
+    if (ended) restored.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
     if (!ended) this.#opened(1);
     const entry = this.#add(row.token_digest ?? '', {
       id: row.id,
       request,
       createdAt: row.created_at,
       zeroRetention: false,
-      taken,
+      restored,
     });
     entry.counted = !ended;
     if (ended) {
       this.#sayEnd(entry, row, clock.now());
       void this.#afterEnd(entry);
     } else {
-      if (taken.state.at !== 'queued') await jobs.recording(row.id);
+      if (restored.state.at !== 'queued') await rows.recording(row.id);
       log.info(
-        { sessionId: row.id, state: taken.state.at, ageMs: clock.now() - row.created_at },
+        { sessionId: row.id, state: restored.state.at, ageMs: clock.now() - row.created_at },
         'a live session was taken up again',
       );
       entry.session.start();
@@ -164,21 +163,21 @@ export class Sessions {
   }
 
   /** The row says ended before anybody is told; a process that ended in between has told nobody. */
-  #sayEnd({ outlets }: Entry, row: JobRow, nowMs: number): void {
+  #sayEnd({ broadcast }: HeldSession, row: SessionRow, nowMs: number): void {
     const end = message(row.id, nowMs, 'end_session', {});
-    if (row.status === 'done') outlets.emit(end);
-    else outlets.emitOutside(end);
+    if (row.status === 'done') broadcast.emit(end);
+    else broadcast.emitOutside(end);
   }
 
-  async find(token: string): Promise<Found> {
+  async find(token: string): Promise<TokenLookup> {
     const digest = digestOf(token);
     const entry = this.#byDigest.get(digest);
     if (!entry)
-      return (await this.#options.jobs.byToken(digest))
+      return (await this.#options.rows.byToken(digest))
         ? { outcome: 'ended' }
         : { outcome: 'unknown' };
-    const { session, outlets, format } = entry;
-    if (!session.isOpen && outlets.socket.undelivered === 0) return { outcome: 'ended' };
+    const { session, broadcast, format } = entry;
+    if (!session.isOpen && broadcast.socket.undelivered === 0) return { outcome: 'ended' };
     // What a client can hold when it comes back in the last moment, in base64, and some air.
     const windowBytes = (bytesPerSecond(format) * (this.#options.config.abandonedS + 30) * 4) / 3;
     const wanted = Math.max(frameFloorBytes, Math.ceil(windowBytes));
@@ -198,11 +197,11 @@ export class Sessions {
     const entry = this.#byId.get(id);
     if (entry) {
       this.#forget(entry);
-      entry.outlets.close();
-      entry.outlets.socket.logClosed();
-      await entry.journal.close();
+      entry.broadcast.close();
+      entry.broadcast.socket.logClosed();
+      await entry.sessionLog.close();
     }
-    await this.#options.jobs.delete(id);
+    await this.#options.rows.delete(id);
     const paths = pathsOf(this.#options.folder, id);
     await Promise.all([rm(paths.audio, { force: true }), rm(paths.log, { force: true })]);
   }
@@ -221,8 +220,8 @@ export class Sessions {
     await Promise.all(entries.map(({ session }) => session.suspend()));
   }
 
-  #add(digest: string, assembly: Assembly, unpromise = (): void => undefined): Entry {
-    const { folder, jobs } = this.#options;
+  #add(digest: string, assembly: Assembly, unpromise = (): void => undefined): HeldSession {
+    const { folder, rows } = this.#options;
     const { id } = assembly;
     const assembled = assemble(
       {
@@ -231,7 +230,7 @@ export class Sessions {
         paths: pathsOf(folder, id),
         onRecording: () => {
           unpromise();
-          this.#inBackground(id, () => jobs.recording(id));
+          this.#inBackground(id, () => rows.recording(id));
         },
         onEnd: (end) => this.#ended(id, end),
       },
@@ -246,14 +245,14 @@ export class Sessions {
 
   /** The row first, in as many tries as it takes: until then the session is not over. */
   async #ended(id: string, end: SessionEnd): Promise<void> {
-    const { jobs, clock, log } = this.#options;
+    const { rows, clock, log } = this.#options;
     const entry = this.#byId.get(id);
     entry?.unpromise();
     const zero = entry?.zeroRetention ?? false;
     const stored = zero && end.outcome === 'done' ? { ...end, result: null } : end;
     for (let attempt = 0; ; attempt++) {
       try {
-        await jobs.end(id, stored, clock.now(), !zero);
+        await rows.end(id, stored, clock.now(), !zero);
         break;
       } catch (error) {
         if (this.#suspending) throw error;
@@ -272,8 +271,8 @@ export class Sessions {
   }
 
   /** The slot is free; the session lingers for a late client and for its callbacks. */
-  async #afterEnd(entry: Entry): Promise<void> {
-    const { clock, jobs, log } = this.#options;
+  async #afterEnd(entry: HeldSession): Promise<void> {
+    const { clock, rows, log } = this.#options;
     if (entry.counted) this.#opened(-1);
     entry.counted = false;
     this.#lingering.push(entry);
@@ -283,13 +282,13 @@ export class Sessions {
     }
     clock.after(lingerMs, () => this.#forget(entry));
     await entry.session.ended();
-    await entry.outlets.settled();
+    await entry.broadcast.settled();
     if (this.#suspending) return;
     try {
-      if (entry.zeroRetention) await jobs.delete(entry.session.id);
-      else await jobs.callbacksSettled(entry.session.id);
-      entry.outlets.socket.logClosed();
-      await entry.journal.remove();
+      if (entry.zeroRetention) await rows.delete(entry.session.id);
+      else await rows.callbacksSettled(entry.session.id);
+      entry.broadcast.socket.logClosed();
+      await entry.sessionLog.remove();
     } catch (error) {
       log.error(
         { sessionId: entry.session.id, reason: reasonOf(error) },
@@ -298,7 +297,7 @@ export class Sessions {
     }
   }
 
-  #forget(entry: Entry): void {
+  #forget(entry: HeldSession): void {
     this.#byDigest.delete(entry.digest);
     this.#byId.delete(entry.session.id);
     const index = this.#lingering.indexOf(entry);

@@ -27,7 +27,7 @@ export type SessionEvent =
   /** Every message of the ending was produced and the result is stored. */
   | { type: 'finished' };
 
-export type Effect =
+export type SessionEffect =
   | { do: 'close-replaced' }
   | { do: 'send-waiting' }
   | { do: 'start-recording' }
@@ -41,7 +41,7 @@ export type Effect =
 
 export const firstState: SessionState = { at: 'queued', socket: false, everConnected: false };
 
-export function step(state: SessionState, event: SessionEvent): [SessionState, Effect[]] {
+export function step(state: SessionState, event: SessionEvent): [SessionState, SessionEffect[]] {
   switch (event.type) {
     case 'connected':
       return connected(state);
@@ -62,8 +62,9 @@ export function step(state: SessionState, event: SessionEvent): [SessionState, E
 }
 
 /** A half-open TCP connection is the usual reason for a second socket: the newer one wins. */
-function connected(state: SessionState): [SessionState, Effect[]] {
-  const replaced: Effect[] = 'socket' in state && state.socket ? [{ do: 'close-replaced' }] : [];
+function connected(state: SessionState): [SessionState, SessionEffect[]] {
+  const replaced: SessionEffect[] =
+    'socket' in state && state.socket ? [{ do: 'close-replaced' }] : [];
   switch (state.at) {
     case 'queued':
       return [
@@ -86,14 +87,14 @@ function connected(state: SessionState): [SessionState, Effect[]] {
   }
 }
 
-function disconnected(state: SessionState, code: number): [SessionState, Effect[]] {
+function disconnected(state: SessionState, code: number): [SessionState, SessionEffect[]] {
   if (state.at === 'ended') return [state, []];
   if (state.at === 'finishing') return [{ ...state, socket: false }, []];
   if (code === 1000) return [finishing(false), [{ do: 'finish' }]];
   return [{ ...state, socket: false }, []];
 }
 
-function audio(state: SessionState, resent: boolean): [SessionState, Effect[]] {
+function audio(state: SessionState, resent: boolean): [SessionState, SessionEffect[]] {
   switch (state.at) {
     case 'queued':
       return [
@@ -113,7 +114,7 @@ function audio(state: SessionState, resent: boolean): [SessionState, Effect[]] {
   }
 }
 
-function stop(state: SessionState): [SessionState, Effect[]] {
+function stop(state: SessionState): [SessionState, SessionEffect[]] {
   switch (state.at) {
     case 'queued':
     case 'recording':
@@ -130,7 +131,7 @@ function stop(state: SessionState): [SessionState, Effect[]] {
   }
 }
 
-function waited(state: SessionState, wait: Wait): [SessionState, Effect[]] {
+function waited(state: SessionState, wait: Wait): [SessionState, SessionEffect[]] {
   if (state.at === 'finishing' || state.at === 'ended') return [state, []];
   if (wait === 'longest') return [finishing(state.socket), [{ do: 'finish' }]];
   // The timer fired while something else was decided: it speaks of a state that is over.
@@ -154,7 +155,7 @@ function waited(state: SessionState, wait: Wait): [SessionState, Effect[]] {
 function broken(
   state: SessionState,
   { closeCode, reason, errorCode }: { closeCode: number; reason: string; errorCode: number },
-): [SessionState, Effect[]] {
+): [SessionState, SessionEffect[]] {
   if (state.at === 'ended') return [state, []];
   return [
     { at: 'ended', outcome: 'error' },

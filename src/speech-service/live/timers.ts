@@ -11,7 +11,7 @@ export type SessionTimes = {
 };
 
 /** The timers of a session follow its state. The idle one looks back when it fires, not at each frame. */
-export class Waits {
+export class SessionTimers {
   readonly #times: SessionTimes;
   readonly #clock: Clock;
   readonly #onWaited: (wait: Wait) => void;

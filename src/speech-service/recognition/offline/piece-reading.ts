@@ -13,32 +13,32 @@ import {
   type Variation,
   variations,
 } from './readings.ts';
-import type { Piece } from './segmenter.ts';
+import type { SpeechPiece } from './segmenter.ts';
 import { estimateWordTimes, wordsFromTokens } from './word-times.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
 /** Audio before the first voiced window that may belong to the first word, and its padding. */
 export const onsetMarginS = 0.4;
-/** Where the first word's energy is looked for. */
+/** PieceBounds the first word's energy is looked for. */
 const onsetS = 0.1;
 /** Models that tell times tell them of tokens; one without an end lasts no longer than this. */
 const longestTokenS = 0.3;
-/** Where a model gives times but no probabilities: neither sure nor unsure. */
+/** PieceBounds a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
-type Model = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
+type PieceModel = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
-type Where = Pick<Piece, 'from' | 'to' | 'cutBefore'>;
+type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
 /** Reads pieces of a track with a model and gives every word its time and confidence. */
 export class PieceReader {
-  readonly #model: Model;
+  readonly #model: PieceModel;
   readonly #track: AudioTrack;
 
-  constructor(model: Model, track: AudioTrack) {
+  constructor(model: PieceModel, track: AudioTrack) {
     this.#model = model;
     this.#track = track;
   }
@@ -52,13 +52,13 @@ export class PieceReader {
   }
 
   /** The whole piece once. */
-  whole(cut: Piece, variation: Variation, hint: string) {
+  whole(cut: SpeechPiece, variation: Variation, hint: string) {
     const result = this.#model.read(varied(this.#track, cut, variation), hint);
     return { reading: readingOf(result.text), result };
   }
 
   /** The beginning of the piece, read alone, tells which words lie in it. */
-  beginning({ from, to, cutBefore }: Where, probe: number, hint: string) {
+  beginning({ from, to, cutBefore }: PieceBounds, probe: number, hint: string) {
     const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
     const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
     const { text } = this.#model.read(this.#track.view(first, end).slice(), hint);
@@ -79,7 +79,7 @@ export class PieceReader {
   }
 
   /** A model that tells times, and some of them probabilities, token by token. */
-  exact(text: string, result: OfflineResult, cut: Piece): ReadPiece {
+  exact(text: string, result: OfflineResult, cut: SpeechPiece): ReadPiece {
     const offsetS = cut.from / rateHz - variations[0].before;
     return {
       text,
@@ -91,19 +91,19 @@ export class PieceReader {
   /** A model without times or probabilities: several readings say what was said and how sure that is. */
   timed(
     { words, text }: Reading,
-    { from, to, cutBefore }: Where,
+    { from, to, cutBefore }: PieceBounds,
     about: { agreement: readonly number[]; language: string; earlier: PartialWords },
   ): ReadPiece {
     // The detector answers a little late at both ends; what is quiet there is trimmed off again.
     const first = from - (cutBefore ? 0 : onsetS * rateHz);
     const audio = this.#track.view(first, to);
     const offsetS = to / rateHz - audio.length / rateHz;
-    const evidence = about.earlier.evidence(words);
+    const bounds = about.earlier.bounds(words);
     const spans = estimateWordTimes(
       words,
       audio,
       rateHz,
-      evidence.map(({ saidBy, notBefore }) => ({
+      bounds.map(({ saidBy, notBefore }) => ({
         ...(saidBy === undefined ? {} : { saidBy: saidBy - offsetS }),
         ...(notBefore === undefined ? {} : { notBefore: notBefore - offsetS }),
       })),
@@ -115,7 +115,7 @@ export class PieceReader {
         word,
         start: offsetS + (spans[index]?.start ?? 0),
         end: offsetS + (spans[index]?.end ?? 0),
-        confidence: confidenceOf(about.agreement[index], evidence[index]?.saidBy !== undefined),
+        confidence: confidenceOf(about.agreement[index], bounds[index]?.saidBy !== undefined),
       })),
     };
   }
@@ -130,7 +130,7 @@ function readingOf(text: string): Reading {
  * The piece with room around it: the quiet that was there, and zeros where it was cut out of speech,
  * so that the word on the other side is not read twice.
  */
-function varied(track: AudioTrack, cut: Piece, variation: Variation): Float32Array {
+function varied(track: AudioTrack, cut: SpeechPiece, variation: Variation): Float32Array {
   const paddingBefore = Math.round(variation.before * rateHz);
   const paddingAfter = Math.round(variation.after * rateHz);
   const before = cut.cutBefore ? 0 : paddingBefore;
@@ -162,7 +162,7 @@ function tokenWords(result: OfflineResult, offsetS: number, endOfAudioS: number)
   });
 }
 
-/** Readings that agree, and partials that never changed, are evidence; neither is certainty. */
+/** Readings that agree, and partials that never changed, are bounds; neither is certainty. */
 function confidenceOf(agreement: number | undefined, steady: boolean): number {
   return 0.25 + 0.6 * (agreement ?? 0.5) + (steady ? 0.12 : 0);
 }
@@ -172,13 +172,13 @@ function confidenceOf(agreement: number | undefined, steady: boolean): number {
  * whether the pause after the piece is its end: the readings are the same ones either way.
  */
 export class PieceReading {
-  readonly cut: Piece;
+  readonly cut: SpeechPiece;
   readonly #reader: PieceReader;
   readonly #readings: Reading[] = [];
   #result: OfflineResult | undefined;
   #probes = 0;
 
-  constructor(reader: PieceReader, cut: Piece) {
+  constructor(reader: PieceReader, cut: SpeechPiece) {
     this.#reader = reader;
     this.cut = cut;
   }

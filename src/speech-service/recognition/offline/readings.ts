@@ -104,7 +104,7 @@ export function agreedReading(readings: readonly Reading[]): {
 }
 
 /** When a word was said, as far as readings of the growing audio tell: seconds of the stream. */
-export type WordEvidence = { saidBy?: number; notBefore?: number };
+export type WordBounds = { saidBy?: number; notBefore?: number };
 
 /**
  * What of a growing utterance may be shown: the words that two readings in a row began with. The first
@@ -142,7 +142,7 @@ export class PartialWords {
     return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
-  /** A reading of the audio up to a moment that is evidence only and not to be shown. */
+  /** A reading of the audio up to a moment that is bounds only and not to be shown. */
   note(words: string[], atS: number): void {
     this.#readings.push({ words, atS });
   }
@@ -151,17 +151,17 @@ export class PartialWords {
    * For each word of the final: a reading that already held it, with all words before it, bounds its
    * end from above; one that had not come that far bounds it from below.
    */
-  evidence(words: readonly string[]): WordEvidence[] {
-    const evidence: WordEvidence[] = words.map(() => ({}));
+  bounds(words: readonly string[]): WordBounds[] {
+    const bounds: WordBounds[] = words.map(() => ({}));
     for (const reading of this.#readings) {
       const common = commonStart(reading.words, words);
-      for (const [index, known] of evidence.entries()) {
+      for (const [index, known] of bounds.entries()) {
         if (index < common) known.saidBy = Math.min(known.saidBy ?? Infinity, reading.atS);
         else if (index >= reading.words.length)
           known.notBefore = Math.max(known.notBefore ?? 0, reading.atS);
       }
     }
-    return evidence;
+    return bounds;
   }
 }
 

@@ -16,12 +16,12 @@ export type SegmenterEvent =
   /** Speech for sure, since `from`. */
   | { type: 'start'; from: number }
   /** A piece of the open utterance may be read for good; more of it follows. */
-  | ({ type: 'piece' } & Piece)
+  | ({ type: 'piece' } & SpeechPiece)
   /** The utterance is over; this is its last piece. Voiced counts the whole utterance, in seconds. */
-  | ({ type: 'end'; voicedS: number; speechEnd: number } & Piece);
+  | ({ type: 'end'; voicedS: number; speechEnd: number } & SpeechPiece);
 
 /** `cutBefore` and `cutAfter`: speech goes on beyond that side, so what lies there belongs to another piece. */
-export type Piece = { from: number; to: number; cutBefore: boolean; cutAfter: boolean };
+export type SpeechPiece = { from: number; to: number; cutBefore: boolean; cutAfter: boolean };
 
 /** Shorter sounds are clicks and breaths. A window is 32 ms and the detector needs two to begin. */
 const leastWindows = 4;
@@ -32,7 +32,7 @@ const searchS = 1.4;
 /** Keeps a cut piece under what the model reads, with the padding that readings add. */
 const pieceMarginS = 0.4;
 
-type Open = {
+type OpenUtterance = {
   /** First voiced sample of the utterance, and of the piece that is not read yet. */
   from: number;
   pieceFrom: number;
@@ -54,14 +54,14 @@ type Open = {
  */
 export class Segmenter {
   readonly #options: SegmenterOptions;
-  #open: Open | undefined;
+  #open: OpenUtterance | undefined;
 
   constructor(options: SegmenterOptions) {
     this.#options = options;
   }
 
   /** The unread piece of the open utterance, once it is speech for sure. */
-  get open(): Readonly<Open> | undefined {
+  get open(): Readonly<OpenUtterance> | undefined {
     return this.#open?.confirmed ? this.#open : undefined;
   }
 
@@ -114,7 +114,7 @@ export class Segmenter {
     return events;
   }
 
-  #cutLong(open: Open, end: number, events: SegmenterEvent[]): void {
+  #cutLong(open: OpenUtterance, end: number, events: SegmenterEvent[]): void {
     const { maximumDurationS, longestPieceS, quietest } = this.#options;
     const search = searchS * rateHz;
     if (end - open.from >= maximumDurationS * rateHz) {
@@ -144,7 +144,7 @@ export class Segmenter {
   }
 }
 
-function opened(from: number, goingOn: boolean, voicedEnd = from): Open {
+function opened(from: number, goingOn: boolean, voicedEnd = from): OpenUtterance {
   return {
     from,
     pieceFrom: from,

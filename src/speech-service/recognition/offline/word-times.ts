@@ -1,4 +1,4 @@
-import type { WordEvidence } from './readings.ts';
+import type { WordBounds } from './readings.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
 /** Word times for models that give none: from the audio's energy. Estimates, and named so. */
@@ -18,13 +18,13 @@ export type WordSpan = { start: number; end: number };
  * the boundaries between them lie where it is quiet: the cheapest of all ways to cut, found from the
  * left (every word, every frame where it may end).
  *
- * Readings of the growing audio bound where a word ended; `evidence` counts from the start of the samples.
+ * Readings of the growing audio bound where a word ended; `bounds` counts from the start of the samples.
  */
 export function estimateWordTimes(
   words: readonly string[],
   samples: Float32Array,
   rateHz: number,
-  evidence: readonly WordEvidence[] = [],
+  bounds: readonly WordBounds[] = [],
 ): WordSpan[] {
   const energy = loudnessOf(samples, Math.round(frameS * rateHz));
   const frames = energy.length;
@@ -36,7 +36,7 @@ export function estimateWordTimes(
   const expected = weights.map((weight) =>
     Math.max(1, (weight / total) * Math.max(loud, words.length)),
   );
-  const ends = cheapestCuts(expected, energy, evidence);
+  const ends = cheapestCuts(expected, energy, bounds);
   return ends.map((end, index) => trimmed(energy, index === 0 ? 0 : (ends[index - 1] ?? 0), end));
 }
 
@@ -71,7 +71,7 @@ function weightOf(word: string): number {
 function cheapestCuts(
   expected: readonly number[],
   energy: readonly number[],
-  evidence: readonly WordEvidence[],
+  bounds: readonly WordBounds[],
 ): number[] {
   const frames = energy.length;
   const loudBefore = [0];
@@ -84,7 +84,7 @@ function cheapestCuts(
     const next = new Float64Array(frames + 1).fill(Infinity);
     const from = new Int32Array(frames + 1).fill(-1);
     const last = index === expected.length - 1;
-    const { saidBy = Infinity, notBefore = 0 } = evidence[index] ?? {};
+    const { saidBy = Infinity, notBefore = 0 } = bounds[index] ?? {};
     for (let start = 0; start < frames; start++) {
       const before = costs[start] ?? Infinity;
       if (before === Infinity) continue;
@@ -128,14 +128,14 @@ function evenly(count: number, lengthS: number): WordSpan[] {
   }));
 }
 
-export type Token = { text: string; start: number; end?: number; logProbability?: number };
+export type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
 
 /**
  * Words from sub-word tokens: a token that begins with a space (or its sign ▁) begins a word.
  * Languages written without spaces arrive as one token per sign, each its own word.
  */
 export function wordsFromTokens(
-  tokens: readonly Token[],
+  tokens: readonly ModelToken[],
   options: { endOfAudioS: number; longestTokenS: number; agreedConfidence: number },
 ): RecognisedWord[] {
   const words: (RecognisedWord & { logs: number[] })[] = [];

@@ -10,7 +10,7 @@ import type { LegCost } from './messages.ts';
 import { PoolStream } from './pool-stream.ts';
 import { RecogniserProcess } from './process.ts';
 import type {
-  Admission,
+  StreamAdmission,
   Recogniser,
   RecogniserEvent,
   RecogniserStatus,
@@ -82,7 +82,7 @@ class Pool implements RecogniserPool {
   admits(
     options: Pick<RecogniserStreamOptions, 'languages'>,
     streams: number,
-  ): Exclude<Admission, { outcome: 'admitted' }> | { outcome: 'admitted' } {
+  ): Exclude<StreamAdmission, { outcome: 'admitted' }> | { outcome: 'admitted' } {
     const { state, detail, languages } = this.status();
     if (state === 'no-model' || state === 'failed')
       return { outcome: 'no-model', detail, retryAfterS: state === 'failed' ? 30 : 5 };
@@ -107,7 +107,10 @@ class Pool implements RecogniserPool {
     return { outcome: 'admitted' };
   }
 
-  open(options: RecogniserStreamOptions, onEvent: (event: RecogniserEvent) => void): Admission {
+  open(
+    options: RecogniserStreamOptions,
+    onEvent: (event: RecogniserEvent) => void,
+  ): StreamAdmission {
     const admission = this.admits(options, 1);
     if (admission.outcome !== 'admitted') return admission;
     const stream: PoolStream = new PoolStream(options, {

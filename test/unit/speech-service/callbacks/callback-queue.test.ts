@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import {
   CallbackQueue,
-  type Delivery,
+  type CallbackOutcome,
 } from '../../../../src/speech-service/callbacks/callback-queue.ts';
 
 /** Waits are over at once and remembered. */
@@ -20,7 +20,7 @@ function quickClock(): Clock & { waits: number[] } {
   };
 }
 
-function queueOf(answers: (body: string, attempt: number) => Delivery) {
+function queueOf(answers: (body: string, attempt: number) => CallbackOutcome) {
   const clock = quickClock();
   const sent: string[] = [];
   const ids: string[] = [];

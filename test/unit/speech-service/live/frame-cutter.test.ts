@@ -8,7 +8,7 @@ import {
   parseHeader,
   samplesOf,
 } from '../../../../src/speech-service/live/audio-format.ts';
-import { Intake } from '../../../../src/speech-service/live/frame-cutter.ts';
+import { FrameCutter } from '../../../../src/speech-service/live/frame-cutter.ts';
 
 const mulaw: AudioFormat = { encoding: 'wav/ulaw', bitDepth: 8, sampleRate: 8000, channels: 1 };
 const formats: AudioFormat[] = [
@@ -26,8 +26,8 @@ const formats: AudioFormat[] = [
   ]),
 ];
 
-function taken(intake: Intake, bytes: Buffer) {
-  const result = intake.take(bytes);
+function taken(cutter: FrameCutter, bytes: Buffer) {
+  const result = cutter.take(bytes);
   if (result.outcome === 'contradiction') throw new Error(result.reason);
   return result;
 }
@@ -45,14 +45,14 @@ describe('what a session receives', () => {
         if (audio[0] === 0x52) audio[0] = 0; // a session that begins with R may be a header: its own test
         const head = header ? buildHeader(format, audio.length) : Buffer.alloc(0);
         const all = Buffer.concat([head, audio]);
-        const intake = new Intake(format);
+        const cutter = new FrameCutter(format);
         const frames: Buffer[] = [];
         const places = [
           ...new Set([0, ...cuts.map((cut) => Math.min(cut, all.length)), all.length]),
         ].sort((a, b) => a - b);
         let end = 0;
         for (const [index, from] of places.slice(0, -1).entries()) {
-          const message = taken(intake, all.subarray(from, places[index + 1]));
+          const message = taken(cutter, all.subarray(from, places[index + 1]));
           expect(message.byteRange).toEqual([end, places[index + 1]]);
           end = message.byteRange[1];
           frames.push(Buffer.from(message.frames));
@@ -60,25 +60,25 @@ describe('what a session receives', () => {
         const heard = Buffer.concat(frames);
         const whole = audio.length - (audio.length % frameBytes(format));
         expect(heard.equals(Buffer.from(audio).subarray(0, whole))).toBe(true);
-        expect(intake.bytes).toBe(all.length);
-        expect(intake.frames).toBe(whole / frameBytes(format));
-        expect(intake.durationS).toBeCloseTo(audio.length / bytesPerSecond(format), 9);
+        expect(cutter.bytes).toBe(all.length);
+        expect(cutter.frames).toBe(whole / frameBytes(format));
+        expect(cutter.durationS).toBeCloseTo(audio.length / bytesPerSecond(format), 9);
       }),
       { numRuns: 400 },
     );
   });
 
   test('gives time ranges that touch and leave the header out', () => {
-    const intake = new Intake(mulaw);
+    const cutter = new FrameCutter(mulaw);
     const header = buildHeader(mulaw, 1600);
-    expect(taken(intake, Buffer.concat([header, Buffer.alloc(800)])).timeRange).toEqual([0, 0.1]);
-    expect(taken(intake, Buffer.alloc(800)).timeRange).toEqual([0.1, 0.2]);
+    expect(taken(cutter, Buffer.concat([header, Buffer.alloc(800)])).timeRange).toEqual([0, 0.1]);
+    expect(taken(cutter, Buffer.alloc(800)).timeRange).toEqual([0.1, 0.2]);
   });
 
   test('acknowledges an empty chunk with an empty range', () => {
-    const intake = new Intake(mulaw);
-    taken(intake, Buffer.alloc(160));
-    expect(taken(intake, Buffer.alloc(0))).toMatchObject({
+    const cutter = new FrameCutter(mulaw);
+    taken(cutter, Buffer.alloc(160));
+    expect(taken(cutter, Buffer.alloc(0))).toMatchObject({
       byteRange: [160, 160],
       timeRange: [0.02, 0.02],
     });
@@ -95,10 +95,15 @@ describe('what a session receives', () => {
     const all = Buffer.concat([buildHeader(format, 0), audio]);
     for (let cut = 0; cut <= all.length; cut++) {
       const before = all.subarray(0, cut);
-      const intake = Intake.resumed(format, cut, before, before.subarray(Math.max(0, cut - 9)));
+      const cutter = FrameCutter.resumed(
+        format,
+        cut,
+        before,
+        before.subarray(Math.max(0, cut - 9)),
+      );
       const headerBytes = all.length - audio.length;
       const decided = cut <= headerBytes ? 0 : Math.floor((cut - headerBytes) / 9) * 9;
-      const rest = taken(intake, all.subarray(cut));
+      const rest = taken(cutter, all.subarray(cut));
       expect(Buffer.from(rest.frames)).toEqual(audio.subarray(decided, 99));
     }
   });

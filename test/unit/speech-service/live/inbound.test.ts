@@ -1,28 +1,31 @@
 import { expect, test } from 'vitest';
 import { Inbound, type Ack } from '../../../../src/speech-service/live/inbound.ts';
-import { Intake } from '../../../../src/speech-service/live/frame-cutter.ts';
-import { memoryTape, type Tape } from '../../../../src/speech-service/live/session-audio.ts';
+import { FrameCutter } from '../../../../src/speech-service/live/frame-cutter.ts';
+import {
+  audioInMemory,
+  type SessionAudio,
+} from '../../../../src/speech-service/live/session-audio.ts';
 
 const audio = Buffer.from(Array.from({ length: 2_400 }, (_, index) => (index * 7_919) % 251));
 
 /** An Inbound whose disk answers when it is told to. */
 function rig() {
-  const tape = memoryTape();
+  const audio = audioInMemory();
   let held: (() => void)[] | undefined;
   const waits = (): Promise<void> =>
     held ? new Promise((resolve) => held?.push(resolve)) : Promise.resolve();
-  const slow: Tape = {
+  const slow: SessionAudio = {
     get bytes() {
-      return tape.bytes;
+      return audio.bytes;
     },
     waitingBytes: 0,
-    append: (bytes) => tape.append(bytes),
+    append: (bytes) => audio.append(bytes),
     flushed: waits,
-    read: (from, to) => tape.read(from, to),
+    read: (from, to) => audio.read(from, to),
     release: () => undefined,
     close: () => Promise.resolve(),
   };
-  const intake = new Intake({
+  const cutter = new FrameCutter({
     encoding: 'wav/ulaw',
     bitDepth: 8,
     sampleRate: 8_000,
@@ -30,8 +33,8 @@ function rig() {
   });
   const acks: Ack[] = [];
   const inbound = new Inbound({
-    intake,
-    tape: slow,
+    cutter,
+    audio: slow,
     clock: {
       now: () => 0,
       monotonicMs: () => 0,
@@ -50,7 +53,7 @@ function rig() {
   const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     inbound,
-    intake,
+    cutter,
     acks,
     turn,
     hold: () => {
@@ -65,7 +68,7 @@ function rig() {
 }
 
 test('a socket that opens while the one before it is still being placed is placed, too', async () => {
-  const { inbound, intake, acks, turn, hold, letGo } = rig();
+  const { inbound, cutter, acks, turn, hold, letGo } = rig();
   inbound.socketOpened();
   inbound.message(audio.subarray(0, 800), true);
   inbound.socketClosed(); // the ack is lost: the client stands at 0
@@ -78,27 +81,27 @@ test('a socket that opens while the one before it is still being placed is place
   letGo();
   await settled;
   await turn();
-  expect(intake.bytes).toBe(1_600);
+  expect(cutter.bytes).toBe(1_600);
   inbound.message(audio, true);
   await turn();
-  expect(intake.bytes).toBe(2_400);
+  expect(cutter.bytes).toBe(2_400);
   // What dead sockets brought is acknowledged to nobody; this one is told from where it stood.
   expect(acks).toMatchObject([{ accepted: true, byteRange: [0, 2_400] }]);
 });
 
 test('cut again and again before an ack is out, for however long, a client is found where it stood', async () => {
-  const { inbound, intake, turn } = rig();
+  const { inbound, cutter, turn } = rig();
   for (let sent = 400; sent <= 2_400; sent += 400) {
     inbound.socketOpened();
     inbound.message(audio.subarray(0, sent), true);
     inbound.socketClosed();
     await turn();
-    expect(intake.bytes).toBe(sent);
+    expect(cutter.bytes).toBe(sent);
   }
 });
 
 test('what a dead socket brought while its first bytes were looked up goes on repeating', async () => {
-  const { inbound, intake, turn, hold, letGo } = rig();
+  const { inbound, cutter, turn, hold, letGo } = rig();
   inbound.socketOpened();
   inbound.message(audio.subarray(0, 1_600), true);
   inbound.socketClosed();
@@ -113,14 +116,14 @@ test('what a dead socket brought while its first bytes were looked up goes on re
   letGo();
   await settled;
   await turn();
-  expect(intake.bytes).toBe(2_000);
+  expect(cutter.bytes).toBe(2_000);
   inbound.message(audio, true);
   await turn();
-  expect(intake.bytes).toBe(2_400);
+  expect(cutter.bytes).toBe(2_400);
 });
 
 test('a client that says where it stands is believed at once, in silence too, and whatever sockets came before', async () => {
-  const { inbound, intake, acks, turn, hold, letGo } = rig();
+  const { inbound, cutter, acks, turn, hold, letGo } = rig();
   const silence = Buffer.alloc(2_400, 0xff);
   inbound.socketOpened(0);
   inbound.message(silence.subarray(0, 800), true);
@@ -134,7 +137,7 @@ test('a client that says where it stands is believed at once, in silence too, an
   ] as const)
     inbound.message(silence.subarray(from, to), true);
   await turn();
-  expect(intake.bytes).toBe(2_000);
+  expect(cutter.bytes).toBe(2_000);
   expect(acks).toMatchObject([{ byteRange: [800, 1_200] }, { byteRange: [1_200, 2_000] }]);
   inbound.socketClosed();
   // One that does not say it is still being matched when others open.
@@ -151,7 +154,7 @@ test('a client that says where it stands is believed at once, in silence too, an
   letGo();
   await settled;
   await turn();
-  expect(intake.bytes).toBe(2_400);
+  expect(cutter.bytes).toBe(2_400);
   expect(acks.at(-1)).toMatchObject({ byteRange: [2_100, 2_400] });
   inbound.socketClosed();
   // Ahead of what is here: nothing is repeated, and the ack says from where it was taken.

@@ -8,7 +8,7 @@ import {
   utteranceId,
   utteranceOf,
 } from '../../../../src/speech-service/live/messages.ts';
-import { emptyRecord, resultOf } from '../../../../src/speech-service/live/result.ts';
+import { noResults, resultOf } from '../../../../src/speech-service/live/result.ts';
 import {
   decodeLines,
   encodeLine,
@@ -25,7 +25,7 @@ const request = (realtime: object): LiveRequest =>
 
 describe('the result of a session', () => {
   test('is in order of time over the channels, trimmed, with billing for each channel', () => {
-    const record = emptyRecord();
+    const record = noResults();
     record.utterances.push(
       { id: '01_0', utterance: said(' later.', 5, 1), decidedS: 6 },
       { id: '00_0', utterance: said(' First', 1), decidedS: 2 },
@@ -50,7 +50,7 @@ describe('the result of a session', () => {
   });
 
   test('has a block for each add-on that was asked for; sentiment is JSON text without bare words', () => {
-    const record = emptyRecord();
+    const record = noResults();
     record.entities.push(
       { ...block, results: [{ entity_type: 'NAME', text: 'Oriane', start: 1, end: 2 }] },
       { ...block, success: false, error: failure, results: null },

@@ -4,7 +4,7 @@ import {
   firstState,
   step,
   waitOf,
-  type Effect,
+  type SessionEffect,
   type SessionEvent,
   type SessionState,
 } from '../../../../src/speech-service/live/state.ts';
@@ -12,11 +12,11 @@ import {
 function run(...events: SessionEvent[]): {
   state: SessionState;
   effects: string[];
-  last: Effect[];
+  last: SessionEffect[];
 } {
   let state = firstState;
   const effects: string[] = [];
-  let last: Effect[] = [];
+  let last: SessionEffect[] = [];
   for (const event of events) {
     [state, last] = step(state, event);
     effects.push(...last.map((effect) => effect.do));

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
-import { Intake } from '../../../../../src/speech-service/recognition/child/stream-audio.ts';
+import { BlockCutter } from '../../../../../src/speech-service/recognition/child/stream-audio.ts';
 import { KeptAudio } from '../../../../../src/speech-service/recognition/pool/pool-stream.ts';
 
 const counted = (length: number) => Int16Array.from({ length }, (_, i) => i);
@@ -21,17 +21,17 @@ const lengths = fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLe
 test('blocks are the same however the audio was chunked', () => {
   fc.assert(
     fc.property(lengths, (sizes) => {
-      const intake = new Intake(320);
+      const cutter = new BlockCutter(320);
       const got: number[] = [];
       for (const piece of pieces(counted(2000), sizes)) {
-        intake.push(piece, 0);
-        while (intake.hasBlock) {
-          const block = intake.take();
+        cutter.push(piece, 0);
+        while (cutter.hasBlock) {
+          const block = cutter.take();
           expect(block).toHaveLength(320);
           got.push(...block);
         }
       }
-      got.push(...intake.take());
+      got.push(...cutter.take());
       expect(got.map((value) => Math.round(value * 32768))).toEqual([...counted(2000)]);
     }),
     { numRuns: 50 },

@@ -72,7 +72,7 @@ test('readings of the growing audio bound when a word was said', () => {
   const partial = new PartialWords();
   partial.note(['my', 'card'], 1);
   partial.note(['my', 'card', 'was'], 1.5);
-  expect(partial.evidence(['My', 'card', 'was', 'stolen'])).toEqual([
+  expect(partial.bounds(['My', 'card', 'was', 'stolen'])).toEqual([
     { saidBy: 1 },
     { saidBy: 1 },
     { saidBy: 1.5, notBefore: 1 },

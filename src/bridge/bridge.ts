@@ -55,7 +55,7 @@ export type BridgePart = Bridge &
     readonly retention: Retention;
   };
 
-/** Calls whoever carries them: takes streams, keeps every call's story, answers for it on the API. */
+/** Calls whoever carries them: takes streams, keeps the events and rows of every call, answers for them on the API. */
 export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const { config, store, language, outbox, dataDir, clock = systemClock } = options;
   const log = options.log.child({ part: 'bridge' });

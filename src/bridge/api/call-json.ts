@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely';
 import { Role } from '../../protocol/events.ts';
-import type { ApiCall, ApiLeg } from '../../protocol/api.ts';
+import type { ApiCall, ApiLeg, Cadence, CallDiagnostics } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
-import type { CallLeg } from '../call/call-leg.ts';
-import { turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
+import type { CallLeg } from '../call/leg.ts';
+import { legsOf, turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/leg-audio.ts';
 
@@ -31,7 +31,7 @@ export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
     db.selectFrom('legs').selectAll().where('call_id', 'in', ids).orderBy('id').execute(),
     turnsByCall(db, ids),
   ]);
-  const legsOf = Map.groupBy(legs, (leg) => leg.call_id);
+  const legsByCall = Map.groupBy(legs, (leg) => leg.call_id);
   return rows.map((row) => {
     const call = live(row.id);
     return {
@@ -43,9 +43,9 @@ export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
       from: row.from_number,
       to: row.to_number,
       started_at: iso(row.started_at),
-      ended_at: row.ended_at === null ? null : iso(row.ended_at),
+      ended_at: isoOrNull(row.ended_at),
       custom_metadata: object(row.custom_metadata),
-      legs: (legsOf.get(row.id) ?? []).map((leg) => legJson(leg, call)),
+      legs: (legsByCall.get(row.id) ?? []).map((leg) => legJson(leg, call)),
       paused: call?.isPaused ?? row.paused !== 0,
       recording: row.has_recording === 1,
       continues: row.continues,
@@ -67,6 +67,55 @@ export async function callJson(
 ): Promise<CallJson | undefined> {
   const row = await db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirst();
   return row && (await callsJson({ db, rows: [row], live }))[0];
+}
+
+/** What `trunkline doctor` looks at beside the call itself and its events. */
+export async function callDiagnostics(
+  db: Kysely<Database>,
+  callId: string,
+  live: Call | undefined,
+): Promise<CallDiagnostics | undefined> {
+  const call = await db
+    .selectFrom('calls')
+    .select(['zero_at', 'hung_up_at'])
+    .where('id', '=', callId)
+    .executeTakeFirst();
+  if (call === undefined) return undefined;
+  const [streams, sessions, legs] = await Promise.all([
+    db.selectFrom('streams').selectAll().where('call_id', '=', callId).orderBy('id').execute(),
+    db
+      .selectFrom('leg_sessions')
+      .selectAll()
+      .where('call_id', '=', callId)
+      .orderBy('opened_at')
+      .execute(),
+    legsOf(db, callId),
+  ]);
+  return {
+    zero_at: isoOrNull(call.zero_at),
+    hung_up_at: isoOrNull(call.hung_up_at),
+    streams: streams.map((stream) => ({
+      carrier_stream_id: stream.carrier_stream_id,
+      opened_at: iso(stream.opened_at),
+      closed_at: isoOrNull(stream.closed_at),
+      closed_by: stream.end_reason,
+    })),
+    sessions: sessions.map((session) => ({
+      id: session.id,
+      leg_id: session.leg_id,
+      offset_s: session.offset_s,
+      opened_at: iso(session.opened_at),
+    })),
+    legs: legs.map((row) => {
+      const leg = live?.legs.find((open) => open.record.id === row.id);
+      const stored = row.cadence === null ? null : (JSON.parse(row.cadence) as Cadence);
+      return {
+        id: row.id,
+        reconnects: leg?.reconnects ?? row.reconnects,
+        cadence: leg?.cadence() ?? stored,
+      };
+    }),
+  };
 }
 
 function legJson(row: LegRow, call: Call | undefined): ApiLeg {
@@ -101,6 +150,8 @@ const legStates: Record<LegState['at'], NonNullable<ApiLeg['state']>> = {
 };
 
 const iso = (ms: number): string => new Date(ms).toISOString();
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : iso(ms));
 
 /** A row that somebody edited shows what can be read of it. */
 function parsed(text: string | null): unknown {

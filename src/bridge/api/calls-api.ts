@@ -4,12 +4,11 @@ import { Problem } from '../../port/problem.ts';
 import type { Role } from '../../protocol/events.ts';
 import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
-import { callJson, callsJson } from './call-json.ts';
+import { callDiagnostics, callJson, callsJson } from './call-json.ts';
 import type { Calls } from '../call/calls.ts';
 import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
-import { evidenceOf } from './evidence.ts';
-import { sendRecording } from './recording-http.ts';
+import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
 
 export type CallsApiOptions = {
@@ -118,7 +117,7 @@ export function callsApi(options: CallsApiOptions): Router {
 
   router.get('/api/calls/:id/evidence', async (request, response) => {
     const { id } = request.params;
-    response.json(await found(evidenceOf(db, id, live(id))));
+    response.json(await found(callDiagnostics(db, id, live(id))));
   });
 
   router.post('/api/calls/:id/pause', async (request, response) => {

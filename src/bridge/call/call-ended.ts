@@ -1,6 +1,6 @@
 import type { StreamEncoding } from '../seam.ts';
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
-import { bytesPerSecondOf } from './call-leg.ts';
+import { bytesPerSecondOf } from './leg.ts';
 import type { LegRow } from '../events/call-rows.ts';
 import { statisticsOf } from './statistics.ts';
 

@@ -1,20 +1,20 @@
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { CallLeg } from './call-leg.ts';
-import type { CallStory } from '../events/call-story.ts';
+import type { CallLeg } from './leg.ts';
+import type { CallEvents } from '../events/call-events.ts';
 import type { StreamControl } from '../seam.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 import { finalOf, place, type Partial, type Result } from '../events/timeline.ts';
 
 export type CallHearingOptions = {
   callId: string;
-  story: CallStory;
+  events: CallEvents;
   feed: LiveFeed;
   isRedacted: boolean;
   /** Carriers that take results back. */
   controls(): Iterable<StreamControl>;
 };
 
-/** What the legs' sessions say, on the call's one clock: to the story, to watchers, to carriers that want it. */
+/** What the legs' sessions say, on the call's one clock: to the events, to watchers, to carriers that want it. */
 export class CallHearing {
   /** Of the last final: what the summary is written in. */
   languageCode = 'en';
@@ -32,7 +32,7 @@ export class CallHearing {
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
     if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
     if (placed.kind !== 'result') return;
-    this.#options.story.result(leg, placed.result);
+    this.#options.events.result(leg, placed.result);
     if (placed.result.type === 'call.transcript') this.#final(leg, placed.result);
   }
 

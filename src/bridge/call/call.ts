@@ -1,13 +1,13 @@
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { EndReason } from '../../protocol/events.ts';
-import { CallClock } from './call-clock.ts';
+import { CallClock } from './clock.ts';
 import { CompandingWatch, keptOf, type Kept } from './companding-watch.ts';
-import { CallEnding } from './call-ending.ts';
+import { CallEnding } from './ending.ts';
 import { CallHearing } from './call-hearing.ts';
-import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './call-leg.ts';
-import type { CallEnvironment } from './call-environment.ts';
-import type { CallRecord } from './call-record.ts';
+import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './leg.ts';
+import type { CallEnvironment } from './environment.ts';
+import type { CallRecord } from './record.ts';
 import {
   publicState,
   step,
@@ -15,8 +15,8 @@ import {
   type CallInput,
   type CallState,
   type Effect,
-} from './call-state.ts';
-import { CallStory } from '../events/call-story.ts';
+} from './state.ts';
+import { CallEvents } from '../events/call-events.ts';
 import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
 import { legMetadata } from './custom-metadata.ts';
 import type { RecoveredLeg } from '../journal/journal.ts';
@@ -46,7 +46,7 @@ export type CallOptions = {
 /** One phone call: carries out what `step` decides. Owns the legs, the streams and the waits. */
 export class Call {
   readonly record: CallRecord;
-  readonly story: CallStory;
+  readonly events: CallEvents;
   readonly #env: CallEnvironment;
   readonly #log: Logger;
   readonly #clock: CallClock;
@@ -64,7 +64,7 @@ export class Call {
     this.#state = state ?? { at: 'live', streams: new Set() };
     this.#log = env.log.child({ callId: record.id, carrier: record.carrier });
     this.#clock = new CallClock(env.clock);
-    this.story = new CallStory({
+    this.events = new CallEvents({
       ...env,
       record,
       log: this.#log,
@@ -72,7 +72,7 @@ export class Call {
     });
     this.#hearing = new CallHearing({
       callId: record.id,
-      story: this.story,
+      events: this.events,
       feed: env.feed,
       isRedacted: env.config.redactEntities.length > 0,
       controls: () => [...this.#streams.values()].map(({ control }) => control),
@@ -80,7 +80,7 @@ export class Call {
     this.#ending = new CallEnding({
       env,
       record,
-      story: this.story,
+      events: this.events,
       log: this.#log,
       languageCode: () => this.#hearing.languageCode,
       legs: () => this.legs,
@@ -94,7 +94,7 @@ export class Call {
       nowS: () => this.#clock.nowS(),
       legs: () => this.legs,
       streams: () => [...this.#streams.values()],
-      story: this.story,
+      events: this.events,
       keepPace: (leg) => this.#clock.fill(leg, this.#clock.nowS()),
     });
   }
@@ -116,7 +116,7 @@ export class Call {
   }
 
   get counts(): Readonly<Record<string, number>> {
-    return this.story.counts;
+    return this.events.counts;
   }
 
   pause(by: Pauser): Promise<void> {
@@ -133,11 +133,11 @@ export class Call {
   async join(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     for (const open of this.#streams.values())
       if (open.carrierStreamId === start.streamId) {
-        this.story.count('duplicate-stream');
+        this.events.count('duplicate-stream');
         return { outcome: 'duplicate', callId: this.record.id };
       }
     const { stream, newLegs } = this.attach(start, control);
-    await this.story.streamOpened(stream.id, start.streamId, newLegs);
+    await this.events.streamOpened(stream.id, start.streamId, newLegs);
     return this.opened(stream);
   }
 
@@ -161,7 +161,7 @@ export class Call {
   /** The stream's rows are committed: its legs may reach for sessions. */
   opened(stream: OpenStream): OpenedStream {
     for (const leg of stream.tracks.values()) if (!this.#legs.has(leg.id)) this.openLeg(leg);
-    this.story.changed();
+    this.events.changed();
     return { outcome: 'opened', stream, startPaused: this.isPaused };
   }
 
@@ -173,7 +173,7 @@ export class Call {
       case 'lost':
         return this.#lost(this.#legOf(stream, event.track), event.durationMs, event.cause);
       case 'count':
-        return this.story.count(event.what);
+        return this.events.count(event.what);
       case 'dtmf':
         return this.#dtmf(event.digit, this.#legOf(stream, event.track));
       case 'paused':
@@ -192,11 +192,11 @@ export class Call {
   }
 
   #audio(stream: OpenStream, track: string, payload: Buffer): void {
-    if (!stream.tracks.has(track)) return this.story.count('unknown-track');
+    if (!stream.tracks.has(track)) return this.events.count('unknown-track');
     const leg = this.#legOf(stream, track);
     const nowMs = this.#env.clock.monotonicMs();
-    if (leg === undefined || !this.takesStreams) return this.story.count('late');
-    if (!leg.takesFrom(stream.id, nowMs)) return this.story.count('second-stream-audio');
+    if (leg === undefined || !this.takesStreams) return this.events.count('late');
+    if (!leg.takesFrom(stream.id, nowMs)) return this.events.count('second-stream-audio');
     const frameS = payload.length / leg.bytesPerSecond;
     if (leg.offsetS === undefined) this.#placeLeg(leg, frameS);
     else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
@@ -217,7 +217,7 @@ export class Call {
     const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
     const corrects = kept !== undefined;
     const done = corrects ? `it is transcribed as ${shown}` : 'the declared law is kept';
-    this.story.warn(
+    this.events.warn(
       'WRONG_COMPANDING',
       `track ${track} is declared ${encoding} and sounds like ${shown}; ${done}`,
     );
@@ -229,7 +229,7 @@ export class Call {
     leg.held = [];
     const wrongSessions = leg.audio.sessions();
     await leg.audio.abandon();
-    this.story.legCorrected(record);
+    this.events.legCorrected(record);
     const next = leg.continueWith(
       record,
       this.#openAudio(record, () => next),
@@ -250,23 +250,23 @@ export class Call {
     // Silence that already stands there for a quiet carrier is not written twice.
     const bytes = wholeBytes(leg.record, Math.max(0, lostS - leg.quietFilledS));
     if (bytes > 0) leg.fill(bytes);
-    this.story.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
+    this.events.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
   }
 
   #dtmf(digit: string, leg: CallLeg | undefined): void {
-    this.story.count('dtmf');
+    this.events.count('dtmf');
     if (!this.#env.config.dtmfEvents || digit === '') return;
-    this.story.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
+    this.events.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
   }
 
   /** From the next frame on the legs are heard in this language: each goes on with a new session. */
   #languageChanged(code: string): void {
-    this.story.count('language');
+    this.events.count('language');
     const { overrides } = callOverrides({ language: code }, this.#env.config.callParameters);
     const before = JSON.stringify(this.record.overrides);
     Object.assign(this.record.overrides, overrides);
     if (JSON.stringify(this.record.overrides) === before) return;
-    this.story.overridesChanged();
+    this.events.overridesChanged();
     for (const leg of this.legs)
       if (!leg.isDone) leg.audio.changeRequest(this.#requestOf(leg.record));
   }
@@ -275,9 +275,9 @@ export class Call {
     if (!this.#streams.delete(stream.id)) return;
     for (const leg of this.#legs.values()) leg.release(stream.id);
     this.#log.info({ how, detail }, 'stream ended');
-    if (how !== 'drain') this.story.streamClosed(stream.id, how);
+    if (how !== 'drain') this.events.streamClosed(stream.id, how);
     this.#take({ type: 'stream-ended', stream: stream.id, how, legs: this.#openLegIds() });
-    this.story.changed();
+    this.events.changed();
   }
 
   // --- legs --------------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ export class Call {
     if (recovered === undefined)
       leg.companding = CompandingWatch.of(record.encoding, this.#env.config.correctCompanding);
     // A kill may have come before the rows of its sessions: erasing the call must find them all.
-    else for (const session of audio.sessions()) this.story.sessionOpened(record, session);
+    else for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     this.#legs.set(record.id, leg);
     return leg;
   }
@@ -315,14 +315,14 @@ export class Call {
       recording: this.#env.recording,
       paused: this.isPaused,
       ...(recovered === undefined ? {} : { recovered }),
-      waiting: () => this.story.waitingOf(record.id),
+      waiting: () => this.events.waitingOf(record.id),
       log: this.#log,
       clock,
       onMessage: (message, sessionId, atS) =>
         this.#guarded(() => this.#hearing.heard(leg(), message, sessionId, atS)),
       onState: (state) => this.#legChanged(state, leg),
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
-      onSession: (session) => this.story.sessionOpened(record, session),
+      onSession: (session) => this.events.sessionOpened(record, session),
     });
   }
 
@@ -357,14 +357,14 @@ export class Call {
       leg().reconnects++;
       bridgeMetrics.reconnects.inc();
     }
-    this.story.changed();
+    this.events.changed();
   }
 
   #legGap(leg: CallLeg, { cause, startS, durationS, bytes }: LegGap): void {
     const start = (leg.offsetS ?? 0) + startS;
     if (cause === 'deadline') this.#ending.deadline = 'finishWithin';
     const detail = gapDetails[cause];
-    this.story.gap(leg, { cause, start, end: start + durationS, bytes, detail });
+    this.events.gap(leg, { cause, start, end: start + durationS, bytes, detail });
   }
 
   get #reason(): EndReason {
@@ -376,7 +376,7 @@ export class Call {
     try {
       work();
     } catch (error) {
-      this.story.count('bug');
+      this.events.count('bug');
       this.#log.error({ err: error }, 'unexpected error in a call');
     }
   }
@@ -389,7 +389,7 @@ export class Call {
 
   #placeLeg(leg: CallLeg, frameS: number): void {
     const zeroAt = this.#clock.place(leg, frameS);
-    this.story.legPlaced(leg, zeroAt);
+    this.events.legPlaced(leg, zeroAt);
   }
 
   /** Between two streams of one leg: silence of the hole's length, so that times stay true. */
@@ -398,7 +398,7 @@ export class Call {
     const { behindS, bytes } = this.#clock.fill(leg, resumedS);
     if (behindS === 0) return;
     const detail = 'no stream of the call was open';
-    this.story.gap(leg, { cause: 'carrier', start, end: start + behindS, bytes, detail });
+    this.events.gap(leg, { cause: 'carrier', start, end: start + behindS, bytes, detail });
   }
 
   /** A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. */
@@ -417,7 +417,7 @@ export class Call {
     const [state, effects] = step(this.#state, input);
     this.#state = state;
     for (const effect of effects) this.#carryOut(effect);
-    if (this.state !== before) this.story.changed();
+    if (this.state !== before) this.events.changed();
   }
 
   #carryOut(effect: Effect): void {
@@ -434,7 +434,7 @@ export class Call {
       case 'summarise':
         return this.#ending.summarise();
       case 'abandon-legs':
-        return this.story.leave();
+        return this.events.leave();
     }
   }
 
@@ -449,8 +449,8 @@ export class Call {
   /** The process stops: what is on disk goes on in the next one. */
   async leave(): Promise<void> {
     await Promise.all(this.legs.map((leg) => leg.audio.leave()));
-    this.story.stopHolding();
-    await this.story.settled();
+    this.events.stopHolding();
+    await this.events.settled();
     this.#take({ type: 'leave' });
   }
 
@@ -460,7 +460,7 @@ export class Call {
     for (const stream of this.#streams.values()) stream.forget();
     this.#streams.clear();
     await Promise.all(this.legs.map((leg) => leg.audio.abandon()));
-    await this.story.settled();
+    await this.events.settled();
   }
 
   // --- taking up after a restart -----------------------------------------------------------------

@@ -2,12 +2,12 @@ import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent } from '../../outbox/enqueue.ts';
-import type { CallState } from './call-state.ts';
-import { callKey, eventCallOf, type CallRecord } from './call-record.ts';
+import type { CallState } from './state.ts';
+import { callKey, eventCallOf, type CallRecord } from './record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
 import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
 import { Call } from './call.ts';
-import type { CallEnvironment } from './call-environment.ts';
+import type { CallEnvironment } from './environment.ts';
 import { callMetadata } from './custom-metadata.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from './session-request.ts';
@@ -186,9 +186,12 @@ export class Calls {
     this.#env.wakeOutbox();
     this.#env.feed.publish({ kind: 'event', event });
     if (dropped > 0)
-      call.story.warn('METADATA_DROPPED', `${dropped} parameters did not fit into custom_metadata`);
+      call.events.warn(
+        'METADATA_DROPPED',
+        `${dropped} parameters did not fit into custom_metadata`,
+      );
     for (const name of ignored)
-      call.story.warn(
+      call.events.warn(
         'PARAMETER_IGNORED',
         `the parameter ${name} holds nothing that a session can use`,
       );

@@ -1,4 +1,4 @@
-import type { LegRecord } from './call-leg.ts';
+import type { LegRecord } from './leg.ts';
 import type { CallStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
 
 /** What a stream needs of its call. */

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { CallLeg } from './call-leg.ts';
-import type { CallStory } from '../events/call-story.ts';
+import type { CallLeg } from './leg.ts';
+import type { CallEvents } from '../events/call-events.ts';
 import type { OpenStream } from './open-stream.ts';
 
 export type Pauser = 'operator' | 'carrier';
@@ -10,7 +10,7 @@ export type PausesOptions = {
   nowS: () => number;
   legs: () => readonly CallLeg[];
   streams: () => readonly OpenStream[];
-  story: CallStory;
+  events: CallEvents;
   keepPace: (leg: CallLeg) => void;
 };
 
@@ -67,11 +67,11 @@ export class Pauses {
     );
   }
 
-  async #commit(said: Parameters<CallStory['pauseChanged']>[2]): Promise<void> {
-    const { story } = this.#options;
+  async #commit(said: Parameters<CallEvents['pauseChanged']>[2]): Promise<void> {
+    const { events } = this.#options;
     let heldBy = 0;
     for (const pauser of this.#heldBy) heldBy |= bits[pauser];
-    await story.pauseChanged(heldBy, this.#pausedAt, said);
-    story.changed();
+    await events.pauseChanged(heldBy, this.#pausedAt, said);
+    events.changed();
   }
 }

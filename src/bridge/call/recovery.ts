@@ -1,6 +1,6 @@
 import type { Logger } from '../../lib/log.ts';
 import { legRecordFrom, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
-import { recoveredLive, type CallState } from './call-state.ts';
+import { recoveredLive, type CallState } from './state.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import type { LeftResults } from '../events/held-results.ts';
@@ -93,7 +93,7 @@ async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
       const waiting = recovered?.snapshot.waiting;
       if (waiting !== undefined) left.push({ leg, waiting });
     }
-    call.story.restoreResults(left);
+    call.events.restoreResults(left);
   }
   calls.adopt(call);
   return call;

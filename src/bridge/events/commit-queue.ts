@@ -5,7 +5,7 @@ import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { eventCallOf, type CallRecord } from '../call/call-record.ts';
+import { eventCallOf, type CallRecord } from '../call/record.ts';
 import { legMetadata } from '../call/custom-metadata.ts';
 
 /** An event's type and data, of one kind. */

@@ -1,8 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { CallLeg } from '../call/call-leg.ts';
+import type { CallLeg } from '../call/leg.ts';
 import { Speaker, type AddOn, type Final, type Redactor } from './redactor.ts';
-import type { Result } from './timeline.ts';
-import type { WaitingResults } from './waiting-results.ts';
+import type { Result, WaitingResults } from './timeline.ts';
 
 export type HeldResultsOptions = {
   redactor: Redactor;

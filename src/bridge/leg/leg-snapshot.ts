@@ -1,7 +1,7 @@
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { LedgerCounts, LedgerSnapshot } from './ledger.ts';
 import type { LegFile } from '../journal/leg-file.ts';
-import type { WaitingResults } from '../events/waiting-results.ts';
+import type { WaitingResults } from '../events/timeline.ts';
 
 /** What a killed process left of a leg. */
 export type RecoveredLeg = {

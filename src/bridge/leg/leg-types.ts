@@ -5,7 +5,7 @@ import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Journal, RecoveredLeg } from '../journal/journal.ts';
 import type { LedgerCounts } from './ledger.ts';
-import type { WaitingResults } from '../events/waiting-results.ts';
+import type { WaitingResults } from '../events/timeline.ts';
 
 /** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
 export type LegRequest = StreamingRequest & {

@@ -2,18 +2,18 @@ import { wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { EndReason } from '../../protocol/events.ts';
 import { endedData, isBalanced } from './call-ended.ts';
-import type { CallEnvironment } from './call-environment.ts';
-import type { CallLeg } from './call-leg.ts';
-import type { CallRecord } from './call-record.ts';
+import type { CallEnvironment } from './environment.ts';
+import type { CallLeg } from './leg.ts';
+import type { CallRecord } from './record.ts';
 import { gapsOf, legsOf, turnsOf } from '../events/call-rows.ts';
-import type { CallStory } from '../events/call-story.ts';
-import { summaryOf } from './call-summary.ts';
+import type { CallEvents } from '../events/call-events.ts';
+import { summaryOf } from './summary.ts';
 import type { LegOutcome } from '../leg/leg-audio.ts';
 
 export type CallEndingOptions = {
   env: CallEnvironment;
   record: CallRecord;
-  story: CallStory;
+  events: CallEvents;
   log: Logger;
   /** What was spoken last: the summary is written in it. */
   languageCode: () => string;
@@ -40,10 +40,10 @@ export class CallEnding {
 
   /** The wait for a stream and a restart count from the hang-up; a clock that was set back makes it no longer. */
   finishLegs(reason: EndReason): void {
-    const { env, story, legs } = this.#options;
+    const { env, events, legs } = this.#options;
     const now = env.clock.now();
     const hungUpAt = (this.hungUpAt ??= now);
-    story.hungUp(hungUpAt, reason);
+    events.hungUp(hungUpAt, reason);
     const finalsMs = env.config.finalsWaitMs;
     const passedMs = Math.max(0, now - hungUpAt);
     const withinMs = Math.max(finalsMs, env.config.finishWithinMs - passedMs);
@@ -59,8 +59,8 @@ export class CallEnding {
   }
 
   #finishLeg(leg: CallLeg, finalsMs: number, withinMs: number): void {
-    const { story, log } = this.#options;
-    const settled = (): Promise<boolean> => story.legSettled(leg);
+    const { events, log } = this.#options;
+    const settled = (): Promise<boolean> => events.legSettled(leg);
     leg.audio.finish({ finalsMs, withinMs, settled }).then(
       (outcome) => this.#legDone(leg, outcome),
       (error: unknown) => {
@@ -72,7 +72,7 @@ export class CallEnding {
   }
 
   #legDone(leg: CallLeg, { finals }: Pick<LegOutcome, 'finals'>): void {
-    const { story, log, isLeft, legDone } = this.#options;
+    const { events, log, isLeft, legDone } = this.#options;
     if (isLeft()) return;
     if (finals === 'late') this.deadline ??= 'finals';
     // Bytes that never went out have their own gap; this one is for words that never came back.
@@ -80,7 +80,7 @@ export class CallEnding {
     const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
     if (this.deadline === 'finals' && finals === 'late' && end > start) {
       const detail = 'the last finals did not come in time';
-      story.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
+      events.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
       log.warn(
         { legId: leg.record.id, fromS: start, toS: end },
         `${detail}: TRUNKLINE_FINALS_WAIT_MS is how long they are waited for`,
@@ -88,23 +88,23 @@ export class CallEnding {
     }
     leg.isDone = true;
     this.#checkBooks(leg);
-    void story.legSettled(leg);
+    void events.legSettled(leg);
     legDone(leg.record.id);
   }
 
   #checkBooks(leg: CallLeg): void {
-    const { story, log } = this.#options;
+    const { events, log } = this.#options;
     const ledger = leg.audio.ledger();
     if (isBalanced(ledger)) return;
     log.error({ legId: leg.record.id, ledger }, 'audio of a leg is unaccounted for');
     const what = 'received is not acknowledged + gaps + paused';
-    story.warn('LEDGER_UNBALANCED', `leg ${leg.record.id}: ${what}`);
+    events.warn('LEDGER_UNBALANCED', `leg ${leg.record.id}: ${what}`);
   }
 
   async #end(reason: EndReason): Promise<void> {
-    const { env, record, story, committed } = this.#options;
+    const { env, record, events, committed } = this.#options;
     const { db } = env.store;
-    await story.settled();
+    await events.settled();
     const facts = await this.#untilRead(async () => ({
       turns: await turnsOf(db, record.id),
       legs: await legsOf(db, record.id),
@@ -117,11 +117,11 @@ export class CallEnding {
     const { deadline } = this;
     const data = endedData({ ...facts, reason, startedAt, hungUpAt, endedAt, deadline });
     const hasRecording = env.recording && facts.legs.some((leg) => leg.received > 0);
-    if (await story.ended(data, hungUpAt, endedAt, hasRecording)) committed();
+    if (await events.ended(data, hungUpAt, endedAt, hasRecording)) committed();
   }
 
   async #summarise(): Promise<void> {
-    const { env, record, story, over } = this.#options;
+    const { env, record, events, over } = this.#options;
     const { store, language, config } = env;
     const data = await this.#untilRead(() =>
       summaryOf({
@@ -133,8 +133,8 @@ export class CallEnding {
         deadlineMs: config.summaryWaitMs,
       }),
     );
-    if (data === undefined || !(await story.summarised(data))) return;
-    story.changed();
+    if (data === undefined || !(await events.summarised(data))) return;
+    events.changed();
     over();
   }
 

@@ -3,8 +3,8 @@ import type { Logger } from '../../lib/log.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
 import type { CallEventData, EndReason, EventLeg, GapCause } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
-import type { CallLeg, LegRecord } from '../call/call-leg.ts';
-import type { CallRecord } from '../call/call-record.ts';
+import type { CallLeg, LegRecord } from '../call/leg.ts';
+import type { CallRecord } from '../call/record.ts';
 import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
 import { CommitQueue, type Said } from './commit-queue.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
@@ -12,10 +12,9 @@ import type { LegSession } from '../leg/leg-audio.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { Redactor } from './redactor.ts';
-import type { Result } from './timeline.ts';
-import type { WaitingResults } from './waiting-results.ts';
+import type { Result, WaitingResults } from './timeline.ts';
 
-export type StoryOptions = {
+export type CallEventsOptions = {
   record: CallRecord;
   store: Store;
   feed: LiveFeed;
@@ -30,14 +29,14 @@ export type Gap = { cause: GapCause; start: number; end: number; bytes: number; 
 type Warning = { code: string; message: string; at: string };
 
 /** One call as it is told: every event with the rows that it goes with, in the order in which it happened. */
-export class CallStory {
+export class CallEvents {
   readonly counts: Record<string, number> = {};
-  readonly #options: StoryOptions;
+  readonly #options: CallEventsOptions;
   readonly #commits: CommitQueue;
   readonly #warnings: Warning[] = [];
   readonly #held: HeldResults | undefined;
 
-  constructor(options: StoryOptions) {
+  constructor(options: CallEventsOptions) {
     this.#options = options;
     this.#commits = new CommitQueue({
       ...options,

@@ -6,7 +6,7 @@ import {
   type CallInput,
   type CallState,
   type Effect,
-} from '../../../../src/bridge/call/call-state.ts';
+} from '../../../../src/bridge/call/state.ts';
 
 const legs = new Set(['a', 'b']);
 const live = (...streams: string[]): CallState => ({ at: 'live', streams: new Set(streams) });

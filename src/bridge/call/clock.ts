@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { wholeBytes, type CallLeg } from './call-leg.ts';
+import { wholeBytes, type CallLeg } from './leg.ts';
 
 /** Offsets of legs that start this close together are the jitter of their first frames. */
 const togetherS = 0.1;

@@ -1,6 +1,6 @@
 /**
- * One type for the failures we expect, one union of codes. Match on `code`, never on text.
- * The README explains every code; a test compares the two lists, so each line here is for an operator.
+ * The codes of the failures that we expect. Code branches on the code, never on the text. The README's table of errors
+ * is made from this list, so each sentence speaks to an operator.
  */
 export const errorCodes = {
   CONFIG_INVALID: 'A setting is missing, unknown, of the wrong type or out of bounds.',
@@ -10,10 +10,8 @@ export const errorCodes = {
   STORE_CORRUPT: 'The SQLite file is damaged; it is never replaced by an empty one in silence.',
   STORE_NEWER: 'The database was written by a newer version of Trunkline.',
   STORE_TOO_OLD: 'The SQLite library is older than the first version without the WAL-reset bug.',
-  DISK_LOW: 'Free disk space is under the low-water mark; new calls are refused.',
   UNREACHABLE: 'The running process could not be reached at the given address.',
   BAD_INPUT: 'A command or request was given something it cannot use.',
-  NOT_BUILT: 'The route is part of the interface but not built yet.',
   MODEL_INVALID:
     'A recognition model folder is incomplete, damaged or not what its model.json says.',
   MODEL_UNAVAILABLE: 'A recognition model could not be fetched from any of its sources.',
@@ -22,23 +20,18 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
+/** A failure that we expect. Any other error that reaches the top is a bug. */
 export class TrunklineError extends Error {
   readonly code: ErrorCode;
-  readonly retryable: boolean;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    options: { cause?: unknown; retryable?: boolean } = {},
-  ) {
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'TrunklineError';
     this.code = code;
-    this.retryable = options.retryable ?? false;
   }
 }
 
-/** What went wrong in one line, for logs and answers; never the stack. */
+/** What went wrong in one line, for logs and answers, never the stack. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -2,20 +2,20 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /*
- * Which addresses a URL that somebody gave us may lead to: public ones only. Everything else is
- * refused by being on no list, so that a form we never heard of is refused too.
+ * Which addresses a URL from outside may lead to: public ones, and those that the operator lists. The lists name what
+ * is allowed, so that a form of address that we never heard of is refused.
  */
 
-/** The platform address of one cloud looks public and answers every guest. */
+/** The platform address of Azure looks public and answers every machine inside that cloud. */
 const refusedV4 = new Set(['168.63.129.16']);
 
-/** Parts of 2000::/3 that are not the public internet: Teredo and protocols, documentation, 6to4. */
+/** Parts of 2000::/3 that are not the public internet: protocol assignments with Teredo, documentation (two), 6to4. */
 const refusedV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map((range) =>
   ipaddr.IPv6.parseCIDR(range),
 );
 const globalV6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Undefined when the address may be dialled; otherwise why not, for the log of the operator. */
+/** Answers why an address may not be dialled, for the operator's log; undefined when it may. */
 export function whyForbidden(address: string): string | undefined {
   const bare = address.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
   if (address.includes('%')) return 'an address bound to one interface';
@@ -33,7 +33,7 @@ function whyForbiddenV4(address: ipaddr.IPv4): string | undefined {
 function whyForbiddenV6(address: ipaddr.IPv6): string | undefined {
   const range = address.range();
   if (range !== 'unicast') return `${range} address`;
-  // Also leaves out what the library calls unicast: ::a.b.c.d, local NAT64, site-local, SRv6.
+  // The library calls some forms `unicast` that are not global: ::a.b.c.d, local NAT64, site-local, SRv6.
   if (!address.match(globalV6)) return 'not a global address';
   if (refusedV6.some((refused) => address.match(refused))) return 'a reserved or tunnelled address';
   const [group4, group5] = address.parts.slice(4, 6);
@@ -62,7 +62,7 @@ export function parseAllowance(text: string): Allowance {
   return { host, port: port === undefined ? undefined : Number(port), cidr };
 }
 
-/** What the operator lists may be dialled although it is not public: by name as asked, or by address. */
+/** True for a target that the operator lists, public or not: a name as it was asked for, or an address in a range. */
 export function isAllowed(
   allowances: readonly Allowance[],
   target: { hostname: string; port: number; address?: string },
@@ -75,4 +75,44 @@ export function isAllowed(
     const parsed = ipaddr.process(address);
     return parsed.kind() === allowance.cidr[0].kind() && parsed.match(allowance.cidr);
   });
+}
+
+export type CheckedUrl = { ok: true; url: URL } | { ok: false; reason: string };
+
+/** The only ports below 1024: a service of another protocol there (mail, printers) might act on lines of our request. */
+const lowPorts = new Set([80, 443]);
+
+/**
+ * The part of the guard that needs no name server. The URL is parsed once, and what was judged is what is dialled. A
+ * literal address is judged here, because the look-up of a connection is never asked about one.
+ */
+export function checkUrl(text: string, allowances: readonly Allowance[] = []): CheckedUrl {
+  const url = parsed(text);
+  if (!url) return refuse('not an absolute URL');
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return refuse('not http or https');
+  if (url.username !== '' || url.password !== '') return refuse('a URL with user and password');
+  if (url.hostname === '') return refuse('no host');
+  const port = portOf(url);
+  if (isAllowed(allowances, { hostname: url.hostname, port })) return { ok: true, url };
+  if (port < 1024 && !lowPorts.has(port)) return refuse(`port ${port}`);
+  const bare = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(bare) !== 0) {
+    const why = whyForbidden(bare);
+    if (why !== undefined) return refuse(why);
+  }
+  return { ok: true, url };
+}
+
+function portOf(url: URL): number {
+  return url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
+}
+
+function parsed(text: string): URL | undefined {
+  // The URL parser drops tabs and line breaks silently, so that two readers could see two addresses. None is honest.
+  if (text.length > 8_192 || /[\s\\\p{Cc}]/u.test(text)) return undefined;
+  return URL.parse(text) ?? undefined;
+}
+
+function refuse(reason: string): CheckedUrl {
+  return { ok: false, reason };
 }

@@ -1,14 +1,15 @@
-import { Agent, type Dispatcher } from 'undici';
-import { parseAllowance, type Allowance } from './guarded-fetch-addresses.ts';
+import { lookup as systemLookup, type LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import type { ConnectionOptions } from 'node:tls';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
 import {
-  guardedConnector,
-  resolveAll,
-  type GuardedConnectOptions,
-} from './guarded-fetch-connect.ts';
-import { failureOf, type FetchFailure } from './guarded-fetch-failures.ts';
-import { checkUrl } from './guarded-fetch-url.ts';
-
-export type { FetchFailure } from './guarded-fetch-failures.ts';
+  checkUrl,
+  isAllowed,
+  parseAllowance,
+  whyForbidden,
+  type Allowance,
+  type CheckedUrl,
+} from './guarded-fetch-addresses.ts';
 
 export type GuardedClientOptions = {
   trust: GuardedConnectOptions['trust'];
@@ -30,9 +31,9 @@ export type GuardedRequest = {
   deadlineMs: number;
   /** Bytes of the answer that are kept; what follows is not read. */
   maxBytes: number;
-  /** Followed for GET and HEAD only, each hop judged like the first. None unless asked. */
+  /** How many redirects are followed: of GET and HEAD only, each target judged like the first address. None by default. */
   redirects?: number;
-  /** One more send when a kept-alive connection closed under the request: for requests that may repeat. */
+  /** Sends once more when a kept-alive connection closed under the request: only for requests that may be repeated. */
   resendWhenStale?: boolean;
   signal?: AbortSignal;
 };
@@ -52,12 +53,14 @@ export type GuardedAnswer =
 type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale'> & { target: URL };
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
-/** Sent to one origin, never carried to another. */
+/** Headers that are meant for one origin: a redirect to another one must not carry them there. */
 const originOnly = new Set(['authorization', 'cookie', 'x-service-key', 'proxy-authorization']);
 
 /**
- * The only way out of this process to an address that somebody gave us. Bounded in time and bytes, no
- * redirects unless asked, nothing decompressed, connections kept and never shared with another client.
+ * The only way out of this process to an address that somebody else gave us (a webhook, a callback, a recording to
+ * fetch). Promises: the address is judged before and after it is dialled; time and bytes are bounded; a redirect is
+ * followed only where it was asked for, and judged again; nothing is decompressed, so that no small answer becomes a
+ * large one; connections are kept and never shared with another client.
  */
 export class GuardedClient implements AsyncDisposable {
   readonly #agent: Agent;
@@ -74,7 +77,8 @@ export class GuardedClient implements AsyncDisposable {
       keepAliveTimeout: 4_000,
       keepAliveMaxTimeout: 30_000,
       maxHeaderSize: 16_384,
-      // The one deadline over head and body is ours; these two do not bound a body that drips.
+      // `deadlineMs` bounds head and body together. These two time-outs begin anew with each byte: a body that
+      // drips would never meet them.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: guardedConnector({
@@ -119,7 +123,7 @@ export class GuardedClient implements AsyncDisposable {
     await this.#agent.destroy();
   }
 
-  #check(url: string): ReturnType<typeof checkUrl> {
+  #check(url: string): CheckedUrl {
     if (this.#trust === 'checked') return checkUrl(url, this.#allowances);
     const parsed = URL.parse(url);
     return parsed && /^https?:$/.test(parsed.protocol)
@@ -130,7 +134,7 @@ export class GuardedClient implements AsyncDisposable {
   async #sendOnce(request: Once, resendWhenStale = false): Promise<GuardedAnswer> {
     const connects = this.#connects;
     const answer = await this.#dispatch(request);
-    // No connection was made since: the request went out on a kept one, which the peer was just closing.
+    // No connection was made since, so the request went out on a kept one that the peer was closing at that moment.
     const wasKept = this.#connects === connects;
     if (answer.ok || answer.failure !== 'closed' || !resendWhenStale || !wasKept) return answer;
     return this.#dispatch(request);
@@ -162,21 +166,24 @@ export class GuardedClient implements AsyncDisposable {
   }
 }
 
-type Body = { body: Buffer; bodyEnd: 'complete' | 'cut' | 'broken' };
+type ReadBody = { body: Buffer; bodyEnd: 'complete' | 'cut' | 'broken' };
 
-async function readUpTo(stream: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Body> {
+async function readUpTo(
+  stream: Dispatcher.ResponseData['body'],
+  maxBytes: number,
+): Promise<ReadBody> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       bytes += chunk.length;
-      // Leaving the loop destroys the stream, and with it a connection that nobody can use again.
+      // Leaving the loop destroys the stream and its connection: the rest of this answer would come before the next one.
       if (bytes > maxBytes)
         return { body: Buffer.concat(chunks).subarray(0, maxBytes), bodyEnd: 'cut' };
     }
   } catch {
-    // The head is whole and that is what decides; a body that breaks off is told, not thrown.
+    // The status is known and decides what the caller does. A body that breaks off is told to the caller, not thrown.
     return { body: Buffer.concat(chunks), bodyEnd: 'broken' };
   }
   return { body: Buffer.concat(chunks), bodyEnd: 'complete' };
@@ -197,4 +204,135 @@ function withoutOriginOnly(headers: Record<string, string>): Record<string, stri
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !originOnly.has(name.toLowerCase())),
   );
+}
+
+type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+type GuardedConnectOptions = {
+  /** `as-written`: the operator's own address, whatever it is. `checked`: public or allowed ones only. */
+  trust: 'checked' | 'as-written';
+  allowances: readonly Allowance[];
+  connectMs: number;
+  resolve: Resolve;
+  tls?: Pick<ConnectionOptions, 'ca' | 'rejectUnauthorized'>;
+  onConnect?: (origin: string) => void;
+};
+
+/** The guard refused the address. A failing network is another error: only there can a later attempt do better. */
+class AddressRefused extends Error {
+  constructor(reason: string) {
+    super(`the address is refused: ${reason}`);
+    this.name = 'AddressRefused';
+  }
+}
+
+const resolveAll: Resolve = (hostname) =>
+  new Promise((resolve, reject) => {
+    systemLookup(hostname, { all: true, order: 'verbatim' }, (error, addresses) =>
+      error ? reject(error) : resolve(addresses),
+    );
+  });
+
+/**
+ * Dials only addresses that were judged. The name is resolved once and every address of it must pass: a second look-up
+ * could answer differently (DNS rebinding). The socket is given exactly those addresses, and the one that it is
+ * connected to is judged once more, because a literal address is never looked up.
+ */
+function guardedConnector(options: GuardedConnectOptions): buildConnector.connector {
+  const base = { timeout: options.connectMs, allowH2: false, ...options.tls };
+  return (target, done) => {
+    const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80);
+    const judge = (address: string): string | undefined =>
+      options.trust === 'as-written' ||
+      isAllowed(options.allowances, { hostname: target.hostname, port, address })
+        ? undefined
+        : whyForbidden(address);
+    const lookup: LookupFunction = (hostname, _how, answer) => {
+      options.resolve(hostname).then(
+        (addresses) => {
+          const why = addresses
+            .map(({ address }) => judge(address))
+            .find((reason) => reason !== undefined);
+          if (why !== undefined) answer(new AddressRefused(why), []);
+          else if (addresses.length === 0) answer(new Error('the name has no address'), []);
+          else answer(null, addresses);
+        },
+        (error: unknown) => answer(error instanceof Error ? error : new Error(String(error)), []),
+      );
+    };
+    // Our look-up answers with a list, which only the connector that tries several addresses takes.
+    const connect = buildConnector({
+      ...base,
+      lookup,
+      autoSelectFamily: true,
+    });
+    connect(target, (error, socket) => {
+      if (error) return done(error, null);
+      const why = judge(socket.remoteAddress ?? '');
+      if (why !== undefined) {
+        socket.destroy();
+        return done(new AddressRefused(why), null);
+      }
+      options.onConnect?.(target.hostname);
+      done(null, socket);
+    });
+  };
+}
+
+/**
+ * Why there was no answer. `refused`: the guard said no. `dns`, `connect`, `tls`: never spoke.
+ * `closed`: the connection ended before an answer. `timeout`: the deadline. `protocol`: not HTTP.
+ */
+export type FetchFailure =
+  | 'refused'
+  | 'dns'
+  | 'connect'
+  | 'tls'
+  | 'closed'
+  | 'timeout'
+  | 'protocol'
+  | 'redirects'
+  | 'aborted';
+
+type NoAnswer = { failure: FetchFailure; reason: string };
+
+const byCode: Record<string, FetchFailure> = {
+  ENOTFOUND: 'dns', EAI_AGAIN: 'dns', EAI_FAIL: 'dns', EAI_NODATA: 'dns', EAI_NONAME: 'dns',
+  ECONNREFUSED: 'connect', EHOSTUNREACH: 'connect', ENETUNREACH: 'connect', EADDRNOTAVAIL: 'connect',
+  EACCES: 'connect', EMFILE: 'connect', UND_ERR_CONNECT_TIMEOUT: 'connect', ETIMEDOUT: 'connect',
+  ECONNRESET: 'closed', EPIPE: 'closed', UND_ERR_SOCKET: 'closed', ECONNABORTED: 'closed',
+  UND_ERR_HEADERS_OVERFLOW: 'protocol', UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
+}; // prettier-ignore
+
+/** A failure with its reason in one line. Texts of libraries may hold the address, so they are not passed on. */
+function failureOf(error: unknown): NoAnswer {
+  for (let cause: unknown = error, depth = 0; cause !== undefined && depth < 5; depth++) {
+    const failure = judged(cause);
+    if (failure) return failure;
+    cause =
+      cause instanceof AggregateError
+        ? cause.errors[0]
+        : cause instanceof Error
+          ? cause.cause
+          : undefined;
+  }
+  return { failure: 'protocol', reason: 'no answer that could be read' };
+}
+
+function judged(error: unknown): NoAnswer | undefined {
+  if (error instanceof AddressRefused) return { failure: 'refused', reason: error.message };
+  if (!(error instanceof Error)) return undefined;
+  if (error.name === 'TimeoutError')
+    return { failure: 'timeout', reason: 'no answer within the deadline' };
+  if (error.name === 'AbortError')
+    return { failure: 'aborted', reason: 'the request was given up' };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const known = byCode[code];
+  if (known) return { failure: known, reason: `${known}: ${code}` };
+  if (code.startsWith('HPE_')) return { failure: 'protocol', reason: `not HTTP: ${code}` };
+  if (
+    /^(ERR_TLS|ERR_SSL|CERT_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|HOSTNAME_MISMATCH|EPROTO)/.test(code)
+  )
+    return { failure: 'tls', reason: `tls: ${code}` };
+  return undefined;
 }

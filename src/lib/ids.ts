@@ -4,7 +4,7 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /**
  * `call_01J9...`: a prefix, 48 bits of time and 80 random bits in Crockford's base 32.
- * Sorting by id is sorting by creation, which keeps pages and queues cheap.
+ * Ids sort by the time of creation, so that a page of a list is a range of the primary key.
  */
 export function newId(prefix: string, nowMs: number = Date.now()): string {
   let time = '';

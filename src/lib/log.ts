@@ -5,8 +5,8 @@ import type * as Pretty from 'pino-pretty';
 export type { Logger } from 'pino';
 
 /**
- * Fields that must never be written, wherever a careless line puts them.
- * The rule is to log nothing of the kind at all; this is the second line of defence.
+ * Fields whose values are never written. The rule is that no line of code logs secrets, numbers or words of people;
+ * this list is the second defence, for the line that forgets the rule. It looks three levels deep.
  */
 const secretFields = [
   'key',
@@ -47,7 +47,7 @@ export function createLog(options: LogOptions = {}): Logger {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: {
-      // An error's own fields can hold what a library put there (a URL, a body): only these go out.
+      // A library may put a URL or a body into fields of its errors: only the fields named here are written.
       err: (error: unknown) =>
         error instanceof Error
           ? {
@@ -61,7 +61,7 @@ export function createLog(options: LogOptions = {}): Logger {
   };
   if (options.destination) return pino(settings, options.destination);
   if (!(options.pretty ?? process.stdout.isTTY)) return pino(settings);
-  // Loaded where a person looks on; a service never needs it.
+  // The library is loaded only where a person watches a terminal: a service never needs it.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof Pretty.default;
   return pino(
     settings,
@@ -69,7 +69,7 @@ export function createLog(options: LogOptions = {}): Logger {
   );
 }
 
-/** Takes tokens out of URLs and long digit runs out of any text that ends up in a log line. */
+/** Takes tokens out of URLs, and long runs of digits (numbers of phones and cards) out of a text for a log line. */
 export function scrub(text: string): string {
   return text
     .replace(/([?&](?:token|key|secret|signature)=)[^&\s"']+/gi, '$1[redacted]')

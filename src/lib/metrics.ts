@@ -1,4 +1,4 @@
 import { Registry } from 'prom-client';
 
-/** One registry of the process; parts make their own metrics in it, names begin with `trunkline_`. */
+/** The one registry of the process. Each part makes its own metrics in it; their names begin with `trunkline_`. */
 export const metrics = new Registry();

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Settings as data: one strict zod schema whose fields carry `.meta({ env, description, secret })`.
- * This file walks such a schema; it knows no setting of its own.
+ * A setting, as a strict zod schema describes it with `.meta({ env, description, secret })`. This file walks such a
+ * schema; it knows no setting itself.
  */
 export type SettingField = {
   path: string[];
@@ -14,7 +14,7 @@ export type SettingField = {
 
 type Meta = { env?: string; description?: string; secret?: boolean };
 
-/** Default, optional and the like around a schema hide what it holds. */
+/** The schema inside the wrappers `default`, `optional`, `prefault` and `nullable`. */
 function unwrap(schema: z.ZodType): z.ZodType {
   let inner = schema;
   while (
@@ -37,7 +37,7 @@ function metaOf(schema: z.ZodType): Meta {
     : {};
 }
 
-/** Every leaf in order, objects opened up; lists and maps are leaves. */
+/** Every setting in the order of the schema. Objects are opened; a list or a map is one setting. */
 export function settingFields(schema: z.ZodType, path: string[] = []): SettingField[] {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodObject && metaOf(schema).env === undefined)
@@ -56,7 +56,7 @@ export function settingFields(schema: z.ZodType, path: string[] = []): SettingFi
   ];
 }
 
-/** What an environment variable's text means to a field; text that does not fit is left for zod to refuse. */
+/** The value that a variable's text means for a setting. Text that does not fit stays text, for zod to refuse. */
 export function fromText(schema: z.ZodType, text: string): unknown {
   const inner = unwrap(schema);
   if (inner instanceof z.ZodNumber)

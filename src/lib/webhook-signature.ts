@@ -1,8 +1,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /*
- * Standard Webhooks 1.0.0, symmetric scheme: HMAC-SHA256 over `id.timestamp.body`, secrets as
- * `whsec_` + base64 of 24 to 64 bytes. The id stays the same over attempts, the timestamp is the attempt's.
+ * Standard Webhooks 1.0.0, the symmetric scheme: HMAC-SHA256 over `id.timestamp.body`. A secret is written as `whsec_`
+ * and the base64 of 24 to 64 bytes. All attempts to deliver an event have one id; each attempt has its own timestamp.
  */
 const prefix = 'whsec_';
 const toleranceS = 300;
@@ -13,13 +13,16 @@ export type WebhookHeaders = {
   'webhook-signature': string;
 };
 
-export type Verdict = { ok: true } | { ok: false; reason: string };
+export type SignatureCheck = { ok: true } | { ok: false; reason: string };
 
 export function newWebhookSecret(): string {
   return prefix + randomBytes(32).toString('base64');
 }
 
-/** During a rotation two secrets sign, so that a receiver with either accepts. Signs bytes, not text. */
+/**
+ * Signs the bytes that are sent, not the text they were made from. During a rotation two secrets sign, so that a
+ * receiver with either of them accepts.
+ */
 export function signWebhook(
   secrets: readonly string[],
   id: string,
@@ -38,13 +41,13 @@ export function signWebhook(
 
 type ReceivedHeaders = Record<string, string | string[] | undefined>;
 
-/** The receiving side; header names in lower case, as Node gives them. */
+/** What a receiver does. Header names are in lower case, as Node gives them. */
 export function verifyWebhook(
   secrets: readonly string[],
   headers: ReceivedHeaders,
   body: Uint8Array,
   nowS: number = Date.now() / 1000,
-): Verdict {
+): SignatureCheck {
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
   const signature = headers['webhook-signature'];
@@ -64,7 +67,7 @@ export function verifyWebhook(
   return { ok: false, reason: 'no signature matches' };
 }
 
-/** Exactly 32 bytes in canonical base64, or nothing: a short signature must never match a prefix. */
+/** Takes exactly 32 bytes in canonical base64. `timingSafeEqual` throws for any other length, and a short signature must not match. */
 function decode(candidate: string): Buffer | undefined {
   if (!candidate.startsWith('v1,')) return undefined;
   const text = candidate.slice(3);

@@ -122,11 +122,7 @@ export class WriterQueue {
   #enqueue(turn: Turn): void {
     if (this.#refusal) return turn.reject(this.#refusal);
     if (this.#waiting.length >= waitingMax)
-      return turn.reject(
-        new TrunklineError('STORE_FAILED', 'Too many writes wait for the disk', {
-          retryable: true,
-        }),
-      );
+      return turn.reject(new TrunklineError('STORE_FAILED', 'Too many writes wait for the disk'));
     this.#waiting.push(turn);
     if (!this.#running) void this.#run();
   }
@@ -265,7 +261,7 @@ export class TransactionTurn {
   }
 
   #end(outcome: Outcome): void {
-    this.#over = new TrunklineError('STORE_FAILED', 'The transaction is over', { retryable: true });
+    this.#over = new TrunklineError('STORE_FAILED', 'The transaction is over');
     this.#done.resolve(outcome);
   }
 }

@@ -10,7 +10,7 @@ export function notBuilt(): Router {
     const [, , name = 'file'] = request.path.split('/');
     throw new Problem(
       501,
-      `NOT_BUILT: ${request.path.startsWith('/v2/') ? name : 'uploaded files'}: this part of the interface is not built yet; live sessions are`,
+      `${request.path.startsWith('/v2/') ? name : 'uploaded files'}: this part of the interface is not built yet; live sessions are`,
     );
   });
   return router;

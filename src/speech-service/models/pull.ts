@@ -67,9 +67,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
       failures.push(`${nameOf(place)}: ${reasonOf(error)}`);
     }
   }
-  throw new TrunklineError('MODEL_UNAVAILABLE', howToMend(entry, folder, failures), {
-    retryable: true,
-  });
+  throw new TrunklineError('MODEL_UNAVAILABLE', howToMend(entry, folder, failures));
 }
 
 function placesOf(entry: CatalogueEntry, mirror: string | undefined): PullPlace[] {
@@ -230,7 +228,7 @@ function diskFull(entry: CatalogueEntry, folder: string, cause: unknown): Trunkl
     'MODEL_UNAVAILABLE',
     `no space left for ${entry.name} (${String(entry.megabytes)} MB) in ${folder}: ` +
       'make room, or name another folder with TRUNKLINE_MODELS',
-    { cause, retryable: true },
+    { cause },
   );
 }
 

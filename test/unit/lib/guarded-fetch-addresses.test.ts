@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import {
+  checkUrl,
   isAllowed,
   parseAllowance,
   whyForbidden,
 } from '../../../src/lib/guarded-fetch-addresses.ts';
-import { checkUrl } from '../../../src/lib/guarded-fetch-url.ts';
 import { forbiddenHosts, forbiddenUrls } from '../../support/carriers/url-spellings.ts';
 
 test('public addresses pass and special ones do not (T20)', () => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { CallEvent, LedgerFigures, Role, Turn } from './events.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
-/** The operator API: bodies of /api/* (design.md section 8). */
+/** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
 
 /** Every list: the next page by `?cursor=`. */
 function page<T extends z.ZodType>(item: T) {

@@ -34,11 +34,11 @@ const TranslationBlock = addonBlock(z.array(TranslatedTranscript)).meta({
 });
 const SummarizationBlock = addonBlock(z.string()).meta({ id: 'SummarizationBlock' });
 const NamedEntityBlock = addonBlock(z.array(NamedEntity)).meta({ id: 'NamedEntityBlock' });
-/** JSON text of an array of sentiment items (notes 5.2); a hosted service may send the array itself. */
+/** JSON text of an array of sentiment items, as the interface has it; a hosted service may send the array itself. */
 const SentimentBlock = addonBlock(z.union([z.string(), z.array(SentimentItem)])).meta({
   id: 'SentimentBlock',
 });
-/** An object, because released clients refuse an array here (notes 5.1); read in both forms. */
+/** An object: the vendor's Python client fails on the whole answer when it meets an array here. Read in both forms. */
 const ChapterizationBlock = addonBlock(
   z.union([z.looseObject({ chapters: z.array(Chapter) }), z.array(Chapter)]),
 ).meta({ id: 'ChapterizationBlock' });
@@ -146,7 +146,7 @@ export type LiveJobList = z.infer<typeof LiveJobList>;
 export type PreRecordedJobList = z.infer<typeof PreRecordedJobList>;
 export type JobList = z.infer<typeof JobList>;
 
-/** Body of PATCH /v2/live/{id} (notes 3.1): what a client wants kept after the session. */
+/** Body of PATCH /v2/live/{id}: what a client wants kept after the session, mostly to debug it later. */
 export const PatchLiveRequest = z
   .strictObject({ post_session_metadata: FreeObject })
   .meta({ id: 'PatchLiveRequest' });

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { JobKind, JobStatus } from './job.ts';
 import { lineOf, type FieldError } from './validation.ts';
 
-/** Query of GET /v2/live, /v2/pre-recorded and /v2/transcription (notes 3.3). */
+/** 20 is the interface's; the cap is ours: a page of 100 finished jobs with their results is several megabytes. */
 const listLimits = { defaultItems: 20, maximumItems: 100 } as const;
 
+/** Query of GET /v2/live, /v2/pre-recorded and /v2/transcription, understood. */
 export type JobListQuery = {
   offset: number;
   limit: number;

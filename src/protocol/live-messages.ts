@@ -5,7 +5,7 @@ import { DateTime, LanguageCode, Seconds, Uuid } from './values.ts';
 
 export type { Utterance, Word } from './addons.ts';
 
-/** Only `message` is sure to be there (notes 1.4). */
+/** Only `message` is sure to be there: the hosted service sends the other two on some errors and not on others. */
 const WireError = z
   .object({
     message: z.string(),
@@ -133,7 +133,10 @@ const PostChapterizationMessage = message('post_chapterization')
   })
   .meta({ id: 'PostChapterizationMessage' });
 
-/** Sent only where an option says so; read always, with either or both of its keys (notes 1.4). */
+/**
+ * A stand-alone error. It is never sent by default: the vendor's Python client does not know the type, and without
+ * an error listener its receiving thread dies of it. It is always read, with either or both of its keys.
+ */
 const ErrorMessage = message('error')
   .extend({
     error,

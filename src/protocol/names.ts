@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * The interface is written with neutral names; the hosted service and every released client say its
- * vendor's. We take both everywhere and answer with the name that came (notes section 8).
+ * vendor's. Both are taken everywhere, and an answer uses the name that the request used.
  */
 const realModels: Record<string, NeutralModel> = {
   'solaria-1': 'model-1',

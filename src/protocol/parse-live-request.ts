@@ -12,7 +12,7 @@ import {
   type ParseOptions,
 } from './request-body.ts';
 
-/** In earlier versions of the interface, still sent by current clients (notes 5.5). */
+/** Part of earlier versions of the interface, without effect today. Current clients still send them, so they are taken. */
 const legacyRealtimeNames = ['words_accurate_timestamps', 'word_timestamps'];
 
 /** A body of POST /v2/live: every default filled in, or the answer that refuses it. */

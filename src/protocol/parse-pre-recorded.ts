@@ -13,7 +13,7 @@ import {
   type ParseOptions,
 } from './request-body.ts';
 
-/** Once part of the interface, still sent by released clients, without effect today (notes 5.5). */
+/** Part of earlier versions of the interface, without effect today. Released clients still send them, so they are taken. */
 const ignoredNames = [
   'context_prompt',
   'diarization_enhanced',

@@ -51,7 +51,7 @@ export function fieldsOf(body: unknown): { fields: BodyFields } | { errors: stri
   return isFields(fields) ? { fields } : { errors: ['body must be a JSON object'] };
 }
 
-/** null for an optional field means absent (notes 3.4). */
+/** Takes out nulls: null for an optional field means absent. The interface is silent, and clients send both. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isFields(value)) return value;

@@ -2,8 +2,9 @@ import type { z } from 'zod';
 import { nearestName } from '../lib/nearest-name.ts';
 
 /**
- * zod's findings as the interface's `validation_errors`: each line begins with the bare dotted path, which
- * released clients look for and show to their user (notes 3.4). None repeats what was sent.
+ * What is wrong with one field. As a line of the interface's `validation_errors` it begins with the bare dotted path:
+ * the vendor's Python client looks for exactly that form and shows the path to its user. No line repeats what was
+ * sent, since it may be a person's words or a key.
  */
 export type FieldError = { path: string; text: string };
 

@@ -18,7 +18,7 @@ export const LanguageCode = z.string();
 /** Free-form keys and values. */
 export const FreeObject = z.record(z.string(), z.unknown());
 
-/** Notes 3.3: at most this many characters once it is JSON text. */
+/** The interface's own limit, counted once the object is JSON text. */
 const customMetadataCharacters = 2000;
 
 export const CustomMetadata = FreeObject.refine(

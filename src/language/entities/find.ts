@@ -13,7 +13,7 @@ import { requestedTypes } from './types.ts';
 import { findWeb } from './web.ts';
 
 /**
- * The entities of a text, in order, none over another (language-labels.md). The order of the finders is the order
+ * The entities of a text, in order, none over another (README.md says what each label means). The order of the finders is the order
  * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
  * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name. In other
  * languages than English only what its own form shows is found: addresses of mail and web, money, figures.

@@ -70,7 +70,11 @@ const fillers = new Set(
 /** Not to be told: nothing said, or in no language that we know. */
 export const unknownSentiment: SentimentScore = { label: 'unknown', emotion: 'neutral' };
 
-/** What one sentence expresses, heard without the rest of the call (language-labels.md). */
+/**
+ * What one sentence expresses, heard without the rest of the call. Neutral: information, requests, a problem stated
+ * without an evaluation, set phrases of courtesy. Negative: anger, worry, blame, a bad evaluation, sarcasm by what is
+ * meant. Positive: praise, relief, thanks beyond the bare formula. Mixed: a good and a bad evaluation both.
+ */
 export function scoreSentiment(sentence: string): SentimentScore {
   // A label needs no more than a breath of text; the cut keeps the patterns' cost bounded on any input.
   const plain = normalize(sentence.slice(0, 1_500));

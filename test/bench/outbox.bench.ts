@@ -16,7 +16,7 @@ import { temporaryFolder, temporaryStore } from '../support/store/store.ts';
  * time is from before the transaction to the receiver's having read the request. Throughput: a receiver that
  * takes 5 ms per request; 3,000 events of 200 calls are stored first, then the outbox starts. Backlog: 100,000
  * events (EVENTS) of 50 a call wait; the time from opening the store to the first arrival, the rate of 20 s, the
- * memory (F72).
+ * memory.
  */
 type Receiver = { url: string; count: () => number; server: Server; seen: Map<string, number> };
 

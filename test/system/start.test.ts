@@ -25,7 +25,7 @@ describe.concurrent('the process', () => {
     expect(names.sort()).toEqual(told.sort());
   });
 
-  test('F66 SIGTERM idle drains and exits 0, and the folder can be opened again', async () => {
+  test('SIGTERM idle drains and exits 0, and the folder can be opened again', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-start-'));
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       await using app = await startApp({ dataDir });
@@ -34,13 +34,13 @@ describe.concurrent('the process', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  test('T43 the data folder is for its owner alone', async () => {
+  test('the data folder is for its owner alone', async () => {
     await using app = await startApp();
     expect((await stat(app.dataDir)).mode & 0o777).toBe(0o700);
     expect((await stat(join(app.dataDir, 'trunkline.sqlite'))).mode & 0o077).toBe(0);
   });
 
-  test('F55 a second process on the same folder refuses with a clear error, and the first is unharmed', async () => {
+  test('a second process on the same folder refuses with a clear error, and the first is unharmed', async () => {
     await using app = await startApp();
     const second = await startProcess({
       PORT: '0',
@@ -52,7 +52,7 @@ describe.concurrent('the process', () => {
     expect((await app.get('/health/ready')).status).toBe(200);
   });
 
-  test('F77 a data folder that cannot be made or written ends the start with its name and the reason', async (context) => {
+  test('a data folder that cannot be made or written ends the start with its name and the reason', async (context) => {
     const folder = await mkdtemp(join(tmpdir(), 'trunkline-unusable-'));
     const file = join(folder, 'file');
     await writeFile(file, '');
@@ -98,7 +98,7 @@ describe.concurrent('the process', () => {
     expect(app.lines.join('\n')).not.toMatch(/password|secret-path|the-key-of-the-tests/);
   });
 
-  test('F81 T44 a mistake in the settings ends it with code 78 and the place of the mistake', async () => {
+  test('a mistake in the settings ends it with code 78 and the place of the mistake', async () => {
     const typo = await startProcess({ PORT: '0', TRUNKLINE_WEBHOK_URL: 'http://127.0.0.1:9' });
     expect((await typo.exited()).code).toBe(78);
     expect(typo.lines.join('\n')).toMatch(
@@ -113,7 +113,7 @@ describe.concurrent('the process', () => {
     expect(open.lines.join('\n')).toContain('TRUNKLINE_API_KEYS');
   });
 
-  test('F82 a reload says whether the settings can be read, and the ones in use stay', async () => {
+  test('a reload says whether the settings can be read, and the ones in use stay', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'trunkline-reload-'));
     const file = join(folder, 'trunkline.yaml');
     await writeFile(file, 'logLevel: info\n');

@@ -38,7 +38,7 @@ function broken(line: string): string {
   return `BROKEN ${line}`;
 }
 
-/** T9: nothing is thrown past the codec, and no frame holds the loop for 100 ms. */
+/** Nothing is thrown past the codec, and no frame holds the loop for 100 ms. */
 function fuzz(name: CarrierName, rounds: number): string {
   const random = randomFrom(7);
   const below = (limit: number): number => Math.floor(random() * limit);
@@ -69,11 +69,11 @@ function fuzz(name: CarrierName, rounds: number): string {
     const { user, system } = process.cpuUsage(before);
     worstMs = Math.max(worstMs, (user + system) / 1_000);
   }
-  const text = `T9 ${name}: ${rounds} frames, ${counted} counted as odd, longest ${worstMs.toFixed(1)} ms`;
+  const text = `${name}: ${rounds} frames, ${counted} counted as odd, longest ${worstMs.toFixed(1)} ms`;
   return worstMs < 100 ? text : broken(text);
 }
 
-/** F7: shuffled within the window, every byte comes out in order. */
+/** Shuffled within the window, every byte comes out in order. */
 function permute(frames: number): string {
   const random = randomFrom(3);
   const order = new FrameOrder({ tracks: 1, first: 1, firstIsSure: true });
@@ -92,14 +92,14 @@ function permute(frames: number): string {
       durationMs: 20,
       payload,
     })) {
-      if (event.type === 'lost') return broken(`F7 frame ${number} was declared lost`);
+      if (event.type === 'lost') return broken(`frame ${number} was declared lost`);
       if (event.type === 'audio' && event.payload.readUInt32BE() !== expected++)
-        return broken(`F7 frame ${number} out of order`);
+        return broken(`frame ${number} out of order`);
     }
   }
   return expected === frames + 1
-    ? `F7 ${frames} frames permuted, all in order`
-    : broken(`F7 ${expected - 1} of ${frames} came out`);
+    ? `${frames} frames permuted, all in order`
+    : broken(`${expected - 1} of ${frames} came out`);
 }
 
 async function signedCall(server: CarrierServer, at: number): Promise<{ client: CarrierClient }> {
@@ -111,7 +111,7 @@ async function signedCall(server: CarrierServer, at: number): Promise<{ client: 
   return { client };
 }
 
-/** T4: every leg holds a token of its own call and claims another's. */
+/** Every leg holds a token of its own call and claims another's. */
 async function swapped(legs: number): Promise<string> {
   await using server = await carrierServer();
   const tokens = await Promise.all(
@@ -133,11 +133,11 @@ async function swapped(legs: number): Promise<string> {
   const refused = closed.filter(
     ({ code, reason }) => code === 1008 && reason === 'stream token other-call',
   ).length;
-  const text = `T4 ${legs} legs with another's call id: ${refused} refused, ${server.bridge.streams.length} crossings`;
+  const text = `${legs} legs with another's call id: ${refused} refused, ${server.bridge.streams.length} crossings`;
   return refused === legs && server.bridge.streams.length === 0 ? text : broken(text);
 }
 
-/** T7: silent and dripping sockets are gone within 15 s; the good calls lose nothing. */
+/** Silent and dripping sockets are gone within 15 s; the good calls lose nothing. */
 async function slow(silent: number, dripping: number, good: number): Promise<string> {
   await using server = await carrierServer({ config: { twilioAuthToken: [authToken] } });
   const calls = await Promise.all(Array.from({ length: good }, (_, at) => signedCall(server, at)));
@@ -167,7 +167,7 @@ async function slow(silent: number, dripping: number, good: number): Promise<str
   const exact = server.bridge.streams.filter(
     (stream) => stream.bytes('inbound').length === frame * 160,
   ).length;
-  const text = `T7 ${silent} silent and ${dripping} dripping sockets gone after ${goneS.toFixed(1)} s, ${exact} of ${good} good calls byte-exact`;
+  const text = `${silent} silent and ${dripping} dripping sockets gone after ${goneS.toFixed(1)} s, ${exact} of ${good} good calls byte-exact`;
   return goneS < 15 && exact === good ? text : broken(text);
 }
 

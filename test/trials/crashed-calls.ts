@@ -1,6 +1,6 @@
 import { crashUnderCalls } from '../support/carriers/crashed-calls.ts';
 
-/** F90: `kill -9` of the bridge under 200 calls of all carriers; CALLS for another number. */
+/** `kill -9` of the bridge under 200 calls of all carriers; CALLS for another number. */
 const startedMs = performance.now();
 const report = await crashUnderCalls(Number(process.env['CALLS'] ?? 200));
 console.log(

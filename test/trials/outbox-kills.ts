@@ -7,8 +7,8 @@ import { seeded } from '../support/store/power-cut.ts';
 import { temporaryFolder } from '../support/store/store.ts';
 
 /**
- * Kills of a node on both stores: at each named point, then 100 at random moments (F46, F47); and each named
- * statement, commit and request failing once (F50, F58). PARTS=sqlite-named,postgres-random takes some of the six,
+ * Kills of a node on both stores: at each named point, then 100 at random moments; and each named
+ * statement, commit and request failing once. PARTS=sqlite-named,postgres-random takes some of the six,
  * EVERY=3 a third of the failures.
  */
 export async function run(): Promise<string[]> {

@@ -3,7 +3,7 @@ import { readTrace, replayCuts, seeded, traced } from '../support/store/power-cu
 import { temporaryFolder } from '../support/store/store.ts';
 import { runChild } from '../support/store/strace.ts';
 
-/** Power cuts replayed from traces: 10 runs (RUNS) of 1,000 moments (CUTS) each, and the control that must lose (F48, F49). */
+/** Power cuts replayed from traces: 10 runs (RUNS) of 1,000 moments (CUTS) each, and the control that must lose. */
 export async function run(): Promise<string[]> {
   const runs = Number(process.env['RUNS'] ?? 10);
   const cuts = Number(process.env['CUTS'] ?? 1_000);

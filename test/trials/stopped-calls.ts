@@ -1,6 +1,6 @@
 import { stopUnderCalls } from '../support/carriers/stopped-calls.ts';
 
-/** F66: SIGTERM under 100 Twilio calls of two tracks, 200 legs; CALLS=250 for 500, where two cores are free. */
+/** SIGTERM under 100 Twilio calls of two tracks, 200 legs; CALLS=250 for 500, where two cores are free. */
 const startedMs = performance.now();
 const report = await stopUnderCalls(Number(process.env['CALLS'] ?? 100));
 console.log(

@@ -7,7 +7,7 @@ const kinds = [
   { name: 'disk is full', call: 'pwrite64', error: 'ENOSPC', last: 240 },
 ];
 
-/** One storage error at each of many system calls from the first on: nothing acknowledged may be missing (F50, F51). */
+/** One storage error at each of many system calls from the first on: nothing acknowledged may be missing. */
 export async function run(): Promise<string[]> {
   if (straceMissing !== undefined) return [straceMissing];
   const steps = Number(process.env['STEPS'] ?? 30);

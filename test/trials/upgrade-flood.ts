@@ -1,6 +1,5 @@
 /**
- * T1 and figure 20: `node test/trials/upgrade-flood.ts [seconds of each flood] [upgrades a second]`.
- * Strangers at the whole program, in a process of their own, beside calls that go on and calls that begin:
+ * `node test/trials/upgrade-flood.ts [seconds of each flood] [upgrades a second]`. Strangers at the whole program, in a process of their own, beside calls that go on and calls that begin:
  * every upgrade is answered in words and counted, no speech session comes of one, the calls lose no byte, and
  * afterwards nothing is left of the flood. What the machine can do at all is shown by a server that only refuses.
  */

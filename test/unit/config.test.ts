@@ -16,7 +16,7 @@ function refusal(env: Record<string, string>, yaml = ''): string {
   return '(accepted)';
 }
 
-describe('F81 settings that cannot be used stop the start and say where they were set', () => {
+describe('settings that cannot be used stop the start and say where they were set', () => {
   const cases: [what: string, env: Record<string, string>, yaml: string, says: RegExp][] = [
     [
       'a wrong type in the environment',
@@ -86,7 +86,7 @@ describe('F81 settings that cannot be used stop the start and say where they wer
       expect(text).toContain(part);
   });
 
-  test('T33 a secret is never repeated in the refusal', () => {
+  test('a secret is never repeated in the refusal', () => {
     const canary = 'can\u0001ry';
     const secrets = configFields.filter((field) => field.secret && field.env !== undefined);
     expect(secrets.length).toBeGreaterThan(5);

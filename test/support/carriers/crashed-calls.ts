@@ -36,7 +36,7 @@ export type CrashReport = {
 };
 
 /**
- * Calls of every carrier, and `kill -9` of the bridge under them (F90): the carrier sees a socket that breaks,
+ * Calls of every carrier, and `kill -9` of the bridge under them: the carrier sees a socket that breaks,
  * never an ending of ours; the next process ends the records of the calls whose streams stay away.
  */
 export async function crashUnderCalls(calls: number): Promise<CrashReport> {

@@ -9,7 +9,7 @@ export type StopReport = KillReport & {
 };
 
 /**
- * SIGTERM under calls that go on (F66): from that moment the process is not ready and takes no leg, it is gone
+ * SIGTERM under calls that go on: from that moment the process is not ready and takes no leg, it is gone
  * with code 0 within half a minute, and the next one ends every call with every byte.
  */
 export async function stopUnderCalls(calls: number): Promise<StopReport> {

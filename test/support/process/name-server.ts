@@ -44,7 +44,7 @@ export class NameServer implements AsyncDisposable {
   }
 }
 
-/** RFC 1035, section 4: the head, the question as it came, and at most one address that nobody may keep. */
+/** The message format of RFC 1035: the head, the question as it came, and at most one address that nobody may keep. */
 function replyTo(query: Buffer, answer: NameAnswer): Buffer {
   const code = answer === 'unknown' ? nameError : answer === 'failing' ? serverFailure : 0;
   const found = code === 0;

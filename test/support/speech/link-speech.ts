@@ -75,7 +75,7 @@ export type LinkFaults = {
 
 /**
  * The speech service as the link sees it: sessions that outlive sockets, acks, overlap found by bytes on
- * resume (notes 2.3), a stop that is remembered, close codes; its words are the numbers of the frames that it
+ * resume (the service may have heard audio whose ack was lost), a stop that is remembered, close codes; its words are the numbers of the frames that it
  * heard. Everything that can go wrong is a setting.
  */
 export class LinkSpeech implements AsyncDisposable {

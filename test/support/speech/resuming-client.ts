@@ -20,7 +20,7 @@ const final = (code: number): boolean =>
   code === 1000 || (code >= 4400 && code <= 4499 && code !== 4409);
 
 /**
- * A client as notes 6.2 asks for one: positions absolute, everything unacknowledged sent again in pieces,
+ * A client that keeps every rule of the interface: positions absolute, everything unacknowledged sent again in pieces,
  * a socket without an ack for a while given up, the stop repeated.
  */
 export function resumingClient(

@@ -257,7 +257,7 @@ test.each([
   },
 );
 
-test('an erased call leaves nothing: rows, events, recording, its session at the service (T17)', async () => {
+test('an erased call leaves nothing: rows, events, recording, its session at the service', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -311,7 +311,7 @@ test('a call can be erased while it is still finishing', async () => {
   expect((await app.json('/api/calls')).items).toEqual([]);
 });
 
-test('erasing reaches sessions at the service that a kill kept out of the rows, and those of a call that still waits for its finals (T17)', async () => {
+test('erasing reaches sessions at the service that a kill kept out of the rows, and those of a call that still waits for its finals', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   const forgetSessions = () =>
@@ -369,7 +369,7 @@ test('a session that cannot be erased now is asked for again, after a restart to
   expect((await again.json('/api/calls')).items).toEqual([]);
 });
 
-test('F15 status callbacks are kept once each, before, during and after the call', async () => {
+test('status callbacks are kept once each, before, during and after the call', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

@@ -37,7 +37,7 @@ const filesOf = (dir: string): string[] =>
     .map((name) => join(dir, name))
     .filter((path) => statSync(path).isFile());
 
-test('F46: killed at any moment, the next process resumes the same sessions and every journalled frame is heard once', async () => {
+test('killed at any moment, the next process resumes the same sessions and every journalled frame is heard once', async () => {
   const { problems, frames } = await runKills(3, 7);
   expect(problems).toEqual([]);
   expect(frames).toBeGreaterThan(0);
@@ -131,7 +131,7 @@ async function positionOnDisk(dir: string): Promise<number> {
   return leg?.ledger.acknowledged ?? -1;
 }
 
-test('F53: a damaged journal costs what was damaged, and says so as a gap', async () => {
+test('a damaged journal costs what was damaged, and says so as a gap', async () => {
   const dir = folder();
   {
     await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
@@ -158,7 +158,7 @@ test('F53: a damaged journal costs what was damaged, and says so as a gap', asyn
   expect(leg.words.find(({ word }) => word === 'f45')?.atS).toBeCloseTo(0.9, 5);
 });
 
-test('F51 F76: the disk is full: live audio goes on, the state says so, and all is journalled again afterwards', async (context) => {
+test('the disk is full: live audio goes on, the state says so, and all is journalled again afterwards', async (context) => {
   const dir = folder();
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', dir]).status === 0;
   if (!mounted) return context.skip('a small file system needs root');
@@ -187,7 +187,7 @@ test('F51 F76: the disk is full: live audio goes on, the state says so, and all 
   await rig[Symbol.asyncDispose]();
 });
 
-test('F51: disk full while the service is away too: the oldest is given up, declared, and the rest is heard', async (context) => {
+test('disk full while the service is away too: the oldest is given up, declared, and the rest is heard', async (context) => {
   const dir = folder();
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', dir]).status === 0;
   if (!mounted) return context.skip('a small file system needs root');
@@ -339,7 +339,7 @@ test('kept audio goes from the disk once it is acknowledged, unless it is record
   expect(await rig.journal.recordingOf(leg.leg.legId)).toBeUndefined();
 });
 
-test('F48: cut off at any byte, as a power cut may leave it, the journal gives back what was whole and takes no harm', async () => {
+test('cut off at any byte, as a power cut may leave it, the journal gives back what was whole and takes no harm', async () => {
   const dir = folder();
   await using speech = await LinkSpeech.start();
   {
@@ -377,9 +377,9 @@ test('F48: cut off at any byte, as a power cut may leave it, the journal gives b
 });
 
 const injections = [
-  ['F50: syncs that fail leave their file behind', 'fdatasync:error=EIO:when=1+1'],
-  ['F52: syncs of half a second hold nobody', 'fdatasync:delay_enter=500000'],
-  ['F52: writes of 50 ms go beside the event loop', 'pwrite64:delay_enter=50000:when=200+1'],
+  ['syncs that fail leave their file behind', 'fdatasync:error=EIO:when=1+1'],
+  ['syncs of half a second hold nobody', 'fdatasync:delay_enter=500000'],
+  ['writes of 50 ms go beside the event loop', 'pwrite64:delay_enter=50000:when=200+1'],
 ] as const;
 
 test.skipIf(straceMissing).each(injections)(

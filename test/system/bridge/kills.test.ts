@@ -9,26 +9,26 @@ import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speec
 import { stopUnderCalls } from '../../support/carriers/stopped-calls.ts';
 import { until } from '../../support/process/until.ts';
 
-test('F46 F67 kill -9 of the whole process under live legs: every received byte is heard, every event is there once', async () => {
+test('kill -9 of the whole process under live legs: every received byte is heard, every event is there once', async () => {
   const report = await killRounds({ rounds: 1, calls: 5, seed: 1 });
   expect(report.faults).toEqual([]);
   expect(report).toMatchObject({ kills: 1, legs: 10 });
   expect(report.finals).toBeGreaterThan(0);
 }, 180_000);
 
-test('F90 our crash hangs up on nobody: the socket breaks without a word of ours, and the records end afterwards', async () => {
+test('our crash hangs up on nobody: the socket breaks without a word of ours, and the records end afterwards', async () => {
   const report = await crashUnderCalls(12);
   expect(report).toMatchObject({ calls: 12, endedByUs: [], lost: [] });
 }, 180_000);
 
-test('F66 SIGTERM under 50 live legs: not ready at once, no new leg, gone with code 0 within 30 s, and the next process has every byte', async () => {
+test('SIGTERM under 50 live legs: not ready at once, no new leg, gone with code 0 within 30 s, and the next process has every byte', async () => {
   const report = await stopUnderCalls(25);
   expect(report.faults).toEqual([]);
   expect(report).toMatchObject({ kills: 1, legs: 50 });
   expect(report.finals).toBeGreaterThan(0);
 }, 180_000);
 
-test('F66 SIGTERM with a call that goes on and one whose last words never come: one deadline for both', async () => {
+test('SIGTERM with a call that goes on and one whose last words never come: one deadline for both', async () => {
   await using speech = await ScriptedSpeech.start();
   speech.behaviour.finalsDelayMs = Infinity;
   await using app = await startApp({

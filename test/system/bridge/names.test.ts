@@ -18,7 +18,7 @@ async function callsOf(app: App): Promise<Json[]> {
 /** The least that may lie between two attempts, by the bounds of the gate and its jitter; timers may be a little early. */
 const leastWaitMs = (attempt: number): number => Math.min(10_000, 250 * 2 ** attempt) * 0.8 - 5;
 
-test('F16 a speech service whose name is unknown, then fails, then is slow: one attempt at a time with growing waits, everything journalled, and heard when the name resolves', async () => {
+test('a speech service whose name is unknown, then fails, then is slow: one attempt at a time with growing waits, everything journalled, and heard when the name resolves', async () => {
   await using names = await NameServer.start();
   await using speech = await ScriptedSpeech.start();
   speech.url = speech.url.replace('127.0.0.1', 'speech.trunkline.test');

@@ -31,7 +31,7 @@ test('a carrier that sends nothing while nobody speaks gets silence instead, so 
   expect(bytes.subarray(1_600, -1_600).every((byte) => byte === 0xff)).toBe(true);
 });
 
-test('F10 F11 a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
+test('a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   // Stands still: however busy the machine is, nobody is quiet before or after the burst.
@@ -59,7 +59,7 @@ test('F10 F11 a burst of five seconds is taken as it comes, and position is coun
   ]);
 });
 
-test('F73 the wall clock jumps 200 times under a call: its own clock, its wait and its end do not', async () => {
+test('the wall clock jumps 200 times under a call: its own clock, its wait and its end do not', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   const startedMs = Date.now();
@@ -99,7 +99,7 @@ test('F73 the wall clock jumps 200 times under a call: its own clock, its wait a
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 160_000, acknowledged: 160_000 });
 });
 
-test('F69 a process that stood still writes no silence for the time in which it could not listen', async () => {
+test('a process that stood still writes no silence for the time in which it could not listen', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -117,7 +117,7 @@ test('F69 a process that stood still writes no silence for the time in which it 
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 25_600, filler: 0 });
 });
 
-test('T18 retention lets go of recordings first, then of calls with all that belongs to them', async () => {
+test('retention lets go of recordings first, then of calls with all that belongs to them', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   let offMs = 0;
@@ -140,7 +140,7 @@ test('T18 retention lets go of recordings first, then of calls with all that bel
   expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([]);
 });
 
-test('T18 events go before their call where less is kept of them, but none that the CRM is still owed', async () => {
+test('events go before their call where less is kept of them, but none that the CRM is still owed', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   let offMs = 0;

@@ -8,7 +8,7 @@ import { until } from '../../support/process/until.ts';
 
 const post = { method: 'POST' };
 
-test('paused bytes reach nobody, silence of their length does, and both turns are told (T15)', async () => {
+test('paused bytes reach nobody, silence of their length does, and both turns are told', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -58,7 +58,7 @@ async function audioBytes(): Promise<Record<string, number>> {
   return Object.fromEntries([...lines].map(([, part, bytes]) => [part!, Number(bytes)]));
 }
 
-test('F13 a call stays paused while either side holds it, and says so once', async () => {
+test('a call stays paused while either side holds it, and says so once', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -134,7 +134,7 @@ test('a call that is over can be neither paused nor resumed', async () => {
   expect((await app.get('/api/calls/call_none/resume', post)).status).toBe(404);
 });
 
-test('digits are masked: an event says that a key was pressed, never which (T16)', async () => {
+test('digits are masked: an event says that a key was pressed, never which', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -153,7 +153,7 @@ test('digits are masked: an event says that a key was pressed, never which (T16)
   expect(JSON.stringify(await app.callOf())).not.toContain('7391');
 });
 
-test('key presses are no events unless they are asked for (T16)', async () => {
+test('key presses are no events unless they are asked for', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

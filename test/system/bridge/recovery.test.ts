@@ -4,7 +4,7 @@ import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speec
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-test('F66 a process that stops under a call leaves it to the next one, and the stream goes on in the same record', async () => {
+test('a process that stops under a call leaves it to the next one, and the stream goes on in the same record', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   const config = { rejoinWaitMs: 30_000 };
@@ -96,7 +96,7 @@ test('a summary that is owed when the process stops is made by the next one, onc
   expect(types.filter((type) => type === 'call.ended')).toHaveLength(1);
 });
 
-test('F71 rows of rubbish keep nobody from starting, and are set aside after three starts', async () => {
+test('rows of rubbish keep nobody from starting, and are set aside after three starts', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using first = await testBridge({ store, speechUrl: speech.url });
@@ -149,7 +149,7 @@ test('F71 rows of rubbish keep nobody from starting, and are set aside after thr
   }
 });
 
-test('F46 a call stored but never heard ends after a restart without a session for nothing', async () => {
+test('a call stored but never heard ends after a restart without a session for nothing', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   let callId = '';

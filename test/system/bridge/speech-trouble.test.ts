@@ -11,7 +11,7 @@ import { until } from '../../support/process/until.ts';
 
 const texts = (call: Json): string[] => call.transcript.map((turn: Json) => turn.text);
 
-test('F16 a service that is down for longer than the call: the call is finishing, then complete, with no gap', async () => {
+test('a service that is down for longer than the call: the call is finishing, then complete, with no gap', async () => {
   await using store = await temporaryStore();
   const held = await ScriptedSpeech.start();
   const port = Number(new URL(held.url).port);
@@ -33,7 +33,7 @@ test('F16 a service that is down for longer than the call: the call is finishing
   expect(speech.created).toBe(1);
 });
 
-test('a service that never comes back: the time that passed is named, the missing audio is a gap before the end (F21)', async () => {
+test('a service that never comes back: the time that passed is named, the missing audio is a gap before the end', async () => {
   await using store = await temporaryStore();
   const gone = await ScriptedSpeech.start();
   await gone[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ test('a service that never comes back: the time that passed is named, the missin
   expect(events[1].data).toMatchObject({ cause: 'deadline', start: 0, end: 2, bytes: 16_000 });
 });
 
-test('F20 a socket cut at any time loses and doubles no word', async () => {
+test('a socket cut at any time loses and doubles no word', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -84,7 +84,7 @@ test('F20 a socket cut at any time loses and doubles no word', async () => {
   });
 });
 
-test('F22 a session that is gone is followed by another of the same leg, on the same clock', async () => {
+test('a session that is gone is followed by another of the same leg, on the same clock', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -103,7 +103,7 @@ test('F22 a session that is gone is followed by another of the same leg, on the 
   expect(call.legs).toHaveLength(1);
 });
 
-test('F25 every message twice is stored once', async () => {
+test('every message twice is stored once', async () => {
   await using speech = await ScriptedSpeech.start();
   Object.assign(speech.behaviour, { twice: true, sentiment: true });
   await using store = await temporaryStore();
@@ -118,7 +118,7 @@ test('F25 every message twice is stored once', async () => {
   expect(types.filter((type) => type === 'call.sentiment')).toHaveLength(3);
 });
 
-test('F25 what a lost socket swallowed is read from the record: finals, sentiment and entities, once each, each after its final', async () => {
+test('what a lost socket swallowed is read from the record: finals, sentiment and entities, once each, each after its final', async () => {
   await using speech = await ScriptedSpeech.start();
   Object.assign(speech.behaviour, { sentiment: true, entities: true });
   await using store = await temporaryStore();
@@ -196,7 +196,7 @@ test('an uneven ledger is an alarm: a warning with the call, a metric, a line in
   expect(await metrics.metrics()).toContain(`trunkline_ledger_unbalanced_total ${before + 1}`);
 });
 
-test('F27 finals that come after the hang-up come before call.ended', async () => {
+test('finals that come after the hang-up come before call.ended', async () => {
   await using speech = await ScriptedSpeech.start();
   speech.behaviour.finalsDelayMs = 1_000;
   await using store = await temporaryStore();
@@ -215,7 +215,7 @@ test('F27 finals that come after the hang-up come before call.ended', async () =
   expect(events.slice(-2).map((event) => event.type)).toEqual(['call.ended', 'call.summary']);
 });
 
-test('F27 F30 finals that never come: the call ends by its deadline, and says so before its end', async () => {
+test('finals that never come: the call ends by its deadline, and says so before its end', async () => {
   await using speech = await ScriptedSpeech.start();
   speech.behaviour.finalsDelayMs = Infinity;
   await using store = await temporaryStore();
@@ -238,7 +238,7 @@ test('F27 F30 finals that never come: the call ends by its deadline, and says so
   });
 });
 
-test('F30 an add-on that fails is an event with its error, never silence', async () => {
+test('an add-on that fails is an event with its error, never silence', async () => {
   await using speech = await ScriptedSpeech.start();
   Object.assign(speech.behaviour, { sentiment: true, failAddons: true });
   await using store = await temporaryStore();
@@ -256,7 +256,7 @@ test('F30 an add-on that fails is an event with its error, never silence', async
   expect(failed[0].data).toMatchObject({ results: [], error: { message: 'sentiment failed' } });
 });
 
-test('F18 429 is waited out while the audio is journalled', async () => {
+test('429 is waited out while the audio is journalled', async () => {
   await using speech = await ScriptedSpeech.start();
   speech.behaviour.create = (count) =>
     count < 3 ? { status: 429, headers: { 'retry-after': '1' } } : undefined;
@@ -271,7 +271,7 @@ test('F18 429 is waited out while the audio is journalled', async () => {
   expect(ended.data.gaps).toBe(0);
 });
 
-test('F26 finals that go back in time keep their times and the order of their arrival', async () => {
+test('finals that go back in time keep their times and the order of their arrival', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

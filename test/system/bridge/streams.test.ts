@@ -17,7 +17,7 @@ const twoTracks = {
   ],
 };
 
-test('F2 a close without stop waits for its stream, and the call goes on in the same record (F4)', async () => {
+test('a close without stop waits for its stream, and the call goes on in the same record', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -53,7 +53,7 @@ test('F2 a close without stop waits for its stream, and the call goes on in the 
   expect(heard.subarray(-16_000).equals(second)).toBe(true);
 });
 
-test('F4 a hundred drops and redials of one call keep one record, one session and one rising sequence', async () => {
+test('a hundred drops and redials of one call keep one record, one session and one rising sequence', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -77,7 +77,7 @@ test('F4 a hundred drops and redials of one call keep one record, one session an
   expect(events.map((event) => event.sequence)).toEqual(events.map((_, at) => at + 1));
 });
 
-test('F2 a close without stop ends the call after the wait, by its reason, once', async () => {
+test('a close without stop ends the call after the wait, by its reason, once', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -106,7 +106,7 @@ test('F2 a close without stop ends the call after the wait, by its reason, once'
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
 });
 
-test('F1 an idle stream ends its call without waiting for another', async () => {
+test('an idle stream ends its call without waiting for another', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -120,7 +120,7 @@ test('F1 an idle stream ends its call without waiting for another', async () => 
   expect((await app.ended(stream.callId)).data.reason).toBe('idle');
 });
 
-test('F3 media after the stop is counted and ignored', async () => {
+test('media after the stop is counted and ignored', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -132,7 +132,7 @@ test('F3 media after the stop is counted and ignored', async () => {
   expect((await app.callOf()).legs[0].ledger.received).toBe(8_000);
 });
 
-test('F5 the same stream twice is recognised, also when both come at once', async () => {
+test('the same stream twice is recognised, also when both come at once', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -149,7 +149,7 @@ test('F5 the same stream twice is recognised, also when both come at once', asyn
   expect(list.items[0].legs).toHaveLength(1);
 });
 
-test('F5 a second stream on the same track is answered without a second session, and takes over when the first goes', async () => {
+test('a second stream on the same track is answered without a second session, and takes over when the first goes', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -259,7 +259,7 @@ test('what the carrier lost is silence of its length and a declared gap, outside
   ).toBe(true);
 });
 
-test('F8 audio that no session takes is refused by name, and a full node says so', async () => {
+test('audio that no session takes is refused by name, and a full node says so', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url, config: { maxLegs: 1 } });
@@ -271,7 +271,7 @@ test('F8 audio that no session takes is refused by name, and a full node says so
   expect((await app.json('/api/calls')).items).toEqual([]);
 });
 
-test('every encoding and rate of the interface reaches its session as declared (F8)', async () => {
+test('every encoding and rate of the interface reaches its session as declared', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

@@ -53,7 +53,7 @@ test('POST /api/streams gives a url and parameters for one stream of one carrier
   });
 });
 
-test('T3 of many claims at once one wins, and a used token stays used over a restart', async () => {
+test('of many claims at once one wins, and a used token stays used over a restart', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   let token = '';
@@ -72,7 +72,7 @@ test('T3 of many claims at once one wins, and a used token stays used over a res
   });
 });
 
-test('T1 strangers who guess tokens wait for no write and keep none waiting', async () => {
+test('strangers who guess tokens wait for no write and keep none waiting', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -124,7 +124,7 @@ test('a request that names no known carrier, or too much metadata, is refused by
   ).toBe(422);
 });
 
-test('T3 the nonce of a signed request is good once, after a restart too, and again when its time is over', async () => {
+test('the nonce of a signed request is good once, after a restart too, and again when its time is over', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   const until = Date.now() + 3_600_000;

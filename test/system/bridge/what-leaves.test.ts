@@ -28,7 +28,7 @@ const said = (text: string, id: string) => (session: { id: string }) => ({
   },
 });
 
-test('configured entity types are taken out of everything that is stored and sent (T15)', async () => {
+test('configured entity types are taken out of everything that is stored and sent', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -62,7 +62,7 @@ async function alawSpeech(): Promise<Buffer> {
   );
 }
 
-test('F8 a stream declared mu-law that sounds like A-law gets a warning, and the declared law is kept', async () => {
+test('a stream declared mu-law that sounds like A-law gets a warning, and the declared law is kept', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -79,7 +79,7 @@ test('F8 a stream declared mu-law that sounds like A-law gets a warning, and the
   ]);
 });
 
-test('F8 with the setting the leg is transcribed by the law that it shows, from its first byte', async () => {
+test('with the setting the leg is transcribed by the law that it shows, from its first byte', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
@@ -103,7 +103,7 @@ test('F8 with the setting the leg is transcribed by the law that it shows, from 
   });
 });
 
-test('T15 a leg that is begun anew by the law it shows says nothing that was paused, and keeps its times', async () => {
+test('a leg that is begun anew by the law it shows says nothing that was paused, and keeps its times', async () => {
   await using speech = await ScriptedSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({

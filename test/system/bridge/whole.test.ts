@@ -89,7 +89,7 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
   expect(crm.refusedSignatures).toBe(0);
 }, 120_000);
 
-test('F66 SIGTERM under a live call: the process ends by itself, and the next one finishes the call', async () => {
+test('SIGTERM under a live call: the process ends by itself, and the next one finishes the call', async () => {
   await using app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '500' } });
   const hangUp = new AbortController();
   const playing = playCall({

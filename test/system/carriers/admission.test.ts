@@ -167,7 +167,7 @@ describe('who may stream', () => {
     ).toBe('open');
   });
 
-  test('T3 a Plivo and an AudioHook upgrade are good once each', async () => {
+  test('a Plivo and an AudioHook upgrade are good once each', async () => {
     await using server = await carrierServer({ config });
     const url = `${server.url}/carriers/plivo`;
     const nonce = newNonce();
@@ -183,7 +183,7 @@ describe('who may stream', () => {
   });
 
   test.each([-600, -1, 1, 600])(
-    'F74 our clock %i s off: refused by the name of the clock where it matters, and the skew is a metric',
+    'our clock %i s off: refused by the name of the clock where it matters, and the skew is a metric',
     async (offS) => {
       const clock = { ...systemClock, now: () => systemClock.now() + offS * 1_000 };
       const telnyx = generateKeyPairSync('ed25519');
@@ -287,7 +287,7 @@ describe('who may stream', () => {
     expect((await server.bridge.ended()).start.carrier).toBe('twilio');
   });
 
-  test('T2 an address with a slash at its end is the same address, and not a token', async () => {
+  test('an address with a slash at its end is the same address, and not a token', async () => {
     await using server = await carrierServer({ config });
     for (const path of ['/carriers/twilio/', '/carriers/']) {
       const url = `${server.url}${path}`;
@@ -397,7 +397,7 @@ describe('stream tokens', () => {
     },
   );
 
-  test('T4 a token of one call does not open another, signature or not', async () => {
+  test('a token of one call does not open another, signature or not', async () => {
     await using server = await carrierServer({ config });
     const headers = {
       'x-twilio-signature': twilioSignature(
@@ -438,7 +438,7 @@ describe('stream tokens', () => {
   });
 });
 
-test('T1 2,000 unauthenticated upgrades reach nothing, and a call that goes on meanwhile keeps every byte', async () => {
+test('2,000 unauthenticated upgrades reach nothing, and a call that goes on meanwhile keeps every byte', async () => {
   await using server = await carrierServer({ config });
   const headers = {
     'x-twilio-signature': twilioSignature(
@@ -527,7 +527,7 @@ test('an upgrade that was proven too late, or whose caller has left, is counted 
   expect((counts['left'] ?? 0) - (before['left'] ?? 0)).toBe(1);
 });
 
-test('T1 strangers who go on to their first messages are each counted, and are a line now and then', async () => {
+test('strangers who go on to their first messages are each counted, and are a line now and then', async () => {
   const clock = new MovableClock();
   await using server = await carrierServer({ config, clock });
   const countsOf = async (): Promise<(number | undefined)[]> => [
@@ -574,7 +574,7 @@ test('T1 strangers who go on to their first messages are each counted, and are a
   expect(refusals().slice(2).map(({ count }) => count)).toEqual([2 * each - 1, each - 1]); // prettier-ignore
 });
 
-test('T7 strangers who say nothing share a bounded room, one address has half of it; a signed stream still gets in', async () => {
+test('strangers who say nothing share a bounded room, one address has half of it; a signed stream still gets in', async () => {
   // Time stands still, so that none of them is shown out meanwhile.
   const clock = { ...systemClock, monotonicMs: () => 0 };
   await using server = await carrierServer({ config, clock });
@@ -610,7 +610,7 @@ test('T7 strangers who say nothing share a bounded room, one address has half of
   await inside.at(-1)?.[Symbol.asyncDispose]();
 });
 
-test('T7 a proxy that is configured speaks for many: it is not held to the share of one address', async () => {
+test('a proxy that is configured speaks for many: it is not held to the share of one address', async () => {
   const clock = { ...systemClock, monotonicMs: () => 0 };
   await using server = await carrierServer({ config, clock, proxies: ['127.0.0.0/8'] });
   const strangers = await Promise.all(
@@ -621,7 +621,7 @@ test('T7 a proxy that is configured speaks for many: it is not held to the share
 });
 
 test.each(['twilio', 'plivo'] as const)(
-  'T7 %s: a codec that cannot be taken keeps no stranger in the room, and hangs up on no call that has its token',
+  '%s: a codec that cannot be taken keeps no stranger in the room, and hangs up on no call that has its token',
   async (carrier) => {
     await using server = await carrierServer({ config });
     const opening = (token: string): object[] =>

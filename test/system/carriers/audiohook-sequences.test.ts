@@ -26,7 +26,7 @@ const mutations: [string, (message: Message) => Record<string, unknown>][] = [
 ];
 const kinds = ['ping', 'paused', 'update', 'discarded'] as const;
 
-test('F14 a wrong sequence number, anywhere in a call: disconnect with reason error, closed for its close, and the record keeps all that was heard', async () => {
+test('a wrong sequence number, anywhere in a call: disconnect with reason error, closed for its close, and the record keeps all that was heard', async () => {
   await using speech = await ScriptedSpeech.start();
   await using app = await startApp({
     env: {

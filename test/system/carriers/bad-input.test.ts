@@ -88,7 +88,7 @@ const countOf = (what: string): Counts => ({
 
 describe.each(carrierNames)('bad input from %s beside a good call', (carrier) => {
   const endsBy = (what: string): boolean =>
-    // AudioHook's specification ends a session whose text cannot be read (section 3.2).
+    // AudioHook's specification ends a session whose text cannot be read.
     carrier === 'audiohook' && (what === 'truncated JSON' || what === 'wrong types');
 
   test.each(Object.keys(family) as (keyof typeof family)[])(
@@ -123,7 +123,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     },
   );
 
-  test('F6 media before the start is no audio of ours, only Asterisk may send it', async () => {
+  test('media before the start is no audio of ours, only Asterisk may send it', async () => {
     const isHeld = carrier === 'asterisk';
     const early = carrier === 'audiohook' || isHeld ? 1 : 2;
     await beside(carrier, isHeld ? {} : { malformed: early }, async (server) => {
@@ -169,24 +169,21 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     });
   });
 
-  test.each(['text', 'binary'])(
-    'T8 a huge %s frame ends its own stream with 1009',
-    async (form) => {
-      await beside(carrier, { malformed: 1 }, async (server) => {
-        await using bad = await CarrierLine.connect(server, carrier);
-        await bad.open();
-        bad.speak(5);
-        bad.slip(form === 'text' ? 'x'.repeat(1_000_000) : Buffer.alloc(1_000_000));
-        expect((await bad.client.untilClosed()).code).toBe(1009);
-        const stream = await server.bridge.ended(1);
-        expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
-        const track = carrier === 'audiohook' ? 'external' : 'inbound';
-        expect(stream.bytes(track).length).toBe(5 * voices[carrier].frameMs * 8);
-      });
-    },
-  );
+  test.each(['text', 'binary'])('a huge %s frame ends its own stream with 1009', async (form) => {
+    await beside(carrier, { malformed: 1 }, async (server) => {
+      await using bad = await CarrierLine.connect(server, carrier);
+      await bad.open();
+      bad.speak(5);
+      bad.slip(form === 'text' ? 'x'.repeat(1_000_000) : Buffer.alloc(1_000_000));
+      expect((await bad.client.untilClosed()).code).toBe(1009);
+      const stream = await server.bridge.ended(1);
+      expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
+      const track = carrier === 'audiohook' ? 'external' : 'inbound';
+      expect(stream.bytes(track).length).toBe(5 * voices[carrier].frameMs * 8);
+    });
+  });
 
-  test('T8 a parameter of a million bytes never becomes a stream', async () => {
+  test('a parameter of a million bytes never becomes a stream', async () => {
     await beside(carrier, { malformed: 1 }, async (server) => {
       const note = 'x'.repeat(1_000_000);
       await using bad = await CarrierLine.connect(server, carrier, { note });
@@ -199,7 +196,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     });
   });
 
-  test('T7 a first message that drips in is shown out in words', async () => {
+  test('a first message that drips in is shown out in words', async () => {
     await beside(carrier, {}, async (server, clock) => {
       const raw = connect(server.port, '127.0.0.1').on('error', () => undefined);
       raw.write(
@@ -221,7 +218,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
 });
 
 describe.each(carrierNames)('a message of %s that drips', (carrier) => {
-  test('T7 within a call keeps the socket, not the call: it is over after the idle time', async () => {
+  test('within a call keeps the socket, not the call: it is over after the idle time', async () => {
     await beside(carrier, {}, async (server, clock, good) => {
       await using bad = await CarrierLine.connect(server, carrier);
       await bad.open();

@@ -28,7 +28,7 @@ const all = [...Object.keys(slow), ...Object.keys(broken)].flatMap((fault, row) 
 );
 
 describe('a bad line between the carrier and us', () => {
-  test.each(all)('F1 F78 $fault while $phase, by $carrier', async ({ fault, phase, carrier }) => {
+  test.each(all)('$fault while $phase, by $carrier', async ({ fault, phase, carrier }) => {
     const clock = new MovableClock();
     await using server = await carrierServer({
       insecure: true,

@@ -41,7 +41,7 @@ function* paths(of: readonly Move[], depth: number): Generator<Move[]> {
   }
 }
 
-test('F13 our pauses crossed with theirs, every interleaving to depth 8: numbers stay whole, asking twice says once', () => {
+test('our pauses crossed with theirs, every interleaving to depth 8: numbers stay whole, asking twice says once', () => {
   let played = 0;
   for (const path of paths(pauses, 8)) {
     play(path);
@@ -50,6 +50,6 @@ test('F13 our pauses crossed with theirs, every interleaving to depth 8: numbers
   expect(played).toBe(4 ** 8);
 });
 
-test('F13 the same with audio and pings between, to depth 5', () => {
+test('the same with audio and pings between, to depth 5', () => {
   for (const path of paths(moves, 5)) play(path);
 });

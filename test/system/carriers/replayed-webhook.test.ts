@@ -11,7 +11,7 @@ import { until } from '../../support/process/until.ts';
 const authToken = 'twilio-secret-of-the-tests';
 const publicUrl = 'https://bridge.example.net';
 
-test('T3 a replayed voice webhook opens nothing once its token was used, after kill -9 and restart either', async () => {
+test('a replayed voice webhook opens nothing once its token was used, after kill -9 and restart either', async () => {
   await using folder = await temporaryFolder();
   await using speech = await ScriptedSpeech.start();
   const env = {

@@ -33,7 +33,7 @@ function openingOf(name: string): (string | Buffer)[] {
 }
 
 describe('deadlines of a carrier socket', () => {
-  test('T7 F6 silence and chatter without a start are closed after 5 s, and nothing was opened', async () => {
+  test('silence and chatter without a start are closed after 5 s, and nothing was opened', async () => {
     const clock = new MovableClock();
     await using server = await carrierServer({ insecure: true, clock });
     await using silent = await CarrierClient.open(`${server.url}/carriers/twilio`);
@@ -48,7 +48,7 @@ describe('deadlines of a carrier socket', () => {
     expect(server.bridge.streams).toEqual([]);
   });
 
-  test('F1 a peer that answers no ping ends after 15 s, one that answers lives on', async () => {
+  test('a peer that answers no ping ends after 15 s, one that answers lives on', async () => {
     const clock = new MovableClock();
     await using server = await carrierServer({ insecure: true, clock });
     await using alive = await liveCall(server);
@@ -167,7 +167,7 @@ describe('the end of a stream happens once', () => {
       },
       'error',
     ],
-  ] as const)('F2 %s', async (_what, hangUp, reason) => {
+  ] as const)('%s', async (_what, hangUp, reason) => {
     await using server = await carrierServer({ insecure: true });
     await using client = await liveCall(server);
     await hangUp(client);
@@ -179,7 +179,7 @@ describe('the end of a stream happens once', () => {
   const states = ['connected', 'introduced', 'opening', 'live', 'stopped'] as const;
   const closes = [1000, 1001, undefined, 1006] as const;
   test.each(states.flatMap((state) => closes.map((code) => ({ state, code }))))(
-    'F2 a close with $code of a stream that is $state ends it once, and one that was never opened stays so',
+    'a close with $code of a stream that is $state ends it once, and one that was never opened stays so',
     async ({ state, code }) => {
       await using server = await carrierServer({ insecure: true });
       let open: () => void = () => undefined;
@@ -212,7 +212,7 @@ describe('the end of a stream happens once', () => {
     },
   );
 
-  test('F3 media after the stop is counted as late and not played', async () => {
+  test('media after the stop is counted as late and not played', async () => {
     await using server = await carrierServer({ insecure: true });
     await using client = await liveCall(server);
     client.send(twilioStop, twilioMedia(3, frame(1)), twilioMedia(4, frame(2)));
@@ -233,7 +233,7 @@ describe('the end of a stream happens once', () => {
   });
 });
 
-describe('F90 a failure of ours does not touch the phone call', () => {
+describe('a failure of ours does not touch the phone call', () => {
   /** Closing would hang up, or move the call on. */
   const holding = ['twilio-connect', 'plivo-both', 'asterisk-plain'];
   const harmless = ['twilio-fork', 'telnyx-pcmu'];
@@ -272,7 +272,7 @@ describe('F90 a failure of ours does not touch the phone call', () => {
     expect(await client.untilClosed()).toEqual({ code: 1003, reason: 'disk low' });
   });
 
-  test('F68 an error in the bridge while audio flows ends this stream only, and the socket stays', async () => {
+  test('an error in the bridge while audio flows ends this stream only, and the socket stays', async () => {
     await using server = await carrierServer({ insecure: true });
     await using bad = await liveCall(server, twilioStart({ callSid: 'CA1', streamSid: 'MZ1' }));
     await using good = await liveCall(server, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
@@ -288,7 +288,7 @@ describe('F90 a failure of ours does not touch the phone call', () => {
     expect((await server.bridge.stream(1)).bytes('inbound').length).toBe(320);
   });
 
-  test('F5 the same stream a second time is left open and unheard', async () => {
+  test('the same stream a second time is left open and unheard', async () => {
     await using server = await carrierServer({ insecure: true });
     await using first = await liveCall(server);
     server.bridge.answer = () => Promise.resolve({ outcome: 'duplicate', callId: 'call_0' });
@@ -304,7 +304,7 @@ describe('F90 a failure of ours does not touch the phone call', () => {
     ).toBe(true);
   });
 
-  test('F8 an encoding that cannot be transcribed: Telnyx is told which setting to change, Asterisk keeps its call', async () => {
+  test('an encoding that cannot be transcribed: Telnyx is told which setting to change, Asterisk keeps its call', async () => {
     await using server = await carrierServer({ insecure: true });
     await using telnyx = await CarrierClient.open(`${server.url}/carriers/telnyx`);
     telnyx.send(...openingOf('telnyx-g722'));
@@ -322,7 +322,7 @@ describe('F90 a failure of ours does not touch the phone call', () => {
 });
 
 describe('a bridge that takes its time', () => {
-  test('F12 AudioHook is answered at once, and what it says meanwhile is not lost', async () => {
+  test('AudioHook is answered at once, and what it says meanwhile is not lost', async () => {
     await using server = await carrierServer({ insecure: true });
     let open: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => (open = resolve));
@@ -351,7 +351,7 @@ describe('a bridge that takes its time', () => {
     expect(stream.ends).toEqual([{ reason: 'stop', detail: 'end' }]);
   });
 
-  test('F11 minutes of audio before the answer are bounded, and what had to go is declared', async () => {
+  test('minutes of audio before the answer are bounded, and what had to go is declared', async () => {
     await using server = await carrierServer({ insecure: true });
     let open: () => void = () => undefined;
     const waiting = new Promise<void>((resolve) => (open = resolve));
@@ -412,7 +412,7 @@ test('AudioHook takes finals back, those after its close too, and only then its 
 });
 
 describe('bad input on the wire', () => {
-  test('T8 huge frames, floods of fragments and broken framing close their own socket and harm no other', async () => {
+  test('huge frames, floods of fragments and broken framing close their own socket and harm no other', async () => {
     await using server = await carrierServer({ insecure: true });
     await using good = await liveCall(server);
     await using huge = await CarrierClient.open(`${server.url}/carriers/twilio`);
@@ -455,7 +455,7 @@ describe('bad input on the wire', () => {
     expect(stream.bytes('inbound').length).toBe(320);
   });
 
-  test('F9 a stream of nothing but rubbish ends; where closing is harmless it is closed', async () => {
+  test('a stream of nothing but rubbish ends; where closing is harmless it is closed', async () => {
     await using server = await carrierServer({ insecure: true });
     await using client = await liveCall(server);
     for (let at = 0; at < 120; at++) client.send('rubbish');
@@ -465,7 +465,7 @@ describe('bad input on the wire', () => {
     expect((await client.untilClosed()).code).toBe(1003);
   });
 
-  test('T7 a message that drips in byte by byte never becomes a stream', async () => {
+  test('a message that drips in byte by byte never becomes a stream', async () => {
     const clock = new MovableClock();
     await using server = await carrierServer({ insecure: true, clock });
     const raw = connect(server.port, '127.0.0.1');
@@ -487,7 +487,7 @@ describe('bad input on the wire', () => {
 });
 
 describe('the process stops', () => {
-  test('F66 nothing new is taken, AudioHook is told, the calls are told once', async () => {
+  test('nothing new is taken, AudioHook is told, the calls are told once', async () => {
     await using server = await carrierServer({ insecure: true });
     await using twilio = await liveCall(server);
     await using audiohook = await CarrierClient.open(`${server.url}/carriers/audiohook`);
@@ -509,7 +509,7 @@ describe('the process stops', () => {
   });
 });
 
-test('T13 T14 neither numbers nor parameters nor tokens nor audio reach the log', async () => {
+test('neither numbers nor parameters nor tokens nor audio reach the log', async () => {
   await using server = await carrierServer();
   const { token } = await server.bridge.mintToken({ carrier: 'twilio' });
   await using client = await CarrierClient.open(`${server.url}/carriers/twilio`);

@@ -55,7 +55,7 @@ describe('a Twilio call over a real socket', () => {
     });
   });
 
-  test('T1 an unsigned stream without a token reaches nothing behind the socket', async () => {
+  test('an unsigned stream without a token reaches nothing behind the socket', async () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [authToken] } });
     const result = await play({
       to: `${server.url}/carriers/twilio`,

@@ -19,7 +19,7 @@ import { floodUpgrades } from '../../support/carriers/upgrade-flood.ts';
 
 const token = 'twilio-secret-of-the-tests';
 
-test('T1 T11 every stranger of a flood at the whole program is answered in words and counted, a call beside it loses nothing, and nothing is left of it', async () => {
+test('every stranger of a flood at the whole program is answered in words and counted, a call beside it loses nothing, and nothing is left of it', async () => {
   await using speech = await ScriptedSpeech.start();
   await using app = await startApp({
     env: {

@@ -43,7 +43,7 @@ async function post(
 }
 
 describe('the voice webhook of Twilio', () => {
-  test('F90 answers TwiML that forks both tracks and then goes on; its token opens this call once', async () => {
+  test('answers TwiML that forks both tracks and then goes on; its token opens this call once', async () => {
     const publicUrl = 'https://bridge.example.net';
     await using server = await carrierServer({
       config: { twilioAuthToken: [token], twilioDial: '+15550100200' },
@@ -112,7 +112,7 @@ describe('the voice webhook of Twilio', () => {
     expect(text).toContain('value="&quot;/&gt;&lt;Dial&gt;+1900&lt;/Dial&gt;&amp;&apos;&lt;"');
   });
 
-  test('T3 the same signed request gets the same answer however it is spelt, and another request another', async () => {
+  test('the same signed request gets the same answer however it is spelt, and another request another', async () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [token, 'the-next'] } });
     const ask = { ...call, CallStatus: 'ringing' };
     const first = await post(server, '/carriers/twilio/voice', ask);
@@ -140,7 +140,7 @@ describe('the voice webhook of Twilio', () => {
     expect(server.bridge.tokens.size).toBe(2);
   });
 
-  test('T2 T3 unsigned, wrongly signed and changed requests are refused, and no token is minted', async () => {
+  test('unsigned, wrongly signed and changed requests are refused, and no token is minted', async () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [token] } });
     expect((await post(server, '/carriers/twilio/voice', call, { signature: '' })).status).toBe(
       401,
@@ -194,7 +194,7 @@ describe('the voice webhook of Twilio', () => {
 });
 
 describe('status callbacks', () => {
-  test('F15 Twilio: kept with the call, as often as they come', async () => {
+  test('Twilio: kept with the call, as often as they come', async () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [token] } });
     const status = {
       AccountSid: 'AC1',
@@ -212,7 +212,7 @@ describe('status callbacks', () => {
     ]);
   });
 
-  test('T3 Plivo: signed with a nonce that is good once', async () => {
+  test('Plivo: signed with a nonce that is good once', async () => {
     await using server = await carrierServer({
       config: { plivoAuthToken: ['plivo-secret-of-the-tests'] },
     });

@@ -123,7 +123,7 @@ describe.each(forms)(
 );
 
 describe('faults of the line', () => {
-  test('F7 frames out of order and lost ones are put right or declared, to the millisecond', async () => {
+  test('frames out of order and lost ones are put right or declared, to the millisecond', async () => {
     await using server = await carrierServer({ config });
     for (const [at, carrier] of (['telnyx', 'plivo', 'twilio', 'signalwire'] as const).entries()) {
       const { result, audio } = await playOne(
@@ -150,7 +150,7 @@ describe('faults of the line', () => {
     }
   });
 
-  test('F1 F2 a cut and a close without stop end the stream once each', async () => {
+  test('a cut and a close without stop end the stream once each', async () => {
     await using server = await carrierServer({ config });
     const form: Form = { encoding: 'mulaw', rateHz: 8000, legs: both };
     for (const [at, carrier] of playedCarriers.entries()) {

@@ -79,7 +79,7 @@ const replies: Reply[] = [
 ]; // prettier-ignore
 
 test(
-  'sixty hostile replies: every attempt ends by its deadline, with the right fate, in little memory (T25, F31, F32)',
+  'sixty hostile replies: every attempt ends by its deadline, with the right fate, in little memory',
   { timeout: 120_000 },
   async () => {
     expect(replies.length).toBeGreaterThanOrEqual(60);

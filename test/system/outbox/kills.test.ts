@@ -18,7 +18,7 @@ async function moody(): Promise<Crm> {
 }
 
 describe('killed and started again', () => {
-  test('at a sample of the named points nothing acknowledged is lost, altered or out of order (F46, F47)', async () => {
+  test('at a sample of the named points nothing acknowledged is lost, altered or out of order', async () => {
     expect(killPoints.length).toBeGreaterThanOrEqual(30);
     await using folder = await temporaryFolder();
     await using crm = await moody();
@@ -41,7 +41,7 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     await postgres[Symbol.asyncDispose]();
   });
 
-  test('share the work; one killed, one paused beyond its lease: nothing lost, order kept (F62, F63, F75)', async () => {
+  test('share the work; one killed, one paused beyond its lease: nothing lost, order kept', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using crm = await startCrm([secret]);
     const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
@@ -74,7 +74,7 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     for (const folder of folders) await folder[Symbol.asyncDispose]();
   });
 
-  test('killed at a sample of the named points, a node loses nothing either (F46, F47)', async () => {
+  test('killed at a sample of the named points, a node loses nothing either', async () => {
     await using folder = await temporaryFolder();
     await using crm = await moody();
     const points = killPoints.filter((_, index) => index % 7 === 3);

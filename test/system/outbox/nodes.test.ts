@@ -54,7 +54,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     }
   });
 
-  test('a node that is cut off from the database sends nothing more, and another goes on (F64)', async () => {
+  test('a node that is cut off from the database sends nothing more, and another goes on', async () => {
     const databaseUrl = await postgres.newDatabase();
     const wire = await postgresWire(databaseUrl);
     await using store = await temporaryStore({ databaseUrl });
@@ -95,7 +95,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     await alone[Symbol.asyncDispose]();
   });
 
-  test('an older node goes on while a newer one brings the schema further, and does not start anew on it (F65)', async () => {
+  test('an older node goes on while a newer one brings the schema further, and does not start anew on it', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using older = await temporaryStore({ databaseUrl });
     await using newer = await temporaryStore({ databaseUrl });
@@ -123,7 +123,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     await expect(temporaryStore({ databaseUrl })).rejects.toMatchObject({ code: 'STORE_NEWER' });
   });
 
-  test('nodes whose clocks differ by minutes do no work twice: the database’s clock decides (F75)', async () => {
+  test('nodes whose clocks differ by minutes do no work twice: the database’s clock decides', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using crm = await startCrm([secret]);
     const minutes = [-4, 0, 4]; // further off, receivers refuse the signature's time
@@ -152,7 +152,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     expect(check(history).repeated).toBe(0);
   });
 
-  test('an older copy of the database repeats with the old ids and bytes, and goes on (F59, F91)', async () => {
+  test('an older copy of the database repeats with the old ids and bytes, and goes on', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using crm = await startCrm([secret]);
     const before: Issued[] = [];

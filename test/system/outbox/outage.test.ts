@@ -93,7 +93,7 @@ const hour = 3_600_000;
 const calls = 1_000;
 
 test(
-  'a CRM that is away for 72 hours: few probes, nothing parked, everything in order within ten minutes (F35)',
+  'a CRM that is away for 72 hours: few probes, nothing parked, everything in order within ten minutes',
   { timeout: 240_000 },
   async () => {
     const clock = new MovedClock();
@@ -159,7 +159,7 @@ test(
 );
 
 test(
-  'F73 200 jumps of the wall clock under waiting webhooks: nothing is late or lost, no jump makes a storm, and what goes out is signed with the time that it is',
+  '200 jumps of the wall clock under waiting webhooks: nothing is late or lost, no jump makes a storm, and what goes out is signed with the time that it is',
   { timeout: 120_000 },
   async () => {
     const clock = new MovedClock();

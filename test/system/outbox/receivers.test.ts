@@ -12,7 +12,7 @@ import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 describe('the receiver of the README', () => {
-  test('turns at-least-once into once: repetitions, lost answers and replays change nothing twice (F33, F43)', async () => {
+  test('turns at-least-once into once: repetitions, lost answers and replays change nothing twice', async () => {
     await using folder = await temporaryFolder();
     await using store = await temporaryStore();
     const handled: string[] = [];

@@ -56,7 +56,7 @@ const rubbish: Record<string, Plant> = {
   'a first attempt in the future': lane({ first_attempt_at: 9e15 }),
 };
 
-test('rows of every kind of rubbish are delivered or parked, and hold nobody else up (F71)', async () => {
+test('rows of every kind of rubbish are delivered or parked, and hold nobody else up', async () => {
   await using store = await temporaryStore();
   await using crm = await startCrm([secret], ({ event }) => (event.id === '' ? 400 : 200));
   const shape = {

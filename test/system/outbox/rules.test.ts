@@ -27,7 +27,7 @@ async function hurry(store: Store): Promise<void> {
 const acknowledged = (issued: Issued[]) => new Set(issued.map((event) => event.id));
 
 describe('the delivery contract', () => {
-  test('a call waits behind its head while others go on (F34)', async () => {
+  test('a call waits behind its head while others go on', async () => {
     await using store = await temporaryStore();
     await using crm = await startCrm([secret], ({ event }) =>
       event.call.id === 'call_bad' ? 500 : 200,
@@ -101,7 +101,7 @@ describe('the delivery contract', () => {
     expect(last.headers['webhook-timestamp']).not.toBe(first.headers['webhook-timestamp']);
   });
 
-  test('an event that is always refused parks its call with a reason; release, retry and replay work (F38)', async () => {
+  test('an event that is always refused parks its call with a reason; release, retry and replay work', async () => {
     await using store = await temporaryStore();
     await using crm = await startCrm([secret], ({ event }) => (event.sequence === 3 ? 422 : 200));
     await using outbox = await outboxOn(store, crm.url, { config: { refusedTries: 2 } });
@@ -178,7 +178,7 @@ describe('the delivery contract', () => {
     );
   });
 
-  test('410 switches the endpoint off and keeps everything; switched on, each call goes on from its head (F37, F45)', async () => {
+  test('410 switches the endpoint off and keeps everything; switched on, each call goes on from its head', async () => {
     await using store = await temporaryStore();
     let gone = true;
     await using crm = await startCrm([secret], () => (gone ? 410 : 200));
@@ -223,7 +223,7 @@ describe('the delivery contract', () => {
     expect(others.filter((at) => at - first > 200 && at - first < 1_900)).toEqual([]);
   });
 
-  test('a new secret signs beside the old one until receivers have changed over (T23, F44)', async () => {
+  test('a new secret signs beside the old one until receivers have changed over', async () => {
     await using store = await temporaryStore();
     const [old, next] = [newWebhookSecret(), newWebhookSecret()];
     await using oldCrm = await startCrm([old]);
@@ -260,7 +260,7 @@ describe('the delivery contract', () => {
     ]);
   });
 
-  test('erasing a call removes its events, also while one is on its way (T17)', async () => {
+  test('erasing a call removes its events, also while one is on its way', async () => {
     await using store = await temporaryStore();
     const answer = Promise.withResolvers<number>();
     await using crm = await startCrm([secret], () => answer.promise);
@@ -277,7 +277,7 @@ describe('the delivery contract', () => {
     expect((await enqueue(store, 'call_1')).sequence).toBe(4);
   });
 
-  test('delivered events go after their time, undelivered ones after a longer one (T18)', async () => {
+  test('delivered events go after their time, undelivered ones after a longer one', async () => {
     await using store = await temporaryStore();
     await using crm = await startCrm([secret], ({ event }) =>
       event.call.id === 'stuck' ? 500 : 200,
@@ -312,7 +312,7 @@ describe('the delivery contract', () => {
     expect(left.map((row) => row.call_id)).toEqual(['new', 'stuck']);
   });
 
-  test('whoever lost a claim writes nothing: zero rows change (T42, F63)', async () => {
+  test('whoever lost a claim writes nothing: zero rows change', async () => {
     await using store = await temporaryStore();
     const answer = Promise.withResolvers<number>();
     await using crm = await startCrm([secret], () => answer.promise);
@@ -333,7 +333,7 @@ describe('the delivery contract', () => {
     );
   });
 
-  test('text of every kind arrives as the bytes that were signed (F89)', async () => {
+  test('text of every kind arrives as the bytes that were signed', async () => {
     await using store = await temporaryStore();
     await using crm = await startCrm([secret]);
     await using outbox = await outboxOn(store, crm.url);

@@ -37,7 +37,7 @@ async function listening(server: Server): Promise<AsyncDisposable & { url: strin
   };
 }
 
-describe('a receiver whose TLS cannot be trusted (F40)', () => {
+describe('a receiver whose TLS cannot be trusted', () => {
   const old: TlsOptions = {
     ...withKey('good'),
     minVersion: 'TLSv1',
@@ -81,7 +81,7 @@ describe('a receiver whose TLS cannot be trusted (F40)', () => {
   );
 });
 
-test('a receiver that renews its certificate meanwhile is delivered to all the same (F83)', async () => {
+test('a receiver that renews its certificate meanwhile is delivered to all the same', async () => {
   let requests = 0;
   const server = createHttps(withKey('good'), (request, response) => {
     request.resume().on('end', () => {

@@ -50,7 +50,7 @@ async function callOf(app: App, carrierCallId: string): Promise<Json> {
   return list.items[0];
 }
 
-test('F70 T11 with 256 handles calls come in until there is no room, in words; the running call goes on, its events are delivered, and room comes back', async () => {
+test('with 256 handles calls come in until there is no room, in words; the running call goes on, its events are delivered, and room comes back', async () => {
   await using speech = await ScriptedSpeech.start();
   await using crm = await startCrm([secret]);
   await using app = await startApp({

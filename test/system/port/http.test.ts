@@ -117,7 +117,7 @@ describe('keys', () => {
     expect((await fetch(`${open.ownUrl}/health/live`)).status).toBe(200);
   });
 
-  test('T39 without keys a foreign Origin or Host is refused, upgrades too', async () => {
+  test('without keys a foreign Origin or Host is refused, upgrades too', async () => {
     await using http = await server({ publicUrl: 'https://calls.example.net' });
     http.mount(samplePart());
     const status = async (headers: string): Promise<string> =>
@@ -206,7 +206,7 @@ describe('answers', () => {
   });
 });
 
-describe.concurrent('T7 T11 limits on sockets', () => {
+describe.concurrent('limits on sockets', () => {
   test('a silent socket and a dripped header are cut off', async () => {
     await using http = await server();
     const started = performance.now();
@@ -218,7 +218,7 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     expect(performance.now() - started).toBeGreaterThan(httpLimits.headersTimeoutMs - 500);
   });
 
-  test('T7 one address holds half of the connections, streams not counted; the others go on', async () => {
+  test('one address holds half of the connections, streams not counted; the others go on', async () => {
     await using http = await server({ maxConnections: 100 });
     http.mount(samplePart());
     const gone = new Set<Socket>();
@@ -242,7 +242,7 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     for (const socket of [...streams, ...silent, next]) socket.destroy();
   });
 
-  test('T38 a header block over the limit answers 431', async () => {
+  test('a header block over the limit answers 431', async () => {
     await using http = await server();
     const answer = await raw(
       http.port,
@@ -251,7 +251,7 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     expect(answer).toContain('431');
   });
 
-  test('T38 smuggling pairs are refused and the connection closed', async () => {
+  test('smuggling pairs are refused and the connection closed', async () => {
     await using http = await server();
     for (const headers of [
       'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n',
@@ -273,7 +273,7 @@ describe.concurrent('T7 T11 limits on sockets', () => {
     );
   });
 
-  test('T1 what the port refuses is counted, and its connection is over at once', async () => {
+  test('what the port refuses is counted, and its connection is over at once', async () => {
     await using http = await server();
     http.mount(samplePart());
     const counts = async (): Promise<number[]> => {

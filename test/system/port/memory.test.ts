@@ -15,7 +15,7 @@ import { until } from '../../support/process/until.ts';
 
 const heap = '--max-old-space-size=40';
 
-test('F67 in a heap of 40 MB calls come in until there is no room, in words; the process lives, the running call goes on, and room comes back', async () => {
+test('in a heap of 40 MB calls come in until there is no room, in words; the process lives, the running call goes on, and room comes back', async () => {
   await using speech = await ScriptedSpeech.start();
   await using app = await startApp({
     env: {
@@ -80,7 +80,7 @@ test('F67 in a heap of 40 MB calls come in until there is no room, in words; the
   expect(ended.legs[0].ledger.acknowledged).toBe(ended.legs[0].ledger.received);
 }, 300_000);
 
-test('F67 a heap at its limit ends the process under live legs: the next start has every received byte and every event once', async () => {
+test('a heap at its limit ends the process under live legs: the next start has every received byte and every event once', async () => {
   const report = await killRounds({
     rounds: 1,
     calls: 4,

@@ -11,7 +11,7 @@ const deadlines = { finalsMs: 60_000, withinMs: 120_000 };
 describe('a leg through faults of its speech socket (sample of test/trials/speech-link.ts)', () => {
   // Every fault once, its phase by turn: bytes conserved, text and times as in the undisturbed run.
   test.each(linkFaults.map((fault, index) => ({ fault, phase: phases[index % 3]!, seed: index })))(
-    'F20 F22 F28 F78: $fault $phase',
+    '$fault $phase',
     async ({ fault, phase, seed }) => {
       expect(await runSeed(seed, fault, phase)).toEqual([]);
     },
@@ -19,7 +19,7 @@ describe('a leg through faults of its speech socket (sample of test/trials/speec
 });
 
 describe('a session that is created late', () => {
-  test('F16: refused, 500, a lost answer and 503 with a wait; every frame is heard in the end', async () => {
+  test('refused, 500, a lost answer and 503 with a wait; every frame is heard in the end', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
@@ -40,7 +40,7 @@ describe('a session that is created late', () => {
     expect(leg.states).toContainEqual({ at: 'waiting', cause: 'unreachable' });
   });
 
-  test('F17: a wrong key with 500 legs is asked for less than five times a second', async () => {
+  test('a wrong key with 500 legs is asked for less than five times a second', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.create = () => ({ status: 401 });
     await using rig = await legRig({ url: speech.url });
@@ -56,7 +56,7 @@ describe('a session that is created late', () => {
     for (const leg of legs) void leg.leg.abandon();
   });
 
-  test('F18: on 429 legs wait their turn by age, honour Retry-After and lose nothing', async () => {
+  test('on 429 legs wait their turn by age, honour Retry-After and lose nothing', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.maxSessions = 1;
     await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
@@ -79,7 +79,7 @@ describe('a session that is created late', () => {
     for (const leg of legs) expect(faultsOf(leg)).toEqual([]);
   });
 
-  test('F19: an answer that is lost leads to a second session, no audio is lost or doubled, and the first does not stay', async () => {
+  test('an answer that is lost leads to a second session, no audio is lost or doubled, and the first does not stay', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
@@ -102,7 +102,7 @@ describe('a session that is created late', () => {
     expect(used).not.toBe(orphan);
   });
 
-  test('F19: a process that ended while it asked for a session leaves none behind', async () => {
+  test('a process that ended while it asked for a session leaves none behind', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
@@ -128,7 +128,7 @@ describe('a session that is created late', () => {
     expect(leg.leg.sessions().map(({ id }) => id)).toEqual([...speech.sessions.keys()]);
   });
 
-  test('F19: a session that was to take over when the process ended does not stay behind', async () => {
+  test('a session that was to take over when the process ended does not stay behind', async () => {
     await using speech = await LinkSpeech.start();
     await using folder = await temporaryFolder();
     {
@@ -181,7 +181,7 @@ describe('a session that is created late', () => {
     expect(speech.posts).toHaveLength(1);
   });
 
-  test('T37: a session address that leads elsewhere is refused and gets no audio', async () => {
+  test('a session address that leads elsewhere is refused and gets no audio', async () => {
     await using speech = await LinkSpeech.start();
     await using other = await LinkSpeech.start();
     speech.publicPort = other.port;
@@ -195,7 +195,7 @@ describe('a session that is created late', () => {
 });
 
 describe('a session that is lost', () => {
-  test('F21: five minutes away, 5 legs: all is kept, caught up faster than real time, in order, no gap', async () => {
+  test('five minutes away, 5 legs: all is kept, caught up faster than real time, in order, no gap', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
@@ -254,7 +254,7 @@ describe('a session that is lost', () => {
     expect(outcome.finals).toBe('late');
   });
 
-  test('F23: acks that stop are noticed, and the socket is renewed', async () => {
+  test('acks that stop are noticed, and the socket is renewed', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
     const leg = rig.leg();
@@ -268,7 +268,7 @@ describe('a session that is lost', () => {
     expect(faultsOf(leg)).toEqual([]);
   });
 
-  test('F25: messages that come twice, on the socket or from the record, are given once', async () => {
+  test('messages that come twice, on the socket or from the record, are given once', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
@@ -276,7 +276,7 @@ describe('a session that is lost', () => {
     await until(() => leg.words.length >= 50);
     const [session] = speech.sessions.values();
     for (const text of session!.messages) session!.socket!.send(text);
-    // Also another session's words, which prove nothing about ours (T36).
+    // Also another session's words, which prove nothing about ours.
     session!.socket!.send(
       session!.messages[0]!.replace(session!.id, '00000000-0000-4000-8000-000000000000'),
     );
@@ -305,7 +305,7 @@ describe('a session that is lost', () => {
     { heard: 45, what: 'of which it has said nothing yet' },
     { heard: 60, what: 'and said more than it acknowledged' },
   ])(
-    'F22 F25: a session that ends with $heard frames heard and 30 acknowledged, $what, is read long after another took over: no word twice, none missing',
+    'a session that ends with $heard frames heard and 30 acknowledged, $what, is read long after another took over: no word twice, none missing',
     async ({ heard }) => {
       await using speech = await LinkSpeech.start();
       await using rig = await legRig({ url: speech.url, clock: fastClock(10) });
@@ -333,7 +333,7 @@ describe('a session that is lost', () => {
     },
   );
 
-  test('F26: words on a channel that the leg does not have hold up nothing', async () => {
+  test('words on a channel that the leg does not have hold up nothing', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
@@ -365,7 +365,7 @@ describe('a session that is lost', () => {
     expect(ledger).toMatchObject({ acknowledged: leg.pushed * 160, gaps: 0 });
   });
 
-  test('F27: finals that are late are waited for, and no longer than the deadline', async () => {
+  test('finals that are late are waited for, and no longer than the deadline', async () => {
     await using speech = await LinkSpeech.start();
     speech.faults.finalsDelayMs = 300;
     await using rig = await legRig({ url: speech.url });
@@ -380,7 +380,7 @@ describe('a session that is lost', () => {
     expect(hasty.leg.ledger()).toMatchObject({ received: 4_800, acknowledged: 4_800 });
   });
 
-  test('F29: a service that reads slowly does not make us grow, and hears everything', async () => {
+  test('a service that reads slowly does not make us grow, and hears everything', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url, clock: fastClock(2) });
     const leg = rig.leg();
@@ -441,7 +441,7 @@ describe('a session that is lost', () => {
 });
 
 describe('pause', () => {
-  test('F13: paused bytes reach neither journal nor wire; silence of the same length does; times stay true', async () => {
+  test('paused bytes reach neither journal nor wire; silence of the same length does; times stay true', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg({ recording: true });

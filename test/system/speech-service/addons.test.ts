@@ -46,7 +46,7 @@ const faults = {
 };
 
 test.each(['throws', 'hangs'] as const)(
-  'F30: an add-on that %s costs its own blocks an error and delays nothing else',
+  'an add-on that %s costs its own blocks an error and delays nothing else',
   async (kind) => {
     const runner = misbehaving({ entities: faults[kind], summarization: faults[kind] });
     // Whoever hangs is waited for; whoever throws answers at once, and the others have all the time they need.

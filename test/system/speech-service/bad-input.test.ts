@@ -45,7 +45,7 @@ async function session(body: object = telephony): Promise<TestClient> {
 }
 
 describe('bad input harms nobody else', () => {
-  test('malformed commands are ignored, bad audio is refused, the session goes on (T9)', async () => {
+  test('malformed commands are ignored, bad audio is refused, the session goes on', async () => {
     await unharmed(async () => {
       const client = await session();
       for (const text of [
@@ -88,7 +88,7 @@ describe('bad input harms nobody else', () => {
     });
   });
 
-  test('a flood of 20,000 one-byte frames is acknowledged to the byte (T8)', async () => {
+  test('a flood of 20,000 one-byte frames is acknowledged to the byte', async () => {
     await unharmed(async () => {
       const client = await session();
       for (let count = 0; count < 20_000; count++) client.socket.send(Buffer.from([0xff]));
@@ -112,7 +112,7 @@ describe('bad input harms nobody else', () => {
     });
   });
 
-  test('a backlog as large as the resume window is one frame that is taken (notes 6.6)', async () => {
+  test('a backlog as large as the resume window is one frame that is taken', async () => {
     const { url } = await service.post({
       encoding: 'wav/pcm',
       bit_depth: 16,
@@ -164,7 +164,7 @@ describe('bad input harms nobody else', () => {
     });
   });
 
-  test('T10: a client that never reads is cut off and loses nothing that GET does not have', async () => {
+  test('a client that never reads is cut off and loses nothing that GET does not have', async () => {
     await unharmed(async () => {
       const { id, url } = await service.post({
         ...telephony,

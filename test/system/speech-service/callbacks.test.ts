@@ -130,7 +130,7 @@ test('account webhooks hear of four events, with the id only', async () => {
     expect(verifyWebhook([secret], headers, Buffer.from(body))).toEqual({ ok: true });
 });
 
-test('T20: a callback to a private address is not sent, and the session does not care', async () => {
+test('a callback to a private address is not sent, and the session does not care', async () => {
   await using endpoint = await receiver();
   await using service = await startTestService({ recogniser });
   const { id } = await talk(service, { callback: true, callback_config: { url: endpoint.url } });
@@ -223,7 +223,7 @@ test('account webhooks that a restart interrupted go on where they were, each by
   await second.ended(running.id);
 });
 
-test('zero data retention: the callback has the words, then no row, no file, no byte of them is left (T17)', async () => {
+test('zero data retention: the callback has the words, then no row, no file, no byte of them is left', async () => {
   await using endpoint = await receiver();
   await using service = await startTestService({
     recogniser,

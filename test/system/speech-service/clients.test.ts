@@ -13,7 +13,7 @@ import {
   type TestService,
 } from '../../support/speech/speech-service.ts';
 
-// What released integrations send and what they cannot do without, replayed from notes 6.1 and 6.6.
+// What released integrations send and what they cannot do without, as seen when each ran against a service.
 const key = 'key-of-the-integrations';
 let recogniser: Recogniser;
 let service: TestService;

@@ -84,7 +84,7 @@ test('one that goes on failing ends its session with 4500 and error 500, then 44
   expect(next.finals()).toBe(' hello');
 });
 
-test('F51: a disk that is full acknowledges nothing that it did not take, ends that session with 4500 and harms no other', async () => {
+test('a disk that is full acknowledges nothing that it did not take, ends that session with 4500 and harms no other', async () => {
   await using service = await startTestService({ recogniser: real });
   const beside = await connect((await service.post()).url);
   const audio = mulawOf('my card is lost');

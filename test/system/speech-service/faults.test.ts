@@ -18,7 +18,7 @@ afterAll(async () => {
   await recogniser[Symbol.asyncDispose]();
 });
 
-test('F20: cut, frozen, doubled and slowed sessions end with the words and bytes of a calm one (16 seeds; 500 in the trial)', async () => {
+test('cut, frozen, doubled and slowed sessions end with the words and bytes of a calm one (16 seeds; 500 in the trial)', async () => {
   const seeds = Array.from({ length: 16 }, (_, index) => index + 1);
   const lanes = [0, 1, 2, 3].map(async (lane) => {
     for (const seed of seeds.filter((each) => each % 4 === lane)) {

@@ -174,7 +174,7 @@ describe('POST /v2/live', () => {
     await refusal(response);
   });
 
-  test('429 with Retry-After above the limit, and room again after an end (T12)', async () => {
+  test('429 with Retry-After above the limit, and room again after an end', async () => {
     await using small = await startTestService({ recogniser, config: { maximumSessions: 1 } });
     const { id, url } = await small.post();
     const response = await small.http('/v2/live', { method: 'POST', headers: json, body: '{}' });

@@ -24,7 +24,7 @@ async function jobOf(url: string, id: string): Promise<LiveJobRecord> {
   }
 }
 
-test('F46: a session goes on over kill -9 of the service: same address, same words, every byte once', async () => {
+test('a session goes on over kill -9 of the service: same address, same words, every byte once', async () => {
   await using folder = await temporaryFolder();
   let service = await speechProcess(folder.path);
   const { port } = service;
@@ -126,7 +126,7 @@ test('a client that confirms its last words when the log of its session is put a
   expect(errors).toEqual([]);
 });
 
-test('T18: what is older than the retention is deleted with its files', async () => {
+test('what is older than the retention is deleted with its files', async () => {
   await using recogniser = await fixtureRecogniser();
   await using first = await startTestService({ recogniser });
   const { id, url } = await first.post();

@@ -9,7 +9,7 @@ import {
   type TestService,
 } from '../../support/speech/speech-service.ts';
 
-// The vendor's released JavaScript SDK, unmodified: the trials of notes 6.5 against our service.
+// The vendor's released JavaScript SDK, unmodified, against our service.
 let recogniser: Recogniser;
 let service: TestService;
 beforeAll(async () => {
@@ -79,7 +79,7 @@ function counters(session: LiveSession): { bytesSent: number; held: number } {
 }
 
 describe('the released JavaScript SDK', () => {
-  test('trial 1: acks all, stop ack, close 1000; the SDK ends with 1000 and holds nothing', async () => {
+  test('acks all, stop ack, close 1000; the SDK ends with 1000 and holds nothing', async () => {
     const session = client()
       .liveV2()
       .startSession({
@@ -104,7 +104,7 @@ describe('the released JavaScript SDK', () => {
     expect(seen.reconnecting).toEqual([]);
   });
 
-  test('trial 2: a wire cut after the stop, the stop forgotten by the SDK: it still ends with 1000 or 4403', async () => {
+  test('a wire cut after the stop, the stop forgotten by the SDK: it still ends with 1000 or 4403', async () => {
     await using wire = await cuttingProxy(service.port);
     const { id, url, created_at } = await service.post(options);
     const session = client()
@@ -125,7 +125,7 @@ describe('the released JavaScript SDK', () => {
     expect(seen.finals().endsWith('lost')).toBe(true);
   });
 
-  test('trial 3: a cut, and a session that ended meanwhile: 4403, no further attempt', async () => {
+  test('a cut, and a session that ended meanwhile: 4403, no further attempt', async () => {
     const { id, url, created_at } = await service.post(options);
     const first = client().liveV2().connectSession({ id, url, created_at });
     const seenFirst = watch(first);
@@ -139,7 +139,7 @@ describe('the released JavaScript SDK', () => {
     expect(seen.reconnecting).toEqual([]);
   });
 
-  test('trial 4: no audio for the idle time-out: 4408, no attempt', async () => {
+  test('no audio for the idle time-out: 4408, no attempt', async () => {
     await using quick = await startTestService({ recogniser, config: { idleS: 0.3 } });
     const session = client(quick.port).liveV2().startSession(options);
     const seen = watch(session);
@@ -147,7 +147,7 @@ describe('the released JavaScript SDK', () => {
     expect(seen.reconnecting).toEqual([]);
   });
 
-  test('trial 7: a cut with acks outstanding: the counter ends exactly at the bytes sent', async () => {
+  test('a cut with acks outstanding: the counter ends exactly at the bytes sent', async () => {
     await using wire = await cuttingProxy(service.port);
     const { id, url, created_at } = await service.post(options);
     const session = client()

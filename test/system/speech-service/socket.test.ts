@@ -188,7 +188,7 @@ describe('audio', () => {
 });
 
 describe('messages', () => {
-  test('all classes on: each parses, and the ending comes in the order of notes 1.6', async () => {
+  test('all classes on: each parses, and the ending comes in the documented order', async () => {
     const { id, url } = await service.post({
       ...telephony,
       messages_config: all,
@@ -443,7 +443,7 @@ describe('a second socket', () => {
     expect(third.messages).toEqual([]);
   });
 
-  test('a wrong or missing token: the handshake, then 4401; HTTP 401 where the operator says so (T31)', async () => {
+  test('a wrong or missing token: the handshake, then 4401; HTTP 401 where the operator says so', async () => {
     for (const query of ['?token=wrong', '', '?token=', `?token=${'a'.repeat(500)}`])
       expect(
         (await (await connect(`ws://127.0.0.1:${service.port}/v2/live${query}`)).closed).code,

@@ -16,7 +16,7 @@ function syncs(trace: string): number {
 }
 
 describe('what the store acknowledged', () => {
-  test('survives kill -9 at any moment (F46)', async () => {
+  test('survives kill -9 at any moment', async () => {
     await using folder = await temporaryFolder();
     const acks = new Set<number>();
     for (let round = 0; round < 4; round++) {
@@ -33,7 +33,7 @@ describe('what the store acknowledged', () => {
   });
 
   test.skipIf(straceMissing)(
-    'was synced: every commit of its own has a sync, which NORMAL does not give (F48)',
+    'was synced: every commit of its own has a sync, which NORMAL does not give',
     async () => {
       await using folder = await temporaryFolder();
       const trace = join(folder.path, 'trace');
@@ -71,7 +71,7 @@ describe('what the store acknowledged', () => {
     expect(syncs(trace)).toBeLessThan(180);
   });
 
-  test.skipIf(straceMissing)('a sync of 50 ms holds nobody on the event loop (F52)', async () => {
+  test.skipIf(straceMissing)('a sync of 50 ms holds nobody on the event loop', async () => {
     await using folder = await temporaryFolder();
     const child = runChild(
       'store-writer.ts',
@@ -86,7 +86,7 @@ describe('what the store acknowledged', () => {
   });
 
   test.skipIf(straceMissing)(
-    'is on the disk after a power cut at any moment; NORMAL is the control that loses (F48, F49)',
+    'is on the disk after a power cut at any moment; NORMAL is the control that loses',
     async () => {
       await using folder = await temporaryFolder();
       const database = join(folder.path, 'trunkline.sqlite');
@@ -104,9 +104,9 @@ describe('what the store acknowledged', () => {
   );
 
   test.skipIf(straceMissing).each([
-    ['a sync fails (F50)', 'fsync,fdatasync', 'EIO', 25],
-    ['a write fails (F50)', 'pwrite64', 'EIO', 160],
-    ['the disk is full (F51)', 'pwrite64', 'ENOSPC', 160],
+    ['a sync fails', 'fsync,fdatasync', 'EIO', 25],
+    ['a write fails', 'pwrite64', 'EIO', 160],
+    ['the disk is full', 'pwrite64', 'ENOSPC', 160],
   ])(
     'stands when %s, and nothing is acknowledged that was not kept',
     async (_, call, error, when) => {
@@ -127,7 +127,7 @@ describe('what the store acknowledged', () => {
 });
 
 describe('the data folder', () => {
-  test('belongs to one process, and to nobody once that process is killed (F55)', async () => {
+  test('belongs to one process, and to nobody once that process is killed', async () => {
     await using folder = await temporaryFolder();
     const first = runChild('store-writer.ts', [folder.path, '5', '1', 'hold']);
     await first.saw('done');

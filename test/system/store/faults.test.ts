@@ -42,7 +42,7 @@ describe('a damaged database', () => {
   ]; // prettier-ignore
 
   test.each(damages)(
-    '%s is refused by name, and set aside only when told to (F53)',
+    '%s is refused by name, and set aside only when told to',
     async (_, damage) => {
       await using folder = await temporaryFolder();
       await filled(folder.path);
@@ -60,7 +60,7 @@ describe('a damaged database', () => {
     },
   );
 
-  test('with single bits flipped opens as it is or is refused, and is never empty in silence (F53)', async () => {
+  test('with single bits flipped opens as it is or is refused, and is never empty in silence', async () => {
     await using folder = await temporaryFolder();
     await filled(folder.path);
     const path = join(folder.path, 'trunkline.sqlite');
@@ -86,7 +86,7 @@ describe('a damaged database', () => {
 });
 
 describe('the schema', () => {
-  test('of a newer program is refused (F56)', async () => {
+  test('of a newer program is refused', async () => {
     await using folder = await temporaryFolder();
     await filled(folder.path);
     const database = new DatabaseSync(join(folder.path, 'trunkline.sqlite'));
@@ -97,7 +97,7 @@ describe('the schema', () => {
     });
   });
 
-  test('moves as a whole: a migration that fails half-way leaves nothing of itself (F56)', async () => {
+  test('moves as a whole: a migration that fails half-way leaves nothing of itself', async () => {
     await using store = await temporaryStore();
     const broken = {
       name: '999-broken',
@@ -118,7 +118,7 @@ describe('the schema', () => {
 });
 
 describe('the disk', () => {
-  test('under the low-water mark refuses new calls with a reason, and takes them again by itself (F51)', async () => {
+  test('under the low-water mark refuses new calls with a reason, and takes them again by itself', async () => {
     let free = 10_000_000_000;
     await using store = await temporaryStore({
       lowWaterBytes: 1_000_000_000,
@@ -137,7 +137,7 @@ describe('the disk', () => {
     await expect.poll(() => store.acceptsNewCalls(), { timeout: 15_000 }).toEqual({ ok: true });
   });
 
-  test('holds the data for its owner only (T43)', async () => {
+  test('holds the data for its owner only', async () => {
     await using store = await temporaryStore();
     await addCall(store, 'x');
     expect(statSync(store.dataDir).mode & 0o777).toBe(0o700);
@@ -145,7 +145,7 @@ describe('the disk', () => {
       expect([name, statSync(join(store.dataDir, name)).mode & 0o077]).toEqual([name, 0]);
   });
 
-  test('keeps no trace of what was erased (T17)', async () => {
+  test('keeps no trace of what was erased', async () => {
     await using store = await temporaryStore();
     const canary = 'canary-4111111111111111';
     for (let call = 0; call < 20; call++) await addCall(store, `${canary}-${call}`);
@@ -158,7 +158,7 @@ describe('the disk', () => {
       ]);
   });
 
-  test('locked by another program for longer than the busy timeout delays a write and drops none (F57)', async () => {
+  test('locked by another program for longer than the busy timeout delays a write and drops none', async () => {
     await using store = await temporaryStore();
     const other = new DatabaseSync(join(store.dataDir, 'trunkline.sqlite'));
     other.exec('BEGIN IMMEDIATE');
@@ -183,7 +183,7 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
   test.each([
     ['after it was done', true],
     ['before it was done', false],
-  ])('a connection cut at COMMIT, %s, is looked up and not guessed (F58)', async (_, pass) => {
+  ])('a connection cut at COMMIT, %s, is looked up and not guessed', async (_, pass) => {
     await using wire = await postgresWire(await postgres.newDatabase());
     await using store = await temporaryStore({ databaseUrl: wire.url });
     let runs = 0;
@@ -201,7 +201,7 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     expect(wire.state.cuts).toBe(1);
   });
 
-  test('two transactions that lock each other are both done in the end (F61)', async () => {
+  test('two transactions that lock each other are both done in the end', async () => {
     await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
     await addCall(store, 'a');
     await addCall(store, 'b');
@@ -221,7 +221,7 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     expect(rows.map((row) => row.last_sequence)).toEqual([3, 3]);
   });
 
-  test('a connection that goes silent is given up, and a new one is made (F60)', async () => {
+  test('a connection that goes silent is given up, and a new one is made', async () => {
     await using wire = await postgresWire(await postgres.newDatabase());
     await using store = await temporaryStore({ databaseUrl: wire.url });
     await addCall(store, 'before');

@@ -9,7 +9,7 @@ import { until } from '../../support/process/until.ts';
 
 vi.setConfig({ testTimeout: 120_000 });
 
-test('a reader that holds an old state lets the log grow: told, and cut when it has gone (F54)', async () => {
+test('a reader that holds an old state lets the log grow: told, and cut when it has gone', async () => {
   await using store = await temporaryStore();
   const path = join(store.dataDir, 'trunkline.sqlite');
   const alarmBytes = 8_388_608;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe('telling mu-law from A-law by the samples', () => {
-  test('F8 every stretch of both speakers is told right, by both laws', () => {
+  test('every stretch of both speakers is told right, by both laws', () => {
     for (const { mulaw, alaw } of speech)
       for (let at = 0; at + 16_000 < mulaw.length; at += 8_000) {
         expect(compandingVerdict(mulaw.subarray(at, at + 16_000), 'mulaw')).not.toBe('other-law');

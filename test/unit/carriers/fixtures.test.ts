@@ -71,7 +71,7 @@ describe('recorded conversations of Twilio', () => {
     expect(rest(heard)).toEqual([{ type: 'stop' }]);
   });
 
-  test('F90 a connected stream may hold the phone call; its key press and mark make no hole', () => {
+  test('a connected stream may hold the phone call; its key press and mark make no hole', () => {
     const heard = hear('twilio-connect');
     expect(heard.start).toMatchObject({
       closingEndsCall: true,
@@ -82,7 +82,7 @@ describe('recorded conversations of Twilio', () => {
     expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '7', track: 'inbound' }, { type: 'stop' }]);
   });
 
-  test('F7 what the numbering misses is declared lost on the track whose time stands still', () => {
+  test('what the numbering misses is declared lost on the track whose time stands still', () => {
     const heard = hear('twilio-holes');
     const lost = heard.events.filter((event) => event.type === 'lost');
     expect(lost).toEqual([
@@ -112,7 +112,7 @@ describe('recorded conversations of Telnyx', () => {
     expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '4' }, { type: 'stop' }]);
   });
 
-  test('F7 PCMA out of order and repeated comes out in order, once, and counted', () => {
+  test('PCMA out of order and repeated comes out in order, once, and counted', () => {
     const heard = hear('telnyx-pcma-reordered');
     expect(heard.start).toMatchObject({
       encoding: 'alaw',
@@ -130,7 +130,7 @@ describe('recorded conversations of Telnyx', () => {
     expect(counts).toEqual(['reordered', 'reordered', 'reordered', 'duplicate']);
   });
 
-  test('F7 chunks that never come are declared lost after the window', () => {
+  test('chunks that never come are declared lost after the window', () => {
     const heard = hear('telnyx-holes');
     expect(heard.events.filter((event) => event.type === 'lost')).toEqual([
       { type: 'lost', track: 'inbound', durationMs: 40, cause: 'numbering' },
@@ -149,7 +149,7 @@ describe('recorded conversations of Telnyx', () => {
     ).toBe(true);
   });
 
-  test('F8 G.722 is refused with the setting to change, and its audio goes nowhere', () => {
+  test('G.722 is refused with the setting to change, and its audio goes nowhere', () => {
     const heard = hear('telnyx-g722');
     expect(heard.start).toBeUndefined();
     expect(heard.audio).toEqual({});
@@ -232,7 +232,7 @@ describe('recorded conversations of Asterisk', () => {
     });
   });
 
-  test('F8 F90 opus is refused by name without hanging up the channel', () => {
+  test('opus is refused by name without hanging up the channel', () => {
     expect(hear('asterisk-opus').events[0]).toMatchObject({
       type: 'refused',
       closingEndsCall: true,
@@ -277,7 +277,7 @@ describe('recorded conversations of AudioHook', () => {
     return heard;
   }
 
-  test('F12 the whole dialogue: open, ping, pause, discard, update, error, close, with both sequence numbers', () => {
+  test('the whole dialogue: open, ping, pause, discard, update, error, close, with both sequence numbers', () => {
     const heard = expectReplies('audiohook-stereo');
     expect(heard.events[0]?.type).toBe('reply');
     expect(heard.start).toMatchObject({
@@ -371,7 +371,7 @@ describe('what a start message says about its audio', () => {
   }
 
   test.each(Object.keys(remedies) as (keyof typeof remedies)[])(
-    'F8 %s: every spelling by rate by channels is taken as said, or refused with the setting to change',
+    '%s: every spelling by rate by channels is taken as said, or refused with the setting to change',
     (name) => {
       for (const [encoding, expected] of spellings)
         for (const sampleRate of ratesHz)
@@ -388,7 +388,7 @@ describe('what a start message says about its audio', () => {
     },
   );
 
-  test('F8 a rate that stands only in the name of the encoding is read from there', () => {
+  test('a rate that stands only in the name of the encoding is read from there', () => {
     const said = (encoding: string): CarrierEvent | undefined =>
       newCodec('plivo').decode(Buffer.from(JSON.stringify(startSaying('plivo', { encoding }))), false)[0]; // prettier-ignore
     expect(said('audio/x-l16;rate=16000')).toMatchObject({ start: { sampleRate: 16_000 } });
@@ -402,7 +402,7 @@ describe('what a start message says about its audio', () => {
     ['slin', 'pcm16', 8000],
     ['slin16', 'pcm16', 16_000],
     ['slin48', 'pcm16', 48_000],
-  ])('F8 Asterisk %s is %s at %i Hz', (format, encoding, sampleRate) => {
+  ])('Asterisk %s is %s at %i Hz', (format, encoding, sampleRate) => {
     const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;
     expect(newCodec('asterisk').decode(Buffer.from(text), false)).toMatchObject([
       { type: 'start', start: { encoding, sampleRate } },
@@ -410,7 +410,7 @@ describe('what a start message says about its audio', () => {
   });
 
   test.each(['slin12', 'slin24', 'g722', 'opus', 'g729', 'gsm', 'speex', '__proto__'])(
-    'F8 Asterisk %s is refused with the setting to change',
+    'Asterisk %s is refused with the setting to change',
     (format) => {
       const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;
       expect(newCodec('asterisk').decode(Buffer.from(text), false)).toMatchObject([

@@ -26,7 +26,7 @@ test.each([
   ['200 ppm slow', 0.9998, 0],
   ['set to another time every ten minutes', 1, 4_000_000],
 ])(
-  'F10 an hour by a carrier’s clock that is %s: only what the numbers miss is missing',
+  'an hour by a carrier’s clock that is %s: only what the numbers miss is missing',
   (_what, rate, jumpMs) => {
     const order = new FrameOrder({ tracks: 2, first: 1, firstIsSure: true });
     const lost = new Map([['inbound', 0], ['outbound', 0]]); // prettier-ignore
@@ -51,7 +51,7 @@ test.each([
 );
 
 describe('the order of numbered frames', () => {
-  test('F7 any shuffle inside the window comes out in order and whole', () => {
+  test('any shuffle inside the window comes out in order and whole', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 200 }),
@@ -69,7 +69,7 @@ describe('the order of numbered frames', () => {
     );
   });
 
-  test('F7 repeats are dropped, losses declared, nothing invented: a model over drops, repeats and shuffles', () => {
+  test('repeats are dropped, losses declared, nothing invented: a model over drops, repeats and shuffles', () => {
     fc.assert(
       fc.property(
         fc.array(
@@ -104,7 +104,7 @@ describe('the order of numbered frames', () => {
     );
   });
 
-  test('F7 100,000 frames with a neighbour swapped now and then keep every byte', () => {
+  test('100,000 frames with a neighbour swapped now and then keep every byte', () => {
     const numbers = Array.from({ length: 100_000 }, (_, at) => at + 1);
     for (let at = 0; at + 1 < numbers.length; at += 7)
       [numbers[at], numbers[at + 1]] = [numbers[at + 1]!, numbers[at]!];

@@ -7,7 +7,7 @@ import {
 } from '../../../src/lib/guarded-fetch-addresses.ts';
 import { forbiddenHosts, forbiddenUrls } from '../../support/carriers/url-spellings.ts';
 
-test('public addresses pass and special ones do not (T20)', () => {
+test('public addresses pass and special ones do not', () => {
   for (const address of [
     '8.8.8.8',
     '1.1.1.1',
@@ -20,7 +20,7 @@ test('public addresses pass and special ones do not (T20)', () => {
     expect([address, whyForbidden(address)]).not.toEqual([address, undefined]);
 });
 
-test('at least 250 spellings are tried, and a literal one is refused before any name server is asked (T20)', () => {
+test('at least 250 spellings are tried, and a literal one is refused before any name server is asked', () => {
   expect(forbiddenHosts.length + forbiddenUrls.length).toBeGreaterThanOrEqual(250);
   const passed = forbiddenHosts.filter((host) => checkUrl(`http://${host}/`).ok);
   // What is left is names: the guard judges the addresses that they resolve to.

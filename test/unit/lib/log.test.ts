@@ -8,7 +8,7 @@ function lines(write: (log: ReturnType<typeof createLog>) => void): string {
   return out;
 }
 
-test('T14 secrets, numbers and words stay out of the log wherever they are put', () => {
+test('secrets, numbers and words stay out of the log wherever they are put', () => {
   const canary = 'canary-4711';
   const out = lines((log) => {
     log.info(
@@ -27,7 +27,7 @@ test('T14 secrets, numbers and words stay out of the log wherever they are put',
   expect(out.trim().split('\n')).toHaveLength(2);
 });
 
-test('T35 one record is one line whatever the text holds', () => {
+test('one record is one line whatever the text holds', () => {
   const out = lines((log) => log.info({ reason: 'a\nb\u001b[31mred\u2028c' }, 'x'));
   expect(out.trim().split('\n')).toHaveLength(1);
   expect(out).not.toContain('\u001b');

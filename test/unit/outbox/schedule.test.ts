@@ -31,19 +31,19 @@ describe('the schedule', () => {
     ['Tue Feb  3 09:16:00 2026 GMT', 60_000], ['Wed, 99 Foo 2026 09:15:30 GMT', undefined],
     ['Tue, 03 Feb 1926 09:15:30 GMT', 1_000], ['<script>', undefined], ['9'.repeat(400), undefined],
   ]; // prettier-ignore
-  test('Retry-After in seconds or as a date is held between 1 s and 1 h, rubbish is ignored (F36)', () => {
+  test('Retry-After in seconds or as a date is held between 1 s and 1 h, rubbish is ignored', () => {
     expect(values.length).toBeGreaterThanOrEqual(40);
     for (const [value, expected] of values)
       expect([value, retryAfterMs(value, now)]).toEqual([value, expected]);
   });
 
-  test('an event that is refused for its content gets its few attempts, then gives up (F38)', () => {
+  test('an event that is refused for its content gets its few attempts, then gives up', () => {
     const refused = { scope: 'item' as const, reason: 'no' };
     expect(nextAttempt(refused, 4, now, now, 0.5, rules).do).toBe('retry');
     expect(nextAttempt(refused, 5, now, now, 0.5, rules)).toMatchObject({ do: 'give-up' });
   });
 
-  test('an absent endpoint has the whole budget, with the last attempt at its end (F35)', () => {
+  test('an absent endpoint has the whole budget, with the last attempt at its end', () => {
     const down = { scope: 'endpoint' as const, reason: 'down' };
     const start = now;
     let at = start;
@@ -82,7 +82,7 @@ describe('the breaker', () => {
     expect(breaker.room(0, at).calls).toBe(4);
   });
 
-  test('stays shut while one call alone gets an error, and while successes come in between (F34)', () => {
+  test('stays shut while one call alone gets an error, and while successes come in between', () => {
     const breaker = new Breaker(50);
     for (let failure = 0; failure < 50; failure++) breaker.failed('poisoned', false, 0, 0);
     expect(breaker.isOpen).toBe(false);
@@ -93,7 +93,7 @@ describe('the breaker', () => {
     expect(breaker.isOpen).toBe(false);
   });
 
-  test('gives an endpoint the quiet that it asks for (F36)', () => {
+  test('gives an endpoint the quiet that it asks for', () => {
     const breaker = new Breaker(50);
     breaker.failed('a', true, 0, 0.5, 30_000);
     expect(breaker.room(0, 29_999).calls).toBe(0);
@@ -105,7 +105,7 @@ describe('the verdict on an answer', () => {
   const answer = (status: number) => ({
     ok: true as const, status, headers: {}, body: Buffer.from('x'), bodyEnd: 'broken' as const, url: '',
   }); // prettier-ignore
-  test('2xx is delivered whatever its body does, 3xx is not followed, 410 ends it (F32, F37, F39)', () => {
+  test('2xx is delivered whatever its body does, 3xx is not followed, 410 ends it', () => {
     for (const status of [200, 201, 202, 204, 299])
       expect(judge(answer(status), 0).kind).toBe('delivered');
     for (const status of [301, 302, 303, 307, 308])

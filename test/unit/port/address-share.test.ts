@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AddressShare } from '../../../src/port/address-share.ts';
 import { proxiesIn } from '../../../src/port/addresses.ts';
 
-test('T7 one address takes its share and leaves the rest to others; what it gives back it has again', () => {
+test('one address takes its share and leaves the rest to others; what it gives back it has again', () => {
   const share = new AddressShare(2, proxiesIn([]));
   const giveBack = share.take('192.0.2.1');
   share.take('192.0.2.1');

@@ -65,7 +65,7 @@ describe('the public address', () => {
     expect(publicUrl(request('127.0.0.1', forwarded))).toBe('https://calls.example.net');
   });
 
-  test('T2 comes from forwarded headers only when a listed proxy sent them', () => {
+  test('comes from forwarded headers only when a listed proxy sent them', () => {
     const publicUrl = publicUrls({
       configured: undefined,
       isProxy: proxiesIn(['10.0.0.0/8', '::1']),

@@ -21,12 +21,12 @@ test('without keys none is required and none is accepted', () => {
   expect([keys.required, keys.accepts('anything')]).toEqual([false, false]);
 });
 
-test('T32 the keys themselves are not held in memory', () => {
+test('the keys themselves are not held in memory', () => {
   const keys = new ApiKeys(['canary-key-4711']);
   expect(inspect(keys, { depth: 9, showHidden: true })).not.toContain('canary-key-4711');
 });
 
-test('T6 secrets of every pair of lengths compare without throwing', () => {
+test('secrets of every pair of lengths compare without throwing', () => {
   for (let length = 0; length <= 200; length++) {
     const secret = 'k'.repeat(length);
     expect(equalSecrets(secret, secret)).toBe(true);

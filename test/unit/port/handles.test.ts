@@ -8,7 +8,7 @@ test.each([
   [256, 8_192, 53],
   [64, 8_192, 16],
   [256, 20, 20],
-])('T11 a limit of %j handles and a wish for %i connections gives %i', (limit, wanted, atMost) => {
+])('a limit of %j handles and a wish for %i connections gives %i', (limit, wanted, atMost) => {
   const room = connectionRoom(wanted, limit);
   expect(room.connectionsAtMost).toBe(atMost);
   // Some are left for the calls that are in, and to refuse in words.

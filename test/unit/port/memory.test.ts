@@ -17,7 +17,7 @@ function groups(own: string, files: Record<string, string>): ReturnType<typeof c
   return controlGroup(join(root, 'self'), root);
 }
 
-test('F67 the limit of a control group of either version is read, without the pages that can be given back', () => {
+test('the limit of a control group of either version is read, without the pages that can be given back', () => {
   const limits = { what: 'control group', limit: 300 * mib, used: 60 * mib };
   expect(
     groups('0::/app\n', {
@@ -46,7 +46,7 @@ test('no limit, or none that is under the memory of the machine, is no limit', (
   expect(groups('', {})).toBeUndefined();
 });
 
-test('F67 an eighth is kept, at most 64 MiB, and what the legs there are may still come to hold', () => {
+test('an eighth is kept, at most 64 MiB, and what the legs there are may still come to hold', () => {
   const group = (usedMib: number) => ({
     what: 'control group',
     limit: 320 * mib,

@@ -38,7 +38,7 @@ const chapter = {
   sentences: [{ sentence: 'I lost my card.', start: 0.42, end: 1.94, words }],
 };
 
-/** Every message of the notes' section 1.3, as a service sends it. */
+/** Every message of the interface, as a service sends it. */
 const messages: Record<string, unknown>[] = [
   {
     type: 'audio_chunk',

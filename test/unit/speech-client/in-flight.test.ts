@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { InFlight } from '../../../src/speech-client/in-flight.ts';
 
 describe('acks', () => {
-  test('the worked example of notes 2.2', () => {
+  test('five chunks, three acks, a cut: the rest is sent again from the last ack, and nothing is left open', () => {
     const flight = new InFlight(0);
     flight.reconnected();
     for (let sent = 800; sent <= 4_000; sent += 800) flight.sentUpTo(sent);
@@ -17,7 +17,7 @@ describe('acks', () => {
     expect(flight.unacknowledged).toBe(0);
   });
 
-  test('notes 2.3: a service that appends what it already had is followed, its times too', () => {
+  test('a service that appends what it already had is followed, its times too', () => {
     const flight = new InFlight(100_000);
     flight.reconnected();
     flight.sentUpTo(104_000);
@@ -48,7 +48,7 @@ describe('acks', () => {
     { name: 'not a number', range: [0, Number.NaN] },
     { name: 'ahead of what was sent', range: [0, 10_000] },
     { name: 'behind an earlier one', range: [0, 160] },
-  ])('F24: an ack that is $name frees nothing', ({ range }) => {
+  ])('an ack that is $name frees nothing', ({ range }) => {
     const flight = new InFlight(0);
     flight.reconnected();
     flight.sentUpTo(1_600);
@@ -57,7 +57,7 @@ describe('acks', () => {
     expect(flight.acknowledged).toBe(800);
   });
 
-  test('F24: under any acks at all, the position never moves back and never beyond what was sent', () => {
+  test('under any acks at all, the position never moves back and never beyond what was sent', () => {
     const number = fc.oneof(fc.integer({ min: -10, max: 5_000 }), fc.double(), fc.maxSafeInteger());
     const step = fc.oneof(
       fc.record({ send: fc.integer({ min: 1, max: 800 }) }),

@@ -8,7 +8,7 @@ import { messageIdentity, missingOf, Seen } from '../../../src/speech-client/mes
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { handClock } from '../../support/clock/hand-clock.ts';
 
-test('F28: every close code leads to one action, as the vendor clients reconnect (notes 2.4)', () => {
+test('every close code leads to one action, as the vendor clients reconnect', () => {
   const resumed = [
     1002, 1003, 1005, 1006, 1007, 1008, 1009, 1011, 1012, 1013, 1015, 3000, 3008, 4000, 4399, 4500,
     4504, 4999,
@@ -28,7 +28,7 @@ test('back-off doubles to its bound and is spread', () => {
   expect([backOffMs(3, bounds, () => 0), backOffMs(3, bounds, () => 1)]).toEqual([1_600, 2_400]);
 });
 
-test('F18: Retry-After in seconds or as a date is held between 1 s and 60 s, rubbish is ignored', () => {
+test('Retry-After in seconds or as a date is held between 1 s and 60 s, rubbish is ignored', () => {
   const now = Date.parse('2026-02-03T09:15:00Z');
   const cases: [string | undefined, number | undefined][] = [
     ['5', 5_000],
@@ -45,7 +45,7 @@ test('F18: Retry-After in seconds or as a date is held between 1 s and 60 s, rub
     expect([header, retryAfterMs(header, now)]).toEqual([header, wait]);
 });
 
-describe('T37: where a session address may lead', () => {
+describe('where a session address may lead', () => {
   const target = {
     url: 'https://speech.example/base',
     keyHeader: 'x-service-key',
@@ -71,7 +71,7 @@ describe('T37: where a session address may lead', () => {
 });
 
 describe('the gate before POST /v2/live', () => {
-  test('F16 F18: after a failure one asks for all, the oldest first, and a success lets everyone through', async () => {
+  test('after a failure one asks for all, the oldest first, and a success lets everyone through', async () => {
     const clock = handClock();
     const gate = new Gate(clock);
     const signal = new AbortController().signal;
@@ -96,7 +96,7 @@ describe('the gate before POST /v2/live', () => {
     expect([through, gate.cause]).toEqual([[0, 1, 2, 3], undefined]);
   });
 
-  test('F17: a wrong key is asked about at most every fifteen seconds, whatever the number of legs', async () => {
+  test('a wrong key is asked about at most every fifteen seconds, whatever the number of legs', async () => {
     const clock = handClock();
     const gate = new Gate(clock);
     const signal = new AbortController().signal;
@@ -124,7 +124,7 @@ describe('the gate before POST /v2/live', () => {
   });
 });
 
-test('F21: catching up is bounded for one leg and for all, and everybody has a turn', async () => {
+test('catching up is bounded for one leg and for all, and everybody has a turn', async () => {
   const clock = handClock();
   const catchUp = new CatchUp(clock);
   const legs = Array.from({ length: 200 }, () => {
@@ -170,7 +170,7 @@ describe('messages', () => {
     },
   });
 
-  test('F25: a final is known by its id, partials by nothing', () => {
+  test('a final is known by its id, partials by nothing', () => {
     const partial = final('a', 0);
     if (partial.type === 'transcript') partial.data.is_final = false;
     expect(messageIdentity(final('a', 0))).toBe('transcript a');

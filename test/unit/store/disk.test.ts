@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { DiskWatch } from '../../../src/store/disk.ts';
 
-test('F77 a data folder that can no longer be asked refuses calls and ends nothing, and recovers by itself', async () => {
+test('a data folder that can no longer be asked refuses calls and ends nothing, and recovers by itself', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-disk-'));
   let isGone = false;
   const disk = new DiskWatch({

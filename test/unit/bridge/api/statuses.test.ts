@@ -19,7 +19,7 @@ const sequences = {
 };
 
 test.each(Object.entries(sequences))(
-  'F15 %s: however callbacks arrive, they stand in the order in which it happened',
+  '%s: however callbacks arrive, they stand in the order in which it happened',
   (_name, statuses) => {
     for (const arrived of permutations<Record<string, unknown>>(statuses)) {
       const kept = arrived.map((status, at) => ({ received_at: at, status }));
@@ -28,7 +28,7 @@ test.each(Object.entries(sequences))(
   },
 );
 
-test('F15 without a time of their own they stand as they came', () => {
+test('without a time of their own they stand as they came', () => {
   const kept = [2, 0, 1].map((at) => ({ received_at: at, status: { Event: String(at) } }));
   expect(inOrderOfTime(kept).map(({ status }) => status.Event)).toEqual(['0', '1', '2']);
 });

@@ -84,7 +84,7 @@ describe('the body of POST /v2/live', () => {
     ).toEqual(['language', 'vocabulary']);
   });
 
-  test('F8 a rate that no session takes has no format', () => {
+  test('a rate that no session takes has no format', () => {
     expect(sessionFormat({ ...format, sampleRate: 11_025 })).toBeUndefined();
     expect(sessionFormat({ encoding: 'pcm16', sampleRate: 16_000, channels: 2 })).toEqual({
       encoding: 'wav/pcm',

@@ -35,7 +35,7 @@ describe('the life of a call', () => {
   });
 
   test.each(['close', 'error'] as const)(
-    'F2 a %s waits for the stream, and the stream stops the wait',
+    'a %s waits for the stream, and the stream stops the wait',
     (how) => {
       const [waiting, effects] = step(live('s'), { type: 'stream-ended', stream: 's', how, legs });
       expect([waiting, effects]).toEqual([{ at: 'waiting', reason: how }, ['await-stream']]);
@@ -50,7 +50,7 @@ describe('the life of a call', () => {
     },
   );
 
-  test('F66 draining neither ends the call nor starts a wait: the next process does', () => {
+  test('draining neither ends the call nor starts a wait: the next process does', () => {
     expect(step(live('s'), { type: 'stream-ended', stream: 's', how: 'drain', legs })).toEqual([
       { at: 'waiting', reason: 'drain' },
       [],
@@ -99,7 +99,7 @@ describe('the life of a call', () => {
     fc.constant({ type: 'leave' as const }),
   );
 
-  test('whatever happens in whatever order, a call ends at most once and never comes back (F13, F68)', () => {
+  test('whatever happens in whatever order, a call ends at most once and never comes back', () => {
     fc.assert(
       fc.property(fc.array(input, { maxLength: 60 }), (inputs) => {
         let state: CallState = live();

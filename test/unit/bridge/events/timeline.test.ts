@@ -113,7 +113,7 @@ describe('messages on the call’s one clock', () => {
     expect(place(none, at)).toEqual({ kind: 'none' });
   });
 
-  test('F30 a failed add-on is laid to the final before it, with its error', () => {
+  test('a failed add-on is laid to the final before it, with its error', () => {
     const failed: ServerMessage = {
       ...envelope,
       type: 'sentiment_analysis',

@@ -45,7 +45,7 @@ test('what is written is read again, legs and positions of any size', () => {
   expect(readSegmentHeader(Buffer.from('nothing of ours'))).toBeUndefined();
 });
 
-test('F49: torn at any byte, every whole batch before it is read and nothing of the torn one', () => {
+test('torn at any byte, every whole batch before it is read and nothing of the torn one', () => {
   const whole = segment(3);
   const batchBytes = (whole.length - segmentHeaderBytes) / 3;
   for (let end = segmentHeaderBytes; end < whole.length; end++) {
@@ -54,7 +54,7 @@ test('F49: torn at any byte, every whole batch before it is read and nothing of 
   }
 });
 
-test('F53: one flipped bit anywhere costs its own batch and no other', () => {
+test('one flipped bit anywhere costs its own batch and no other', () => {
   const whole = segment(3);
   const batchBytes = (whole.length - segmentHeaderBytes) / 3;
   for (let at = segmentHeaderBytes; at < whole.length; at++) {

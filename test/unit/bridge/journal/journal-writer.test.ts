@@ -27,7 +27,7 @@ function writerOnSlowDisk() {
   return { writer, disk };
 }
 
-test('F52: one slow write moves the journal off the event loop for a second, slow ones again and again for longer, at most 30 s', async () => {
+test('one slow write moves the journal off the event loop for a second, slow ones again and again for longer, at most 30 s', async () => {
   const { writer, disk } = writerOnSlowDisk();
   const lasted: number[] = [];
   for (let time = 0; time < 7; time++) {

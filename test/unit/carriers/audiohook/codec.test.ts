@@ -23,7 +23,7 @@ describe('the numbers of an AudioHook dialogue', () => {
     ['no parameters', { parameters: undefined }],
     ['a round trip that is none', { parameters: { rtt: 'soon' } }],
   ] satisfies [string, Record<string, unknown>][])(
-    'F14 %s ends the session with disconnect and reason error',
+    '%s ends the session with disconnect and reason error',
     (_what, wrong: Record<string, unknown>) => {
       const client = new Client();
       client.open();
@@ -85,7 +85,7 @@ describe('the numbers of an AudioHook dialogue', () => {
     });
   });
 
-  test('F8 an offer without anything that we can take is refused by name', () => {
+  test('an offer without anything that we can take is refused by name', () => {
     for (const offer of [
       [],
       [{ type: 'audio', format: 'OPUS', channels: ['external'], rate: 8000 }],
@@ -135,7 +135,7 @@ describe('the end of an AudioHook session', () => {
     expect(client.say({ type: 'closed' })).toEqual([]);
   });
 
-  test('F3 audio after close is late', () => {
+  test('audio after close is late', () => {
     const client = new Client();
     client.open();
     client.send('close', { reason: 'end' });

@@ -287,11 +287,11 @@ describe('the HTTP message signature of an AudioHook upgrade', () => {
     expect(check(request, { publicUrl, nowMs: createdMs + 1_000 })).toBe('good');
   });
 
-  test.each(good)('T5 good: %s', (_what, signing, options) => {
+  test.each(good)('good: %s', (_what, signing, options) => {
     expect(check(signed(signing), options)).toBe('good');
   });
 
-  test.each(bad)('T5 T6 refused: %s', (_what, signing, options) => {
+  test.each(bad)('refused: %s', (_what, signing, options) => {
     expect(check(signed(signing), options)).toEqual({ bad: expect.any(String) });
   });
 
@@ -314,7 +314,7 @@ describe('the HTTP message signature of an AudioHook upgrade', () => {
     });
   });
 
-  test('T3 T5 a nonce is good once, and a wrong signature does not use it up', () => {
+  test('a nonce is good once, and a wrong signature does not use it up', () => {
     const nonces = new RecentNonces(() => nowMs);
     expect(check(signed({ secret: 'AAAA' }), { nonces })).toEqual({ bad: expect.any(String) });
     expect(check(signed(), { nonces })).toBe('good');
@@ -322,14 +322,14 @@ describe('the HTTP message signature of an AudioHook upgrade', () => {
     expect(check(signed({ nonce: 'B'.repeat(24) }), { nonces })).toBe('good');
   });
 
-  test('F74 a clock that is off is named as such', () => {
+  test('a clock that is off is named as such', () => {
     expect(check(signed(), { nowMs: nowMs + 600_000 })).toEqual({ bad: 'clock: signed 600 s ago' });
     expect(check(signed(), { nowMs: nowMs - 600_000 })).toEqual({
       bad: 'clock: signed 600 s in the future',
     });
   });
 
-  test('T5 mutated headers never throw and never pass', () => {
+  test('mutated headers never throw and never pass', () => {
     const request = signed();
     const letters = '"();=:,\\ \t@aA0-é\0';
     let state = 7;
@@ -351,7 +351,7 @@ describe('the HTTP message signature of an AudioHook upgrade', () => {
 });
 
 describe('the memory of nonces', () => {
-  test('T3 what has expired may come again, and the memory stays bounded', () => {
+  test('what has expired may come again, and the memory stays bounded', () => {
     let now = 0;
     const nonces = new RecentNonces(() => now);
     expect(nonces.remember('x', 'a', 100)).toBe(true);
@@ -363,7 +363,7 @@ describe('the memory of nonces', () => {
     expect(nonces.size).toBeLessThanOrEqual(100_000);
   });
 
-  test('T3 1,000 captured requests are all refused when replayed', () => {
+  test('1,000 captured requests are all refused when replayed', () => {
     let now = nowMs;
     const nonces = new RecentNonces(() => now);
     const captured = Array.from({ length: 1_000 }, (_, at) =>

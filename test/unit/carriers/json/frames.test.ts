@@ -11,7 +11,7 @@ import { readFixture, upgradeRequest } from '../../../support/carriers/carrier-f
 const config = CarriersConfig.parse({});
 
 describe('base64 payloads', () => {
-  test('F9 every real payload comes back to the byte', () => {
+  test('every real payload comes back to the byte', () => {
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 400 }), (bytes) => {
         expect(
@@ -37,7 +37,7 @@ describe('base64 payloads', () => {
     'AAAA=',
     'AAAAA',
     '////\0',
-  ])('F9 %j is refused, though the decoder of the platform would take it', (text) => {
+  ])('%j is refused, though the decoder of the platform would take it', (text) => {
     expect(decodeBase64(text)).toBeUndefined();
   });
 });
@@ -85,7 +85,7 @@ describe('the fast path of media frames', () => {
   });
 });
 
-test('T9 custom parameters: hostile names and values change nothing but themselves', () => {
+test('custom parameters: hostile names and values change nothing but themselves', () => {
   const parsed = JSON.parse(
     '{"__proto__":{"polluted":1},"constructor":"x","a":1,"b":true,"c":{"d":1},"e":null,"":"f"}',
   ) as unknown;
@@ -148,7 +148,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
   }[name];
   const lines = readFixture(fixture).filter(({ from }) => from === 'carrier');
 
-  test('T9 rubbish at every point is counted or refused, never thrown', () => {
+  test('rubbish at every point is counted or refused, never thrown', () => {
     for (const text of rubbish)
       for (const isBinary of [false, true])
         for (const after of [0, 1, 2, lines.length]) {
@@ -162,7 +162,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
         }
   });
 
-  test('T9 every true frame cut short or with a byte changed is survived', () => {
+  test('every true frame cut short or with a byte changed is survived', () => {
     let state = 11;
     const random = (below: number): number =>
       (state = (state * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
@@ -179,7 +179,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
     expect(seen.has('count')).toBe(true);
   });
 
-  test('F6 media before the start is no audio', () => {
+  test('media before the start is no audio', () => {
     const codec = carriers[name].newCodec(config, upgradeRequest());
     const media = lines.find(({ data, isBinary }) => isBinary || data.includes('"media"'))!;
     expect(codec.decode(media.data, media.isBinary).some(({ type }) => type === 'audio')).toBe(
@@ -199,7 +199,7 @@ describe.each(['twilio', 'telnyx', 'signalwire'] as const)('the life of a stream
     return codec;
   };
 
-  test('F3 media and a second stop after the stop are late', () => {
+  test('media and a second stop after the stop are late', () => {
     const codec = play();
     const media = lines.find(({ data }) => data.includes('"media":{'))!;
     expect(codec.decode(media.data, false)).toEqual([{ type: 'count', what: 'late' }]);

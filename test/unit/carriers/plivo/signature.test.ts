@@ -8,7 +8,7 @@ const nonce = '05429567804466091622';
 const home = 'https://bridge.example.net';
 const path = '/carriers/plivo';
 
-/** Written after section 4.2; the carrier's own package confirms every one below before ours is asked. */
+/** Signs as Plivo documents its V3 scheme; Plivo's own package confirms every signature below before ours is asked. */
 function sign(url: string, key = token, with_ = nonce): string {
   const [bare = '', query = ''] = url.split('?');
   const sorted = [...new URLSearchParams(query)]
@@ -145,7 +145,7 @@ const bad: [string, string, Partial<PlivoRequest>?][] = [
 ];
 
 describe('the V3 signature of a Plivo upgrade', () => {
-  test.each(goodUpgrades)('T2 %s is our own address', (signed, request) => {
+  test.each(goodUpgrades)('%s is our own address', (signed, request) => {
     const signature = sign(signed);
     const isStandard = !/:(443|80)\//.test(signed);
     // The package drops a default port on its own, so those spellings have no oracle.
@@ -153,7 +153,7 @@ describe('the V3 signature of a Plivo upgrade', () => {
     expect(isPlivoSignature(signature, [token], request)).toBe(true);
   });
 
-  test.each(bad)('T2 T6 %s is refused without an exception', (_what, signature, other) => {
+  test.each(bad)('%s is refused without an exception', (_what, signature, other) => {
     expect(isPlivoSignature(signature, [token], socket(home, path, other))).toBe(false);
   });
 

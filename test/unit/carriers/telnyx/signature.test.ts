@@ -114,12 +114,12 @@ describe('the Ed25519 signature of a Telnyx webhook', () => {
     expect(checkTelnyxSignature(signed({ atS: nowS - age }))).toBe('good');
   });
 
-  test.each(bad)('T6 refused without an exception: %s', (_what, webhook) => {
+  test.each(bad)('refused without an exception: %s', (_what, webhook) => {
     expect(checkTelnyxSignature(webhook)).toBe('wrong');
   });
 
   test.each([-31_536_000, -600, -301, 301, 600, 3_600])(
-    'F74 right, and signed %i s ago: the clock is off',
+    'right, and signed %i s ago: the clock is off',
     (age) => {
       expect(checkTelnyxSignature(signed({ atS: nowS - age }))).toBe('off');
       expect(checkTelnyxSignature(signed({ atS: nowS - age, key: other.privateKey }))).toBe(
@@ -133,7 +133,7 @@ describe('the Ed25519 signature of a Telnyx webhook', () => {
     expect(bad.length).toBeGreaterThanOrEqual(40);
   });
 
-  test('T6 signatures of any length from 0 to 200 are refused without an exception', () => {
+  test('signatures of any length from 0 to 200 are refused without an exception', () => {
     for (let length = 0; length <= 200; length++)
       expect(checkTelnyxSignature({ ...good, signature: 'A'.repeat(length) })).toBe('wrong');
   });

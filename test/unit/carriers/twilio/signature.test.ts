@@ -125,11 +125,11 @@ const badUpgrades: [string, string][] = [
 ];
 
 describe('the signature of a Twilio upgrade', () => {
-  test.each(goodUpgrades)('T2 %s is our own address', (signed, request) => {
+  test.each(goodUpgrades)('%s is our own address', (signed, request) => {
     expect(isTwilioSignature(sign(signed), [token], request)).toBe(true);
   });
 
-  test.each(badUpgrades)('T2 T6 %s is refused without an exception', (_what, signature) => {
+  test.each(badUpgrades)('%s is refused without an exception', (_what, signature) => {
     expect(isTwilioSignature(signature, [token], socket(home, path))).toBe(false);
   });
 
@@ -146,7 +146,7 @@ describe('the signature of a Twilio upgrade', () => {
     expect(isTwilioSignature(good, [], request)).toBe(false);
   });
 
-  test('T6 signatures of any length from 0 to 200 are refused without an exception', () => {
+  test('signatures of any length from 0 to 200 are refused without an exception', () => {
     for (let length = 0; length <= 200; length++)
       expect(isTwilioSignature('A'.repeat(length), [token], socket(home, path))).toBe(false);
   });

@@ -156,7 +156,7 @@ describe('the log of a session', () => {
     expect(decodeLines(Buffer.from(lines.map(encodeLine).join('')))).toEqual(lines);
   });
 
-  test('loses only the line that a crash cut in two (F49)', () => {
+  test('loses only the line that a crash cut in two', () => {
     const bytes = Buffer.from(lines.map(encodeLine).join(''));
     for (let length = 0; length <= bytes.length; length++) {
       const read = decodeLines(bytes.subarray(0, length));

@@ -8,8 +8,8 @@ import { until } from '../../support/process/until.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 
-/** What a service's clients are asked for in the notes on the interface, point by point, where no other test shows it. */
-describe('a dropped socket (notes 2.1 to 2.4)', () => {
+/** What the interface asks of a client, point by point, where no other test shows it. */
+describe('a dropped socket', () => {
   test('exactly what is unacknowledged is sent again, in pieces of at most 512 KiB of whole frames', async () => {
     await using speech = await LinkSpeech.start();
     await using proxy = await FaultProxy.start(speech.port);
@@ -186,7 +186,7 @@ describe('a dropped socket (notes 2.1 to 2.4)', () => {
   });
 });
 
-describe('what a client of the service must bear and keep to (notes 6.2)', () => {
+describe('what a client of the service must bear and keep to', () => {
   test('the region goes into the query and nowhere else, the key into the header of HTTP alone', async () => {
     await using speech = await LinkSpeech.start();
     await using rig = await legRig({ url: speech.url });

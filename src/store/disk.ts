@@ -1,10 +1,11 @@
 import { open, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 
 /*
- * A full disk refuses deletes as well as inserts, so it must never get that far:
+ * A full disk refuses deletes as well as inserts, so the disk must never become full:
  *
  *   plenty ── low-water mark: no new calls, not ready ── full: the ballast file is given back,
  *   and what was begun can be finished in its room. With space again the ballast is made anew.
@@ -14,33 +15,38 @@ export type DiskOptions = {
   lowWaterBytes: number;
   ballastBytes: number;
   log: Logger;
+  clock: Clock;
+  /** In place of the file system's own answer, for tests. */
   freeBytes?: () => Promise<number>;
 };
 
 const checkEveryMs = 5_000;
+
+/** Watches the room on the data disk and keeps a reserve file (the ballast) for the calls that already run. */
 
 export class DiskWatch {
   readonly #options: DiskOptions;
   readonly #ballastPath: string;
   #freeBytes = Number.POSITIVE_INFINITY;
   #hasBallast = false;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  #cancelNext: () => void = () => undefined;
   #checking: Promise<void> | undefined;
   #closed = false;
 
   constructor(options: DiskOptions) {
     this.#options = options;
+    this.#clock = options.clock;
     this.#ballastPath = join(options.dataDir, 'ballast');
   }
 
   async start(): Promise<void> {
     this.#hasBallast = await exists(this.#ballastPath);
     await this.check();
-    this.#timer = setInterval(() => void this.check(), checkEveryMs);
-    this.#timer.unref();
+    this.#checkLater();
   }
 
-  /** Measures now; also called when the database says that the disk is full. */
+  /** Measures now. A measurement that is under way is joined, not repeated. */
   check(): Promise<void> {
     this.#checking ??= this.#measure().finally(() => {
       this.#checking = undefined;
@@ -62,7 +68,7 @@ export class DiskWatch {
     };
   }
 
-  /** The database met a full disk: give the reserve back so that running calls can finish. */
+  /** The database met a full disk: the reserve is given back so that running calls can finish. */
   async releaseBallast(): Promise<void> {
     this.#freeBytes = 0;
     if (!this.#hasBallast) return;
@@ -76,8 +82,17 @@ export class DiskWatch {
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearInterval(this.#timer);
+    this.#cancelNext();
     await this.#checking?.catch(() => undefined);
+  }
+
+  #checkLater(): void {
+    if (this.#closed) return;
+    this.#cancelNext = this.#clock.after(checkEveryMs, () => {
+      this.check()
+        .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the disk check failed'))
+        .finally(() => this.#checkLater());
+    });
   }
 
   async #measure(): Promise<void> {
@@ -94,7 +109,7 @@ export class DiskWatch {
     if (!this.#hasBallast && !this.#closed && this.#freeBytes > room) await this.#makeBallast();
   }
 
-  /** A folder that cannot be asked (unmounted, no permission) has no room for a call (F77). */
+  /** A folder that cannot be asked (unmounted, no permission) has no room for a call: no call would be kept there. */
   async #freeOrNone(): Promise<number> {
     try {
       return await this.#free();
@@ -124,7 +139,7 @@ export class DiskWatch {
       }
       this.#hasBallast = true;
     } catch (error) {
-      await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is none
+      await rm(this.#ballastPath, { force: true }).catch(() => undefined); // half a reserve is no reserve
       this.#options.log.warn({ err: error }, 'no ballast file could be made');
     }
   }

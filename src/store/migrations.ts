@@ -1,4 +1,5 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
+import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Database } from './schema.ts';
 import * as calls from './migrations/001-calls.ts';
@@ -8,28 +9,30 @@ import * as speech from './migrations/003-speech.ts';
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
 
-/** In order, forward only. A released one is never edited: the next one mends it. */
+/** In order, forward only. A released migration is never edited: databases out there have run it. The next one mends it. */
 export const migrations: Migration[] = [
   { name: '001-calls', ...calls },
   { name: '002-events', ...events },
   { name: '003-speech', ...speech },
 ];
 
-/** Any number, the same in every process: Postgres holds one migrating process at a time by it. */
+/** Any number, the same in every process: by it Postgres lets one process migrate at a time. */
 const migrationLock = 7_260_515;
+
+const lockMaxMs = 120_000;
 
 /** Brings the database to this program's schema in one transaction, or leaves it as it was. */
 export async function migrate(
   db: Kysely<Database>,
   kind: 'sqlite' | 'postgres',
-  nowMs: number,
+  clock: Clock = systemClock,
   list: Migration[] = migrations,
 ): Promise<void> {
   await db.transaction().execute(async (tx) => {
     if (kind === 'postgres') {
       await sql`set local lock_timeout = '60s'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
-      await ourTurn(tx);
+      await ourTurn(tx, clock);
     }
     const applied = await appliedVersion(tx);
     if (applied > list.length)
@@ -42,26 +45,29 @@ export async function migrate(
       await migration.up(tx);
       await tx
         .insertInto('schema_version')
-        .values({ version: index + 1, name: migration.name, applied_at: nowMs })
+        .values({ version: index + 1, name: migration.name, applied_at: clock.now() })
         .execute();
     }
   });
 }
 
-/** Asked for again and again: one statement that waits as long as another node's migration has no deadline that fits. */
-async function ourTurn(tx: Transaction<Database>): Promise<void> {
-  const endMs = performance.now() + 120_000;
+/**
+ * Waits until no other process migrates. The lock is asked for again and again, because one statement that waited for
+ * it would need a deadline as long as the longest migration of another node.
+ */
+async function ourTurn(tx: Transaction<Database>, clock: Clock): Promise<void> {
+  const endMs = clock.monotonicMs() + lockMaxMs;
   for (;;) {
     const { rows } = await sql<{
       ours: boolean;
     }>`select pg_try_advisory_xact_lock(${migrationLock}) as ours`.execute(tx);
     if (rows[0]?.ours) return;
-    if (performance.now() >= endMs)
+    if (clock.monotonicMs() >= endMs)
       throw new TrunklineError(
         'STORE_FAILED',
         'Another process has been migrating the database for two minutes: look at what it waits for.',
       );
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await wait(clock, 100);
   }
 }
 

@@ -10,6 +10,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import pg from 'pg';
+import { wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
@@ -19,11 +20,13 @@ import type { Database } from './schema.ts';
 import type { Backend, BackendOptions } from './backend.ts';
 
 /*
- * Postgres for several nodes. Each statement has a deadline on the server and one more on this side,
- * so that a half-open connection is noticed; a commit whose answer was lost is looked up by its
- * transaction id, not guessed.
+ * Postgres for several nodes. Each statement has a deadline on the server and a longer one on this side, so that a
+ * half-open connection is noticed. A commit whose answer was lost is looked up by its transaction id: a guess would
+ * store an event twice or not at all.
  */
-const poolMax = 10;
+
+/** Connections of one process. Callers beyond them wait for `connectMaxMs` at most and then fail. */
+export const maxPostgresConnections = 10;
 const sessionSettings =
   '-c synchronous_commit=on -c statement_timeout=5000 -c lock_timeout=2000 ' +
   '-c idle_in_transaction_session_timeout=10000 -c tcp_user_timeout=10000 ' +
@@ -33,12 +36,13 @@ const connectMaxMs = 5_000;
 const transactionTries = 5;
 const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
+const probeEveryMs = 5_000;
 
 export async function openPostgres(options: BackendOptions): Promise<Backend> {
-  const { log } = options;
+  const { log, clock } = options;
   const pool = new pg.Pool({
     connectionString: options.config.databaseUrl,
-    max: poolMax,
+    max: maxPostgresConnections,
     options: sessionSettings,
     connectionTimeoutMillis: connectMaxMs,
     query_timeout: answerMaxMs,
@@ -48,14 +52,15 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     types: { getTypeParser: parserOf },
   });
   pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-  // A connection that breaks while it is lent out tells its statement; unheard, it would end the process.
+  // A connection that breaks while it is lent out fails its statement, whose caller hears the reason. Without this
+  // listener the error event would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool) });
+  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool, clock) });
   const state: { health: Health } = { health: { state: 'ok' } };
   try {
-    await whenReady(log, async () => {
+    await whenReady(log, clock, async () => {
       await refuseReplica(db);
-      await migrate(db, 'postgres', options.clock.now());
+      await migrate(db, 'postgres', clock);
     });
   } catch (error) {
     await db.destroy();
@@ -64,53 +69,67 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       cause: error,
     });
   }
-  const probe = setInterval(() => {
-    sql`select 1`.execute(db).then(
-      () => (state.health = { state: 'ok' }),
-      (error: unknown) => {
-        state.health = { state: 'down', detail: 'Postgres does not answer' };
-        log.error({ err: error }, 'Postgres does not answer');
-      },
-    );
-  }, 5_000);
-  probe.unref();
+  const stopProbing = new AbortController();
+  void probe(db, clock, stopProbing.signal, (error) => {
+    state.health =
+      error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
+    if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
+  });
   return {
     db,
-    transaction: (work) => withTries(() => db.transaction().execute(work)),
+    transaction: (work) => withTries(clock, () => db.transaction().execute(work)),
     databaseNow: () => databaseNow(db),
     health: () => state.health,
     forgetDeleted: () => Promise.resolve(), // the server's own vacuum and log recycling do this
     close: async () => {
-      clearInterval(probe);
+      stopProbing.abort();
       await db.destroy();
     },
   };
 }
 
-/** A database that starts beside us, or is busy while several nodes start, is waited for; not for ever. */
-async function whenReady(log: Logger, attempt: () => Promise<void>): Promise<void> {
-  const endMs = performance.now() + startMaxMs;
+/** Asks for an answer every few seconds until the signal ends it. Never rejects. */
+async function probe(
+  db: Kysely<Database>,
+  clock: Clock,
+  signal: AbortSignal,
+  tell: (error: unknown) => void,
+): Promise<void> {
+  while (!signal.aborted) {
+    await wait(clock, probeEveryMs, signal);
+    if (signal.aborted) return;
+    await sql`select 1`.execute(db).then(
+      () => tell(undefined),
+      (error: unknown) => tell(error ?? new Error('no reason was given')),
+    );
+  }
+}
+
+/** Waits, with an end, for a database that starts beside this process or is busy while several nodes start. */
+async function whenReady(log: Logger, clock: Clock, attempt: () => Promise<void>): Promise<void> {
+  const endMs = clock.monotonicMs() + startMaxMs;
   for (;;) {
     try {
       await attempt();
       return;
     } catch (error) {
-      if (!isWorthAnotherTry(error) || performance.now() >= endMs) throw error;
+      if (!isWorthAnotherTry(error) || clock.monotonicMs() >= endMs) throw error;
       log.warn({ reason: reasonOf(error) }, 'Postgres is not ready yet, tried again in a second');
+      // Not the clock's timer, which does not keep the process alive: at the start nothing else may do so yet.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }
 }
 
 /** A deadlock or a connection lost before the commit undid everything: the same work may run again. */
-async function withTries<T>(attempt: () => Promise<T>): Promise<T> {
+async function withTries<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await attempt();
     } catch (error) {
       if (tries >= transactionTries || !isWorthAnotherTry(error)) throw error;
       const waitMs = 20 * 2 ** tries * (0.5 + Math.random());
-      await new Promise((resolve) => setTimeout(resolve, waitMs));
+      await wait(clock, waitMs);
     }
   }
 }
@@ -124,7 +143,7 @@ async function databaseNow(db: Kysely<Database>): Promise<number> {
   return now;
 }
 
-/** A replica's view may lack commits that were acknowledged: claims and reads are the primary's. */
+/** A replica may lack commits that were acknowledged, and takes no writes: claims and reads go to the primary. */
 async function refuseReplica(db: Kysely<Database>): Promise<void> {
   const { rows } = await sql<{ replica: boolean }>`select pg_is_in_recovery() as replica`.execute(
     db,
@@ -148,14 +167,18 @@ const numericOid = 1700;
 
 class CheckedPostgresDialect extends PostgresDialect {
   readonly #pool: pg.Pool;
+  readonly #clock: Clock;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, clock: Clock) {
     super({ pool });
     this.#pool = pool;
+    this.#clock = clock;
   }
 
   override createDriver(): Driver {
-    return new CheckedPostgresDriver(this.#pool, { pool: discardingPool(this.#pool) });
+    return new CheckedPostgresDriver(this.#pool, this.#clock, {
+      pool: discardingPool(this.#pool),
+    });
   }
 }
 
@@ -193,15 +216,18 @@ function discardingPool(pool: pg.Pool): KyselyPool {
   };
 }
 
-type OwnConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
+/** The connection of the driver itself, a class that Kysely does not export. */
+type DriverConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 
 class CheckedPostgresDriver extends PostgresDriver {
   readonly #pool: pg.Pool;
+  readonly #clock: Clock;
   readonly #transactionIds = new WeakMap<DatabaseConnection, string>();
 
-  constructor(pool: pg.Pool, config: PostgresDialectConfig) {
+  constructor(pool: pg.Pool, clock: Clock, config: PostgresDialectConfig) {
     super(config);
     this.#pool = pool;
+    this.#clock = clock;
   }
 
   override async beginTransaction(
@@ -225,16 +251,16 @@ class CheckedPostgresDriver extends PostgresDriver {
     }
   }
 
-  override async rollbackTransaction(connection: OwnConnection): Promise<void> {
-    // On a lost connection the server has rolled back or will; the first error is the one to tell.
+  override async rollbackTransaction(connection: DriverConnection): Promise<void> {
+    // On a lost connection the server rolls back by itself. The first error is the one to tell, not this one.
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
 
   /** The answer to COMMIT was lost: the server remembers how the transaction ended. */
   async #wasCommitted(id: string): Promise<boolean> {
-    const endMs = performance.now() + commitLookupMs;
+    const endMs = this.#clock.monotonicMs() + commitLookupMs;
     let last: unknown;
-    while (performance.now() < endMs) {
+    while (this.#clock.monotonicMs() < endMs) {
       try {
         const { rows } = await this.#pool.query<{ status: string | null }>(
           'select pg_xact_status($1::xid8) as status',
@@ -245,7 +271,7 @@ class CheckedPostgresDriver extends PostgresDriver {
       } catch (error) {
         last = error;
       }
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await wait(this.#clock, 200);
     }
     throw new TrunklineError(
       'STORE_FAILED',

@@ -5,10 +5,10 @@ import type {
   SqliteRefused,
   SqliteReply,
   SqliteThreadOptions,
-  Step,
-} from './sqlite-messages.ts';
+  SqlStatement,
+} from './sqlite-thread.ts';
 
-export type StepsResult = {
+export type StatementsResult = {
   rows: unknown[];
   changes: number;
   lastId: number;
@@ -31,7 +31,7 @@ export class SqliteError extends Error {
     return (this.code & 0xff) === 13;
   }
 
-  /** A read, write or sync that the disk refused: what was acknowledged stands, nothing new may be. */
+  /** The disk refused a read, write or sync. What was acknowledged stands; nothing new may be acknowledged. */
   get isDisk(): boolean {
     return (this.code & 0xff) === 10;
   }
@@ -42,9 +42,12 @@ export class SqliteError extends Error {
   }
 }
 
-type Pending = { resolve: (result: StepsResult) => void; reject: (error: Error) => void };
+type Pending = { resolve: (result: StatementsResult) => void; reject: (error: Error) => void };
 
-/** One SQLite thread seen from the process: steps in, rows out, in order. */
+/**
+ * One SQLite thread seen from the process: statements in, rows out, in order. The writer is bounded by its queue, the
+ * reader by its callers: each waits for the answer before it asks again.
+ */
 export class SqliteClient {
   readonly version: string;
   readonly #worker: Worker;
@@ -77,12 +80,12 @@ export class SqliteClient {
     throw new SqliteError(first.refused.message, first.refused.code, false);
   }
 
-  run(steps: Step[]): Promise<StepsResult> {
+  run(statements: SqlStatement[]): Promise<StatementsResult> {
     if (this.#gone) return Promise.reject(storeGone(this.#gone));
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
       this.#pending.set(id, { resolve, reject });
-      this.#worker.postMessage({ id, steps });
+      this.#worker.postMessage({ id, statements });
     });
   }
 
@@ -90,7 +93,7 @@ export class SqliteClient {
     if (this.#gone) return;
     this.#gone = new Error('the store is closed');
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
-    // Queued statements run first; the thread ends by itself once its connection is closed.
+    // Statements that were sent before run first. The thread ends by itself once its connection is closed.
     this.#worker.postMessage('close');
     await ended;
   }

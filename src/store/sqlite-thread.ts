@@ -1,32 +1,53 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
-import type {
-  SqliteReady,
-  SqliteRefused,
-  SqliteReply,
-  SqliteRequest,
-  SqliteThreadOptions,
-  Step,
-} from './sqlite-messages.ts';
 
 /*
  * One SQLite connection in a thread of its own, so that a disk whose sync takes 50 ms delays
  * no audio frame. There are two of them: the only writer, and a reader that never waits for a sync.
  */
 
+/* The messages between the process and this thread. The process imports only these types from here. */
+
+export type SqlStatement = { sql: string; parameters: readonly unknown[] };
+
+/** The statements run in order and stop at the first that fails. The answer is the last statement's. */
+export type SqliteRequest = { id: number; statements: SqlStatement[] };
+
+export type SqliteReply = {
+  id: number;
+  /** Whether a transaction is open afterwards: SQLite ends one by itself after some errors. */
+  inTransaction: boolean;
+} & (
+  | { rows: unknown[]; changes: number; lastId: number }
+  | { error: { message: string; code: number } }
+);
+
+export type SqliteThreadOptions = {
+  path: string;
+  role: 'writer' | 'reader';
+  busyTimeoutMs: number;
+};
+
+export type SqliteReady = { ready: true; version: string };
+export type SqliteRefused = { refused: { message: string; code: number } };
+
 const { path, role, busyTimeoutMs } = workerData as SqliteThreadOptions;
-const statementsKept = 300;
+/** Prepared statements are kept in the order of their last use. The program's own number about 150. */
+const maxPreparedStatements = 300;
 
 function open(): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: busyTimeoutMs, readOnly: role === 'reader' });
   if (role === 'reader') return database;
+  // With a write-ahead log the reader never waits for the writer, and a commit is one sync.
   database.exec('PRAGMA journal_mode = WAL');
   // After WAL, never before: WAL resets what was set, and the weaker level forgets commits at a power cut.
   database.exec('PRAGMA synchronous = FULL');
   // Erased calls must not stay readable in free pages.
   database.exec('PRAGMA secure_delete = ON');
+  // 1,000 pages are 4 MB. The file is cut back to 16 MB after a burst, so that it does not stay at its longest.
   database.exec('PRAGMA wal_autocheckpoint = 1000');
   database.exec('PRAGMA journal_size_limit = 16777216');
+  // Sorting must not leave rows of calls in files of the temporary folder.
   database.exec('PRAGMA temp_store = MEMORY');
   return database;
 }
@@ -46,7 +67,7 @@ function serve(database: DatabaseSync): void {
     const statement = database.prepare(sql);
     const made = { statement, returnsRows: statement.columns().length > 0 };
     prepared.set(sql, made);
-    if (prepared.size > statementsKept)
+    if (prepared.size > maxPreparedStatements)
       for (const oldest of prepared.keys()) {
         prepared.delete(oldest);
         break;
@@ -54,9 +75,9 @@ function serve(database: DatabaseSync): void {
     return made;
   };
 
-  const run = (step: Step): { rows: unknown[]; changes: number; lastId: number } => {
-    const { statement, returnsRows } = prepare(step.sql);
-    const values = step.parameters.map(bindable);
+  const run = (one: SqlStatement): { rows: unknown[]; changes: number; lastId: number } => {
+    const { statement, returnsRows } = prepare(one.sql);
+    const values = one.parameters.map(bindable);
     if (returnsRows) {
       const rows = statement.all(...values);
       return { rows, changes: rows.length, lastId: 0 };
@@ -74,7 +95,7 @@ function serve(database: DatabaseSync): void {
     let reply: SqliteReply;
     try {
       let answer = { rows: [] as unknown[], changes: 0, lastId: 0 };
-      for (const step of request.steps) answer = run(step);
+      for (const one of request.statements) answer = run(one);
       reply = { id: request.id, inTransaction: database.isTransaction, ...answer };
     } catch (error) {
       reply = { id: request.id, inTransaction: database.isTransaction, error: plain(error) };

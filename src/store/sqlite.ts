@@ -1,22 +1,35 @@
 import { rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Kysely } from 'kysely';
+import {
+  Kysely,
+  RawNode,
+  SelectQueryNode,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type DialectAdapter,
+  type Driver,
+  type QueryResult,
+} from 'kysely';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import type { Health } from '../lib/health.ts';
+import type { Backend, BackendOptions } from './backend.ts';
 import { createPrivate } from './folder-lock.ts';
 import { migrate } from './migrations.ts';
 import type { Database } from './schema.ts';
-import { SqliteClient, SqliteError } from './sqlite-client.ts';
-import { SqliteThreadsDialect } from './sqlite-dialect.ts';
-import type { Step } from './sqlite-messages.ts';
-import type { Backend, BackendOptions } from './backend.ts';
-import { WalWatch } from './wal-watch.ts';
-import { WriterQueue } from './writer-queue.ts';
+import { SqliteClient, SqliteError, type StatementsResult } from './sqlite-client.ts';
+import type { SqlStatement } from './sqlite-thread.ts';
+import { WriterQueue, type TransactionTurn } from './writer-queue.ts';
 
-/** The first SQLite without the bug in which two connections resetting the log lose a commit. */
+/** The first SQLite without the bug that loses a commit when two connections reset the log at once. */
 const oldestVersion = '3.51.3';
 const busyTimeoutMs = 5_000;
-/** Checking every page takes a second per 500 MB or so: beyond this size a start would be late for calls, and says so. */
+/** Checking every page takes about a second per 500 MB. A larger database is not checked: the start would be late for calls. */
 const checkUpToBytes = 268_435_456;
 
 /** SQLite in the data folder: one writer thread with group commit, one reader thread. */
@@ -48,7 +61,7 @@ async function ready(
   try {
     assertVersion(writer.version);
     reader = await SqliteClient.open({ path, role: 'reader', busyTimeoutMs });
-    const queue = new WriterQueue(writer, (error) => {
+    const queue = new WriterQueue(writer, clock, (error) => {
       if (error.isFull) {
         void disk
           .releaseBallast()
@@ -56,7 +69,8 @@ async function ready(
         return;
       }
       if (queue.refusal) return;
-      // Nobody can say what a disk holds after a failed sync; a restart reads it anew.
+      // After a failed sync the kernel may have dropped the pages: what the disk holds is known only to a restart,
+      // which reads the file anew.
       const refusal = new TrunklineError(
         'STORE_FAILED',
         `The database file failed (${error.message}); nothing more is accepted until a restart.`,
@@ -67,7 +81,7 @@ async function ready(
       options.onFailure?.(refusal);
     });
     const db = new Kysely<Database>({ dialect: new SqliteThreadsDialect({ reader, queue }) });
-    await migrate(db, 'sqlite', clock.now());
+    await migrate(db, 'sqlite', clock);
     options.lock.noteDatabaseMade();
     return backend(path, { writer, reader, queue, db }, options);
   } catch (error) {
@@ -77,18 +91,20 @@ async function ready(
   }
 }
 
-type Open = {
+/** What was opened for one database, and is closed with it. */
+type OpenedSqlite = {
   writer: SqliteClient;
   reader: SqliteClient;
   queue: WriterQueue;
   db: Kysely<Database>;
 };
 
-function backend(path: string, open: Open, options: BackendOptions): Backend {
+function backend(path: string, open: OpenedSqlite, options: BackendOptions): Backend {
   const { db, queue } = open;
   const wal = new WalWatch({
     path: `${path}-wal`,
     log: options.log,
+    clock: options.clock,
     shrink: () => checkpointAtOnce(queue),
   });
   return {
@@ -101,19 +117,19 @@ function backend(path: string, open: Open, options: BackendOptions): Backend {
       wal.close();
       await queue.drained();
       await db.destroy();
-      await open.reader.close(); // first, so that the writer is the last connection and empties the log
+      await open.reader.close(); // before the writer: the last connection of SQLite empties the log
       await open.writer.close();
     },
   };
 }
 
-const cutLog: Step = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
+const cutLog: SqlStatement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
 
 async function checkpoint(queue: WriterQueue): Promise<void> {
   await queue.outside([cutLog]);
 }
 
-/** Without the wait for a reader: it may hold on for hours, and writes would wait with the checkpoint. */
+/** Does not wait for a reader: a reader may hold on for hours, and writes would wait behind the checkpoint. */
 async function checkpointAtOnce(queue: WriterQueue): Promise<void> {
   await queue.outside([
     { sql: 'PRAGMA busy_timeout = 0', parameters: [] },
@@ -151,7 +167,7 @@ async function isLostDatabase(path: string, wasMade: boolean): Promise<boolean> 
   );
 }
 
-/** Never empty in silence: the operator says so, and the old file stays. */
+/** A store never begins empty in silence: the operator has to ask for it, and the old file is kept. */
 async function refuseOrSetAside(path: string, options: BackendOptions, why: string): Promise<void> {
   if (!options.config.setAsideCorrupt)
     throw new TrunklineError(
@@ -187,4 +203,204 @@ function cannotOpen(path: string, error: unknown): TrunklineError {
       cause: error,
     },
   );
+}
+
+/** SQLite keeps the log near 4 MB by itself. A log of this size is held by a reader, and the disk fills unseen. */
+const alarmBytes = 67_108_864;
+const lookEveryMs = 10_000;
+
+export type WalWatchOptions = {
+  path: string;
+  log: Logger;
+  clock: Clock;
+  /** A checkpoint that also cuts the file. It cannot do so while a reader holds an old state. */
+  shrink: () => Promise<void>;
+  alarmBytes?: number;
+  lookEveryMs?: number;
+};
+
+/** Watches the size of the log beside the database: a reader that never ends keeps the log from being reused. */
+export class WalWatch {
+  readonly #options: WalWatchOptions;
+  readonly #alarmBytes: number;
+  #bytes = 0;
+  #cancelNext: () => void = () => undefined;
+  #closed = false;
+
+  constructor(options: WalWatchOptions) {
+    this.#options = options;
+    this.#alarmBytes = options.alarmBytes ?? alarmBytes;
+    this.#lookLater();
+  }
+
+  health(): Health {
+    if (this.#bytes <= this.#alarmBytes) return { state: 'ok' };
+    const megabytes = Math.round(this.#bytes / 1048576);
+    return {
+      state: 'degraded',
+      detail: `the database's log has grown to ${megabytes} MiB: another program holds an old state of it`,
+    };
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#cancelNext();
+  }
+
+  /** The next look begins only after this one has ended: a checkpoint may wait behind a long transaction. */
+  #lookLater(): void {
+    if (this.#closed) return;
+    const { clock, log } = this.#options;
+    this.#cancelNext = clock.after(this.#options.lookEveryMs ?? lookEveryMs, () => {
+      this.#look()
+        .catch((error: unknown) => log.warn({ err: error }, 'the log could not be looked at'))
+        .finally(() => this.#lookLater());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { path, log, shrink } = this.#options;
+    const was = this.health().state;
+    try {
+      this.#bytes = (await stat(path)).size;
+      if (this.#bytes > this.#alarmBytes) {
+        await shrink();
+        this.#bytes = (await stat(path)).size;
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the log of the database could not be shortened');
+    }
+    const is = this.health();
+    if (was === 'ok' && is.state !== 'ok')
+      log.error({ bytes: this.#bytes }, is.detail ?? 'the log of the database grows');
+    if (was !== 'ok' && is.state === 'ok')
+      log.info({ bytes: this.#bytes }, 'the log of the database is short again');
+  }
+}
+
+export type SqliteThreads = { reader: SqliteClient; queue: WriterQueue };
+
+/**
+ * Kysely over the two threads. A select outside a transaction goes to the reader, any other lone statement is a
+ * transaction of its own that shares a commit with others, and a transaction takes its turn on the writer.
+ */
+export class SqliteThreadsDialect implements Dialect {
+  readonly #threads: SqliteThreads;
+
+  constructor(threads: SqliteThreads) {
+    this.#threads = threads;
+  }
+
+  createDriver(): Driver {
+    return new ThreadsDriver(this.#threads);
+  }
+
+  createQueryCompiler(): SqliteQueryCompiler {
+    return new SqliteQueryCompiler();
+  }
+
+  createAdapter(): DialectAdapter {
+    return new ThreadsAdapter();
+  }
+
+  createIntrospector(db: Kysely<unknown>): SqliteIntrospector {
+    return new SqliteIntrospector(db);
+  }
+}
+
+/** Kysely need not hold callers back: the writer's queue gives them their turns. */
+class ThreadsAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+
+  override get supportsTransactionalDdl(): boolean {
+    return true;
+  }
+}
+
+class ThreadsDriver implements Driver {
+  readonly #threads: SqliteThreads;
+
+  constructor(threads: SqliteThreads) {
+    this.#threads = threads;
+  }
+
+  init(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  acquireConnection(): Promise<DatabaseConnection> {
+    return Promise.resolve(new ThreadsConnection(this.#threads));
+  }
+
+  async beginTransaction(connection: DatabaseConnection): Promise<void> {
+    if (connection instanceof ThreadsConnection) await connection.begin();
+  }
+
+  async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    if (connection instanceof ThreadsConnection) await connection.commit();
+  }
+
+  async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (connection instanceof ThreadsConnection) await connection.rollback();
+  }
+
+  releaseConnection(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  destroy(): Promise<void> {
+    return Promise.resolve(); // the store closes its threads
+  }
+}
+
+class ThreadsConnection implements DatabaseConnection {
+  readonly #threads: SqliteThreads;
+  #turn: TransactionTurn | undefined;
+
+  constructor(threads: SqliteThreads) {
+    this.#threads = threads;
+  }
+
+  async begin(): Promise<void> {
+    this.#turn = await this.#threads.queue.begin();
+  }
+
+  async commit(): Promise<void> {
+    await this.#turn?.commit();
+  }
+
+  async rollback(): Promise<void> {
+    await this.#turn?.rollback();
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const result = await this.#run(query);
+    return {
+      rows: result.rows as R[],
+      numAffectedRows: BigInt(result.changes),
+      insertId: BigInt(result.lastId),
+    };
+  }
+
+  #run(query: CompiledQuery): Promise<StatementsResult> {
+    const statement = { sql: query.sql, parameters: query.parameters };
+    if (this.#turn) return this.#turn.run(statement);
+    if (onlyReads(query)) return this.#threads.reader.run([statement]);
+    return this.#threads.queue.write(statement);
+  }
+
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    await Promise.resolve();
+    throw new TrunklineError(
+      'STORE_FAILED',
+      'Streaming a query is not supported: read pages by id',
+    );
+  }
+}
+
+function onlyReads(query: CompiledQuery): boolean {
+  if (SelectQueryNode.is(query.query)) return true;
+  return RawNode.is(query.query) && /^\s*select\b/i.test(query.sql);
 }

@@ -23,7 +23,7 @@ export type Store = AsyncDisposable & {
   health(): Record<string, Health>;
   /** Whether the disk has room for a call's journal and rows. */
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
-  /** After an erasure: nothing that was deleted stays readable in the log beside the database. */
+  /** For use after an erasure: nothing that was deleted stays readable in the log beside the database. */
   forgetDeleted(): Promise<void>;
 };
 
@@ -31,17 +31,17 @@ export type StoreOptions = Partial<StoreConfig> & {
   log?: Logger;
   clock?: Clock;
   freeBytes?: () => Promise<number>;
-  /** Called once when the disk failed under a write: what is acknowledged stands, nothing new is taken. */
+  /** Called once when the disk fails under a write. What was acknowledged stands; nothing new is taken. */
   onFailure?: (error: Error) => void;
 };
 
-/** Opens, locks and migrates; ready when it resolves. */
+/** Locks the folder, opens the database and migrates it. The store is ready when this resolves. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { log: givenLog, clock = systemClock, freeBytes, onFailure, ...rest } = options;
   const config = StoreConfig.parse(rest);
   const log = (givenLog ?? createLog({ level: 'silent' })).child({ part: 'store' });
   const lock = FolderLock.take(config.dataDir);
-  const disk = new DiskWatch({ ...config, log, ...(freeBytes ? { freeBytes } : {}) });
+  const disk = new DiskWatch({ ...config, log, clock, ...(freeBytes ? { freeBytes } : {}) });
   try {
     await disk.start();
     const shared = { config, log, clock, disk, lock, onFailure };

@@ -1,6 +1,7 @@
+import type { Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
-import { SqliteError, type SqliteClient, type StepsResult } from './sqlite-client.ts';
-import type { Step } from './sqlite-messages.ts';
+import { SqliteError, type SqliteClient, type StatementsResult } from './sqlite-client.ts';
+import type { SqlStatement } from './sqlite-thread.ts';
 import { commitSeconds, commitTransactions, storeFailures } from './metrics.ts';
 
 /*
@@ -12,49 +13,62 @@ import { commitSeconds, commitTransactions, storeFailures } from './metrics.ts';
  * While a COMMIT syncs, the next group gathers by itself, so no time is spent waiting for company.
  */
 
-/** A group takes no more turns once it is this old or holds this many. */
+/**
+ * A group takes no more turns once it is this old or holds this many. The first bound keeps the wait of its
+ * first member short; the second keeps the memory that one commit pins in SQLite small.
+ */
 const groupMaxMs = 5;
 const groupMaxTurns = 256;
 
-/** Queue of turns: bound in turns, refuses when full. */
-const waitingMax = 20_000;
+/** The queue of work that waits for the writer is bounded in pieces of work. A full queue refuses more. */
+export const maxWritesWaiting = 20_000;
 
-/** A turn does database work only; one that takes this long has lost its way and is rolled back. */
+/**
+ * A turn does database work only. A turn that takes this long waits for something else, perhaps for a second turn
+ * that can never come while the first one runs, and is rolled back so that the writer goes on.
+ */
 const turnMaxMs = 10_000;
 
 type Settled = { resolve: () => void; reject: (error: Error) => void };
 type Outcome = 'release' | 'rollback';
-/** Runs on the writer with BEGIN already in `opening` when the group is not open yet. */
-type Turn = {
-  /** Answers whether it left something to commit, and whom to tell. */
-  take: (opening: Step[]) => Promise<Settled | undefined>;
+/** One piece of work in the queue: a lone statement, a transaction, or statements outside any transaction. */
+type QueuedWork = {
+  /**
+   * Does the work on the writer. `opening` holds the BEGIN when the group is not open yet. The answer is the caller
+   * to tell about the commit, or undefined when the work left nothing to commit.
+   */
+  take: (opening: SqlStatement[]) => Promise<Settled | undefined>;
   reject: (error: Error) => void;
-  /** For statements that SQLite refuses inside a transaction. */
+  /** True for statements that SQLite refuses inside a transaction: they run between two groups. */
   outside?: boolean;
-  /** Times that another program's lock on the file outlasted the busy timeout. */
+  /** How often another program's lock on the file outlasted the busy timeout. */
   busy?: number;
 };
 
-/** With a busy timeout of 5 s: a backup tool may hold the file for 15 s before a write fails. */
+/** Three tries of the 5 s busy timeout: a backup tool may hold the file for 15 s before a write fails. */
 const busyTriesMax = 3;
 
-const begin: Step = { sql: 'BEGIN IMMEDIATE', parameters: [] };
-const step = (sql: string): Step => ({ sql, parameters: [] });
+const command = (sql: string): SqlStatement => ({ sql, parameters: [] });
+/** IMMEDIATE takes the write lock now: a lock that is refused later would fail in the middle of a group. */
+const begin = command('BEGIN IMMEDIATE');
 
 export class WriterQueue {
   readonly #writer: SqliteClient;
+  readonly #clock: Clock;
   readonly #onFailure: (error: SqliteError) => void;
-  readonly #waiting: Turn[] = [];
+  readonly #waiting: QueuedWork[] = [];
   #running = false;
   #refusal: TrunklineError | undefined;
   #idle: (() => void)[] = [];
 
-  constructor(writer: SqliteClient, onFailure: (error: SqliteError) => void) {
+  /** `onFailure` hears of a disk that is full or fails and of a damaged file; other errors are their caller's alone. */
+  constructor(writer: SqliteClient, clock: Clock, onFailure: (error: SqliteError) => void) {
     this.#writer = writer;
+    this.#clock = clock;
     this.#onFailure = onFailure;
   }
 
-  /** Nothing is accepted any more: after a failed sync nobody knows what the disk holds. */
+  /** From here on all work is refused with this error. After a failed sync nobody knows what the disk holds. */
   refuse(error: TrunklineError): void {
     this.#refusal ??= error;
   }
@@ -64,7 +78,7 @@ export class WriterQueue {
   }
 
   /** One statement on its own; resolves once it is synced. */
-  write(statement: Step): Promise<StepsResult> {
+  write(statement: SqlStatement): Promise<StatementsResult> {
     return new Promise((resolve, reject) => {
       this.#enqueue({
         reject,
@@ -76,8 +90,8 @@ export class WriterQueue {
     });
   }
 
-  /** Statements between two groups, outside any transaction. */
-  outside(statements: Step[]): Promise<StepsResult> {
+  /** Statements that run between two groups, outside any transaction. */
+  outside(statements: SqlStatement[]): Promise<StatementsResult> {
     return new Promise((resolve, reject) => {
       this.#enqueue({
         reject,
@@ -90,22 +104,22 @@ export class WriterQueue {
     });
   }
 
-  /** A transaction's turn: from here on its statements run alone, until it commits or rolls back. */
+  /** Resolves when the transaction has its turn: its statements run alone until it commits or rolls back. */
   begin(): Promise<TransactionTurn> {
     return new Promise((resolve, reject) => {
       let turn: TransactionTurn | undefined;
       this.#enqueue({
         reject: (error) => (turn ? turn.settle.reject(error) : reject(error)),
         take: async (opening) => {
-          await this.#writer.run([...opening, step('SAVEPOINT turn')]);
-          turn = new TransactionTurn(this.#writer, (error) => this.#note(error));
+          await this.#writer.run([...opening, command('SAVEPOINT turn')]);
+          turn = new TransactionTurn(this.#writer, this.#clock, (error) => this.#note(error));
           resolve(turn);
           const outcome = await turn.ended(turnMaxMs);
           if (outcome === 'release') {
-            await this.#writer.run([step('RELEASE turn')]);
+            await this.#writer.run([command('RELEASE turn')]);
             return turn.settle;
           }
-          await this.#writer.run([step('ROLLBACK TO turn'), step('RELEASE turn')]);
+          await this.#writer.run([command('ROLLBACK TO turn'), command('RELEASE turn')]);
           turn.settle.resolve();
           return undefined;
         },
@@ -119,12 +133,12 @@ export class WriterQueue {
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #enqueue(turn: Turn): void {
+  #enqueue(turn: QueuedWork): void {
     if (this.#refusal) return turn.reject(this.#refusal);
-    if (this.#waiting.length >= waitingMax)
+    if (this.#waiting.length >= maxWritesWaiting)
       return turn.reject(new TrunklineError('STORE_FAILED', 'Too many writes wait for the disk'));
     this.#waiting.push(turn);
-    if (!this.#running) void this.#run();
+    if (!this.#running) this.#run().catch((error: unknown) => this.#giveUp(asError(error)));
   }
 
   async #run(): Promise<void> {
@@ -134,13 +148,22 @@ export class WriterQueue {
     for (const tell of this.#idle.splice(0)) tell();
   }
 
+  /** A bug of ours in the loop itself: callers hear of it instead of waiting for ever. */
+  #giveUp(cause: Error): void {
+    const refusal = new TrunklineError('STORE_FAILED', 'The queue of the writer broke', { cause });
+    this.refuse(refusal);
+    this.#running = false;
+    for (const work of this.#waiting.splice(0)) work.reject(refusal);
+    for (const tell of this.#idle.splice(0)) tell();
+  }
+
   async #group(): Promise<void> {
     const members: Settled[] = [];
-    const startedMs = performance.now();
+    const startedMs = this.#clock.monotonicMs();
     let open = false;
     let turns = 0;
     while (this.#waiting.length > 0 && turns < groupMaxTurns) {
-      if (turns > 0 && performance.now() - startedMs >= groupMaxMs) break;
+      if (turns > 0 && this.#clock.monotonicMs() - startedMs >= groupMaxMs) break;
       if (open && this.#waiting[0]?.outside) break;
       const turn = this.#waiting.shift();
       if (!turn) break;
@@ -163,7 +186,8 @@ export class WriterQueue {
         turn.reject(error);
         this.#note(error);
         const still = error instanceof SqliteError && error.inTransaction;
-        // A full or failing disk makes SQLite end the whole transaction: then nobody in it is committed.
+        // A full or failing disk makes SQLite end the whole transaction by itself. Members whose work was already
+        // done are then not committed either, and must hear so.
         if (open && !still) {
           for (const member of members.splice(0)) member.reject(error);
         }
@@ -174,18 +198,18 @@ export class WriterQueue {
   }
 
   async #commit(members: Settled[]): Promise<void> {
-    const startedMs = performance.now();
+    const startedMs = this.#clock.monotonicMs();
     try {
-      await this.#writer.run([step(members.length > 0 ? 'COMMIT' : 'ROLLBACK')]);
+      await this.#writer.run([command(members.length > 0 ? 'COMMIT' : 'ROLLBACK')]);
     } catch (cause) {
       const error = asError(cause);
       this.#note(error);
-      await this.#writer.run([step('ROLLBACK')]).catch(() => undefined); // it may have ended by itself
+      await this.#writer.run([command('ROLLBACK')]).catch(() => undefined); // SQLite may have ended it by itself
       for (const member of members) member.reject(error);
       return;
     }
     if (members.length > 0) {
-      commitSeconds.observe((performance.now() - startedMs) / 1000);
+      commitSeconds.observe((this.#clock.monotonicMs() - startedMs) / 1000);
       commitTransactions.observe(members.length);
     }
     for (const member of members) member.resolve();
@@ -208,21 +232,24 @@ function isBusy(error: unknown): boolean {
   return error instanceof SqliteError && (error.code & 0xff) === 5 && !error.inTransaction;
 }
 
-/** What a transaction holds while it is its turn. */
+/** The one transaction whose turn it is: runs its statements and ends by commit, rollback or the turn's deadline. */
 export class TransactionTurn {
   readonly #writer: SqliteClient;
+  readonly #clock: Clock;
   readonly #note: (error: unknown) => void;
   readonly #done = Promise.withResolvers<Outcome>();
   readonly #settled = Promise.withResolvers<undefined>();
   #over: TrunklineError | undefined;
 
-  constructor(writer: SqliteClient, note: (error: unknown) => void) {
+  constructor(writer: SqliteClient, clock: Clock, note: (error: unknown) => void) {
     this.#writer = writer;
+    this.#clock = clock;
     this.#note = note;
-    this.#settled.promise.catch(() => undefined); // heard by whoever commits, if anyone does
+    // The caller of commit hears the failure. Where nobody commits any more, nobody needs to hear it.
+    this.#settled.promise.catch(() => undefined);
   }
 
-  async run(statement: Step): Promise<StepsResult> {
+  async run(statement: SqlStatement): Promise<StatementsResult> {
     if (this.#over) throw this.#over;
     try {
       return await this.#writer.run([statement]);
@@ -254,9 +281,9 @@ export class TransactionTurn {
   }
 
   async ended(maxMs: number): Promise<Outcome> {
-    const timer = setTimeout(() => this.#end('rollback'), maxMs);
+    const cancel = this.#clock.after(maxMs, () => this.#end('rollback'));
     const outcome = await this.#done.promise;
-    clearTimeout(timer);
+    cancel();
     return outcome;
   }
 

@@ -114,7 +114,8 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     for (let event = 0; event < 60; event++) {
       issued.push(await enqueue(older, `call_${event % 5}`));
       outbox.wake();
-      if (event === 20) migrated = migrate(newer.db, 'postgres', Date.now(), [...migrations, next]);
+      if (event === 20)
+        migrated = migrate(newer.db, 'postgres', systemClock, [...migrations, next]);
     }
     await migrated;
     await until(() => crm.arrivals.length >= 60);

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';
@@ -106,7 +107,7 @@ describe('the schema', () => {
         await sql`insert into nowhere values (1)`.execute(db);
       },
     };
-    await expect(migrate(store.db, 'sqlite', 0, [...migrations, broken])).rejects.toThrow(
+    await expect(migrate(store.db, 'sqlite', systemClock, [...migrations, broken])).rejects.toThrow(
       'nowhere',
     );
     const { rows } = await sql`select name from sqlite_master where name = 'half_way'`.execute(
@@ -242,6 +243,15 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     const stores = await Promise.all(
       [first, second].map((folder) => openStore({ ...quiet, dataDir: folder.path, databaseUrl })),
     );
+    const versions = await stores[0]!.db
+      .selectFrom('schema_version')
+      .select(['version', 'name'])
+      .orderBy('version')
+      .execute();
+    // One row for each migration: the second process found them applied and repeated none.
+    expect(versions).toEqual(migrations.map(({ name }, index) => ({ version: index + 1, name })));
+    await addCall(stores[0]!, 'call_1');
+    await expect(addCall(stores[1]!, 'call_1')).rejects.toThrow('event_calls_pkey');
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
 });

@@ -2,8 +2,9 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { WalWatch } from '../../../src/store/wal-watch.ts';
+import { WalWatch } from '../../../src/store/sqlite.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -22,6 +23,7 @@ test('a reader that holds an old state lets the log grow: told, and cut when it 
   const watch = new WalWatch({
     path: `${path}-wal`,
     log: createLog({ level: 'silent' }),
+    clock: systemClock,
     shrink,
     alarmBytes,
     lookEveryMs: 50,

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { DiskWatch } from '../../../src/store/disk.ts';
 
@@ -12,6 +13,7 @@ test('a data folder that can no longer be asked refuses calls and ends nothing, 
     dataDir,
     lowWaterBytes: 1_000,
     ballastBytes: 0,
+    clock: systemClock,
     log: createLog({ level: 'silent' }),
     freeBytes: () => (isGone ? Promise.reject(new Error('gone')) : Promise.resolve(1_000_000)),
   });

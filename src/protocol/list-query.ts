@@ -27,21 +27,21 @@ export type ParsedListQuery =
 const dayMs = 86_400_000;
 
 export function parseListQuery(params: URLSearchParams): ParsedListQuery {
-  const findings: FieldError[] = [];
-  const limit = integer(params, 'limit', 1, listLimits.defaultItems, findings);
-  const day = time(params, 'date', findings);
-  const after = time(params, 'after_date', findings);
-  const before = time(params, 'before_date', findings);
+  const errors: FieldError[] = [];
+  const limit = integer(params, 'limit', 1, listLimits.defaultItems, errors);
+  const day = time(params, 'date', errors);
+  const after = time(params, 'after_date', errors);
+  const before = time(params, 'before_date', errors);
   const query: JobListQuery = {
-    offset: integer(params, 'offset', 0, 0, findings),
+    offset: integer(params, 'offset', 0, 0, errors),
     limit: Math.min(limit, listLimits.maximumItems),
-    statuses: choices(params, 'status', JobStatus, findings),
-    kinds: choices(params, 'kind', JobKind, findings),
+    statuses: choices(params, 'status', JobStatus, errors),
+    kinds: choices(params, 'kind', JobKind, errors),
     createdFrom: latest(day, after === undefined ? undefined : after + 1),
     createdBefore: earliest(day === undefined ? undefined : day + dayMs, before),
-    customMetadata: metadataFilter(params, findings),
+    customMetadata: metadataFilter(params, errors),
   };
-  if (findings.length > 0) return { ok: false, validationErrors: findings.map(lineOf) };
+  if (errors.length > 0) return { ok: false, validationErrors: errors.map(lineOf) };
   return { ok: true, query };
 }
 
@@ -50,25 +50,25 @@ function integer(
   path: string,
   minimum: number,
   missing: number,
-  findings: FieldError[],
+  errors: FieldError[],
 ): number {
   const text = params.get(path);
   if (text === null || text === '') return missing;
   const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
-  if (Number.isNaN(value)) findings.push({ path, text: 'must be an integer' });
-  else if (value < minimum) findings.push({ path, text: `must be at least ${minimum}` });
+  if (Number.isNaN(value)) errors.push({ path, text: 'must be an integer' });
+  else if (value < minimum) errors.push({ path, text: `must be at least ${minimum}` });
   return value;
 }
 
 /** A plus sign that was not encoded arrives as a space, as in `...T09:15:00 02:00`. */
-function time(params: URLSearchParams, path: string, findings: FieldError[]): number | undefined {
+function time(params: URLSearchParams, path: string, errors: FieldError[]): number | undefined {
   const text = params.get(path)?.replace(' ', '+');
   if (text === undefined || text === '') return undefined;
   const schema = path === 'date' ? z.iso.date() : z.iso.datetime({ offset: true, local: true });
   const isDay = z.iso.date().safeParse(text).success;
   if (!isDay && !schema.safeParse(text).success) {
     const form = path === 'date' ? 'a date of the form YYYY-MM-DD' : 'an ISO 8601 date-time';
-    findings.push({ path, text: `must be ${form}` });
+    errors.push({ path, text: `must be ${form}` });
     return undefined;
   }
   // Without a zone it is UTC here, whatever the machine's zone is.
@@ -79,38 +79,59 @@ function choices<T extends string>(
   params: URLSearchParams,
   path: string,
   schema: z.ZodEnum<Record<T, T>>,
-  findings: FieldError[],
+  errors: FieldError[],
 ): T[] {
   const given = [...params.getAll(path), ...params.getAll(`${path}[]`)]
     .flatMap((value) => value.split(','))
     .filter((value) => value !== '');
   const allowed: string[] = schema.options;
   if (given.some((value) => !allowed.includes(value)))
-    findings.push({ path, text: `must be one of ${allowed.join(', ')}` });
+    errors.push({ path, text: `must be one of ${allowed.join(', ')}` });
   return [...new Set(given)].filter((value): value is T => allowed.includes(value));
 }
 
-/** JSON text, as documented, or `custom_metadata[key]=value`, as the JavaScript SDK writes it. */
+/** Objects in objects that a filter may have: a job's metadata of 2,000 characters has no use for more. */
+const deepestFilter = 64;
+
+/**
+ * JSON text, as documented, or `custom_metadata[key]=value`, as the JavaScript SDK writes it. The names come from
+ * outside: every object of the filter is our own and has no prototype, so that `__proto__` and `constructor` are keys
+ * like others and never lead to what all objects of the process inherit.
+ */
 function metadataFilter(
   params: URLSearchParams,
-  findings: FieldError[],
+  errors: FieldError[],
 ): Record<string, unknown> | undefined {
   const path = 'custom_metadata';
-  const filter: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  let filter: Record<string, unknown> = bareObject();
   const text = params.get(path);
   if (text !== null && text !== '') {
-    const parsed = z.record(z.string(), z.unknown()).safeParse(json(text));
-    if (!parsed.success) {
-      findings.push({ path, text: 'must be a JSON object' });
+    const parsed = json(text);
+    if (!isObject(parsed)) {
+      errors.push({ path, text: 'must be a JSON object' });
       return undefined;
     }
-    Object.assign(filter, parsed.data);
+    const copy = bareCopy(parsed, deepestFilter);
+    if (copy === undefined) {
+      errors.push(tooDeep(path));
+      return undefined;
+    }
+    filter = copy;
   }
   for (const [name, value] of params) {
     const keys = deepKeys(name, path);
-    if (keys) setDeep(filter, keys, value);
+    if (!keys) continue;
+    if (keys.length > deepestFilter) {
+      errors.push(tooDeep(path));
+      return undefined;
+    }
+    setDeep(filter, keys, value);
   }
   return Object.keys(filter).length > 0 ? filter : undefined;
+}
+
+function tooDeep(path: string): FieldError {
+  return { path, text: 'must not be nested that deep' };
 }
 
 /** The keys of `path[a][b]`; undefined for any other name. */
@@ -119,19 +140,47 @@ function deepKeys(name: string, path: string): string[] | undefined {
   return name.slice(path.length + 1, -1).split('][');
 }
 
+/** Every object below the target must be bare: see `metadataFilter`. */
 function setDeep(target: Record<string, unknown>, keys: string[], value: string): void {
   const [key = '', ...rest] = keys;
   if (rest.length === 0) {
     target[key] = value;
     return;
   }
-  const inner: unknown = target[key];
-  const next: Record<string, unknown> =
-    typeof inner === 'object' && inner !== null
-      ? (inner as Record<string, unknown>)
-      : (Object.create(null) as Record<string, unknown>);
+  const inner = target[key];
+  const next = isObject(inner) ? inner : bareObject();
   target[key] = next;
   setDeep(next, rest, value);
+}
+
+/** A copy whose objects have no prototype; undefined when it is nested deeper than that. */
+function bareCopy(
+  value: Record<string, unknown>,
+  levels: number,
+): Record<string, unknown> | undefined {
+  const copy = bareObject();
+  for (const [key, inner] of Object.entries(value)) {
+    const copied = bareValue(inner, levels - 1);
+    if (copied === undefined) return undefined;
+    copy[key] = copied;
+  }
+  return copy;
+}
+
+function bareValue(value: unknown, levels: number): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (levels <= 0) return undefined;
+  if (!Array.isArray(value)) return bareCopy(value as Record<string, unknown>, levels);
+  const copies = value.map((item) => bareValue(item, levels - 1));
+  return copies.includes(undefined) ? undefined : copies;
+}
+
+function bareObject(): Record<string, unknown> {
+  return Object.create(null) as Record<string, unknown>;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

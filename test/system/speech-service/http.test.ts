@@ -354,3 +354,19 @@ test('routes of the interface that are not built say 501 in the error body', asy
     expect((await refusal(response)).message).toContain('not built');
   }
 });
+
+test.each(['a-key-of-the-test', undefined])(
+  'a filter of the list cannot reach what every object inherits (key %s)',
+  async (key) => {
+    const query = 'custom_metadata={"a":{}}&custom_metadata[a][__proto__][polluted]=1';
+    const headers: Record<string, string> = key === undefined ? {} : { 'x-service-key': key };
+    const response = await fetch(`${service.url}/v2/live?${query}`, { headers });
+    try {
+      expect(response.status).toBe(key === undefined ? 401 : 200);
+      expect({}).not.toHaveProperty('polluted');
+      expect((await service.http('/v2/live?limit=1')).status).toBe(200);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, 'polluted');
+    }
+  },
+);

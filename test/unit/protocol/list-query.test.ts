@@ -87,6 +87,37 @@ describe('custom_metadata', () => {
     expect({}).not.toHaveProperty('x');
   });
 
+  test.each([
+    'custom_metadata={"a":{}}&custom_metadata[a][__proto__][polluted]=1',
+    'custom_metadata={"a":{"b":{}}}&custom_metadata[a][b][constructor][prototype][polluted]=1',
+    'custom_metadata[a][b]=1&custom_metadata[a][__proto__][polluted]=1',
+    'custom_metadata={"__proto__":{"polluted":1}}',
+    'custom_metadata={"a":{"__proto__":{"polluted":1}}}&custom_metadata[a][__proto__][polluted]=1',
+  ])('%s changes nothing but its own filter', (text) => {
+    try {
+      const filter = query(text).customMetadata;
+      expect({}).not.toHaveProperty('polluted');
+      expect(Object).not.toHaveProperty('polluted');
+      expect(filter).not.toHaveProperty('polluted');
+      // Wherever the keys stand, they are the filter's own: a job without them does not match.
+      expect(containsMetadata({ a: { b: 1 } }, filter)).toBe(false);
+    } finally {
+      // A failure here must not change the answers of the tests that follow.
+      Reflect.deleteProperty(Object.prototype, 'polluted');
+    }
+  });
+
+  test.each([
+    `custom_metadata=${'{"a":'.repeat(100)}1${'}'.repeat(100)}`,
+    `custom_metadata${'[a]'.repeat(100)}=1`,
+    `custom_metadata=${'{"a":['.repeat(2_000)}1${']}'.repeat(2_000)}`,
+  ])('a filter that is nested too deep is refused', (text) => {
+    expect(parseListQuery(new URLSearchParams(text))).toEqual({
+      ok: false,
+      validationErrors: ['custom_metadata must not be nested that deep'],
+    });
+  });
+
   test('matches when every wanted pair is there', () => {
     const have = { call_id: 'c-1', n: 2, deep: { a: true, b: null }, list: [1, 2] };
     const matches = [

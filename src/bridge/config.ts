@@ -72,11 +72,6 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_DTMF_EVENTS',
     description: 'Whether key presses become call.dtmf events; the digit is masked in any case.',
   }),
-  correctCompanding: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_CORRECT_COMPANDING',
-    description:
-      'Whether a stream whose samples contradict its declared G.711 law is transcribed by the law that they show.',
-  }),
   summaryType: z.enum(['general', 'bullet_points', 'concise']).default('general').meta({
     env: 'TRUNKLINE_SUMMARY_TYPE',
     description: 'The form of the summary in call.summary.',

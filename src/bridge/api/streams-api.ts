@@ -3,10 +3,8 @@ import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { NewStreamRequest, type NewStream } from '../../protocol/api.ts';
 import { check } from '../../protocol/validation.ts';
+import { metadataLimit } from '../call/record.ts';
 import type { StreamTokens } from './tokens.ts';
-
-/** Metadata goes into custom_metadata, whose hosts take no more. */
-const metadataLimit = 2_000;
 
 /** POST /api/streams: a url and parameters that open one stream of one carrier, once, soon. */
 export function streamsApi(options: {

@@ -1,13 +1,11 @@
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { EndReason } from '../../protocol/events.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
-import { CompandingWatch, keptOf, type Kept } from './companding-watch.ts';
 import { CallEnding } from './ending.ts';
-import { CallHearing } from './call-hearing.ts';
 import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './leg.ts';
 import type { CallEnvironment } from './environment.ts';
-import type { CallRecord } from './record.ts';
+import { legMetadata, type CallRecord } from './record.ts';
 import {
   publicState,
   step,
@@ -18,7 +16,6 @@ import {
 } from './state.ts';
 import { CallEvents } from '../events/call-events.ts';
 import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
-import { legMetadata } from './custom-metadata.ts';
 import type { RecoveredLeg } from '../journal/journal.ts';
 import {
   openLegAudio,
@@ -27,12 +24,12 @@ import {
   type LegRequest,
   type LegState,
 } from '../leg/leg-audio.ts';
-import { levelOf } from './level.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
+import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 
 export type CallOptions = {
@@ -52,10 +49,11 @@ export class Call {
   readonly #clock: CallClock;
   readonly #pauses: Pauses;
   readonly #ending: CallEnding;
-  readonly #hearing: CallHearing;
   readonly #legs = new Map<string, CallLeg>();
   readonly #streams = new Map<string, OpenStream>();
   #state: CallState;
+  /** Of the last final: the summary is written in it. */
+  #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
 
   constructor({ env, record, state, onOver }: CallOptions) {
@@ -70,23 +68,15 @@ export class Call {
       log: this.#log,
       redactor: Redactor.from(env.language, env.config),
     });
-    this.#hearing = new CallHearing({
-      callId: record.id,
-      events: this.events,
-      feed: env.feed,
-      isRedacted: env.config.redactEntities.length > 0,
-      controls: () => [...this.#streams.values()].map(({ control }) => control),
-    });
     this.#ending = new CallEnding({
       env,
       record,
       events: this.events,
       log: this.#log,
-      languageCode: () => this.#hearing.languageCode,
+      languageCode: () => this.#languageCode,
       legs: () => this.legs,
-      isLeft: () => this.#state.at === 'left',
-      legDone: (leg) => this.#take({ type: 'leg-done', leg }),
-      committed: () => this.#take({ type: 'committed' }),
+      state: () => this.#state,
+      take: (input) => this.#take(input),
       over: () => onOver(this),
     });
     this.#pauses = new Pauses({
@@ -200,45 +190,19 @@ export class Call {
     const frameS = payload.length / leg.bytesPerSecond;
     if (leg.offsetS === undefined) this.#placeLeg(leg, frameS);
     else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
-    if (this.#env.feed.isWatched) leg.level = levelOf(payload, leg.record.encoding);
+    if (this.#env.feed.isWatched) leg.hearLevel(payload);
     leg.quietFilledS = 0;
-    if (leg.held !== undefined) leg.held.push(keptOf(payload, this.isPaused));
-    else leg.audio.push(payload);
-    const verdict = leg.companding?.hear(payload, this.isPaused);
-    if (verdict !== undefined) this.#compandingHeard(leg, verdict);
+    leg.audio.push(payload);
+    if (!this.isPaused && leg.showsOtherLaw(payload)) this.#warnOfCompanding(leg);
   }
 
-  /** A wrong law makes noise of every word; the declared one is kept unless the setting says otherwise (F8). */
-  #compandingHeard(leg: CallLeg, verdict: 'as-declared' | 'other-law'): void {
-    const kept = leg.companding?.takeKept();
-    leg.companding = undefined;
-    if (verdict === 'as-declared') return;
-    const { encoding, track } = leg.record;
+  /** Decoded by the wrong law every word is noise. The declared law is kept: the carrier has to be set right. */
+  #warnOfCompanding({ record: { encoding, track } }: CallLeg): void {
     const shown = encoding === 'mulaw' ? 'alaw' : 'mulaw';
-    const corrects = kept !== undefined;
-    const done = corrects ? `it is transcribed as ${shown}` : 'the declared law is kept';
     this.events.warn(
       'WRONG_COMPANDING',
-      `track ${track} is declared ${encoding} and sounds like ${shown}; ${done}`,
+      `track ${track} is declared ${encoding} and sounds like ${shown}; the declared law is kept`,
     );
-    if (corrects) void this.#beginAnew(leg, { ...leg.record, encoding: shown }, kept);
-  }
-
-  /** The leg's first second by the right law; what comes meanwhile waits in memory for the moment it takes. */
-  async #beginAnew(leg: CallLeg, record: LegRecord, heard: Kept[]): Promise<void> {
-    leg.held = [];
-    const wrongSessions = leg.audio.sessions();
-    await leg.audio.abandon();
-    this.events.legCorrected(record);
-    const next = leg.continueWith(
-      record,
-      this.#openAudio(record, () => next),
-    );
-    this.#legs.set(record.id, next);
-    next.replay([...heard, ...leg.held]);
-    if (this.isPaused) next.audio.pause();
-    else next.audio.resume();
-    for (const { id } of wrongSessions) void this.#env.speech.erase(id);
   }
 
   /** The carrier itself lost this much: silence instead, and a declared gap. */
@@ -276,7 +240,13 @@ export class Call {
     for (const leg of this.#legs.values()) leg.release(stream.id);
     this.#log.info({ how, detail }, 'stream ended');
     if (how !== 'drain') this.events.streamClosed(stream.id, how);
-    this.#take({ type: 'stream-ended', stream: stream.id, how, legs: this.#openLegIds() });
+    this.#take({
+      type: 'stream-ended',
+      stream: stream.id,
+      how,
+      at: this.#env.clock.now(),
+      legs: this.#openLegIds(),
+    });
     this.events.changed();
   }
 
@@ -284,11 +254,10 @@ export class Call {
 
   openLeg(record: LegRecord, recovered?: RecoveredLeg, offsetS?: number): CallLeg {
     const audio = this.#openAudio(record, () => leg, recovered);
-    const leg: CallLeg = new CallLeg(record, audio, offsetS);
-    if (recovered === undefined)
-      leg.companding = CompandingWatch.of(record.encoding, this.#env.config.correctCompanding);
-    // A kill may have come before the rows of its sessions: erasing the call must find them all.
-    else for (const session of audio.sessions()) this.events.sessionOpened(record, session);
+    const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
+    // A kill may have come before the rows of the leg's sessions: erasing the call must find them all.
+    if (recovered !== undefined)
+      for (const session of audio.sessions()) this.events.sessionOpened(record, session);
     this.#legs.set(record.id, leg);
     return leg;
   }
@@ -319,7 +288,7 @@ export class Call {
       log: this.#log,
       clock,
       onMessage: (message, sessionId, atS) =>
-        this.#guarded(() => this.#hearing.heard(leg(), message, sessionId, atS)),
+        this.#guarded(() => this.#heard(leg(), message, sessionId, atS)),
       onState: (state) => this.#legChanged(state, leg),
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.events.sessionOpened(record, session),
@@ -362,13 +331,9 @@ export class Call {
 
   #legGap(leg: CallLeg, { cause, startS, durationS, bytes }: LegGap): void {
     const start = (leg.offsetS ?? 0) + startS;
-    if (cause === 'deadline') this.#ending.deadline = 'finishWithin';
+    if (cause === 'deadline') this.#take({ type: 'deadline-passed', deadline: 'finishWithin' });
     const detail = gapDetails[cause];
     this.events.gap(leg, { cause, start, end: start + durationS, bytes, detail });
-  }
-
-  get #reason(): EndReason {
-    return 'reason' in this.#state ? this.#state.reason : 'stop';
   }
 
   /** A fault of ours in one message must not end the process, nor the call (F68). */
@@ -383,6 +348,56 @@ export class Call {
 
   #openLegIds(): ReadonlySet<string> {
     return new Set(this.legs.filter((leg) => !leg.isDone).map((leg) => leg.record.id));
+  }
+
+  // --- what the speech sessions say --------------------------------------------------------------
+
+  /** A message of a leg's session. `atS`: leg time of the session's own zero. */
+  #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
+    const zeroS = (leg.offsetS ?? 0) + atS;
+    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
+    const final = finalOf(message);
+    if (final !== undefined) leg.lastFinals.set(sessionId, final);
+    if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);
+    if (placed.kind !== 'result') return;
+    this.events.result(leg, placed.result);
+    if (placed.result.type === 'call.transcript') this.#finalHeard(leg, placed.result);
+  }
+
+  #finalHeard(
+    leg: CallLeg,
+    { start, end, data }: Extract<Result, { type: 'call.transcript' }>,
+  ): void {
+    const { text, language, confidence } = data;
+    leg.heardUntilS = Math.max(leg.heardUntilS, end);
+    this.#languageCode = language;
+    if (this.#isRedacted) return;
+    const { track } = leg.record;
+    for (const { control } of this.#streams.values())
+      control.result?.({ track, text, startS: start, endS: end, confidence, language });
+  }
+
+  #showPartial(leg: CallLeg, partial: PartialResult): void {
+    const { feed } = this.#env;
+    // An entity is known by its whole: of a number that is still being said the first half would be shown in clear.
+    if (!feed.isWatched || this.#isRedacted) return;
+    const callId = this.record.id;
+    const { utteranceId, sessionId, start, end, text, language, channel } = partial;
+    feed.publish({
+      kind: 'partial',
+      callId,
+      message: {
+        type: 'partial',
+        call_id: callId,
+        leg_id: leg.record.id,
+        role: leg.roleOf(channel),
+        utterance: { utterance_id: utteranceId, session_id: sessionId, start, end, text, language },
+      },
+    });
+  }
+
+  get #isRedacted(): boolean {
+    return this.#env.config.redactEntities.length > 0;
   }
 
   // --- the clock ---------------------------------------------------------------------------------
@@ -421,16 +436,18 @@ export class Call {
   }
 
   #carryOut(effect: Effect): void {
+    const state = this.#state;
     switch (effect) {
       case 'await-stream':
         return this.#awaitStream();
       case 'stop-waiting':
-        this.#ending.hungUpAt = undefined;
         return this.#stopWaiting?.();
       case 'finish-legs':
-        return this.#ending.finishLegs(this.#reason);
+        if (state.at === 'finishing') this.#ending.finishLegs(state);
+        return;
       case 'end':
-        return this.#ending.end(this.#reason);
+        if (state.at === 'ending') this.#ending.end(state);
+        return;
       case 'summarise':
         return this.#ending.summarise();
       case 'abandon-legs':
@@ -440,7 +457,6 @@ export class Call {
 
   /** A stream of the call may come back; after the wait the call is over. */
   #awaitStream(): void {
-    this.#ending.hungUpAt = this.#env.clock.now();
     this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
       this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
     );
@@ -465,26 +481,22 @@ export class Call {
 
   // --- taking up after a restart -----------------------------------------------------------------
 
-  /** What the rows of an unfinished call say; its legs are opened after this. */
-  restore(rows: {
-    pausedBy: number;
-    pausedAt: number;
-    zeroAgoMs: number | undefined;
-    hungUpAt: number | undefined;
-    deadline: string | null;
-  }): void {
+  /** The pause and the clock of an unfinished call, from its row; the legs are opened after this. */
+  restore(rows: { pausedBy: number; pausedAt: number; zeroAgoMs: number | undefined }): void {
     this.#pauses.restore(rows.pausedBy, rows.pausedAt);
-    this.#ending.hungUpAt = rows.hungUpAt;
-    this.#ending.deadline = rows.deadline;
     if (rows.zeroAgoMs !== undefined) this.#clock.restore(rows.zeroAgoMs);
   }
 
-  /** Goes on from the restored state: waits for a stream, finishes the legs, or says the end. */
+  /** Goes on from the restored state: waits for a stream, finishes the legs, or tells the end. */
   goOn(): void {
-    if (this.#state.at === 'waiting') this.#awaitStream();
-    else if (this.#state.at === 'finishing') this.#ending.finishLegs(this.#reason);
-    else if (this.#state.at === 'ending') this.#ending.end(this.#reason);
-    else if (this.#state.at === 'ended') this.#ending.summarise();
+    const resumed: Partial<Record<CallState['at'], Effect>> = {
+      waiting: 'await-stream',
+      finishing: 'finish-legs',
+      ending: 'end',
+      ended: 'summarise',
+    };
+    const effect = resumed[this.#state.at];
+    if (effect !== undefined) this.#carryOut(effect);
   }
 }
 

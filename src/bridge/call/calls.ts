@@ -3,12 +3,11 @@ import { reasonOf } from '../../lib/errors.ts';
 import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent } from '../../outbox/enqueue.ts';
 import type { CallState } from './state.ts';
-import { callKey, eventCallOf, type CallRecord } from './record.ts';
+import { callKey, callMetadata, eventCallOf, type CallRecord } from './record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
 import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
 import { Call } from './call.ts';
 import type { CallEnvironment } from './environment.ts';
-import { callMetadata } from './custom-metadata.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from './session-request.ts';
 

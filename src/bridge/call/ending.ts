@@ -1,57 +1,60 @@
 import { wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { EndReason } from '../../protocol/events.ts';
-import { endedData, isBalanced } from './call-ended.ts';
-import type { CallEnvironment } from './environment.ts';
-import type { CallLeg } from './leg.ts';
-import type { CallRecord } from './record.ts';
-import { gapsOf, legsOf, turnsOf } from '../events/call-rows.ts';
+import { Role, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import type { CallEvents } from '../events/call-events.ts';
-import { summaryOf } from './summary.ts';
+import { gapsOf, legsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
 import type { LegOutcome } from '../leg/leg-audio.ts';
+import type { StreamEncoding } from '../seam.ts';
+import type { CallEnvironment } from './environment.ts';
+import { bytesPerSecondOf, type CallLeg } from './leg.ts';
+import type { CallRecord } from './record.ts';
+import type { CallInput, CallState, Deadline } from './state.ts';
+import { statisticsOf } from './statistics.ts';
+import { summaryOf } from './summary.ts';
 
 export type CallEndingOptions = {
   env: CallEnvironment;
   record: CallRecord;
   events: CallEvents;
   log: Logger;
-  /** What was spoken last: the summary is written in it. */
+  /** The language of the last final: the summary is written in it. */
   languageCode: () => string;
   legs: () => readonly CallLeg[];
-  isLeft: () => boolean;
-  legDone: (legId: string) => void;
-  /** `call.ended` is durable. */
-  committed: () => void;
+  state: () => CallState;
+  take: (input: CallInput) => void;
   /** The summary is durable too: nothing more will come of this call. */
   over: () => void;
 };
 
-/** The last part of a call: legs finish, what is missing is declared, the end is told once, then the summary. */
+type Finishing = Extract<CallState, { at: 'finishing' }>;
+type Ending = Extract<CallState, { at: 'ending' }>;
+
+/**
+ * Carries out the last part of a call: the legs finish, missing audio and missing words are declared as gaps,
+ * `call.ended` is committed once, then the summary. How far the end has come is in the call's state, not here.
+ */
 export class CallEnding {
-  /** When the last stream ended, unless one came back after that. */
-  hungUpAt: number | undefined;
-  /** The wait that ran out before every final was there. */
-  deadline: string | null = null;
   readonly #options: CallEndingOptions;
 
   constructor(options: CallEndingOptions) {
     this.#options = options;
   }
 
-  /** The wait for a stream and a restart count from the hang-up; a clock that was set back makes it no longer. */
-  finishLegs(reason: EndReason): void {
+  /**
+   * Both waits count from the hang-up, so that neither the wait for a lost stream nor a restart makes them
+   * longer. A clock that was set back since then counts as no time passed.
+   */
+  finishLegs({ reason, hungUpAt }: Finishing): void {
     const { env, events, legs } = this.#options;
-    const now = env.clock.now();
-    const hungUpAt = (this.hungUpAt ??= now);
     events.hungUp(hungUpAt, reason);
     const finalsMs = env.config.finalsWaitMs;
-    const passedMs = Math.max(0, now - hungUpAt);
+    const passedMs = Math.max(0, env.clock.now() - hungUpAt);
     const withinMs = Math.max(finalsMs, env.config.finishWithinMs - passedMs);
     for (const leg of legs()) if (!leg.isDone) this.#finishLeg(leg, finalsMs, withinMs);
   }
 
-  end(reason: EndReason): void {
-    this.#inBackground(() => this.#end(reason));
+  end(state: Ending): void {
+    this.#inBackground(() => this.#end(state));
   }
 
   summarise(): void {
@@ -64,7 +67,7 @@ export class CallEnding {
     leg.audio.finish({ finalsMs, withinMs, settled }).then(
       (outcome) => this.#legDone(leg, outcome),
       (error: unknown) => {
-        // A leg that cannot even finish must not keep the call from ending (F68).
+        // A leg that cannot even finish must not keep the call open for ever.
         log.error({ err: error, legId: leg.record.id }, 'leg failed to finish');
         this.#legDone(leg, { finals: 'late' });
       },
@@ -72,27 +75,35 @@ export class CallEnding {
   }
 
   #legDone(leg: CallLeg, { finals }: Pick<LegOutcome, 'finals'>): void {
-    const { events, log, isLeft, legDone } = this.#options;
-    if (isLeft()) return;
-    if (finals === 'late') this.deadline ??= 'finals';
-    // Bytes that never went out have their own gap; this one is for words that never came back.
-    const end = leg.positionS();
-    const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
-    if (this.deadline === 'finals' && finals === 'late' && end > start) {
-      const detail = 'the last finals did not come in time';
-      events.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
-      log.warn(
-        { legId: leg.record.id, fromS: start, toS: end },
-        `${detail}: TRUNKLINE_FINALS_WAIT_MS is how long they are waited for`,
-      );
+    const { events, log, state, take } = this.#options;
+    if (state().at === 'left') return;
+    if (finals === 'late') {
+      take({ type: 'deadline-passed', deadline: 'finals' });
+      // Bytes that never went out have declared their own gap; this gap is for words that never came back.
+      const end = leg.positionS();
+      const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
+      if (this.#deadline === 'finals' && end > start) {
+        const detail = 'the last finals did not come in time';
+        events.gap(leg, { cause: 'deadline', start, end, bytes: 0, detail });
+        log.warn(
+          { legId: leg.record.id, fromS: start, toS: end },
+          `${detail}: TRUNKLINE_FINALS_WAIT_MS is how long they are waited for`,
+        );
+      }
     }
     leg.isDone = true;
-    this.#checkBooks(leg);
+    this.#checkLedger(leg);
     void events.legSettled(leg);
-    legDone(leg.record.id);
+    take({ type: 'leg-done', leg: leg.record.id });
   }
 
-  #checkBooks(leg: CallLeg): void {
+  get #deadline(): Deadline | null {
+    const state = this.#options.state();
+    return state.at === 'finishing' ? state.deadline : null;
+  }
+
+  /** A ledger that does not come out even is a fault of ours: the operator is told, the call still ends. */
+  #checkLedger(leg: CallLeg): void {
     const { events, log } = this.#options;
     const ledger = leg.audio.ledger();
     if (isBalanced(ledger)) return;
@@ -101,8 +112,8 @@ export class CallEnding {
     events.warn('LEDGER_UNBALANCED', `leg ${leg.record.id}: ${what}`);
   }
 
-  async #end(reason: EndReason): Promise<void> {
-    const { env, record, events, committed } = this.#options;
+  async #end({ reason, hungUpAt, deadline }: Ending): Promise<void> {
+    const { env, record, events, take } = this.#options;
     const { db } = env.store;
     await events.settled();
     const facts = await this.#untilRead(async () => ({
@@ -112,12 +123,10 @@ export class CallEnding {
     }));
     if (facts === undefined) return;
     const endedAt = env.clock.now();
-    const hungUpAt = this.hungUpAt ?? endedAt;
     const { startedAt } = record;
-    const { deadline } = this;
     const data = endedData({ ...facts, reason, startedAt, hungUpAt, endedAt, deadline });
     const hasRecording = env.recording && facts.legs.some((leg) => leg.received > 0);
-    if (await events.ended(data, hungUpAt, endedAt, hasRecording)) committed();
+    if (await events.ended(data, hungUpAt, endedAt, hasRecording)) take({ type: 'committed' });
   }
 
   async #summarise(): Promise<void> {
@@ -140,8 +149,8 @@ export class CallEnding {
 
   /** Reads that fail with the store are tried again until the call is left. */
   async #untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
-    const { env, log, isLeft } = this.#options;
-    for (let attempt = 0; !isLeft(); attempt++) {
+    const { env, log, state } = this.#options;
+    for (let attempt = 0; state().at !== 'left'; attempt++) {
       try {
         return await read();
       } catch (error) {
@@ -153,10 +162,66 @@ export class CallEnding {
     return undefined;
   }
 
-  /** A fault of ours leaves the call as its rows say; the next start takes it up again (F68, F71). */
+  /** A fault of ours ends neither the process nor the other calls: the next start takes this call up again. */
   #inBackground(work: () => Promise<void>): void {
     work().catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'unexpected error at the end of a call');
     });
   }
+}
+
+export type EndedFacts = {
+  reason: EndReason;
+  startedAt: number;
+  hungUpAt: number;
+  endedAt: number;
+  deadline: Deadline | null;
+  gaps: number;
+  legs: readonly LegRow[];
+  turns: readonly Turn[];
+};
+
+/** The data of `call.ended`: every leg with its ledger, and how the conversation went. Pure. */
+export function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
+  const legs = facts.legs.map((leg) => ({
+    id: leg.id,
+    role: Role.safeParse(leg.role).data ?? 'customer',
+    track: leg.track,
+    duration: durationOf(leg),
+    ledger: ledgerOf(leg),
+  }));
+  const endOf = (leg: LegRow): number => (leg.offset_ms ?? 0) / 1_000 + durationOf(leg);
+  // After a restart nobody knows when the caller hung up: the call is as long as the audio that was received.
+  const seenS = facts.reason === 'restart' ? 0 : (facts.hungUpAt - facts.startedAt) / 1_000;
+  // A recorded call that is played faster than real time is as long as its audio.
+  const durationS = Math.max(seenS, ...facts.legs.map(endOf));
+  return {
+    reason: facts.reason,
+    ended_at: new Date(facts.endedAt).toISOString(),
+    deadline: facts.deadline,
+    legs,
+    ...statisticsOf(facts.turns, durationS),
+    gaps: facts.gaps,
+    reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
+  };
+}
+
+type LedgerParts = { received: number; acknowledged: number; gaps: number; paused: number };
+
+/** The promise of a finished leg: every received byte is acknowledged, in a declared gap, or paused. */
+export function isBalanced(ledger: LedgerParts): boolean {
+  return ledger.received === ledger.acknowledged + ledger.gaps + ledger.paused;
+}
+
+function durationOf(leg: LegRow): number {
+  const rate = bytesPerSecondOf({
+    encoding: leg.encoding as StreamEncoding,
+    sampleRate: leg.sample_rate,
+    channels: leg.channels === 2 ? 2 : 1,
+  });
+  return Math.round(((leg.received + leg.filler) / rate) * 1_000) / 1_000;
+}
+
+function ledgerOf({ received, acknowledged, gaps, paused, filler }: LegRow) {
+  return { received, acknowledged, gaps, paused, filler };
 }

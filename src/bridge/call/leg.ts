@@ -1,8 +1,9 @@
+import { CompandingCheck } from '../../audio/companding-check.ts';
+import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import type { Cadence } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { StreamEncoding } from '../seam.ts';
 import type { LegAudio } from '../leg/leg-audio.ts';
-import type { CompandingWatch, Kept } from './companding-watch.ts';
 import type { LastFinal } from '../events/timeline.ts';
 
 export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
@@ -25,10 +26,6 @@ const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: LegAudio;
-  /** Until the first speech has shown its law. */
-  companding: CompandingWatch | undefined;
-  /** What comes while the leg is being begun anew. */
-  held: Kept[] | undefined;
   /** Where the leg's first byte lies on the call's clock; known with the first byte. */
   offsetS: number | undefined;
   /** The last final heard in each session, for add-ons that fail without naming theirs. */
@@ -41,6 +38,8 @@ export class CallLeg {
   quietFilledS = 0;
   reconnects = 0;
   isDone = false;
+  /** Until the first speech of a G.711 leg has shown its law. */
+  #companding: CompandingCheck | undefined;
   #owner: string | undefined;
   #ownerHeardMs = 0;
   #frames = 0;
@@ -48,10 +47,18 @@ export class CallLeg {
   #longestMs = 0;
   #reopened = false;
 
-  constructor(record: LegRecord, audio: LegAudio, offsetS?: number) {
+  constructor(
+    record: LegRecord,
+    audio: LegAudio,
+    taken: { offsetS?: number | undefined; again: boolean },
+  ) {
     this.record = record;
     this.audio = audio;
-    this.offsetS = offsetS;
+    this.offsetS = taken.offsetS;
+    const { encoding } = record;
+    // A leg that goes on after a restart was judged by its first speech in the process before.
+    if (!taken.again && (encoding === 'mulaw' || encoding === 'alaw'))
+      this.#companding = new CompandingCheck(encoding);
   }
 
   get bytesPerSecond(): number {
@@ -63,28 +70,22 @@ export class CallLeg {
     return (this.offsetS ?? 0) + this.audio.positionS();
   }
 
-  /** Silence in place of what the carrier lost or did not send. */
+  /** Silence in place of audio that the carrier lost or did not send. */
   fill(bytes: number): void {
-    if (this.held === undefined) this.audio.filler(bytes);
-    else this.held.push({ what: 'silence', bytes });
-    this.companding?.silence(bytes);
+    this.audio.filler(bytes);
   }
 
-  /** What was kept or held goes in as it came. */
-  replay(kept: readonly Kept[]): void {
-    for (const one of kept)
-      switch (one.what) {
-        case 'silence':
-          this.audio.filler(one.bytes);
-          break;
-        case 'paused':
-          this.audio.pause();
-          this.audio.push(Buffer.alloc(one.bytes));
-          break;
-        case 'audio':
-          this.audio.resume();
-          this.audio.push(one.payload);
-      }
+  /** True once, when the first speech of the leg shows that its samples follow the other G.711 law. */
+  showsOtherLaw(payload: Buffer): boolean {
+    const verdict = this.#companding?.push(payload);
+    if (verdict === undefined || verdict === 'undecided') return false;
+    this.#companding = undefined;
+    return verdict === 'other-law';
+  }
+
+  /** Remembers how loud a frame is, for watchers. */
+  hearLevel(payload: Buffer): void {
+    this.level = levelOf(payload, this.record.encoding);
   }
 
   roleOf(channel: number): Role {
@@ -130,17 +131,6 @@ export class CallLeg {
     if (this.#owner === streamId) this.#owner = undefined;
   }
 
-  /** The same leg with another audio behind it: whose frames it takes and where it lies go on. */
-  continueWith(record: LegRecord, audio: LegAudio): CallLeg {
-    const next = new CallLeg(record, audio, this.offsetS);
-    next.#owner = this.#owner;
-    next.#ownerHeardMs = this.#ownerHeardMs;
-    next.#frames = this.#frames;
-    next.#firstMs = this.#firstMs;
-    next.#longestMs = this.#longestMs;
-    return next;
-  }
-
   get quietSinceMs(): number {
     return this.#ownerHeardMs;
   }
@@ -162,4 +152,31 @@ export function wholeBytes(leg: LegFormat, seconds: number): number {
 
 export function isSameFormat(a: LegFormat, b: LegFormat): boolean {
   return a.encoding === b.encoding && a.sampleRate === b.sampleRate && a.channels === b.channels;
+}
+
+/** Every so many samples are enough for a bar on a page. */
+const stride = 8;
+
+/** The loudest of some samples of a frame, 0 to 1. */
+function levelOf(payload: Buffer, encoding: StreamEncoding): number {
+  let peak = 0;
+  if (encoding === 'pcm16') {
+    for (let at = 0; at + 1 < payload.length; at += stride * 2)
+      peak = Math.max(peak, Math.abs(payload.readInt16LE(at)));
+  } else {
+    for (let at = 0; at < payload.length; at += stride)
+      peak = Math.max(peak, Math.abs(sampleOf(payload[at] ?? 0, encoding)));
+  }
+  return Math.min(1, peak / 32_768);
+}
+
+function sampleOf(byte: number, encoding: 'mulaw' | 'alaw' | 'pcm8'): number {
+  switch (encoding) {
+    case 'mulaw':
+      return mulawToLinear[byte] ?? 0;
+    case 'alaw':
+      return alawToLinear[byte] ?? 0;
+    case 'pcm8':
+      return (byte - 128) * 256;
+  }
 }

@@ -1,8 +1,7 @@
 import type { EventCall } from '../../protocol/events.ts';
-import type { Direction } from '../seam.ts';
-import type { CustomMetadata } from './custom-metadata.ts';
+import type { Direction, Role } from '../seam.ts';
 
-/** What a call is, apart from what happens to it. */
+/** The facts of a call that stay the same from its first stream to its end; only `overrides` may still change. */
 export type CallRecord = {
   readonly id: string;
   readonly carrier: string;
@@ -16,7 +15,7 @@ export type CallRecord = {
   readonly continues: string | null;
 };
 
-/** How every event names the call. */
+/** The part `call` of every event's envelope. */
 export function eventCallOf(record: CallRecord): EventCall {
   return {
     id: record.id,
@@ -29,7 +28,98 @@ export function eventCallOf(record: CallRecord): EventCall {
   };
 }
 
-/** Calls are one call by these two, whichever socket carries them. */
+/** Streams with the same carrier and the same id of that carrier belong to one phone call, whichever socket brings them. */
 export function callKey(carrier: string, carrierCallId: string): string {
   return `${carrier}\n${carrierCallId}`;
+}
+
+/** Characters of JSON: the speech interface refuses a session whose `custom_metadata` is longer. */
+export const metadataLimit = 2_000;
+
+/** Characters left free for the three keys of a leg, so that every leg of a call drops the same parameters. */
+const legKeysReserve = 160;
+
+export type CallFacts = {
+  callId: string;
+  carrier: string;
+  carrierCallId: string;
+  direction?: Direction | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+  startedAt: number;
+  carrierIds: Record<string, string>;
+  parameters: Record<string, unknown>;
+};
+
+export type LegFacts = { legId: string; role: Role; track: string };
+
+export type CustomMetadata = Record<string, unknown>;
+
+/** Our own keys whose text the carrier chose, and which may be long: each stands in the event's `call` in any case. */
+const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
+
+/**
+ * What a call's sessions and events carry: our keys, and the carrier's beside them. Ours win over
+ * equal names; over the limit the longest of the carrier's goes first, then the longest of ours that it
+ * chose, and the count says how many: a session whose metadata is too long is refused whole.
+ */
+export function callMetadata(facts: CallFacts): { metadata: CustomMetadata; dropped: number } {
+  const ours: CustomMetadata = {
+    call_id: facts.callId,
+    carrier: facts.carrier,
+    carrier_call_id: facts.carrierCallId,
+    ...(facts.direction === undefined ? {} : { direction: facts.direction }),
+    ...(facts.from === undefined ? {} : { from: facts.from }),
+    ...(facts.to === undefined ? {} : { to: facts.to }),
+    started_at: new Date(facts.startedAt).toISOString(),
+  };
+  const reserved = new Set([
+    ...Object.keys(ours),
+    'direction',
+    'from',
+    'to',
+    'leg_id',
+    'role',
+    'track',
+  ]);
+  const theirs = new Map<string, unknown>();
+  for (const [key, value] of [
+    ...Object.entries(facts.parameters),
+    ...Object.entries(facts.carrierIds),
+  ])
+    if (!reserved.has(key) && value !== undefined) theirs.set(key, value);
+  let dropped = 0;
+  while (theirs.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
+    theirs.delete(longestOf(theirs));
+    dropped++;
+  }
+  const chosen = new Map(
+    chosenByCarrier.flatMap((key) => (key in ours ? [[key as string, ours[key]]] : [])),
+  );
+  while (chosen.size > 0 && sizeOf(ours, theirs) > metadataLimit - legKeysReserve) {
+    const longest = longestOf(chosen);
+    chosen.delete(longest);
+    Reflect.deleteProperty(ours, longest);
+    dropped++;
+  }
+  return { metadata: { ...ours, ...Object.fromEntries(theirs) }, dropped };
+}
+
+/** The same object with the leg's own keys: what POST /v2/live and the leg's events carry. */
+export function legMetadata(metadata: CustomMetadata, leg: LegFacts): CustomMetadata {
+  return { ...metadata, leg_id: leg.legId, role: leg.role, track: leg.track };
+}
+
+function sizeOf(ours: object, theirs: Map<string, unknown>): number {
+  return JSON.stringify({ ...ours, ...Object.fromEntries(theirs) }).length;
+}
+
+function longestOf(entries: Map<string, unknown>): string {
+  let longest = '';
+  let length = -1;
+  for (const [key, value] of entries) {
+    const size = key.length + (JSON.stringify(value) ?? '').length;
+    if (size > length) [longest, length] = [key, size];
+  }
+  return longest;
 }

@@ -73,13 +73,14 @@ async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
   const open = legs.filter(
     (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
   );
-  const call = calls.newCall(recordFrom(row), stateFrom(row, new Set(open.map((leg) => leg.id))));
+  const call = calls.newCall(
+    recordFrom(row),
+    stateFrom(row, new Set(open.map((leg) => leg.id)), env.clock.now()),
+  );
   call.restore({
     pausedBy: row.paused,
     pausedAt: row.paused_at ?? 0,
     zeroAgoMs: row.zero_at === null ? undefined : Math.max(0, env.clock.now() - row.zero_at),
-    hungUpAt: row.hung_up_at ?? undefined,
-    deadline: row.deadline,
   });
   if (row.state !== 'ended') {
     const left: LeftResults[] = [];
@@ -99,9 +100,15 @@ async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
   return call;
 }
 
-function stateFrom(row: CallRow, openLegs: ReadonlySet<string>): CallState {
-  const reason = (row.end_reason ?? 'restart') as EndReason;
-  if (row.state === 'live') return recoveredLive;
-  if (row.state === 'ended') return { at: 'ended', reason };
-  return openLegs.size > 0 ? { at: 'finishing', reason, legs: openLegs } : { at: 'ending', reason };
+function stateFrom(row: CallRow, openLegs: ReadonlySet<string>, now: number): CallState {
+  if (row.state === 'live') return recoveredLive(now);
+  if (row.state === 'ended') return { at: 'ended' };
+  const hungUp = {
+    reason: (row.end_reason ?? 'restart') as EndReason,
+    hungUpAt: row.hung_up_at ?? now,
+    deadline: null,
+  };
+  return openLegs.size > 0
+    ? { at: 'finishing', ...hungUp, legs: openLegs }
+    : { at: 'ending', ...hungUp };
 }

@@ -1,7 +1,7 @@
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
 import type { StreamEncoding } from '../seam.ts';
-import type { CustomMetadata } from './custom-metadata.ts';
+import type { CustomMetadata } from './record.ts';
 
 type Json = Record<string, unknown>;
 

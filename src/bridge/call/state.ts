@@ -1,22 +1,33 @@
 import type { EndReason } from '../../protocol/events.ts';
 import type { StreamEnd } from '../seam.ts';
 
+/** The wait that ran out before every final was there: for the last words, or for a service that is away. */
+export type Deadline = 'finals' | 'finishWithin';
+
 export type CallState =
   | { at: 'live'; streams: ReadonlySet<string> }
   /** No stream, but one may come back: the last closed without a stop, or this process was restarted. */
-  | { at: 'waiting'; reason: EndReason }
+  | { at: 'waiting'; reason: EndReason; hungUpAt: number }
   /** The phone call is over; legs still owe audio or finals. */
-  | { at: 'finishing'; reason: EndReason; legs: ReadonlySet<string> }
+  | {
+      at: 'finishing';
+      reason: EndReason;
+      hungUpAt: number;
+      deadline: Deadline | null;
+      legs: ReadonlySet<string>;
+    }
   /** Every leg is done or out of time: `call.ended` is being committed. */
-  | { at: 'ending'; reason: EndReason }
-  | { at: 'ended'; reason: EndReason }
+  | { at: 'ending'; reason: EndReason; hungUpAt: number; deadline: Deadline | null }
+  /** `call.ended` is durable; the summary is owed until the call leaves memory. */
+  | { at: 'ended' }
   /** Erased, or left to the next start of the process: nothing more happens here. */
   | { at: 'left' };
 
 export type CallInput =
   | { type: 'stream-opened'; stream: string }
-  | { type: 'stream-ended'; stream: string; how: StreamEnd; legs: ReadonlySet<string> }
+  | { type: 'stream-ended'; stream: string; how: StreamEnd; at: number; legs: ReadonlySet<string> }
   | { type: 'wait-over'; legs: ReadonlySet<string> }
+  | { type: 'deadline-passed'; deadline: Deadline }
   | { type: 'leg-done'; leg: string }
   | { type: 'committed' }
   | { type: 'leave' };
@@ -48,15 +59,18 @@ export function step(state: CallState, input: CallInput): [CallState, Effect[]] 
       if (input.type === 'stream-ended') return streamEnded(state.streams, input);
       break;
     case 'waiting':
+      // The hang-up is forgotten with this state: the call ends when its last stream does.
       if (input.type === 'stream-opened')
         return [{ at: 'live', streams: new Set([input.stream]) }, ['stop-waiting']];
-      if (input.type === 'wait-over') return finish(state.reason, input.legs);
+      if (input.type === 'wait-over') return finish(state, input.legs);
       break;
     case 'finishing':
+      if (input.type === 'deadline-passed')
+        return [{ ...state, deadline: laterOf(state.deadline, input.deadline) }, []];
       if (input.type === 'leg-done') return legDone(state, input.leg);
       break;
     case 'ending':
-      if (input.type === 'committed') return [{ at: 'ended', reason: state.reason }, ['summarise']];
+      if (input.type === 'committed') return [{ at: 'ended' }, ['summarise']];
       break;
     case 'ended':
     case 'left':
@@ -65,8 +79,10 @@ export function step(state: CallState, input: CallInput): [CallState, Effect[]] 
   return [state, []]; // an input that means nothing in this state changes nothing
 }
 
-/** A call whose rows say `live` when the process starts again. */
-export const recoveredLive: CallState = { at: 'waiting', reason: 'restart' };
+/** A call whose rows say `live` when the process starts again: the end of its streams is now. */
+export function recoveredLive(now: number): CallState {
+  return { at: 'waiting', reason: 'restart', hungUpAt: now };
+}
 
 /** The call's state as the API and its row say it. */
 export function publicState(state: CallState): 'live' | 'finishing' | 'ended' {
@@ -88,31 +104,40 @@ export function takesStreams(state: CallState): boolean {
   return state.at === 'live' || state.at === 'waiting';
 }
 
+type HangUp = { reason: EndReason; hungUpAt: number };
+
 function streamEnded(
   streams: ReadonlySet<string>,
-  input: { stream: string; how: StreamEnd; legs: ReadonlySet<string> },
+  input: Extract<CallInput, { type: 'stream-ended' }>,
 ): [CallState, Effect[]] {
   if (!streams.has(input.stream)) return [{ at: 'live', streams }, []];
   const rest = new Set([...streams].filter((stream) => stream !== input.stream));
   // While another stream of the call goes on, so does the call.
   if (rest.size > 0) return [{ at: 'live', streams: rest }, []];
+  const hungUpAt = input.at;
   switch (input.how) {
     case 'stop':
     case 'idle':
     case 'refused':
-      return finish(input.how, input.legs);
+      return finish({ reason: input.how, hungUpAt }, input.legs);
     case 'close':
     case 'error':
-      return [{ at: 'waiting', reason: input.how }, ['await-stream']];
+      return [{ at: 'waiting', reason: input.how, hungUpAt }, ['await-stream']];
     case 'drain':
       // This process is going away; the next one waits for the stream.
-      return [{ at: 'waiting', reason: 'drain' }, []];
+      return [{ at: 'waiting', reason: 'drain', hungUpAt }, []];
   }
 }
 
-function finish(reason: EndReason, legs: ReadonlySet<string>): [CallState, Effect[]] {
-  if (legs.size === 0) return [{ at: 'ending', reason }, ['end']];
-  return [{ at: 'finishing', reason, legs }, ['finish-legs']];
+function finish({ reason, hungUpAt }: HangUp, legs: ReadonlySet<string>): [CallState, Effect[]] {
+  const ended = { reason, hungUpAt, deadline: null };
+  if (legs.size === 0) return [{ at: 'ending', ...ended }, ['end']];
+  return [{ at: 'finishing', ...ended, legs }, ['finish-legs']];
+}
+
+/** Audio that never reached the service says more than words that came too late: it is what the end names. */
+function laterOf(before: Deadline | null, passed: Deadline): Deadline {
+  return before === 'finishWithin' ? before : passed;
 }
 
 function legDone(
@@ -121,5 +146,6 @@ function legDone(
 ): [CallState, Effect[]] {
   const legs = new Set([...state.legs].filter((other) => other !== leg));
   if (legs.size > 0) return [{ ...state, legs }, []];
-  return [{ at: 'ending', reason: state.reason }, ['end']];
+  const { reason, hungUpAt, deadline } = state;
+  return [{ at: 'ending', reason, hungUpAt, deadline }, ['end']];
 }

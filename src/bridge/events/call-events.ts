@@ -250,16 +250,6 @@ export class CallEvents {
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
   }
 
-  /** The leg's own encoding was not what its stream said. */
-  legCorrected(leg: LegRecord): void {
-    const { id, encoding } = leg;
-    void this.#commits.add({
-      rows: async (tx) => {
-        await tx.updateTable('legs').set({ encoding }).where('id', '=', id).execute();
-      },
-    });
-  }
-
   async legSettled(leg: CallLeg): Promise<boolean> {
     await this.#held?.flush(leg);
     return this.#commits.add({ rows: (tx) => updateLeg(tx, leg) });

@@ -2,9 +2,8 @@ import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { Role, type Turn } from '../../protocol/events.ts';
 import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
-import type { CallRecord } from '../call/record.ts';
+import type { CallRecord, CustomMetadata } from '../call/record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';
-import type { CustomMetadata } from '../call/custom-metadata.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;

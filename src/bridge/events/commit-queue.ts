@@ -5,8 +5,7 @@ import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { eventCallOf, type CallRecord } from '../call/record.ts';
-import { legMetadata } from '../call/custom-metadata.ts';
+import { eventCallOf, legMetadata, type CallRecord } from '../call/record.ts';
 
 /** An event's type and data, of one kind. */
 export type Said = {

@@ -31,7 +31,7 @@ export type WaitingResults = {
   used: Record<string, number>;
 };
 
-export type Partial = {
+export type PartialResult = {
   utteranceId: string;
   sessionId: string;
   channel: number;
@@ -43,7 +43,7 @@ export type Partial = {
 
 export type Placed =
   | { kind: 'result'; result: Result }
-  | { kind: 'partial'; partial: Partial }
+  | { kind: 'partial'; partial: PartialResult }
   /** Acks, life-cycle and post-processing messages: nothing for the call's timeline. */
   | { kind: 'none' };
 
@@ -121,16 +121,16 @@ export function finalOf(message: ServerMessage): LastFinal {
   return { utteranceId: message.data.id, utterance: message.data.utterance };
 }
 
-type Draft = {
+type ResultDraft = {
   [Type in ResultType]: { type: Type; key: string; text: string; data: CallEventData<Type> };
 }[ResultType];
 
-function result(draft: Draft, utterance: Utterance, at: SessionPlace): Placed {
+function result(draft: ResultDraft, utterance: Utterance, at: SessionPlace): Placed {
   const { start, end, channel } = utterance;
   return { kind: 'result', result: { ...draft, sessionId: at.sessionId, channel, start, end } };
 }
 
-function partialOf(utteranceId: string, utterance: Utterance, at: SessionPlace): Partial {
+function partialOf(utteranceId: string, utterance: Utterance, at: SessionPlace): PartialResult {
   const { start, end, channel, text, language } = utterance;
   return { utteranceId, sessionId: at.sessionId, channel, start, end, text, language };
 }

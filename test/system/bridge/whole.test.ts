@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { playedCarriers } from '../../../src/player/dialogue.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { randomFrom } from '../../../src/player/faults.ts';
 import { startApp } from '../../support/process/app.ts';
 import type { Json } from '../../support/speech/bridge.ts';

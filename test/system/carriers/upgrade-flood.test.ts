@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';

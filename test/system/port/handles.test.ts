@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { isBalanced } from '../../../src/bridge/call/call-ended.ts';
+import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { twilioSignature } from '../../../src/player/signing.ts';

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  callMetadata,
-  legMetadata,
-  metadataLimit,
-} from '../../../../src/bridge/call/custom-metadata.ts';
+import { callMetadata, legMetadata, metadataLimit } from '../../../../src/bridge/call/record.ts';
 import { roleOf } from '../../../../src/bridge/roles.ts';
 import {
   callOverrides,

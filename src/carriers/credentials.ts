@@ -1,4 +1,4 @@
-import { equalSecrets } from '../port/api-keys.ts';
+import { equalSecrets } from '../port/keys.ts';
 import type { UpgradeRequest, Verdict } from './carrier.ts';
 
 /** `Authorization: Bearer`; undefined when the header is of another kind. */

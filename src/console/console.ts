@@ -1,14 +1,17 @@
-import { Router } from 'express';
+import { Router, type Request, type Response } from 'express';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Bridge } from '../bridge/seam.ts';
 import { systemClock } from '../lib/clock.ts';
+import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
+import { version } from '../lib/version.ts';
 import type { Part } from '../port/part.ts';
+import { Problem } from '../port/problem.ts';
+import type { Installation } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
-import { installationNow, type InstallationFacts } from './installation.ts';
-import { pageFiles } from './page-files.ts';
-import { sessionApi } from './session-api.ts';
-import { Sessions } from './sessions.ts';
+import { SignIns, signInRoutes } from './sign-ins.ts';
 import { TestCalls } from './test-call.ts';
 
 export type ConsoleOptions = {
@@ -18,7 +21,7 @@ export type ConsoleOptions = {
   http: {
     readonly ownUrl: string;
     readonly publicUrl: () => string;
-    acceptSessions(check: (request: IncomingMessage) => boolean): void;
+    acceptSignIns(isSignedIn: (request: IncomingMessage) => boolean): void;
   };
   apiKeys: readonly string[];
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
@@ -28,15 +31,16 @@ export type ConsoleOptions = {
 export async function startConsole(options: ConsoleOptions): Promise<Part & AsyncDisposable> {
   const { bridge, store, http, apiKeys } = options;
   const log = options.log.child({ part: 'console' });
-  const sessions = new Sessions(systemClock);
-  http.acceptSessions((request) => sessions.accepts(request));
+  const signIns = new SignIns(systemClock);
+  http.acceptSignIns((request) => signIns.accepts(request));
   const testCalls = new TestCalls({
     bridge,
     store,
     log,
+    clock: systemClock,
     carriersUrl: () => http.ownUrl.replace(/^http/, 'ws'),
   });
-  const startedAtMs = Date.now();
+  const startedAtMs = systemClock.now();
   const facts = { ...options.installation, publicUrl: () => http.publicUrl(), startedAtMs };
 
   const operator = Router();
@@ -47,7 +51,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
     response.status(202).json(await testCalls.place());
   });
   const overTls = http.publicUrl().startsWith('https:');
-  const signIn = sessionApi({ apiKeys, sessions, clock: systemClock, overTls });
+  const signIn = signInRoutes({ apiKeys, signIns, clock: systemClock, overTls });
   return Promise.resolve({
     name: 'console',
     routers: [
@@ -57,4 +61,68 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
     ],
     [Symbol.asyncDispose]: () => testCalls[Symbol.asyncDispose](),
   });
+}
+
+export type InstallationFacts = {
+  publicUrl: () => string;
+  roles: readonly string[];
+  insecure: boolean;
+  startedAtMs: number;
+  health: () => Promise<Record<string, Health>>;
+  recogniser: (() => NonNullable<Installation['recogniser']>) | undefined;
+};
+
+/** What the installation view shows: never a key, a token or an address with one in it. */
+async function installationNow(facts: InstallationFacts): Promise<Installation> {
+  return {
+    version,
+    node: process.version,
+    started_at: new Date(facts.startedAtMs).toISOString(),
+    public_url: facts.publicUrl(),
+    roles: [...facts.roles],
+    insecure: facts.insecure,
+    health: await facts.health(),
+    recogniser: facts.recogniser?.() ?? null,
+    memory_bytes: process.memoryUsage.rss(),
+  };
+}
+
+const pageFolder = new URL('./page/', import.meta.url);
+const types: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+};
+
+type PageFile = { body: Buffer; type: string; tag: string };
+
+/** The page as it stands on disk, read once: a few small files, no build step. */
+export function pageFiles(): Router {
+  const files = readFiles();
+  const router = Router();
+  router.get('/', (request, response) => sendFile(files.get('index.html'), request, response));
+  router.get('/page/:file', (request, response) =>
+    sendFile(files.get(request.params.file), request, response),
+  );
+  return router;
+}
+
+function sendFile(file: PageFile | undefined, request: Request, response: Response): void {
+  if (!file) throw new Problem(404, 'Not found');
+  response.set({ 'content-type': file.type, etag: file.tag, 'cache-control': 'no-cache' });
+  if (request.headers['if-none-match'] === file.tag) response.status(304).end();
+  else response.send(file.body);
+}
+
+/** The files by name: whatever a request asks for, nothing else is ever read. */
+function readFiles(): Map<string, PageFile> {
+  const files = new Map<string, PageFile>();
+  for (const name of readdirSync(pageFolder)) {
+    const type = types[name.split('.').at(-1) ?? ''];
+    if (type === undefined) continue;
+    const body = readFileSync(new URL(name, pageFolder));
+    const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
+    files.set(name, { body, type, tag });
+  }
+  return files;
 }

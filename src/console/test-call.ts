@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bridge } from '../bridge/seam.ts';
+import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../port/problem.ts';
 import { twilio } from '../player/carriers/twilio.ts';
@@ -8,20 +8,22 @@ import { play, type LegAudio } from '../player/play.ts';
 import type { TestCall } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
 
-/** A finger that slips should not fill the installation with calls. */
-const testCallsLimit = 8;
-/** How long the answer waits for the call's own id; the page finds it by the carrier's id otherwise. */
+/** Test calls at once: a finger that slips should not fill the installation with calls. */
+export const maxTestCalls = 8;
+/** How long the answer waits for the id of the call. Without it the page finds the call by the carrier's id. */
 const appearsWithinMs = 3_000;
+const appearsLookMs = 50;
 
 export type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
   store: Store;
   log: Logger;
+  clock: Clock;
   /** Where this process answers, `ws://...`. */
   carriersUrl: () => string;
 };
 
-/** Places the built-in call through the real carrier socket: what a newcomer sees is what a carrier does. */
+/** Places the built-in call through the real carrier socket, so that a newcomer sees what a carrier's call does. */
 export class TestCalls implements AsyncDisposable {
   readonly #options: TestCallOptions;
   readonly #stop = new AbortController();
@@ -32,15 +34,16 @@ export class TestCalls implements AsyncDisposable {
   }
 
   async place(): Promise<TestCall> {
-    if (this.#playing.size >= testCallsLimit)
-      throw new Problem(409, `${testCallsLimit} test calls are going on already`);
+    if (this.#playing.size >= maxTestCalls)
+      throw new Problem(409, `${maxTestCalls} test calls are going on already`);
     const { bridge, carriersUrl } = this.#options;
     const audio = await builtInConversation();
     const ids = twilio.newIds();
     const { token } = await bridge.mintToken({ carrier: 'twilio', carrierCallId: ids.callId });
     const playing = this.#play(ids, `${carriersUrl()}/carriers/twilio/${token}`, audio);
     this.#playing.add(playing);
-    void playing.finally(() => this.#playing.delete(playing));
+    // `#play` never rejects: it logs what went wrong and answers with words for the page.
+    void playing.then(() => this.#playing.delete(playing));
     return {
       carrier: 'twilio',
       carrier_call_id: ids.callId,
@@ -70,7 +73,7 @@ export class TestCalls implements AsyncDisposable {
           legs: audio.map(({ leg }) => leg),
           encoding: 'mulaw',
           rateHz: 8_000,
-          // Numbers that are kept for fiction.
+          // Numbers of the North American plan that are kept for fiction.
           from: '+15550100123',
           to: '+15550100200',
           direction: 'inbound',
@@ -91,11 +94,12 @@ export class TestCalls implements AsyncDisposable {
   }
 
   async #appeared(carrierCallId: string, playing: Promise<string>): Promise<string | null> {
-    const untilMs = performance.now() + appearsWithinMs;
+    const { clock, store } = this.#options;
+    const untilMs = clock.monotonicMs() + appearsWithinMs;
     let over: string | undefined;
     void playing.then((detail) => (over = detail));
     for (;;) {
-      const row = await this.#options.store.db
+      const row = await store.db
         .selectFrom('calls')
         .select('id')
         .where('carrier', '=', 'twilio')
@@ -104,8 +108,8 @@ export class TestCalls implements AsyncDisposable {
       if (row) return row.id;
       if (over !== undefined)
         throw new Problem(503, `The call was refused: ${over || 'the log says why'}`);
-      if (performance.now() > untilMs) return null;
-      await sleep(50);
+      if (clock.monotonicMs() > untilMs) return null;
+      await wait(clock, appearsLookMs);
     }
   }
 }

@@ -7,19 +7,19 @@ export function isLoopback(host: string): boolean {
   const name = host.replace(/^\[|\]$/g, '').toLowerCase();
   if (name === 'localhost' || name.endsWith('.localhost')) return true;
   const kind = isIP(name);
-  // The commonest by far, and asked of every request and upgrade.
+  // The commonest kind by far; every request and upgrade asks.
   if (kind === 4) return name.startsWith('127.');
   return kind === 6 && ipaddr.process(name).range() === 'loopback';
 }
 
-/** The address that this process itself reaches a listener by. */
+/** The address by which this process itself reaches a listener. */
 export function ownAddress(host: string, port: number): string {
   if (host === '0.0.0.0' || host === '') return `http://127.0.0.1:${port}`;
   if (host === '::') return `http://[::1]:${port}`;
   return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
-/** The host of a `Host` or `Origin` header without its port, or undefined when it is not one. */
+/** The host of a `Host` or `Origin` header without its port; undefined when the header names none. */
 export function hostOf(header: string): string | undefined {
   const text = header.includes('://') ? header : `http://${header}`;
   return URL.parse(text)?.hostname;
@@ -29,7 +29,7 @@ export type PublicUrl = (request?: IncomingMessage) => string;
 
 export type IsProxy = (address: string | undefined) => boolean;
 
-/** Tells the addresses in these ranges. */
+/** True for addresses in these ranges. */
 export function proxiesIn(ranges: readonly string[]): IsProxy {
   const trusted = ranges.map((range) =>
     range.includes('/')
@@ -44,8 +44,8 @@ export function proxiesIn(ranges: readonly string[]): IsProxy {
 }
 
 /**
- * The base address by which carriers and clients reach us, without a trailing slash. Configured, or
- * from the request's Host; forwarded headers are believed only from the proxies that are listed.
+ * The base address by which carriers and clients reach us, without a trailing slash: the configured one, else the one
+ * that the request names. Forwarded headers are believed only when they come from a proxy that is listed.
  */
 export function publicUrls(options: {
   configured: string | undefined;

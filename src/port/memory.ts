@@ -3,24 +3,31 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
 
-/** Work for a memory that is short would cost more of it; a burst of upgrades between two looks fits the reserve. */
+/**
+ * The figures are read at most this often: reading them costs memory itself, and a flood of upgrades comes when memory
+ * is short. The calls that begin between two readings fit into the reserve.
+ */
 const lookEveryMs = 100;
-/** Kept for what goes on: an eighth, and no more than this of a large memory. */
-const reserveAtMost = 67_108_864;
-/** What a leg may still come to hold: its session, and outside the heap the audio that waits for it (bridge/leg-store). */
-const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
+/** An eighth of the memory is kept free for the calls that go on; of a large memory no more than this. */
+export const reserveAtMost = 67_108_864;
+/** What each leg that is running may still come to hold: in the heap its session, outside it the audio that waits. */
+export const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
 
-/** V8 does not say how much of its limit is for young objects: three semi-spaces, of 16 MB unless our command line (package.json) says otherwise. */
+/**
+ * The part of V8's limit that is for young objects, which V8 does not tell: three semi-spaces, of 16 MB each unless the
+ * command line (package.json, Dockerfile) says otherwise.
+ */
 const youngBytes =
   3 * 2 ** 20 * Number(/--max-semi-space-size=(\d+)/.exec(process.execArgv.join(' '))?.[1] ?? 16);
 
-type Memory = { what: string; limit: number; used: number };
+/** A memory with a limit at which the system or V8 ends the process. */
+type LimitedMemory = { what: string; limit: number; used: number };
 
-let looked: { atMs: number; memories: Memory[] } | undefined;
+let looked: { atMs: number; memories: LimitedMemory[] } | undefined;
 
 /**
- * Why no further leg may begin, if so: the limit of the heap and that of the control group end the whole
- * process and all its calls, so a call that does not fit is refused in words before (F67).
+ * Answers why no further leg may begin; undefined when there is room. At the limit of the heap or of the control group
+ * the whole process ends, and all its calls with it. So a call that would not fit is refused before, with a reason.
  */
 export function memoryShortage(legs: number): string | undefined {
   const nowMs = performance.now();
@@ -30,42 +37,42 @@ export function memoryShortage(legs: number): string | undefined {
   return short === undefined ? undefined : reasonOf(short);
 }
 
-export function isShort({ limit, used, what }: Memory, legs: number): boolean {
+export function isShort({ limit, used, what }: LimitedMemory, legs: number): boolean {
   const outside = what === 'heap' ? 0 : legMayGrowBytes.outside;
   const growth = legs * (legMayGrowBytes.heap + outside);
   return limit - used < Math.min(reserveAtMost, limit / 8) + growth;
 }
 
-function reasonOf({ what, limit, used }: Memory): string {
+function reasonOf({ what, limit, used }: LimitedMemory): string {
   const [free, all] = [limit - used, limit].map((bytes) =>
     Math.floor(Math.max(0, bytes) / 2 ** 20),
   );
   return `no room in memory: ${free} of ${all} MiB left (${what}); raise the limit or share the calls out`;
 }
 
-/** Young objects have a room of their own within V8's figures; it is the room of the old ones whose end is fatal. */
-function heap(): Memory {
+/** V8 ends the process when its old objects fill their room. Young objects have a room of their own and are left out. */
+function heap(): LimitedMemory {
   const { heap_size_limit: all } = getHeapStatistics();
   const old = getHeapSpaceStatistics().filter(({ space_name: name }) => !name.startsWith('new_'));
   const used = old.reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
   return { what: 'heap', limit: all - youngBytes, used };
 }
 
-/** Of this process and its children together; nothing where no limit is set or nobody says. */
+/** The memory of this process and its children together; undefined where the system sets no limit or does not tell. */
 export function controlGroup(
   proc = '/proc/self/cgroup',
   root = '/sys/fs/cgroup',
-): Memory | undefined {
+): LimitedMemory | undefined {
   const lines = textOf(proc)?.split('\n') ?? [];
   for (const { at, limit, usage, cache } of [versionOne, versionTwo]) {
     const path = lines.map((line) => at.exec(line)?.[1]).find((found) => found !== undefined);
-    // In a container the path is often that of the machine outside, and the group is the root.
+    // Inside a container the path is often the one of the machine outside. The group then is the root folder.
     for (const folder of path === undefined ? [] : [path, '/']) {
       const place = join(root, limit.folder, folder);
       const bytes = Number(textOf(join(place, limit.file)) ?? Number.NaN);
       if (!(bytes < totalmem())) continue;
       const used = Number(textOf(join(place, usage)));
-      // Pages of files that were read or written, the journal's too, are given back when asked for.
+      // Cached pages of files (those of the journal too) count as used, but the system takes them back when it needs them.
       const pages = Number(cache.exec(textOf(join(place, 'memory.stat')) ?? '')?.[1] ?? 0);
       if (!Number.isNaN(used)) return { what: 'control group', limit: bytes, used: used - pages };
     }

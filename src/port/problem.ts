@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { randomUUID } from 'node:crypto';
 
-/** An answer other than success, in the interface's error body. Thrown by any route. */
+/** An answer other than success. Any route may throw it; it is sent in the error body of the interface. */
 export class Problem extends Error {
   readonly status: number;
   readonly validationErrors: string[] | undefined;
@@ -24,7 +24,7 @@ export class Problem extends Error {
   }
 }
 
-/** `G-` and eight hex digits, as clients of the interface expect to see and to quote. */
+/** The id of a request: `G-` and eight hex digits, as clients of the interface expect to see and to quote it. */
 export function newRequestId(): string {
   return `G-${randomUUID().slice(0, 8)}`;
 }
@@ -54,7 +54,7 @@ export function sendProblem(request: Request, response: Response, problem: Probl
     });
 }
 
-/** The last handler: problems as they are, body-parser's own errors translated, the rest a 500. */
+/** The last handler of the app. A problem is sent as it is, an error of the body parser is translated, the rest is a 500. */
 export function problemHandler(onUnexpected: (error: unknown) => void): ErrorRequestHandler {
   return (error: unknown, request, response, _next) => {
     sendProblem(request, response, asProblem(error, onUnexpected));

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { equalSecrets } from '../../port/api-keys.ts';
+import { equalSecrets } from '../../port/keys.ts';
 import { clockSkewSeconds } from '../counters.ts';
 import { authoritiesOf } from '../origins.ts';
 import type { AuthContext, UpgradeRequest } from '../carrier.ts';

@@ -4,7 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../port/part.ts';
-import { refuseUpgrade } from '../../port/refuse-upgrade.ts';
+import { refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
 

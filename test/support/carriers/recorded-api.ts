@@ -1,7 +1,7 @@
 import { Router, type Response } from 'express';
-import { pageFiles } from '../../../src/console/page-files.ts';
-import { sessionApi } from '../../../src/console/session-api.ts';
-import { Sessions } from '../../../src/console/sessions.ts';
+import { pageFiles } from '../../../src/console/console.ts';
+import { signInRoutes } from '../../../src/console/sign-ins.ts';
+import { SignIns } from '../../../src/console/sign-ins.ts';
 import { listen } from '../../../src/port/http.ts';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -45,8 +45,8 @@ export async function startRecordedApi(
   const log = createLog({ level: 'silent' });
   const config = HttpConfig.parse({ port: options.port ?? 0, apiKeys });
   const http = await listen({ config, insecure: false, internalKey: 'unused-internal-key', log });
-  const sessions = new Sessions(systemClock);
-  http.acceptSessions((request) => sessions.accepts(request));
+  const signIns = new SignIns(systemClock);
+  http.acceptSignIns((request) => signIns.accepts(request));
   const streams = new Set<Response>();
   const resumedFrom: string[] = [];
   const operator = recordedRoutes(recorded);
@@ -67,7 +67,7 @@ export async function startRecordedApi(
     name: 'recorded',
     routers: [
       { access: 'public', router: pageFiles() },
-      { access: 'public', router: sessionApi({ apiKeys, sessions, clock: systemClock, overTls }) },
+      { access: 'public', router: signInRoutes({ apiKeys, signIns, clock: systemClock, overTls }) },
       { access: 'operator', router: operator },
     ],
   });

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { httpLimits, listen, type HttpServer } from '../../../src/port/http.ts';
+import { maxUpgradesInProgress } from '../../../src/port/upgrades.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import type { Part } from '../../../src/port/part.ts';
 import { Problem } from '../../../src/port/problem.ts';
@@ -297,7 +298,7 @@ describe.concurrent('limits on sockets', () => {
     await using http = await server();
     http.mount(samplePart());
     for (let answer = ''; !answer.includes('503');) {
-      const all = Array.from({ length: httpLimits.upgradesInProgress }, () =>
+      const all = Array.from({ length: maxUpgradesInProgress }, () =>
         raw(http.port, upgrade('/silent')),
       );
       answer = await raw(http.port, upgrade('/silent'));
@@ -315,7 +316,7 @@ describe.concurrent('limits on sockets', () => {
     const statuses = new Set<string>();
     for (let batch = 0; batch < 4; batch++)
       await Promise.all(
-        Array.from({ length: httpLimits.upgradesInProgress / 2 }, async () => {
+        Array.from({ length: maxUpgradesInProgress / 2 }, async () => {
           const socket = connect(http.port, '127.0.0.1');
           sockets.push(socket);
           socket.on('error', () => undefined).write(upgrade('/open'));

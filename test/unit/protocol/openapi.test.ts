@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { docsPage } from '../../../src/port/docs-page.ts';
+import { docsPage } from '../../../src/port/docs.ts';
 import { callEventTypes } from '../../../src/protocol/events.ts';
 import { openApiDocument, routes } from '../../../src/protocol/openapi/document.ts';
 import { webhooks } from '../../../src/protocol/openapi/webhooks.ts';

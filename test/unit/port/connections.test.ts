@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { AddressShare } from '../../../src/port/address-share.ts';
+import { AddressShare, connectionRoom, handleLimit } from '../../../src/port/connections.ts';
 import { proxiesIn } from '../../../src/port/addresses.ts';
 
 test('one address takes its share and leaves the rest to others; what it gives back it has again', () => {
@@ -30,4 +30,22 @@ test('a proxy speaks for many and is not held to a share', () => {
   for (const address of ['10.1.2.3', '11.1.2.3']) share.take(address);
   expect(share.isUsedUp('10.1.2.3')).toBe(false);
   expect(share.isUsedUp('11.1.2.3')).toBe(true);
+});
+test.each([
+  [undefined, 8_192, 8_192],
+  [1_048_576, 8_192, 8_192],
+  [1_024, 8_192, 309],
+  [256, 8_192, 53],
+  [64, 8_192, 16],
+  [256, 20, 20],
+])('a limit of %j handles and a wish for %i connections gives %i', (limit, wanted, atMost) => {
+  const room = connectionRoom(wanted, limit);
+  expect(room.connectionsAtMost).toBe(atMost);
+  // Some are left for the calls that are in, and to refuse in words.
+  expect(room.newCallsBelow).toBeLessThan(atMost);
+  expect(room.newCallsBelow).toBeGreaterThanOrEqual(atMost * 0.8);
+});
+
+test('the limit of this process is known', () => {
+  expect(handleLimit() ?? Infinity).toBeGreaterThan(16);
 });

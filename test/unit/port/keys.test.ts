@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { ApiKeys, equalSecrets } from '../../../src/port/api-keys.ts';
+import { ApiKeys, equalSecrets } from '../../../src/port/keys.ts';
 
 test('each of several keys opens, and nothing else does', () => {
   const keys = new ApiKeys(['first-key-000', 'second-key-000']);

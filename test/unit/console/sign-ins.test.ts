@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from 'vitest';
-import { Guesses } from '../../../src/console/guesses.ts';
-import { sessionCookie, Sessions } from '../../../src/console/sessions.ts';
+import { Guesses } from '../../../src/console/sign-ins.ts';
+import { signInCookie, SignIns } from '../../../src/console/sign-ins.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 
 function movedClock(): Clock & { nowMs: number } {
@@ -32,42 +32,42 @@ function request(
 
 test('a session opens with its cookie, among others, and ends after a working day', () => {
   const clock = movedClock();
-  const sessions = new Sessions(clock);
-  const cookie = `theme=dark; ${sessionCookie}=${sessions.open()}; x=y`;
-  expect(sessions.accepts(request(cookie))).toBe(true);
-  expect(sessions.accepts(request(undefined))).toBe(false);
-  expect(sessions.accepts(request(`${sessionCookie}=guess`))).toBe(false);
-  expect(sessions.accepts(request(`${sessionCookie}=`))).toBe(false);
+  const signIns = new SignIns(clock);
+  const cookie = `theme=dark; ${signInCookie}=${signIns.open()}; x=y`;
+  expect(signIns.accepts(request(cookie))).toBe(true);
+  expect(signIns.accepts(request(undefined))).toBe(false);
+  expect(signIns.accepts(request(`${signInCookie}=guess`))).toBe(false);
+  expect(signIns.accepts(request(`${signInCookie}=`))).toBe(false);
   clock.nowMs += 12 * 3_600_000;
-  expect(sessions.accepts(request(cookie))).toBe(false);
-  expect(sessions.count).toBe(0);
+  expect(signIns.accepts(request(cookie))).toBe(false);
+  expect(signIns.count).toBe(0);
 });
 
 test('signing out ends the session', () => {
-  const sessions = new Sessions(movedClock());
-  const cookie = `${sessionCookie}=${sessions.open()}`;
-  sessions.close(request(cookie));
-  expect(sessions.accepts(request(cookie))).toBe(false);
+  const signIns = new SignIns(movedClock());
+  const cookie = `${signInCookie}=${signIns.open()}`;
+  signIns.close(request(cookie));
+  expect(signIns.accepts(request(cookie))).toBe(false);
 });
 
 test('what changes something must come from a page of this address', () => {
-  const sessions = new Sessions(movedClock());
-  const cookie = `${sessionCookie}=${sessions.open()}`;
+  const signIns = new SignIns(movedClock());
+  const cookie = `${signInCookie}=${signIns.open()}`;
   const post = (origin?: string) =>
-    sessions.accepts(request(cookie, origin === undefined ? {} : { origin }, 'POST'));
+    signIns.accepts(request(cookie, origin === undefined ? {} : { origin }, 'POST'));
   expect(post('https://trunkline.example.net')).toBe(true);
   expect(post()).toBe(true);
   expect(post('https://evil.example.net')).toBe(false);
   expect(post('null')).toBe(false);
-  expect(sessions.accepts(request(cookie, { origin: 'https://evil.example.net' }))).toBe(true);
+  expect(signIns.accepts(request(cookie, { origin: 'https://evil.example.net' }))).toBe(true);
 });
 
 test('sessions are bounded: the oldest goes first', () => {
-  const sessions = new Sessions(movedClock());
-  const first = `${sessionCookie}=${sessions.open()}`;
-  for (let n = 0; n < 1_000; n++) sessions.open();
-  expect(sessions.count).toBe(1_000);
-  expect(sessions.accepts(request(first))).toBe(false);
+  const signIns = new SignIns(movedClock());
+  const first = `${signInCookie}=${signIns.open()}`;
+  for (let n = 0; n < 1_000; n++) signIns.open();
+  expect(signIns.count).toBe(1_000);
+  expect(signIns.accepts(request(first))).toBe(false);
 });
 
 test('ten wrong keys from one address, then a wait until the minute is over; others may go on', () => {

@@ -1,0 +1,108 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { Counter } from 'prom-client';
+import type { Logger } from '../lib/log.ts';
+import { metrics } from '../lib/metrics.ts';
+import { foreignWords, type KeyCheck } from './keys.ts';
+import type { Part, Upgrade } from './part.ts';
+
+/** A carrier decides within a second whether its call is taken: what is undecided after this is given up. */
+export const upgradeDecisionMs = 3_000;
+/** Upgrades that wait for their decision at once: each holds a socket and perhaps a query of the store. */
+export const maxUpgradesInProgress = 512;
+/** How long a peer may take to read its refusal: it must not keep the connection by reading nothing. */
+const refusalReadMs = 1_000;
+
+const statusTexts = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+} as const;
+
+export type RefusalStatus = keyof typeof statusTexts;
+
+/**
+ * Refuses an upgrade, with a line of words where there are any, and ends the connection. It has to end: Node no longer
+ * reads a socket that asked for an upgrade, so nobody would notice that the peer has left.
+ */
+export function refuseUpgrade(socket: Duplex, status: RefusalStatus, words = ''): void {
+  if (socket.destroyed) return;
+  const unread = setTimeout(() => socket.destroy(), refusalReadMs);
+  unread.unref();
+  const body = words && `${words}\n`;
+  socket.end(
+    `HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n` +
+      (words && 'Content-Type: text/plain; charset=utf-8\r\n') +
+      (status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '') +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    () => {
+      clearTimeout(unread);
+      socket.destroy();
+    },
+  );
+}
+
+const upgradesRefusedTotal = new Counter({
+  name: 'trunkline_upgrades_refused_total',
+  help: 'Upgrades that the port refused itself, by status; `none` were cut off, undecided at the deadline.',
+  labelNames: ['status'] as const,
+  registers: [metrics],
+});
+
+/** Hands an upgrade to the part that owns its path. An upgrade that is undecided at the deadline is cut off. */
+export function upgradeHandler(options: { parts: Part[]; keyCheck: KeyCheck; log: Logger }) {
+  const { parts, keyCheck, log } = options;
+  let inProgress = 0;
+  const refuse = (socket: Duplex, status: RefusalStatus, words?: string): void => {
+    upgradesRefusedTotal.inc({ status });
+    refuseUpgrade(socket, status, words);
+  };
+  return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
+    socket.on('error', () => socket.destroy());
+    if (keyCheck.isForeign(request)) return refuse(socket, 403, foreignWords);
+    const pathname = URL.parse(request.url ?? '', 'http://local')?.pathname ?? '';
+    const owner = ownerOf(parts, pathname);
+    if (!owner) return refuse(socket, 404);
+    if (inProgress >= maxUpgradesInProgress)
+      return refuse(socket, 503, 'too many upgrades at once');
+    // A place is held until the upgrade is decided, at most until the deadline: a peer that is let in gives it back.
+    inProgress++;
+    const written = bytesWritten(socket);
+    let isHeld = true;
+    const release = (): void => {
+      if (isHeld) inProgress--;
+      isHeld = false;
+    };
+    const deadline = setTimeout(() => {
+      release();
+      if (bytesWritten(socket) !== written) return;
+      upgradesRefusedTotal.inc({ status: 'none' });
+      socket.destroy();
+    }, upgradeDecisionMs);
+    socket.once('close', () => {
+      release();
+      clearTimeout(deadline);
+    });
+    owner
+      .handle(request, socket, head)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'upgrade failed');
+        refuse(socket, 500);
+      })
+      .finally(release);
+  };
+}
+
+function ownerOf(parts: readonly Part[], pathname: string): Upgrade | undefined {
+  for (const { upgrades = [] } of parts)
+    for (const upgrade of upgrades) if (upgrade.owns(pathname)) return upgrade;
+  return undefined;
+}
+
+function bytesWritten(socket: Duplex): number {
+  return 'bytesWritten' in socket && typeof socket.bytesWritten === 'number'
+    ? socket.bytesWritten
+    : 0;
+}

@@ -4,8 +4,7 @@ import { TrunklineError } from '../lib/errors.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointsOf } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
-import { previewOf } from '../outbox/preview.ts';
-import { Sender } from '../outbox/sender.ts';
+import { previewOf, Sender } from '../outbox/sender.ts';
 import { callEventTypes, type CallEventType } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 

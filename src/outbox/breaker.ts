@@ -4,21 +4,22 @@
  *   closed ──failures──▶ open ──wait──▶ probing ──success──▶ closed, slowly at first
  *                          ▲                └──failure──▶ open, waiting longer
  */
-type State =
+type BreakerState =
   | { at: 'closed'; failures: number; hard: number; calls: Set<string>; ramp: number }
   | { at: 'open'; probeAt: number; waitMs: number };
 
 const failuresToOpen = 5;
-/** An answered 500 says little when one call alone gets it: it may be that call's content. */
+/** A 500 to one call alone says little about the endpoint: it may be caused by the content of that call. */
 const callsToOpen = 3;
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
-/** After a silence the receiver meets two requests at once, then twice as many with each success. */
+/** A receiver that comes back meets two requests at once, then twice as many with each success. */
 const rampFrom = 2;
 
+/** Decides how many calls may be delivered to one endpoint at once. Pure but for its own state: the caller has the clock. */
 export class Breaker {
   readonly #concurrency: number;
-  #state: State;
+  #state: BreakerState;
 
   constructor(concurrency: number) {
     this.#concurrency = concurrency;
@@ -35,7 +36,7 @@ export class Breaker {
     return this.#state.at === 'open';
   }
 
-  /** How many more calls may be taken up now; a probe takes one whether or not it is due. */
+  /** How many more calls may be claimed now. A probe claims one call, whether or not that call is due. */
   room(inFlight: number, nowMs: number): { calls: number; probe: boolean } {
     const state = this.#state;
     if (state.at === 'open')
@@ -43,11 +44,11 @@ export class Breaker {
     return { calls: Math.max(0, Math.min(this.#concurrency, state.ramp) - inFlight), probe: false };
   }
 
-  /** When the endpoint answered; true when it had been thought lost. */
+  /** The endpoint answered. True when it had been taken for lost. */
   succeeded(nowMs: number): boolean {
     const state = this.#state;
     if (state.at === 'open') {
-      // An attempt from before it opened: the quiet that was asked for is kept all the same.
+      // This attempt was begun before the breaker opened. The quiet that the receiver asked for is kept all the same.
       if (nowMs < state.probeAt) return false;
       this.#state = {
         at: 'closed',
@@ -65,11 +66,11 @@ export class Breaker {
     return false;
   }
 
-  /** `hard`: it did not answer at all, or asked for quiet. */
+  /** `hard`: the endpoint did not answer at all, or asked for quiet. */
   failed(callId: string, hard: boolean, nowMs: number, random: number, askedMs?: number): void {
     const state = this.#state;
     if (state.at === 'open') {
-      // Attempts that were under way when it opened fail one after the other: they are one failure.
+      // Attempts that were under way when the breaker opened fail one after the other: together they are one failure.
       if (nowMs < state.probeAt) return;
       const waitMs = Math.min(longestWaitMs, state.waitMs * 2);
       this.#open(Math.max(waitMs, askedMs ?? 0), waitMs, nowMs, random);

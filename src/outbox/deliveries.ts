@@ -1,11 +1,13 @@
-import { sql, type Transaction } from 'kysely';
-import type { ApiDelivery, ApiDeliveryState } from '../protocol/api.ts';
-import type { Database } from '../store/schema.ts';
-import type { Store } from '../store/store.ts';
-import { enableEndpoint } from './endpoints.ts';
-import { pastAttempts, type PastAttempt } from './past.ts';
+import { json, Router, type Request } from 'express';
+import { z } from 'zod';
+import { Problem } from '../port/problem.ts';
+import { ApiDeliveryState, RetryCallRequest, type ApiDelivery } from '../protocol/api.ts';
+import { check } from '../protocol/validation.ts';
+import type { DeliveryState } from '../store/schema.ts';
+import { pastAttempts, type DeliveryRow, type OutboxTables, type PastAttempt } from './tables.ts';
 
-export type ListQuery = {
+/** One page of deliveries that an operator asks for. */
+export type DeliveryListRequest = {
   state?: ApiDeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
@@ -31,38 +33,26 @@ function partsOf(id: string): { eventId: string; endpoint: string } {
 
 /** What operators see of the outbox and may do with it. */
 export class Deliveries {
-  readonly #store: Store;
+  readonly #tables: OutboxTables;
   readonly #changed: () => void;
 
-  constructor(store: Store, changed: () => void) {
-    this.#store = store;
+  /** `changed` hears of every change, so that the dispatcher looks at once. */
+  constructor(tables: OutboxTables, changed: () => void) {
+    this.#tables = tables;
     this.#changed = changed;
   }
 
-  async list(query: ListQuery): Promise<{ items: ApiDelivery[]; nextCursor: string | null }> {
-    let rows = this.#rows();
-    if (query.state !== undefined)
-      rows = rows.where('deliveries.state', '=', storedState(query.state));
-    if (query.callId !== undefined) rows = rows.where('deliveries.call_id', '=', query.callId);
-    if (query.endpoint !== undefined) rows = rows.where('deliveries.endpoint', '=', query.endpoint);
-    if (query.cursor !== undefined) {
-      const { eventId, endpoint } = partsOf(query.cursor);
-      rows = rows.where((eb) =>
-        eb.or([
-          eb('deliveries.event_id', '<', eventId),
-          eb.and([
-            eb('deliveries.event_id', '=', eventId),
-            eb('deliveries.endpoint', '>', endpoint),
-          ]),
-        ]),
-      );
-    }
+  async list(
+    query: DeliveryListRequest,
+  ): Promise<{ items: ApiDelivery[]; nextCursor: string | null }> {
+    const filter = {
+      state: query.state === undefined ? undefined : storedState(query.state),
+      callId: query.callId,
+      endpoint: query.endpoint,
+      after: query.cursor === undefined ? undefined : partsOf(query.cursor),
+    };
     // One more than asked for tells whether there is a next page.
-    const found = await rows
-      .orderBy('deliveries.event_id', 'desc')
-      .orderBy('deliveries.endpoint')
-      .limit(query.limit + 1)
-      .execute();
+    const found = await this.#tables.list(filter, query.limit + 1);
     const page = found.slice(0, query.limit);
     const last = page.at(-1);
     return {
@@ -73,11 +63,7 @@ export class Deliveries {
 
   async find(id: string): Promise<DeliveryDetail | undefined> {
     const { eventId, endpoint } = partsOf(id);
-    const row = await this.#rows()
-      .select('deliveries.history')
-      .where('deliveries.event_id', '=', eventId)
-      .where('deliveries.endpoint', '=', endpoint)
-      .executeTakeFirst();
+    const row = await this.#tables.find(eventId, endpoint);
     if (!row) return undefined;
     return {
       ...publicDelivery(row),
@@ -91,70 +77,27 @@ export class Deliveries {
   /** A parked one and what is parked behind it go on; a waiting one is tried now; a delivered one is sent again. */
   async retry(id: string): Promise<number | undefined> {
     const { eventId, endpoint } = partsOf(id);
-    const changed = await this.#store.transaction(async (tx) => {
-      const row = await tx
-        .selectFrom('deliveries')
-        .select(['call_id', 'sequence', 'state'])
-        .where('event_id', '=', eventId)
-        .where('endpoint', '=', endpoint)
-        .executeTakeFirst();
-      if (!row) return undefined;
-      await this.#wakeLane(tx, row.call_id, endpoint);
-      if (row.state === 'waiting') return 1;
-      const set = tx
-        .updateTable('deliveries')
-        .set({ state: 'waiting', attempts: 0, progress: null })
-        .where('endpoint', '=', endpoint);
-      const result =
-        row.state === 'parked'
-          ? await set
-              .where('call_id', '=', row.call_id)
-              .where('state', '=', 'parked')
-              .where('sequence', '>=', row.sequence)
-              .executeTakeFirst()
-          : await set.where('event_id', '=', eventId).executeTakeFirst();
-      return Number(result.numUpdatedRows);
-    });
+    const changed = await this.#tables.retry(eventId, endpoint);
     this.#changed();
     return changed;
   }
 
   /** Everything of the call from that sequence number on is sent again, in order. */
   async retryCall(callId: string, from: number, endpoint?: string): Promise<number> {
-    return this.#restart(callId, endpoint, (tx, lane) =>
-      tx
-        .updateTable('deliveries')
-        .set({ state: 'waiting', attempts: 0, progress: null })
-        .where('endpoint', '=', lane)
-        .where('call_id', '=', callId)
-        .where('sequence', '>=', from)
-        .executeTakeFirst(),
-    );
+    const changed = await this.#tables.retryCall(callId, from, endpoint);
+    this.#changed();
+    return changed;
   }
 
   /** The parked head stays behind, what is parked after it goes. */
   async releaseCall(callId: string, endpoint?: string): Promise<number> {
-    return this.#restart(callId, endpoint, (tx, lane) =>
-      tx
-        .updateTable('deliveries')
-        .set({ state: 'waiting' })
-        .where('endpoint', '=', lane)
-        .where('call_id', '=', callId)
-        .where('state', '=', 'parked')
-        .where('sequence', '>', (eb) =>
-          eb
-            .selectFrom('deliveries as heads')
-            .select((head) => head.fn.min('heads.sequence').as('head'))
-            .where('heads.endpoint', '=', lane)
-            .where('heads.call_id', '=', callId)
-            .where('heads.state', '=', 'parked'),
-        )
-        .executeTakeFirst(),
-    );
+    const changed = await this.#tables.releaseCall(callId, endpoint);
+    this.#changed();
+    return changed;
   }
 
   async enable(endpoint: string): Promise<boolean> {
-    const enabled = await enableEndpoint(this.#store, endpoint);
+    const enabled = await this.#tables.enableEndpoint(endpoint);
     this.#changed();
     return enabled;
   }
@@ -162,93 +105,16 @@ export class Deliveries {
   async endpoints(): Promise<
     { name: string; disabled_at: string | null; reason: string | null }[]
   > {
-    const rows = await this.#store.db
-      .selectFrom('endpoints')
-      .selectAll()
-      .where('active', '=', 1)
-      .orderBy('name')
-      .execute();
-    return rows.map((row) => ({
-      name: row.name,
-      disabled_at: iso(row.disabled_at),
-      reason: row.disabled_reason,
+    const active = await this.#tables.activeEndpoints();
+    return active.map((one) => ({
+      name: one.name,
+      disabled_at: iso(one.disabledAt),
+      reason: one.reason,
     }));
-  }
-
-  /** The number of the last event stays, so that none is ever given twice; nothing else does. */
-  async eraseCall(tx: Transaction<Database>, callId: string): Promise<void> {
-    // The lanes first: an attempt under way then finds its claim gone and writes nothing.
-    await tx.deleteFrom('lanes').where('call_id', '=', callId).execute();
-    await tx.deleteFrom('deliveries').where('call_id', '=', callId).execute();
-    await tx.deleteFrom('events').where('call_id', '=', callId).execute();
-    await tx
-      .updateTable('event_calls')
-      .set({ erased_at: Date.now() })
-      .where('call_id', '=', callId)
-      .execute();
-  }
-
-  async #restart(
-    callId: string,
-    endpoint: string | undefined,
-    change: (tx: Transaction<Database>, lane: string) => Promise<{ numUpdatedRows: bigint }>,
-  ): Promise<number> {
-    const changed = await this.#store.transaction(async (tx) => {
-      let lanes = tx.selectFrom('lanes').select('endpoint').where('call_id', '=', callId);
-      if (endpoint !== undefined) lanes = lanes.where('endpoint', '=', endpoint);
-      let total = 0;
-      for (const lane of await lanes.execute()) {
-        await this.#wakeLane(tx, callId, lane.endpoint);
-        total += Number((await change(tx, lane.endpoint)).numUpdatedRows);
-      }
-      return total;
-    });
-    this.#changed();
-    return changed;
-  }
-
-  async #wakeLane(tx: Transaction<Database>, callId: string, endpoint: string): Promise<void> {
-    const now = await this.#store.databaseNow();
-    await sql`update lanes set next_attempt_at = cast(${now} as bigint), wakes = wakes + 1, parked_at = null,
-      parked_reason = null, first_attempt_at = null, held_by_endpoint = 0
-      where call_id = ${callId} and endpoint = ${endpoint}`.execute(tx);
-  }
-
-  #rows() {
-    return this.#store.db
-      .selectFrom('deliveries')
-      .innerJoin('events', 'events.id', 'deliveries.event_id')
-      .leftJoin('lanes', (join) =>
-        join.onRef('lanes.endpoint', '=', 'deliveries.endpoint').onRef('lanes.call_id', '=', 'deliveries.call_id'),
-      )
-      .select([
-        'deliveries.endpoint', 'deliveries.event_id', 'deliveries.call_id', 'deliveries.sequence',
-        'deliveries.type', 'deliveries.state', 'deliveries.attempts', 'deliveries.last_attempt_at',
-        'deliveries.settled_at', 'deliveries.last_status', 'deliveries.last_error', 'deliveries.last_answer',
-        'events.occurred_at', 'lanes.next_attempt_at', 'lanes.parked_reason',
-      ]); // prettier-ignore
   }
 }
 
-type Row = {
-  endpoint: string;
-  event_id: string;
-  call_id: string;
-  sequence: number;
-  type: string;
-  state: 'waiting' | 'delivered' | 'parked' | 'skipped';
-  attempts: number;
-  last_attempt_at: number | null;
-  settled_at: number | null;
-  last_status: number | null;
-  last_error: string | null;
-  last_answer: string | null;
-  occurred_at: number;
-  next_attempt_at: number | null;
-  parked_reason: string | null;
-};
-
-function publicDelivery(row: Row): ApiDelivery {
+function publicDelivery(row: DeliveryRow): ApiDelivery {
   return {
     id: idOf(row.event_id, row.endpoint),
     endpoint: row.endpoint,
@@ -268,10 +134,77 @@ function publicDelivery(row: Row): ApiDelivery {
   };
 }
 
-function storedState(state: ApiDeliveryState): Row['state'] {
+function storedState(state: ApiDeliveryState): DeliveryState {
   return state === 'pending' ? 'waiting' : state;
 }
 
 function iso(ms: number | null): string | null {
   return ms === null ? null : new Date(ms).toISOString();
+}
+
+/* ---- The routes ---- */
+
+const DeliveryListQuery = z.strictObject({
+  state: ApiDeliveryState.optional(),
+  call_id: z.string().max(200).optional(),
+  endpoint: z.string().max(200).optional(),
+  cursor: z.string().max(300).optional(),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+});
+
+/** /api/deliveries and what an operator may do with a call's deliveries. */
+export function deliveriesApi(deliveries: Deliveries): Router {
+  const router = Router();
+  router.get('/api/deliveries', async (request, response) => {
+    const query = valid(DeliveryListQuery, request.query);
+    const { items, nextCursor } = await deliveries.list({
+      state: query.state,
+      callId: query.call_id,
+      endpoint: query.endpoint,
+      cursor: query.cursor,
+      limit: query.limit,
+    });
+    response.json({ items, next_cursor: nextCursor });
+  });
+  router.get('/api/deliveries/endpoints', async (_request, response) => {
+    response.json({ items: await deliveries.endpoints(), next_cursor: null });
+  });
+  router.post('/api/deliveries/endpoints/:name/enable', async (request, response) => {
+    if (!(await deliveries.enable(request.params.name))) throw new Problem(404, 'no such endpoint');
+    response.status(202).json({ changed: 1 });
+  });
+  router.get('/api/deliveries/:id', async (request, response) => {
+    response.json(found(await deliveries.find(request.params.id)));
+  });
+  router.post('/api/deliveries/:id/retry', async (request, response) => {
+    response.status(202).json({ changed: found(await deliveries.retry(request.params.id)) });
+  });
+  router.post(
+    '/api/calls/:id/deliveries/retry',
+    json({ limit: '4kb' }),
+    async (request, response) => {
+      const body = valid(RetryCallRequest, bodyOf(request));
+      const changed = await deliveries.retryCall(request.params.id, body.from, body.endpoint);
+      response.status(202).json({ changed });
+    },
+  );
+  router.post('/api/calls/:id/deliveries/release', async (request, response) => {
+    response.status(202).json({ changed: await deliveries.releaseCall(request.params.id) });
+  });
+  return router;
+}
+
+function bodyOf(request: Request): unknown {
+  return request.body ?? {};
+}
+
+function found<T>(value: T | undefined): T {
+  if (value === undefined) throw new Problem(404, 'no such delivery');
+  return value;
+}
+
+function valid<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
+  const parsed = check(schema, value);
+  if (parsed.ok) return parsed.value;
+  throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
 }

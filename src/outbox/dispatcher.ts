@@ -1,48 +1,62 @@
 import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Store } from '../store/store.ts';
 import { Breaker } from './breaker.ts';
 import type { Endpoint, OutboxConfig } from './config.ts';
-import { Courier, type CourierOptions } from './courier.ts';
-import { disabledEndpoints, disableEndpoint, type Disabled } from './endpoints.ts';
-import { Lanes } from './lanes.ts';
-import { breakerOpen } from './metrics.ts';
-import { Sender, type Client } from './sender.ts';
+import {
+  attemptsTotal,
+  attemptSeconds,
+  breakerOpen,
+  delaySeconds,
+  parkedTotal,
+} from './metrics.ts';
+import { nextAttempt, type DeliveryVerdict, type RetryRules } from './retry-rules.ts';
+import { makeMarker, Sender, type SendResult, type WebhookClient } from './sender.ts';
+import {
+  pastAttempts,
+  type AttemptRow,
+  type Claim,
+  type DisabledEndpoints,
+  type OutboxTables,
+  type QueuedEvent,
+} from './tables.ts';
 
 export type DispatcherOptions = {
   config: OutboxConfig;
   endpoints: readonly Endpoint[];
-  store: Store;
+  tables: OutboxTables;
   clock: Clock;
   random: () => number;
   log: Logger;
-  client: Client | undefined;
+  client: WebhookClient | undefined;
   onParked(endpoint: string, callId: string, reason: string): void;
 };
 
-type Way = {
+/** What this process does for one endpoint. */
+type EndpointWork = {
   endpoint: Endpoint;
   sender: Sender;
   breaker: Breaker;
   couriers: Set<Courier>;
-  /** The last claim took all that there was room for: a place that becomes free is worth a look. */
+  /** The last claim took all that there was room for. More may wait, so a place that becomes free is worth a look. */
   full: boolean;
 };
 
-/** Claims a round at once: more lanes than this wait for the next one, a moment later. */
-const claimAtOnce = 64;
+/** Lanes that one round claims at most. More wait in the table for the next round, a moment later. */
+export const maxClaimsPerRound = 64;
 const renewalsPerLease = 3;
 
 /**
- * Claims lanes that are due and lets a courier run each, as many at once as the endpoint's breaker gives
- * room for. Woken by enqueuing, by a courier that ends, and by the clock.
+ * Claims lanes that are due and lets a courier run each, as many at once as the endpoint's breaker gives room for.
+ * A look is caused by an event that was enqueued, by a courier that ends, and by the clock. A look that is asked for
+ * while one is under way follows it: no event waits for the next poll because it came in the wrong moment.
  */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lanes: Lanes;
-  readonly #ways: Map<string, Way>;
+  readonly #tables: OutboxTables;
+  readonly #works: Map<string, EndpointWork>;
   readonly #stop = new AbortController();
-  #disabled: Disabled = new Map();
+  #disabled: DisabledEndpoints = new Map();
   #round: Promise<void> | undefined;
   #again = false;
   #failures = 0;
@@ -51,8 +65,8 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#lanes = new Lanes(options.store);
-    this.#ways = new Map(
+    this.#tables = options.tables;
+    this.#works = new Map(
       options.endpoints.map((endpoint) => [
         endpoint.name,
         {
@@ -66,13 +80,13 @@ export class Dispatcher {
     );
   }
 
-  start(disabled: Disabled): void {
+  start(disabled: DisabledEndpoints): void {
     this.#disabled = disabled;
     this.#poll();
     this.#scheduleRenewal();
   }
 
-  /** Something may be due: looks soon, and once more when a look was under way. */
+  /** Something may be due: looks soon, and once more when a look is under way already. */
   wake(): void {
     if (this.#stop.signal.aborted) return;
     this.#again = true;
@@ -83,26 +97,26 @@ export class Dispatcher {
     });
   }
 
-  /** Rounds of the database that failed in a row. */
+  /** How many looks in a row failed at the database. */
   get failures(): number {
     return this.#failures;
   }
 
-  get disabled(): Disabled {
+  get disabled(): DisabledEndpoints {
     return this.#disabled;
   }
 
   get openBreakers(): string[] {
-    return [...this.#ways.values()]
-      .filter((way) => way.breaker.isOpen)
-      .map((way) => way.endpoint.name);
+    return [...this.#works.values()]
+      .filter((work) => work.breaker.isOpen)
+      .map((work) => work.endpoint.name);
   }
 
   get inFlight(): number {
     return this.#couriers().length;
   }
 
-  /** Nothing new is begun; what is under way may end until the deadline, then it is given up. */
+  /** Nothing new is begun. Attempts under way may end until the deadline, then they are given up. */
   async stop(deadlineMs: number): Promise<void> {
     if (!this.#stop.signal.aborted) {
       this.#stop.abort();
@@ -118,7 +132,7 @@ export class Dispatcher {
     await idle;
     this.#cancelRenewal();
     if (left.length > 0)
-      await this.#lanes
+      await this.#tables
         .giveBack([...new Set(left.map((courier) => courier.claim.claimId))])
         .catch((error: unknown) =>
           this.#options.log.warn({ err: error }, 'claims end with their leases'),
@@ -126,7 +140,7 @@ export class Dispatcher {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#ways.values()].map((way) => way.sender[Symbol.asyncDispose]()));
+    await Promise.all([...this.#works.values()].map((work) => work.sender[Symbol.asyncDispose]()));
   }
 
   async #idle(): Promise<void> {
@@ -141,7 +155,7 @@ export class Dispatcher {
   readonly #running = new Set<Promise<void>>();
 
   #couriers(): Courier[] {
-    return [...this.#ways.values()].flatMap((way) => [...way.couriers]);
+    return [...this.#works.values()].flatMap((work) => [...work.couriers]);
   }
 
   #poll(): void {
@@ -153,7 +167,7 @@ export class Dispatcher {
     while (this.#again && !this.#stop.signal.aborted) {
       this.#again = false;
       try {
-        for (const way of this.#ways.values()) await this.#claimFor(way);
+        for (const work of this.#works.values()) await this.#claimFor(work);
         this.#failures = 0;
       } catch (error) {
         this.#failures++;
@@ -163,27 +177,32 @@ export class Dispatcher {
     }
   }
 
-  async #claimFor(way: Way): Promise<void> {
+  async #claimFor(work: EndpointWork): Promise<void> {
     const { clock, config } = this.#options;
-    if (this.#disabled.has(way.endpoint.name)) return;
-    const room = way.breaker.room(way.couriers.size, clock.monotonicMs());
-    breakerOpen.set({ endpoint: way.endpoint.name }, way.breaker.isOpen ? 1 : 0);
-    const limit = Math.min(room.calls, claimAtOnce);
-    way.full = limit === 0;
+    if (this.#disabled.has(work.endpoint.name)) return;
+    const room = work.breaker.room(work.couriers.size, clock.monotonicMs());
+    breakerOpen.set({ endpoint: work.endpoint.name }, work.breaker.isOpen ? 1 : 0);
+    const limit = Math.min(room.calls, maxClaimsPerRound);
+    work.full = limit === 0;
     if (limit === 0) return;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
-    const claims = await this.#lanes.claim(way.endpoint.name, limit, config.leaseMs, room.probe);
-    way.full = claims.length === limit;
-    if (way.full && !room.probe) this.#again = true; // there may be more, and room for it
+    const claims = await this.#tables.claim(work.endpoint.name, limit, config.leaseMs, room.probe);
+    work.full = claims.length === limit;
+    if (work.full && !room.probe) this.#again = true; // there may be more, and room for it
     for (const claim of claims) {
-      const courier = new Courier(claim, leaseEndsMs, this.#stop.signal, this.#courierOptions(way));
-      way.couriers.add(courier);
-      const running = this.#run(way, courier).finally(() => this.#running.delete(running));
+      const courier = new Courier(
+        claim,
+        leaseEndsMs,
+        this.#stop.signal,
+        this.#courierOptions(work),
+      );
+      work.couriers.add(courier);
+      const running = this.#run(work, courier).finally(() => this.#running.delete(running));
       this.#running.add(running);
     }
   }
 
-  async #run(way: Way, courier: Courier): Promise<void> {
+  async #run(work: EndpointWork, courier: Courier): Promise<void> {
     const { log } = this.#options;
     const { callId } = courier.claim;
     let isDue = false;
@@ -191,34 +210,33 @@ export class Dispatcher {
       isDue = await courier.run();
     } catch (error) {
       // The lane stays claimed until its lease ends, then it is tried again.
-      log.error({ err: error, callId, endpoint: way.endpoint.name }, 'a delivery broke off');
+      log.error({ err: error, callId, endpoint: work.endpoint.name }, 'a delivery broke off');
     } finally {
-      way.couriers.delete(courier);
+      work.couriers.delete(courier);
     }
-    if (isDue || way.full) this.wake();
+    if (isDue || work.full) this.wake();
   }
 
-  #courierOptions(way: Way): CourierOptions {
-    const { store, config, clock, random, log } = this.#options;
-    const { endpoint } = way;
+  #courierOptions(work: EndpointWork): CourierOptions {
+    const { tables, config, clock, random, log } = this.#options;
+    const { endpoint } = work;
     return {
       endpoint,
-      lanes: this.#lanes,
-      store,
-      sender: way.sender,
-      breaker: way.breaker,
+      tables,
+      sender: work.sender,
+      breaker: work.breaker,
       rules: config,
       clock,
       random,
       log,
       onGone: async (reason) => {
         log.error({ endpoint: endpoint.name, reason }, 'endpoint switched off: its events wait');
-        await disableEndpoint(store, endpoint.name, reason);
+        await tables.disableEndpoint(endpoint.name, reason);
         this.#disabled.set(endpoint.name, reason);
       },
       onRecovered: async () => {
         log.info({ endpoint: endpoint.name }, 'endpoint answers again');
-        await this.#lanes.wakeHeld(endpoint.name);
+        await tables.wakeHeld(endpoint.name);
         this.wake();
       },
       onParked: (callId, reason) => this.#options.onParked(endpoint.name, callId, reason),
@@ -226,7 +244,7 @@ export class Dispatcher {
   }
 
   async refreshDisabled(): Promise<void> {
-    this.#disabled = await disabledEndpoints(this.#options.store);
+    this.#disabled = await this.#tables.disabledEndpoints();
     this.wake();
   }
 
@@ -244,14 +262,232 @@ export class Dispatcher {
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
     try {
       const ids = [...new Set(held.map((courier) => courier.claim.claimId))];
-      const still = await this.#lanes.renew(ids, config.leaseMs);
+      const still = await this.#tables.renew(ids, config.leaseMs);
       for (const courier of held) {
         const { claimId, callId, endpoint } = courier.claim;
         if (still.has(`${claimId} ${callId} ${endpoint}`)) courier.leaseEndsMs = leaseEndsMs;
-        else courier.abort(); // already given back, or another process has it: nothing more is sent under it
+        else courier.abort(); // the lane was given back or another process has it: nothing more may be sent
       }
     } catch (error) {
       log.warn({ err: error }, 'leases could not be renewed');
     }
   }
+}
+
+/* ---- One claimed call ---- */
+
+type CourierOptions = {
+  endpoint: Endpoint;
+  tables: OutboxTables;
+  sender: Sender;
+  breaker: Breaker;
+  rules: RetryRules;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+  onGone: (reason: string) => Promise<void>;
+  onRecovered: () => Promise<void>;
+  onParked: (callId: string, reason: string) => void;
+};
+
+/** Events of one call per claim: the long backlog of one call must not keep other calls from their turn. */
+const itemsPerClaim = 64;
+export const maxHeadsPerRead = 16;
+/** An attempt is begun only when more than this is left of the lease: its result must be written under the lease. */
+const leaseReserveMs = 1_000;
+/** Attempts that a delivery's row remembers. */
+export const maxAttemptsKept = 20;
+
+/** Delivers one claimed call in order, until it is empty, fails, loses its lease or is told to stop. */
+class Courier {
+  readonly claim: Claim;
+  readonly #options: CourierOptions;
+  readonly #stopped: AbortSignal;
+  /** Ends the request under way when the claim is lost or the time to drain is over. */
+  readonly #abort = new AbortController();
+  /** On the monotonic clock; moved by each renewal. */
+  leaseEndsMs: number;
+  readonly #claimedMs: number;
+
+  constructor(claim: Claim, leaseEndsMs: number, stopped: AbortSignal, options: CourierOptions) {
+    this.claim = claim;
+    this.leaseEndsMs = leaseEndsMs;
+    this.#claimedMs = options.clock.monotonicMs();
+    this.#stopped = stopped;
+    this.#options = options;
+  }
+
+  /** Another process may have the lane: the request under way is ended and nothing more is sent. */
+  abort(): void {
+    this.#abort.abort();
+  }
+
+  /** Resolves when the lane is given back; true when it is due again at once. */
+  async run(): Promise<boolean> {
+    const { tables } = this.#options;
+    for (let done = 0; ; this.claim.wakes = await tables.wakes(this.claim)) {
+      // The wake count was read before the events. An event that is enqueued after this read raises it, and giving
+      // the lane back then makes the lane due again.
+      const items = await tables.heads(this.claim, maxHeadsPerRead);
+      for (const item of items) {
+        if (this.#abort.signal.aborted) return false;
+        if (done++ >= itemsPerClaim || this.#stopped.aborted)
+          return tables.release(this.claim, true);
+        const outcome = await this.#deliver(item);
+        if (outcome !== 'delivered') return outcome === 'again';
+      }
+      if (items.length < maxHeadsPerRead) return tables.release(this.claim, false);
+    }
+  }
+
+  async #deliver(item: QueuedEvent): Promise<'delivered' | 'held' | 'again'> {
+    const { endpoint, sender, clock } = this.#options;
+    const deadlineMs = Math.min(
+      endpoint.timeoutMs,
+      this.leaseEndsMs - clock.monotonicMs() - leaseReserveMs,
+    );
+    if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: its next holder goes on
+    const startedMs = clock.monotonicMs();
+    const { verdict, progress } = await sender
+      .send(item, deadlineMs, clock.now(), this.#abort.signal)
+      .catch((error: unknown) => unsendable(item, error));
+    if (this.#abort.signal.aborted) return 'held';
+    const tookMs = clock.monotonicMs() - startedMs;
+    attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
+    attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
+    if (verdict.kind === 'delivered')
+      return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs));
+    // A failure goes into the schedule, whose times are the database's: they are asked for, not reckoned.
+    const now = await this.#options.tables.now();
+    const attempt = attemptRow(item, verdict, now, tookMs);
+    if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
+    return this.#failed(item, attempt, verdict, progress);
+  }
+
+  /** The database's time as of the claim, moved on: near enough for what people read, and it costs no question. */
+  #about(): number {
+    return Math.round(this.claim.claimedAt + this.#options.clock.monotonicMs() - this.#claimedMs);
+  }
+
+  async #delivered(item: QueuedEvent, attempt: AttemptRow): Promise<'delivered' | 'held'> {
+    const { tables, breaker, endpoint, clock } = this.#options;
+    const held = await tables.delivered(this.claim, item, attempt);
+    this.claim.firstAttemptAt = null;
+    delaySeconds.observe(
+      { endpoint: endpoint.name },
+      Math.max(0, clock.now() - item.occurredAt) / 1000,
+    );
+    if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
+    return held ? 'delivered' : 'held';
+  }
+
+  async #failed(
+    item: QueuedEvent,
+    attempt: AttemptRow,
+    verdict: DeliveryVerdict & { kind: 'failed' },
+    progress: string | null,
+  ): Promise<'held' | 'again'> {
+    const { tables, breaker, clock, random, rules, endpoint, log } = this.#options;
+    const byEndpoint = verdict.scope === 'endpoint';
+    const wasOpen = breaker.isOpen;
+    if (byEndpoint)
+      breaker.failed(
+        item.callId,
+        verdict.hard,
+        clock.monotonicMs(),
+        random(),
+        verdict.retryAfterMs,
+      );
+    else breaker.succeeded(clock.monotonicMs()); // the endpoint answers: it refuses only this event
+    // Logged when the trouble begins, not at each attempt of three days.
+    const about = { endpoint: endpoint.name, reason: verdict.reason };
+    if (!wasOpen && breaker.isOpen)
+      log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
+    else if (!wasOpen && item.attempts === 0)
+      log.warn({ callId: item.callId, eventId: item.eventId, ...about }, 'event not delivered yet');
+    const since = this.claim.firstAttemptAt ?? attempt.at;
+    const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);
+    if (next.do === 'retry') {
+      await tables.retryAt(this.claim, item, attempt, { at: next.at, byEndpoint, progress });
+      return 'held';
+    }
+    return this.#giveUp(item, attempt, verdict, next.reason);
+  }
+
+  async #giveUp(
+    item: QueuedEvent,
+    attempt: AttemptRow,
+    verdict: DeliveryVerdict & { kind: 'failed' },
+    reason: string,
+  ): Promise<'held' | 'again'> {
+    const { tables, endpoint, clock, log, onParked } = this.#options;
+    if (endpoint.ordering === 'skip' && verdict.scope === 'item' && item.type !== 'call.skipped') {
+      const marker = makeMarker(item, { status: verdict.status, reason }, clock.now());
+      if (await tables.skip(this.claim, item, attempt, marker))
+        log.error(
+          { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
+          'event skipped by the rule of its endpoint',
+        );
+      return 'again';
+    }
+    if (await tables.park(this.claim, item, attempt, reason)) {
+      parkedTotal.inc({ endpoint: endpoint.name });
+      log.error(
+        { callId: item.callId, eventId: item.eventId, endpoint: endpoint.name, reason },
+        'call parked: its events wait for an operator',
+      );
+      onParked(item.callId, reason);
+    }
+    return 'held';
+  }
+
+  async #gone(
+    item: QueuedEvent,
+    attempt: AttemptRow,
+    reason: string,
+    progress: string | null,
+  ): Promise<'held'> {
+    await this.#options.onGone(reason);
+    // The event keeps its place: when the endpoint is switched on again its call goes on from here.
+    await this.#options.tables.retryAt(this.claim, item, attempt, {
+      at: attempt.endedAt,
+      byEndpoint: true,
+      progress,
+    });
+    return 'held';
+  }
+}
+
+/** A row that cannot be made into a request has its few tries, like an event that is refused, then it is parked. */
+function unsendable(item: QueuedEvent, error: unknown): SendResult {
+  const reason = `cannot be sent: ${reasonOf(error)}`.slice(0, 300);
+  return {
+    verdict: { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason },
+    progress: item.progress,
+  };
+}
+
+function outcomeOf(verdict: DeliveryVerdict): string {
+  if (verdict.kind !== 'failed') return verdict.kind;
+  return verdict.scope === 'item' ? 'refused' : verdict.status === null ? 'no_answer' : 'failed';
+}
+
+function attemptRow(
+  item: QueuedEvent,
+  verdict: DeliveryVerdict,
+  endedAt: number,
+  tookMs: number,
+): AttemptRow {
+  const at = endedAt - Math.round(tookMs);
+  const error = verdict.kind === 'delivered' ? null : verdict.reason;
+  const past = pastAttempts(item.history);
+  past.push({ at, ms: Math.round(tookMs), status: verdict.status, error });
+  return {
+    at,
+    endedAt,
+    status: verdict.status,
+    error,
+    answer: verdict.answer,
+    history: JSON.stringify(past.slice(-maxAttemptsKept)),
+  };
 }

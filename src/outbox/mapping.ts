@@ -21,13 +21,13 @@ export type StepRequest = {
 };
 
 export type StepAnswer = { status: number; body: unknown };
-export type Answers = Record<string, StepAnswer>;
+export type StepAnswers = Record<string, StepAnswer>;
 
 export type CompiledStep = {
   name: string;
   accept: readonly number[];
   /** Undefined when this event needs no such request. */
-  request(event: unknown, answers: Answers): Promise<StepRequest | undefined>;
+  request(event: unknown, answers: StepAnswers): Promise<StepRequest | undefined>;
 };
 
 /** A mapping ready to run. Throws CONFIG_INVALID with the step's name and the place in its expression. */

@@ -7,13 +7,12 @@ import type { Part } from '../port/part.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { endpointsOf, type OutboxConfig } from './config.ts';
-import { deliveriesApi } from './deliveries-api.ts';
-import { Deliveries } from './deliveries.ts';
+import { Deliveries, deliveriesApi } from './deliveries.ts';
 import { Dispatcher } from './dispatcher.ts';
-import { saveEndpoints } from './endpoints.ts';
-import { Keeper } from './keeper.ts';
+import { Housekeeping } from './housekeeping.ts';
 import { checkMapping } from './mapping.ts';
-import type { Client } from './sender.ts';
+import type { WebhookClient } from './sender.ts';
+import { eraseCall, OutboxTables } from './tables.ts';
 
 export type OutboxOptions = {
   config: OutboxConfig;
@@ -22,7 +21,7 @@ export type OutboxOptions = {
   clock?: Clock;
   random?: () => number;
   /** In place of the network, for simulations. */
-  client?: Client;
+  client?: WebhookClient;
 };
 
 export type Outbox = Part &
@@ -40,25 +39,32 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const log = options.log.child({ part: 'outbox' });
   const endpoints = endpointsOf(config);
   for (const endpoint of endpoints) await checkMapping(endpoint);
-  const disabled = await saveEndpoints(store, endpoints);
-  const keeper = new Keeper({ config, store, clock, log, endpoints });
-  await keeper.start();
+  const tables = new OutboxTables(store);
+  const disabled = await tables.saveEndpoints(endpoints);
+  const housekeeping = new Housekeeping({
+    config,
+    tables,
+    ownsDatabase: store.kind === 'sqlite',
+    clock,
+    log,
+  });
+  await housekeeping.start();
   const dispatcher = new Dispatcher({
     config,
     endpoints,
-    store,
+    tables,
     clock,
     random,
     log,
     client: options.client,
-    onParked: () => keeper.countSoon(),
+    onParked: () => housekeeping.countSoon(),
   });
   dispatcher.start(disabled);
-  keeper.onDue = () => dispatcher.wake();
-  const deliveries = new Deliveries(store, () => void dispatcher.refreshDisabled());
+  housekeeping.onDue = () => dispatcher.wake();
+  const deliveries = new Deliveries(tables, () => void dispatcher.refreshDisabled());
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    await keeper.stop();
+    await housekeeping.stop();
     await dispatcher.stop(0);
     await dispatcher.close();
   };
@@ -67,15 +73,15 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     deliveries,
     routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
     wake: () => dispatcher.wake(),
-    eraseCall: (tx, callId) => deliveries.eraseCall(tx, callId),
-    health: () => ({ outbox: healthOf(dispatcher, keeper) }),
+    eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
+    health: () => ({ outbox: healthOf(dispatcher, housekeeping) }),
     notes: () =>
       [...dispatcher.disabled].map(
         ([name, reason]) =>
           `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
       ),
     drain: async (deadlineMs) => {
-      await keeper.stop();
+      await housekeeping.stop();
       await dispatcher.stop(deadlineMs);
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
@@ -83,14 +89,14 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
 }
 
 /** Only a table that cannot be read makes the process unready; endpoints are somebody else's trouble. */
-function healthOf(dispatcher: Dispatcher, keeper: Keeper): Health {
+function healthOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Health {
   if (dispatcher.failures >= 3)
     return { state: 'down', detail: 'the outbox cannot read its table' };
   const troubles = [
     ...[...dispatcher.disabled.keys()].map((name) => `${name} is switched off`),
     ...dispatcher.openBreakers.map((name) => `${name} does not answer`),
-    ...(keeper.parked > 0
-      ? [keeper.parked === 1 ? '1 call is parked' : `${keeper.parked} calls are parked`]
+    ...(housekeeping.parked > 0
+      ? [housekeeping.parked === 1 ? '1 call is parked' : `${housekeeping.parked} calls are parked`]
       : []),
   ];
   return troubles.length === 0

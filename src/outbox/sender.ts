@@ -1,28 +1,34 @@
-import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/guarded-fetch.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/guarded-fetch.ts';
+import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
+import type { CallEvent } from '../protocol/events.ts';
 import type { Endpoint } from './config.ts';
-import type { Item } from './lanes.ts';
-import { compileMapping, type Answers, type CompiledStep, type StepRequest } from './mapping.ts';
-import { markerOf } from './marker.ts';
-import { judge, type Verdict } from './verdict.ts';
+import {
+  compileMapping,
+  type CompiledStep,
+  type StepAnswers,
+  type StepRequest,
+} from './mapping.ts';
+import { judge, type DeliveryVerdict } from './retry-rules.ts';
+import type { QueuedEvent } from './tables.ts';
 
-/** The way out; a test may stand in for the network. */
-export type Client = { send(request: GuardedRequest): Promise<GuardedAnswer> };
+/** The way out to the network. A simulation may stand in for it. */
+export type WebhookClient = { send(request: GuardedRequest): Promise<GuardedAnswer> };
 
-export type Sent = { verdict: Verdict; progress: string | null };
+export type SendResult = { verdict: DeliveryVerdict; progress: string | null };
 
-/** Of an answer this much is read: enough for a look-up, little enough for a hostile one. */
-const answerMaxBytes = 16_384;
+/** This much of an answer is read: enough for a look-up of a mapping, and a hostile answer costs no more. */
+export const maxAnswerBytes = 16_384;
 
 /** Turns an event into the requests that its endpoint wants, and their answers into a verdict. */
 export class Sender implements AsyncDisposable {
   readonly #endpoint: Endpoint;
-  readonly #client: Client;
+  readonly #client: WebhookClient;
   readonly #own: GuardedClient | undefined;
   readonly #steps: CompiledStep[];
 
-  constructor(endpoint: Endpoint, client?: Client) {
+  constructor(endpoint: Endpoint, client?: WebhookClient) {
     this.#endpoint = endpoint;
     this.#steps = compileMapping(endpoint);
     // The operator wrote this address: it is trusted as written, its redirects are not.
@@ -32,7 +38,12 @@ export class Sender implements AsyncDisposable {
     this.#client = client ?? (this.#own as GuardedClient);
   }
 
-  async send(item: Item, deadlineMs: number, nowMs: number, signal: AbortSignal): Promise<Sent> {
+  async send(
+    item: QueuedEvent,
+    deadlineMs: number,
+    nowMs: number,
+    signal: AbortSignal,
+  ): Promise<SendResult> {
     if (this.#endpoint.shape !== 'envelope' && item.type !== 'call.skipped')
       return this.#sendMapped(item, deadlineMs, nowMs, signal);
     const { id, body } =
@@ -44,7 +55,7 @@ export class Sender implements AsyncDisposable {
       headers: { 'content-type': 'application/json', ...this.#headers(id, bytes, nowMs) },
       body: bytes,
       deadlineMs,
-      maxBytes: answerMaxBytes,
+      maxBytes: maxAnswerBytes,
       resendWhenStale: true,
       signal,
     });
@@ -63,16 +74,16 @@ export class Sender implements AsyncDisposable {
     };
   }
 
-  /** Step by step, none repeated that has its answer from an earlier attempt. */
+  /** Step by step. A step that has its answer from an earlier attempt is not repeated. */
   async #sendMapped(
-    item: Item,
+    item: QueuedEvent,
     deadlineMs: number,
     nowMs: number,
     signal: AbortSignal,
-  ): Promise<Sent> {
+  ): Promise<SendResult> {
     const endsMs = performance.now() + deadlineMs;
     const answers = progressOf(item.progress);
-    let verdict: Verdict = {
+    let verdict: DeliveryVerdict = {
       kind: 'delivered',
       status: 204,
       answer: 'this event needs no request',
@@ -113,7 +124,7 @@ export class Sender implements AsyncDisposable {
 
   #sendStep(
     step: CompiledStep,
-    item: Item,
+    item: QueuedEvent,
     made: StepRequest,
     deadlineMs: number,
     nowMs: number,
@@ -130,34 +141,29 @@ export class Sender implements AsyncDisposable {
       },
       ...(made.body ? { body: made.body } : {}),
       deadlineMs,
-      maxBytes: answerMaxBytes,
+      maxBytes: maxAnswerBytes,
       resendWhenStale: true,
       signal,
     });
   }
 }
 
-type Made = { made: StepRequest | undefined } | { unusable: string };
-
-async function stepRequest(step: CompiledStep, item: Item, answers: Answers): Promise<Made> {
+async function stepRequest(
+  step: CompiledStep,
+  item: QueuedEvent,
+  answers: StepAnswers,
+): Promise<{ made: StepRequest | undefined } | { unusable: string }> {
   try {
     return { made: await step.request(JSON.parse(item.body), answers) };
   } catch (error) {
     return {
-      unusable: (error instanceof Error ? reasonOf(error) : messageOf(error)).slice(0, 300),
+      unusable: messageOf(error).slice(0, 300),
     };
   }
 }
 
-/** JSONata throws plain objects. */
-function messageOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'message' in error
-    ? String(error.message)
-    : 'failed';
-}
-
-function progressOf(progress: string | null): Answers {
-  return progress === null ? {} : (JSON.parse(progress) as Answers);
+function progressOf(progress: string | null): StepAnswers {
+  return progress === null ? {} : (JSON.parse(progress) as StepAnswers);
 }
 
 function parsedBody(body: Buffer): unknown {
@@ -165,6 +171,123 @@ function parsedBody(body: Buffer): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {
-    return text; // an answer that is not JSON is still there for the next step to look at
+    return text; // the next step can look at an answer that is not JSON as well
+  }
+}
+
+/** JSONata throws plain objects with a message. */
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return reasonOf(error);
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : 'failed';
+}
+
+/* ---- Markers ---- */
+
+/** What an endpoint with the ordering rule `skip` gets in place of an event that it keeps refusing. */
+type SkipMarker = { id: string; body: string };
+
+/** Made once and kept beside the delivery, so that every attempt sends the same bytes. */
+export function makeMarker(
+  item: QueuedEvent,
+  failed: { status: number | null; reason: string },
+  nowMs: number,
+): string {
+  const id = newId('evt');
+  const { call, leg, custom_metadata } = contextOf(item);
+  const body = JSON.stringify({
+    id,
+    type: 'call.skipped',
+    sequence: item.sequence,
+    occurred_at: new Date(nowMs).toISOString(),
+    call,
+    ...(leg === undefined ? {} : { leg }),
+    custom_metadata,
+    data: {
+      event_id: item.eventId,
+      type: item.type,
+      attempts: item.attempts + 1,
+      status: failed.status,
+      reason: failed.reason,
+    },
+  });
+  return JSON.stringify({ id, body } satisfies SkipMarker);
+}
+
+/** A stored body that cannot be read is refused too, and its marker must still say which call it is of. */
+function contextOf(item: QueuedEvent): Record<string, unknown> {
+  try {
+    const event = JSON.parse(item.body) as unknown;
+    if (typeof event === 'object' && event !== null) return event as Record<string, unknown>;
+  } catch {
+    // The context below says which call it is of.
+  }
+  return { call: { id: item.callId }, custom_metadata: {} };
+}
+
+function markerOf(item: QueuedEvent): SkipMarker {
+  return JSON.parse(item.progress ?? '{}') as SkipMarker;
+}
+
+/* ---- For commands: what would be sent ---- */
+
+/** The requests that an event becomes, as text for a person; the operator's own headers are only named. */
+export async function previewOf(
+  endpoint: Endpoint,
+  event: CallEvent,
+  answers: StepAnswers,
+): Promise<string[]> {
+  if (endpoint.shape === 'envelope') {
+    const body = Buffer.from(JSON.stringify(event));
+    return [
+      requestText(
+        endpoint,
+        'POST',
+        endpoint.url,
+        { 'content-type': 'application/json' },
+        body,
+        event.id,
+      ),
+    ];
+  }
+  const texts: string[] = [];
+  for (const step of compileMapping(endpoint)) {
+    try {
+      const request = await step.request(event, answers);
+      texts.push(
+        request === undefined
+          ? `# step ${step.name}: nothing for ${event.type}\n`
+          : `# step ${step.name}\n${requestText(endpoint, request.method, request.url, request.headers, request.body ?? Buffer.alloc(0), event.id)}`,
+      );
+    } catch (error) {
+      texts.push(`# step ${step.name}: cannot be made: ${messageOf(error)}\n`);
+    }
+  }
+  return texts;
+}
+
+function requestText(
+  endpoint: Endpoint,
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  body: Buffer,
+  id: string,
+): string {
+  const signed = signWebhook(endpoint.secrets, id, Math.floor(Date.now() / 1000), body);
+  const own = Object.fromEntries(Object.keys(endpoint.headers).map((name) => [name, '********']));
+  const lines = Object.entries({ ...headers, ...own, ...signed }).map(
+    ([name, value]) => `${name}: ${value}`,
+  );
+  return `${method} ${url}\n${lines.join('\n')}\n\n${pretty(body)}\n`;
+}
+
+function pretty(body: Buffer): string {
+  const text = body.toString('utf8');
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text; // a mapping may make something other than JSON
   }
 }

@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { GuardedClient } from '../../../src/lib/guarded-fetch.ts';
-import { judge } from '../../../src/outbox/verdict.ts';
+import { judge } from '../../../src/outbox/retry-rules.ts';
 
 const crlf = '\r\n';
 const ok = `HTTP/1.1 200 OK${crlf}`;

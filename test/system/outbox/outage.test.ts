@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fetch.ts';
-import type { Client } from '../../../src/outbox/sender.ts';
+import type { WebhookClient } from '../../../src/outbox/sender.ts';
 import { violations, type Arrival, type Issued } from '../../support/speech/checker.ts';
 import { digestOf } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
@@ -47,7 +47,7 @@ class MovedClock implements Clock {
 }
 
 /** A CRM without a network: it is there or it is not. */
-class SimulatedCrm implements Client {
+class SimulatedCrm implements WebhookClient {
   isUp = false;
   readonly attemptsMs: number[] = [];
   readonly arrivals: Arrival[] = [];

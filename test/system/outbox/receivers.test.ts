@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
-import { previewOf } from '../../../src/outbox/preview.ts';
+import { previewOf } from '../../../src/outbox/sender.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import { enqueue, outboxOn, secret, silent } from '../../support/crm/outbox.ts';
 import { startReceiver } from '../../support/crm/receiver.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Breaker } from '../../../src/outbox/breaker.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
-import { nextAttempt, retryAfterMs, retryDelayMs } from '../../../src/outbox/schedule.ts';
-import { judge } from '../../../src/outbox/verdict.ts';
+import { judge, nextAttempt, retryAfterMs, retryDelayMs } from '../../../src/outbox/retry-rules.ts';
 import { newWebhookSecret } from '../../../src/lib/webhook-signature.ts';
 
 const hour = 3_600_000;

@@ -5,7 +5,7 @@ import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
 import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
 import type { PostBlocks, ResultEntry } from './result.ts';
 
-/** What the service needs of the language part. */
+/** The part of the language runner that the service uses. */
 export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;
 
 export type AddonsOptions = {
@@ -19,8 +19,9 @@ type AddonTask = keyof LanguageTasks;
 type AddonFailure = { status: number; exception: string; message: string };
 
 /**
- * The add-ons of a session. The runner promises an answer within its deadline; this does not rely on the
- * promise: an add-on that throws, hangs or is slow costs its own block an error and delays nothing else.
+ * The add-ons of a session. The language runner promises an answer within its deadline, but nothing here
+ * relies on that promise: an add-on that throws, hangs or is slow makes its own block an error and delays
+ * nothing else.
  */
 export class Addons {
   readonly #options: AddonsOptions;
@@ -29,7 +30,7 @@ export class Addons {
     this.#options = options;
   }
 
-  /** Vocabulary and spelling; without an answer the words stay as they were recognised. */
+  /** Applies vocabulary and spelling. Without an answer in time the words stay as they were recognised. */
   async rewrite(utterance: Utterance, realtime: RealtimeProcessing): Promise<Utterance> {
     if (!realtime.custom_vocabulary && !realtime.custom_spelling) return utterance;
     const answer = await this.#answer('rewrite', { utterance, realtime }, this.#options.realtimeMs);
@@ -40,7 +41,7 @@ export class Addons {
     return realtime.custom_vocabulary || realtime.custom_spelling;
   }
 
-  /** All that was asked for of one final, each handed on as it comes; resolves when all have answered. */
+  /** Runs all requested add-ons of one final and hands on each answer as it comes. Resolves after the last. */
   async ofUtterance(
     utterance: Utterance,
     realtime: RealtimeProcessing,
@@ -118,7 +119,7 @@ export class Addons {
   ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: AddonFailure }> {
     let cancel = (): void => undefined;
     const late = new Promise<{ failure: AddonFailure }>((resolve) => {
-      // A little later than the runner's own deadline, whose answer is the better one.
+      // Later than the runner's own deadline: its answer names the reason better than this one.
       cancel = this.#options.clock.after(deadlineMs + 250, () =>
         resolve({ failure: tooSlow(task) }),
       );
@@ -129,7 +130,7 @@ export class Addons {
       try {
         return { output: await this.#options.runner.run(task, input, { deadlineMs }) };
       } catch {
-        // What it threw may quote the caller's words.
+        // The text of the error is not passed on: it may quote the caller's words.
         return { failure: { status: 500, exception: 'AddonFailed', message: `${task} failed` } };
       }
     };

@@ -67,7 +67,7 @@ export type AssemblyOptions = SessionsOptions & {
   onEnd(end: SessionEnd): Promise<void>;
 };
 
-/** Puts a session together: files or memory, the ways out, the recogniser; new or restored after a restart. */
+/** Puts a session together: its audio and log on disk or in memory, its broadcast, its recogniser. */
 export function assemble(options: AssemblyOptions, assembly: Assembly): Assembled {
   const { config, clock, log, paths, disk } = options;
   const { id, request, restored, zeroRetention } = assembly;
@@ -147,28 +147,31 @@ function broadcastOf(
   });
 }
 
-/** What a session was when the process before this one ended. */
+/** A session as the files tell that the process before this one left it. */
 export type RestoredSession = {
   audio: SessionAudio;
   sessionLog: SessionLog;
   cutter: FrameCutter;
   record: SessionResults;
   state: SessionState;
-  /** Where a client may stand: acks that died with the process are not known, so every frame of the last seconds. */
+  /**
+   * The bytes from which the client may send again. The acks that died with the process are not known, so
+   * every frame of the last seconds is possible.
+   */
   places: number[];
   confirmed: number;
-  /** Messages not known to have reached the client. */
+  /** Messages that the client is not known to have received. */
   undelivered: string[];
   calledBack: number;
-  /** Messages whose callback was not settled. */
+  /** Messages whose callback was neither delivered nor given up. */
   uncalled: string[];
-  /** How many events each account webhook has. */
+  /** How many events each account webhook has received. */
   webhooks: Map<string, number>;
-  /** Kinds of messages that a session says once, and this one has. */
+  /** The types of messages that a session sends once and that this one has already sent. */
   said: Set<string>;
 };
 
-/** What comes once in a session: a process that takes an ending up in its middle does not say it again. */
+/** Messages that come once in a session. A process that restores a half-told ending does not send them again. */
 const saidOnce = new Set([
   'start_session',
   'start_recording',
@@ -203,7 +206,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
   } catch {
-    return 0; // never written: nothing was received or said
+    return 0; // never written: nothing was received or sent
   }
 }
 

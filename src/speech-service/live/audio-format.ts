@@ -1,7 +1,7 @@
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 
-/** How a session's bytes are to be read: fixed at the POST, never changed. */
+/** How the bytes of a session are read. The POST fixes it and nothing changes it later. */
 type AudioEncoding = 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
 
 export type AudioFormat = {
@@ -23,7 +23,7 @@ export function formatOf(
   };
 }
 
-/** One sample of every channel. Only whole frames are recognised; the rest waits for the next message. */
+/** The bytes of one frame: one sample of every channel. */
 export function frameBytes(format: AudioFormat): number {
   return (format.channels * format.bitDepth) / 8;
 }
@@ -34,7 +34,7 @@ export function bytesPerSecond(format: AudioFormat): number {
 
 type ReadSample = (bytes: Buffer, at: number) => number;
 
-/** 24 and 32 bit keep their upper 16 bits; 8 bit PCM is unsigned, as in WAV files. */
+/** Samples of 24 and 32 bit keep their upper 16 bits. 8-bit PCM is unsigned, as in WAV files. */
 function readerOf(format: AudioFormat): ReadSample {
   if (format.encoding === 'wav/ulaw') return (bytes, at) => mulawToLinear[bytes[at] ?? 0] ?? 0;
   if (format.encoding === 'wav/alaw') return (bytes, at) => alawToLinear[bytes[at] ?? 0] ?? 0;
@@ -50,7 +50,7 @@ function readerOf(format: AudioFormat): ReadSample {
   }
 }
 
-/** Whole frames in, one array of 16-bit samples per channel out. */
+/** Splits whole frames into one array of 16-bit samples for each channel. */
 export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[] {
   const read = readerOf(format);
   const step = format.bitDepth / 8;
@@ -67,7 +67,7 @@ export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[]
   };
 }
 
-/** A header with long lists of tags in it is still a header; beyond this it is not audio we were promised. */
+/** A header may hold long lists of tags. A header without an end within this is refused. */
 export const longestHeaderBytes = 65_536;
 
 /** So many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
@@ -79,7 +79,7 @@ export type ParsedHeader =
   | { outcome: 'header'; headerBytes: number }
   | { outcome: 'contradiction'; reason: string };
 
-/** Looks for a WAV header at the very start of a session and compares it with what the POST declared. */
+/** Looks for a WAV header at the start of a session and compares it with the format that the POST declared. */
 export function parseHeader(start: Buffer, declared: AudioFormat): ParsedHeader {
   const magic = Buffer.from('RIFF');
   const seen = start.subarray(0, 4);
@@ -116,7 +116,7 @@ const tags = { 'wav/pcm': 1, 'wav/alaw': 6, 'wav/ulaw': 7 } as const;
 function compare(fmt: Buffer, declared: AudioFormat): string | undefined {
   if (fmt.length < 16) return 'its WAV header is cut short';
   const plain = fmt.readUInt16LE(0);
-  // The extensible form hides the real tag in the first two bytes of its GUID.
+  // The extensible form has its real format tag in the first two bytes of its GUID.
   const tag = plain === 0xfffe && fmt.length >= 26 ? fmt.readUInt16LE(24) : plain;
   const said = {
     format: tag,
@@ -136,7 +136,7 @@ function compare(fmt: Buffer, declared: AudioFormat): string | undefined {
   return undefined;
 }
 
-/** The header of a file with that many bytes of audio in the session's own encoding. */
+/** The header of a WAV file with that many bytes of audio in the session's own encoding. */
 export function buildHeader(format: AudioFormat, dataBytes: number): Buffer {
   const tag = tags[format.encoding];
   const fmtBytes = tag === 1 ? 16 : 18;

@@ -11,11 +11,11 @@ export type BroadcastOptions = {
   request: LiveRequest;
   socket: Outbound;
   sessionLog: SessionLog;
-  /** The session's own callback, when it asked for one. */
+  /** The callback that the session's request asked for. */
   callbacks: CallbackQueue | undefined;
   /** The account's webhooks. */
   webhooks: CallbackQueue[];
-  /** An earlier run of the process said them to socket and callback, or to the webhooks: they come once. */
+  /** Messages that come once and that an earlier run of the process has sent to socket and callback. */
   said: ReadonlySet<string>;
   webhooksTold: ReadonlySet<string>;
   errorMessages: boolean;
@@ -31,7 +31,10 @@ const webhookTypes = new Set<string>([
 
 type WebhookEvent = 'start_session' | 'start_recording' | 'end_recording' | 'end_session';
 
-/** Where a message goes: socket, callback, webhooks and the session's log, each under its own flags. */
+/**
+ * Sends each message of a session to its socket, its callback, the account's webhooks and its log. The
+ * request's flags decide for socket and callback; webhooks receive the four events of a session's life.
+ */
 export class Broadcast {
   readonly #options: BroadcastOptions;
 
@@ -47,13 +50,13 @@ export class Broadcast {
     this.emitText(message, JSON.stringify(message));
   }
 
-  /** For a message whose text is stored before it is sent. */
+  /** Sends a message whose text the caller has stored before. */
   emitText(message: ServerMessage, text: string): void {
     const { socket, sessionLog } = this.#options;
     const kind = kindOf(message);
     const onSocket = this.isForSocket(message);
     const onCallback = this.#isForCallback(message);
-    // An ack concerns one socket only; stored, 50 a second would drown what matters.
+    // Acks are not logged: an ack concerns one socket only, and there are up to 50 in a second.
     if ((onSocket && kind !== 'ack') || onCallback)
       sessionLog.write({
         line: 'message',
@@ -65,7 +68,7 @@ export class Broadcast {
     this.#outside(message, text, onCallback);
   }
 
-  /** For callbacks and webhooks only: what the socket learns by its close code. */
+  /** Sends a message to callback and webhooks only: the socket learns of it by its close code. */
   emitOutside(message: ServerMessage): void {
     const { sessionLog } = this.#options;
     const text = JSON.stringify(message);
@@ -74,7 +77,7 @@ export class Broadcast {
     this.#outside(message, text, onCallback);
   }
 
-  /** Stand-alone errors: off unless the operator says otherwise, some clients stop at the first. */
+  /** Sends a stand-alone error if the operator has switched them on: some clients stop reading at the first. */
   emitError(message: ServerMessage): void {
     if (this.#options.errorMessages) this.emit(message);
   }
@@ -111,7 +114,7 @@ export class Broadcast {
   }
 }
 
-/** The payload is the socket's message, byte for byte (notes 4.1). */
+/** A callback's payload is the socket's message, byte for byte: clients compare the two. */
 export function callbackBody(sessionId: string, type: string, text: string): string {
   return `{"id":"${sessionId}","event":"live.${type}","payload":${text}}`;
 }
@@ -121,8 +124,8 @@ export function webhookBody(sessionId: string, type: string): string {
 }
 
 /**
- * The events that account webhooks hear of a session that a process takes up, in their order. An ending
- * begins again at once, so its first event is among them.
+ * The events, in order, that the webhooks are due for a session which this process restores. An ending that
+ * was cut off begins again at once, so its first event is among them.
  */
 export function webhookEventsOf(state: SessionState, hasAudio: boolean): WebhookEvent[] {
   const begun: WebhookEvent[] = hasAudio ? ['start_session', 'start_recording'] : ['start_session'];

@@ -30,7 +30,7 @@ export type SessionChannelsOptions = {
 
 const leastMs = 10;
 
-/** All channels of a session, each recognised by itself. */
+/** The channels of a session. Each one is recognised by itself. */
 export class SessionChannels {
   readonly #options: SessionChannelsOptions;
   readonly #channels: Channel[];
@@ -53,7 +53,7 @@ export class SessionChannels {
     this.#open = this.#channels.length;
   }
 
-  /** Up to here every channel is decided. */
+  /** The second up to which every channel is decided. */
   get decidedS(): number {
     return Math.min(...this.#channels.map((channel) => channel.decidedS));
   }
@@ -62,12 +62,15 @@ export class SessionChannels {
     return Math.max(...this.#channels.map((channel) => channel.backlogS));
   }
 
-  /** Nothing more can be recognised. */
+  /** True when no channel can recognise anything more. */
   get isOver(): boolean {
     return this.#open === 0;
   }
 
-  /** Frames that the cutter has just counted. Crumbs are put together: a flood of them costs like one. */
+  /**
+   * Takes frames that the cutter has just counted. Small pieces are gathered for 10 ms: a client that sends
+   * thousands of tiny messages must not cost more than one that sends few.
+   */
   push(frames: Buffer): void {
     if (frames.length === 0 || this.isOver) return;
     this.#crumbs.push(frames);
@@ -167,7 +170,7 @@ export class SessionChannels {
     }
   }
 
-  /** Tells the audio now and then what neither the recogniser nor a resumed client can ask for again. */
+  /** Releases, about once in a second of audio, what neither the recogniser nor a resumed client needs again. */
   #release(bytes: number): void {
     this.#pushed += bytes;
     const { format, cutter, audio } = this.#options;
@@ -184,49 +187,53 @@ export type ChannelEvent =
   | { type: 'speech-start' | 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
-  /** Everything received so far is decided. */
+  /** Everything that was received is decided. */
   | { type: 'finished' }
-  /** Given up after the attempts below. */
+  /** The channel gave up after several streams that failed. */
   | { type: 'failed'; reason: string };
 
 export type ChannelOptions = {
   stream: RecogniserStreamOptions;
   recogniser: Recogniser;
   clock: Clock;
-  /** Samples of this channel from that frame on, at most that many; fewer at the end. */
+  /** Reads at most that many samples of this channel back, beginning with that frame. */
   read(fromFrame: number, frames: number): Promise<Int16Array>;
   /** Frames received so far. */
   received(): number;
   onEvent(event: ChannelEvent): void;
-  /** Where an earlier run of the process had decided everything. */
+  /** Up to here an earlier run of the process had decided everything. */
   start?: { frame: number; utterances: number };
 };
 
-/** How much is read back at a time, and how far ahead of the recogniser: it has its own queue. */
+/** So much audio is read back from the disk at a time. */
 const catchUpS = 1;
-const furthestAheadS = 10;
+/** A stream that is caught up is given no more audio while so much of it waits for the recogniser. */
+export const maxAheadOfRecogniserS = 10;
 const lookAgainMs = 50;
-/** A recogniser that is full or still loading may take minutes; one that breaks at once will not mend. */
+/**
+ * A channel fails after so many streams that failed one after the other. A refused stream does not count:
+ * a recogniser that is full or still loading may need minutes.
+ */
 const attempts = 5;
 const refusedRetryMs = 1_000;
 
 /**
- * One channel of a session in front of a recogniser stream. The stream's clock starts when it opens, and
- * it may be opened again (a stream that failed, a process that started again): times and numbers are
- * moved here, and what the new stream has to hear again is read back from the audio.
+ * One channel of a session and its recogniser stream. A stream counts time and utterances from the audio it
+ * was opened with. When it fails, or when this process was started again, another stream is opened at the
+ * last decided frame: its audio is read back from the session's, and its times and numbers are moved here.
  */
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #rate: number;
   #stream: RecogniserStream | undefined;
-  /** The frame that is the open stream's time zero, and the utterances that came before it. */
+  /** The frame with which the open stream began, and the number of utterances before it. */
   #baseFrame: number;
   #baseIndex: number;
   #fedFrames: number;
   #decidedFrame: number;
   #utterances: number;
   #speaking = false;
-  /** `finish` was said to the open stream: nothing more may be pushed into it. */
+  /** The open stream was told to finish: nothing more may be pushed into it. */
   #streamClosing = false;
   #catchingUp = false;
   #finishing = false;
@@ -246,18 +253,18 @@ export class Channel {
     return this.#over ? this.#options.received() / this.#rate : this.#decidedFrame / this.#rate;
   }
 
-  /** What the stream may still ask for again starts here. */
+  /** The first frame that a new stream would need again. */
   get decidedFrame(): number {
     return this.#decidedFrame;
   }
 
-  /** Seconds received and not yet decoded. */
+  /** Seconds of audio that were received and not yet decoded. */
   get backlogS(): number {
     const unfed = (this.#options.received() - this.#fedFrames) / this.#rate;
     return this.#over ? 0 : unfed + (this.#stream?.backlogS ?? 0);
   }
 
-  /** The newest samples, already counted by `received`. */
+  /** Takes the newest samples, which `received` counts already. */
   push(samples: Int16Array): void {
     if (this.#over) return;
     const isNext = this.#fedFrames + samples.length === this.#options.received();
@@ -267,7 +274,7 @@ export class Channel {
     } else void this.#catchUp();
   }
 
-  /** No more audio: decide the rest, then `finished`. */
+  /** No more audio comes. The rest is decided, then `finished` follows. */
   finish(): void {
     if (this.#finishing || this.#over) return;
     this.#finishing = true;
@@ -281,7 +288,7 @@ export class Channel {
     this.#stream = undefined;
   }
 
-  /** Feeds from the audio until nothing is left, at the recogniser's pace. */
+  /** Reads the unfed audio back and feeds it at the recogniser's pace until nothing is left. */
   async #catchUp(): Promise<void> {
     if (this.#catchingUp || this.#streamClosing) return;
     this.#catchingUp = true;
@@ -290,14 +297,14 @@ export class Channel {
         const left = this.#options.received() - this.#fedFrames;
         if (left === 0) break;
         if (!(this.#stream ?? this.#open())) return;
-        if ((this.#stream?.backlogS ?? 0) > furthestAheadS) {
+        if ((this.#stream?.backlogS ?? 0) > maxAheadOfRecogniserS) {
           await wait(this.#options.clock, lookAgainMs);
           continue;
         }
         const from = this.#fedFrames;
         const stream = this.#stream;
         const samples = await this.#options.read(from, Math.min(left, catchUpS * this.#rate));
-        // The stream may have been lost during the read, and another one begins elsewhere.
+        // The stream may have failed during the read; its successor begins at another frame.
         if (this.#stream !== stream || this.#fedFrames !== from) continue;
         if (samples.length === 0) {
           await wait(this.#options.clock, lookAgainMs);
@@ -315,7 +322,7 @@ export class Channel {
   }
 
   #finishStream(): void {
-    // A session without a sample has nothing to decide and needs no recogniser.
+    // A channel that was never given a sample has nothing to decide and opens no stream.
     if (this.#stream) {
       this.#streamClosing = true;
       this.#stream.finish();
@@ -343,7 +350,7 @@ export class Channel {
     this.#cancelRetry = this.#options.clock.after(delayMs, () => void this.#catchUp());
   }
 
-  /** False once nothing more of this stream counts. */
+  /** The answer is false when no further event of this stream counts. */
   #onEvent(event: RecogniserEvent, offsetS: number, baseIndex: number): boolean {
     switch (event.type) {
       case 'speech-start':
@@ -374,7 +381,7 @@ export class Channel {
     }
   }
 
-  /** A stream that starts again hears the beginning of the same speech again: it is said once. */
+  /** A new stream hears the beginning of the same speech again. Its start is passed on once. */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';
     if (this.#speaking === starts) return;
@@ -387,7 +394,7 @@ export class Channel {
     this.#decidedFrame = Math.max(this.#decidedFrame, frame);
   }
 
-  /** Audio that a client sent again after its stop may have come meanwhile: another stream takes it. */
+  /** A client may have sent held-back audio after its stop. Then another stream takes it. */
   #finished(): void {
     this.#streamClosing = false;
     this.#stream = undefined;

@@ -4,11 +4,11 @@ export type ClientCommand =
   | { type: 'stop'; messageId: string | undefined }
   | { type: 'unknown'; reason: string };
 
-/** A command is short; only an audio chunk may be long, and it says so near one of its ends. */
+/** Longer frames are parsed only when one of their ends names an audio chunk: no other command is long. */
 const longestCommand = 65_536;
 const base64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 
-/** Reads a text frame. Whatever is in it, the session goes on (notes 1.2). */
+/** Reads a text frame. It never throws: a session goes on whatever its client sends. */
 export function readCommand(frame: Buffer): ClientCommand {
   if (frame.length > longestCommand) {
     const ends = frame.toString('latin1', 0, 256) + frame.toString('latin1', frame.length - 256);
@@ -35,7 +35,7 @@ function parse(frame: Buffer): Record<string, unknown> | undefined {
     if (typeof value === 'object' && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {
-    // said by the answer
+    // The answer is undefined, which the caller reports.
   }
   return undefined;
 }
@@ -45,13 +45,13 @@ function chunkOf(data: unknown, messageId: string | undefined): ClientCommand {
     typeof data === 'object' && data !== null ? (data as { chunk?: unknown }).chunk : undefined;
   if (typeof chunk !== 'string')
     return { type: 'bad-audio', reason: 'data.chunk is required', messageId };
-  // The decoder skips what is no base64 in silence: audio with holes in it.
+  // Buffer.from skips characters that are no base64 without a word, which would leave holes in the audio.
   if (!isBase64(chunk))
     return { type: 'bad-audio', reason: 'data.chunk must be base64 text', messageId };
   return { type: 'audio', bytes: Buffer.from(chunk, 'base64'), messageId };
 }
 
-/** Padding may be left out; a single left-over character holds no byte. */
+/** Padding may be missing. A single left-over character is an error: it holds no whole byte. */
 function isBase64(text: string): boolean {
   if (!base64.test(text)) return false;
   const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;

@@ -3,28 +3,28 @@ import { parentPort } from 'node:worker_threads';
 
 /** One batch for the disk thread: the bytes of all files in one buffer, in the order of the calls. */
 export type DiskBatch = {
-  /** Files that the thread has not seen: what they hold already is not touched. */
+  /** Files that are new to the thread, with their present size: bytes before it are not touched. */
   opens: { file: number; path: string; size: number }[];
-  /** Pairs of file and length; each length is the next piece of `bytes`. */
+  /** Pairs of a file's number and a length. Each length takes that many of the following `bytes`. */
   pieces: Uint32Array;
   bytes: Uint8Array<ArrayBuffer>;
-  /** Forgotten after the pieces. */
+  /** Files to close after the pieces are written. */
   closes: number[];
 };
 
-/** By the index of the piece; everything that is not named is in its file. */
+/** The pieces that failed, by index. Every piece that is not named is in its file. */
 export type DiskReply = { failed: { piece: number; code: string; message: string }[] };
 
 /*
- * Appends for all sessions in a thread of its own: a slow disk delays acknowledgements and nothing else,
- * and a frame costs the process neither a turn of the thread pool nor a promise of the file system.
+ * Appends for all sessions in a thread of its own. A slow disk then delays acknowledgements and nothing
+ * else, and a frame costs the main thread neither a turn of the thread pool nor a promise.
  */
 
 type OpenFile = { path: string; size: number; descriptor: number | undefined };
 
 const files = new Map<number, OpenFile>();
 
-/** Creates what is not there. Not 'a': a piece that failed half way is overwritten by the next. */
+/** Opens or creates a file. Not in append mode: the next piece overwrites one that failed half way. */
 function open(path: string): number {
   try {
     return openSync(path, 'r+');
@@ -35,7 +35,7 @@ function open(path: string): number {
 }
 
 function append(file: OpenFile | undefined, bytes: Uint8Array): void {
-  if (bytes.length === 0) return; // somebody asks when what came before is in
+  if (bytes.length === 0) return; // an empty piece only asks when everything before it is written
   if (!file) throw new Error('the file was closed');
   file.descriptor ??= open(file.path);
   let at = 0;

@@ -2,10 +2,10 @@ import { open } from 'node:fs/promises';
 import { Worker } from 'node:worker_threads';
 import type { DiskBatch, DiskReply } from './disk-thread.ts';
 
-/** What is copied in one turn of the event loop; the rest goes with the next batch. */
-const batchBytes = 4_194_304;
+/** The bytes of one batch: they are copied within one turn of the event loop. The rest waits for the next. */
+export const maxDiskBatchBytes = 4_194_304;
 
-/** A file that is appended to: the writer asks for its size when the thread has to open it. */
+/** A file that is appended to. Its size is read when the thread has to open it. */
 export type Appended = { readonly path: string; readonly size: number };
 
 type DiskPromise = { done: () => void; failed: (error: Error) => void };
@@ -13,13 +13,14 @@ type DiskPiece = DiskPromise & { file: Appended; bytes: Buffer };
 type BatchUnderWay = { pieces: DiskPiece[]; groups: DiskPiece[][]; closes: DiskPromise[] };
 
 /**
- * The files of all sessions behind one thread. One batch is under way; what comes meanwhile makes the
- * next, so that a slow disk means fewer and larger batches. A batch that came back is in the files and
- * outlives this process. The bound of its queue is that of each session's unwritten bytes.
+ * Writes the files of all sessions through one thread. One batch is under way at a time, and what comes
+ * meanwhile makes the next one: a slow disk means fewer and larger batches. The bytes of a batch that came
+ * back survive the end of this process. The queue is bounded by each session's own unwritten bytes
+ * (`maxUnwrittenBytes` of session.ts).
  */
 export class DiskWriter implements AsyncDisposable {
   #worker: Worker | undefined;
-  /** Numbers of the files that the thread has open. */
+  /** The numbers under which the thread knows its files. */
   #numbers = new Map<Appended, number>();
   #nextNumber = 1;
   #pieces: DiskPiece[] = [];
@@ -39,7 +40,7 @@ export class DiskWriter implements AsyncDisposable {
     });
   }
 
-  /** After everything that was appended to it. */
+  /** Closes a file after everything that was appended to it is written. */
   async release(file: Appended): Promise<void> {
     if (this.#ended) return;
     await new Promise<void>((done, failed) => {
@@ -62,7 +63,7 @@ export class DiskWriter implements AsyncDisposable {
     await this.#worker?.terminate();
   }
 
-  /** At the end of the turn: the frames of many sockets are read in one. */
+  /** Flushes at the end of the turn: one turn of the event loop reads the frames of many sockets. */
   #flushSoon(): void {
     if (this.#flushDue || this.#underWay) return;
     this.#flushDue = true;
@@ -74,7 +75,7 @@ export class DiskWriter implements AsyncDisposable {
 
   #flush(): void {
     const pieces = this.#takePieces();
-    // A file is let go only when nothing of it is left.
+    // A file is closed only when no piece of it is left in the queue.
     const closes = this.#pieces.length === 0 ? this.#closes : [];
     if (closes.length > 0) this.#closes = [];
     if (pieces.length === 0 && closes.length === 0) {
@@ -91,7 +92,7 @@ export class DiskWriter implements AsyncDisposable {
   #takePieces(): DiskPiece[] {
     let bytes = 0;
     let count = 0;
-    while (count < this.#pieces.length && (count === 0 || bytes < batchBytes))
+    while (count < this.#pieces.length && (count === 0 || bytes < maxDiskBatchBytes))
       bytes += this.#pieces[count++]?.bytes.length ?? 0;
     return this.#pieces.splice(0, count);
   }
@@ -150,7 +151,10 @@ export class DiskWriter implements AsyncDisposable {
     return worker;
   }
 
-  /** What was under way may be in the files or not: it is said to have failed. The next batch has a new thread. */
+  /**
+   * The thread ended. Whether the batch under way is in the files is not known, so its pieces fail and
+   * their audio is not acknowledged. The next batch starts a new thread.
+   */
   #lost(worker: Worker, error: Error): void {
     if (worker !== this.#worker) return;
     this.#worker = undefined;
@@ -163,7 +167,7 @@ export class DiskWriter implements AsyncDisposable {
   }
 }
 
-/** Pieces of one file go out as one write and fail together. */
+/** Groups the pieces by file. The pieces of one file are one write and fail together. */
 function groupsOf(pieces: readonly DiskPiece[]): DiskPiece[][] {
   const groups = new Map<Appended, DiskPiece[]>();
   for (const piece of pieces) {
@@ -176,7 +180,7 @@ function groupsOf(pieces: readonly DiskPiece[]): DiskPiece[][] {
 
 const nothing = Buffer.alloc(0);
 
-/** Bytes appended to one file and read back. An idle session holds no descriptor. */
+/** A file that is appended to and read back. It holds no descriptor until something is appended. */
 export class AppendFile {
   readonly path: string;
   readonly #writer: DiskWriter;
@@ -192,12 +196,12 @@ export class AppendFile {
     this.#size = size;
   }
 
-  /** What is in the file; what still waits to be written is not counted. */
+  /** The bytes that are in the file. Bytes that wait to be written are not counted. */
   get size(): number {
     return this.#size;
   }
 
-  /** Handed over and not yet in the file: whoever produces bytes slows down while this is high. */
+  /** Bytes that wait to be written. A session reads its socket slowly while this is high. */
   get waitingBytes(): number {
     return this.#waitingBytes;
   }
@@ -221,7 +225,7 @@ export class AppendFile {
     );
   }
 
-  /** Everything that was appended before this call is in the file, or its append has failed; in the same order. */
+  /** Resolves, in order, once every earlier append of this file has succeeded or failed. */
   flushed(): Promise<void> {
     if (this.#waiting === 0) return Promise.resolve();
     this.#waiting++;

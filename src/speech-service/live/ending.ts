@@ -34,12 +34,15 @@ export type EndingOptions = {
   onEnd(end: SessionEnd): Promise<void>;
 };
 
-/** Released clients read at most 1 MiB a message (notes 1.1); the whole result is always at GET. */
+/**
+ * Released clients read at most 1 MiB in a message. A longer transcript is sent without its words; GET
+ * always has the whole result.
+ */
 const longestMessageBytes = 1_000_000;
 
 /**
- * What follows the last final (notes 1.6): end_recording, post_transcript, the add-ons over the whole,
- * post_final_transcript, and, once the result is stored, end_session.
+ * Sends what follows the last final: end_recording, post_transcript, the add-ons over the whole session,
+ * post_final_transcript, and end_session. end_session comes after the result is stored.
  */
 export async function runEnding(options: EndingOptions): Promise<void> {
   const { id, request, clock, cutter, record, addons, broadcast } = options;
@@ -57,7 +60,7 @@ export async function runEnding(options: EndingOptions): Promise<void> {
   });
   emit('post_final_transcript', { data: fittingResult(result) });
 
-  // Whoever asks at once after end_session finds the job done.
+  // The result is stored first: a client that calls GET at once after end_session must find it.
   const last = message(id, clock.now(), 'end_session', {});
   const lastText = JSON.stringify(last);
   const messages = await options.messages();

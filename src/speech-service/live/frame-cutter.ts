@@ -3,7 +3,7 @@ import { type AudioFormat, bytesPerSecond, frameBytes, parseHeader } from './aud
 export type Taken =
   | {
       outcome: 'taken';
-      /** Whole frames that can be recognised now; possibly none. */
+      /** The whole frames that can be recognised now; perhaps none. */
       frames: Buffer;
       byteRange: [number, number];
       timeRange: [number, number];
@@ -11,9 +11,8 @@ export type Taken =
   | { outcome: 'contradiction'; reason: string };
 
 /**
- * Counts a session's bytes and cuts them at frame borders. Pure: where the bytes are kept is not its
- * business. Clients split their backlog at sizes that no frame of 3, 5 or 7 bytes fits into, so the tail
- * of a message waits for the head of the next.
+ * Counts a session's bytes and cuts them at the borders of frames. Clients split their audio at sizes that
+ * no frame of 3, 5 or 7 bytes fits into, so the tail of a message waits for the head of the next one.
  */
 export class FrameCutter {
   readonly #format: AudioFormat;
@@ -21,7 +20,7 @@ export class FrameCutter {
   readonly #perSecond: number;
   #bytes = 0;
   #headerBytes = 0;
-  /** Before the header question is settled: everything; after it: less than one frame. */
+  /** Everything until a WAV header is found or ruled out; after that, less than one frame. */
   #held: Buffer = Buffer.alloc(0);
   #settled = false;
 
@@ -31,7 +30,7 @@ export class FrameCutter {
     this.#perSecond = bytesPerSecond(format);
   }
 
-  /** All bytes accepted, header included: what acks count. */
+  /** All accepted bytes with the header: the count that acks give. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -40,17 +39,17 @@ export class FrameCutter {
     return this.#headerBytes;
   }
 
-  /** Whole frames accepted. */
+  /** The accepted whole frames. */
   get frames(): number {
     return Math.floor(Math.max(0, this.#bytes - this.#headerBytes) / this.#perFrame);
   }
 
-  /** Seconds of audio accepted. */
+  /** The accepted seconds of audio. */
   get durationS(): number {
     return this.secondsAt(this.#bytes);
   }
 
-  /** After a restart: the counts as they were, from the beginning and the tail of what was kept. */
+  /** Restores the counts after a restart, from the beginning and the end of the stored audio. */
   static resumed(format: AudioFormat, bytes: number, start: Buffer, tail: Buffer): FrameCutter {
     const cutter = new FrameCutter(format);
     const header = parseHeader(start, format);
@@ -86,7 +85,7 @@ export class FrameCutter {
       if (header.outcome === 'header') this.#headerBytes = header.headerBytes;
     }
     this.#bytes += bytes.length;
-    // The header arrived in earlier messages at most in part: what is held then still begins with it.
+    // A header that came in several messages is complete now: the held bytes begin with it.
     const start = this.#headerBytes > 0 && from < this.#headerBytes ? this.#headerBytes : 0;
     const usable = all.subarray(start);
     const whole = usable.length - (usable.length % this.#perFrame);
@@ -99,7 +98,7 @@ export class FrameCutter {
     };
   }
 
-  /** Where a byte of the session lies on its audio clock. */
+  /** The second of the session's audio at which a byte lies. */
   secondsAt(bytes: number): number {
     return Math.max(0, bytes - this.#headerBytes) / this.#perSecond;
   }

@@ -8,14 +8,14 @@ export type InboundOptions = {
   cutter: FrameCutter;
   audio: SessionAudio;
   clock: Clock;
-  /** Asked for each audio message: does the session still take audio? */
+  /** Called for each audio message: whether the session still takes audio. */
   mayTake(): boolean;
-  /** Whole frames that were counted by the cutter, in order. */
+  /** Receives the whole frames that the cutter has counted, in order. */
   onFrames(frames: Buffer): void;
   onAck: (ack: Ack, messageId: string | undefined) => void;
   onStop(messageId: string | undefined): void;
   onUnknown(reason: string): void;
-  /** A WAV header that says something else than the session does. */
+  /** A WAV header contradicts the session's format. */
   onContradiction(reason: string): void;
   onDiskFailure: (error: unknown) => void;
 };
@@ -29,32 +29,33 @@ type ClientItem =
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined };
 
-/** What a socket brought while the one before it was matched, and where it said that it begins. */
+/** What a later socket brought while the audio of an earlier one was compared, and where it says it begins. */
 type LaterSocket = { items: ClientItem[]; standsAt: number | undefined };
 
-/** A client sends what it holds at once after it reconnects; this long the server waits for all of it. */
+/** A client sends everything it holds at once after it reconnects. The comparison waits this long for it. */
 const gatherMs = 250;
-/** A slow line brings the repeated bytes in more time; while they are plainly repeated, so long at most. */
+/** On a slow line the repeated bytes take longer. While they match, the comparison waits at most this long. */
 const longestGatherMs = 3_000;
 const lookAgainMs = 100;
 
 const notAccepted = 'audio is no longer accepted, the session was stopped';
 
 /**
- * From a session's sockets to its audio. A client that says where it stands is believed. Of any other the first
- * audio on a new socket is gathered and compared with the end of the audio (overlap.ts); after that each
- * message goes straight through. An ack leaves when its
- * bytes are in the file, so that a client forgets nothing that this process could still lose.
+ * Takes the messages of a session's sockets and appends their audio to the session's. A client that says
+ * at which byte it goes on is believed. For any other client the first audio on a new socket is gathered
+ * and compared with the end of the stored audio (overlap.ts); after that each message goes straight
+ * through. An ack is sent when its bytes are in the file: a client must not forget audio that the end of
+ * this process could still lose.
  */
 export class Inbound {
   readonly #options: InboundOptions;
-  /** The acks of this socket, and where the client may have stood when it opened. */
+  /** The acks of this socket, and the bytes with which the client may have begun on it. */
   #trail: AckTrail = [];
   #origins: readonly number[];
   #confirmedByte: number | undefined;
-  /** Some socket came before this one. */
+  /** An earlier socket of this session has brought audio. */
   #isResumed: boolean;
-  /** What a new socket has brought so far; undefined: its place is known. */
+  /** What a new socket has brought while its place is not known; undefined when the place is known. */
   #gathered: ClientItem[] | undefined;
   #gatheringSinceMs = 0;
   #isSocketOpen = false;
@@ -63,12 +64,12 @@ export class Inbound {
   #places: readonly number[] = [];
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
-  /** What came during a matching: first of the socket that is matched, then of each one after it. */
+  /** What came during a comparison: first from the socket that is compared, then from each later one. */
   #during: LaterSocket[] = [];
-  /** Bytes that the client repeats, and the end of the ack before. */
+  /** The bytes that the client still repeats, and the byte at which the last ack ended. */
   #repeated = 0;
   #ackedTo: number;
-  /** The client counts as we do: an ack of repeated bytes names just those. */
+  /** The client said where it begins, so it counts as we do: acks of repeated bytes name exactly those. */
   #countsWithUs = false;
   unknownMessages = 0;
 
@@ -79,7 +80,7 @@ export class Inbound {
     this.#isResumed = resumed !== undefined;
   }
 
-  /** Bytes held back while the place of a resumed client is looked for. */
+  /** The bytes that are held back while the place of a resumed client is looked for. */
   get heldBytes(): number {
     return bytesOf([...(this.#gathered ?? []), ...this.#during.flatMap(({ items }) => items)]);
   }
@@ -98,7 +99,7 @@ export class Inbound {
     else this.#begin(standsAt);
   }
 
-  /** From here on it is a new socket's audio: what a lost one left half repeated says nothing about it. */
+  /** Begins with a new socket. What a lost socket left half repeated says nothing about this one. */
   #begin(standsAt: number | undefined): void {
     const { cutter } = this.#options;
     this.#repeated = 0;
@@ -106,7 +107,7 @@ export class Inbound {
     this.#gathered = undefined;
     this.#countsWithUs = standsAt !== undefined;
     if (standsAt !== undefined) {
-      // Beyond what we have nothing is repeated; that its count is ahead the client learns from the first ack.
+      // A client that claims to be ahead of us repeats nothing. It learns our count from the first ack.
       if (standsAt < cutter.bytes) this.#repeat(standsAt, cutter.bytes - standsAt);
       return;
     }
@@ -141,7 +142,7 @@ export class Inbound {
     this.#take(command.type === 'audio' ? { ...command, socket: this.#socketNumber } : command);
   }
 
-  /** Everything that came so far has been acknowledged or refused. */
+  /** Resolves when everything that came so far is acknowledged or refused. */
   async settled(): Promise<void> {
     this.#flushGathered();
     while (this.#matching) {
@@ -168,14 +169,14 @@ export class Inbound {
 
   #flushGathered(): void {
     const items = this.#gathered;
-    // Of a socket that has brought nothing yet the place is still to be found.
+    // A socket that has brought nothing gives nothing to compare.
     if (!items || items.length === 0 || this.#matching) return;
     this.#cancelGathering();
     this.#gathered = undefined;
     this.#startMatching(items, []);
   }
 
-  /** `later`: what sockets after the one of these items have brought already. */
+  /** `later` is what the sockets after the one of these items have brought already. */
   #startMatching(items: ClientItem[], later: LaterSocket[]): void {
     this.#during = [{ items: [], standsAt: undefined }, ...later];
     this.#matching = this.#match(items).then((isSure) => {
@@ -187,7 +188,7 @@ export class Inbound {
     });
   }
 
-  /** What the same socket brought meanwhile follows; each later socket is placed by itself. */
+  /** Takes what the same socket brought meanwhile. The place of each later socket is found by itself. */
   #afterMatching(own: ClientItem[], others: LaterSocket[]): void {
     for (const item of own) this.#handle(item);
     const [next, ...rest] = others;
@@ -212,7 +213,7 @@ export class Inbound {
     this.#cancelGathering = this.#options.clock.after(lookAgainMs, () => this.#flushGathered());
   }
 
-  /** False when it takes more bytes to be sure. */
+  /** The answer is false when more bytes are needed to be sure. */
   async #match(items: ClientItem[]): Promise<boolean> {
     const { audio, cutter } = this.#options;
     const total = cutter.bytes;
@@ -236,8 +237,8 @@ export class Inbound {
         this.#mayWait()
       )
         return false;
-      // A client that stopped has sent all it held: a part of a repetition is then none. One whose socket
-      // went in the middle has sent a part; what else that socket brought goes on repeating, up to the total.
+      // A client that has stopped has sent all it held: an incomplete repetition is then new audio. A
+      // client whose socket was lost in the middle has sent a part of the repetition, and counts as such.
       const isPart = placed.outcome === 'perhaps' && !hasStopped && !(placed.isFlat && isOpen);
       if (placed.outcome === 'found' || isPart) this.#repeat(placed.place, total - placed.place);
     } catch (error) {
@@ -267,12 +268,12 @@ export class Inbound {
         );
         return;
       case 'stop':
-        // Decided at once: what follows is too late. Its answer comes after the acks of what came before.
+        // The stop counts at once: later audio is refused. Its answer follows the acks of earlier audio.
         this.#options.onStop(item.messageId);
     }
   }
 
-  /** Acts after the acks of what came before. */
+  /** Runs `act` after the acks of everything that came before. */
   inOrder(act: () => void): void {
     this.#options.audio.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
   }

@@ -8,7 +8,7 @@ type MessageBody<Type extends ServerMessageType> = Omit<
   'session_id' | 'created_at' | 'type'
 >;
 
-/** Clients drop a message that lacks any key which is not nullable: the types ask for all of them. */
+/** Builds a message. Clients drop one that lacks any key which may not be null, so the types demand all keys. */
 export function message<Type extends ServerMessageType>(
   sessionId: string,
   nowMs: number,
@@ -23,14 +23,14 @@ export function message<Type extends ServerMessageType>(
   } as unknown as ServerMessage;
 }
 
-/** `00_00000003`: a counter per channel, unique in the session; clients must not read it. */
+/** For example `00_00000003`: channel and count, unique in the session. Clients treat it as opaque. */
 export function utteranceId(channel: number, index: number): string {
   return `${String(channel).padStart(2, '0')}_${String(index).padStart(8, '0')}`;
 }
 
 const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
 
-/** Live text and every live word begin with exactly one space; joined words give the text (notes 1.7). */
+/** Live text and every live word begin with exactly one space, so that the joined words give the text. */
 export function utteranceOf(
   recognised: RecognisedUtterance,
   channel: number,
@@ -54,7 +54,7 @@ export function utteranceOf(
   };
 }
 
-/** Which flag governs a message, of `messages_config` and `callback_config` alike (notes 1.5). */
+/** The flag that governs a message, in `messages_config` and in `callback_config`. */
 function flagOf(message: ServerMessage): keyof MessagesConfig {
   switch (message.type) {
     case 'audio_chunk':
@@ -84,7 +84,7 @@ function flagOf(message: ServerMessage): keyof MessagesConfig {
   }
 }
 
-/** A refusal is told to whoever asked for errors, too. */
+/** A refused command is also sent to a client that asked for errors only. */
 export function isWanted(
   message: ServerMessage,
   flags: { [Flag in keyof MessagesConfig]: boolean },
@@ -95,7 +95,7 @@ export function isWanted(
 
 export type MessageKind = 'ack' | 'partial' | 'message';
 
-/** What may be left out when a peer cannot follow: acks and partials are replaced by later ones. */
+/** Acks and partials may be dropped for a peer that cannot follow: later ones replace them. */
 export function kindOf(message: ServerMessage): MessageKind {
   if ('acknowledged' in message) return 'ack';
   return message.type === 'transcript' && !message.data.is_final ? 'partial' : 'message';

@@ -2,23 +2,27 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import type { MessageKind } from './messages.ts';
 
-/** Messages kept for a client that is away; with the abandoned time-out of a minute this is never reached. */
-const mostWaiting = 10_000;
-/** Sent and not known to have arrived; a client that answers no ping is believed after these. */
-const mostUnconfirmed = 512;
-/** A peer that does not read: partials stop at the first, the socket is cut at the second. */
-const slowBytes = 1_048_576;
-const stuckBytes = 16_777_216;
+/** Messages kept for a client that is away. A session is abandoned after a minute, long before this many. */
+export const maxWaitingMessages = 10_000;
+/**
+ * Messages that were sent and are not known to have arrived. A client that answers no ping is assumed to
+ * have received all but the last of these.
+ */
+export const maxUnconfirmedMessages = 512;
+/** A client with so many unread bytes gets no more partials. */
+export const maxPartialsUnreadBytes = 1_048_576;
+/** A socket with so many unread bytes is cut; the client resumes on another. */
+export const maxUnreadBytes = 16_777_216;
 const confirmAfterMs = 100;
 const probeEveryMs = 1_000;
 
 type Numbered = { text: string; ordinal: number };
 
 /**
- * The way to the client over all the sockets of a session. Acks and partials belong to their socket and
- * die with it. Everything else waits while there is none, and what was sent shortly before a cut is sent
- * again: a WebSocket ping after the messages tells, when its pong comes, that they arrived. A message may
- * so come twice (same id), but a final is not lost with the cable.
+ * The way to the client over all sockets of a session. Acks and partials belong to one socket and are lost
+ * with it. Every other message waits while there is no socket, and is sent again when the socket was cut
+ * shortly after it. A ping follows the messages, and its pong tells that they arrived. A message may so
+ * come twice with the same id, but none is lost with the line.
  */
 export class Outbound {
   readonly #clock: Clock;
@@ -29,9 +33,9 @@ export class Outbound {
   #ordinal = 0;
   #pingDue = false;
   #probedMs = 0;
-  /** Set by the session: the client has every ack up to this byte. */
+  /** Called when the client is known to have every ack up to this byte. The session sets it. */
   onAckArrived: (endByte: number) => void = () => undefined;
-  /** Messages and partials that a slow or absent client never got. */
+  /** The number of messages and partials that a slow or absent client never received. */
   dropped = 0;
 
   constructor(clock: Clock, onConfirmed: (count: number) => void = () => undefined) {
@@ -43,7 +47,7 @@ export class Outbound {
     return this.#waiting.length + this.#unconfirmed.length;
   }
 
-  /** After a restart: these were said before and are not known to have arrived. */
+  /** After a restart: the messages that are not known to have arrived. */
   restore(confirmed: number, texts: readonly string[]): void {
     this.#ordinal = confirmed;
     for (const text of texts) this.#waiting.push({ text, ordinal: ++this.#ordinal });
@@ -57,7 +61,7 @@ export class Outbound {
     });
   }
 
-  /** What is not known to have arrived goes in front of what waits. */
+  /** The socket is gone. Messages that are not known to have arrived are sent again before the waiting ones. */
   detach(): void {
     this.#socket = undefined;
     this.#waiting = [...this.#unconfirmed, ...this.#waiting];
@@ -65,18 +69,18 @@ export class Outbound {
     this.#trim();
   }
 
-  /** The close frame was answered: all that was sent before it arrived. */
+  /** The client answered the close frame, so everything that was sent before it has arrived. */
   delivered(): void {
     const last = this.#unconfirmed.at(-1);
     if (last) this.#confirmed(last.ordinal);
   }
 
-  /** The log that remembers it is put away: what a client confirms from now on is of use to this process only. */
+  /** The session's log is closed: confirmations that come later are not written any more. */
   logClosed(): void {
     this.#onConfirmed = () => undefined;
   }
 
-  /** Now and then asks whether the acks arrive, too: what they say decides where a client goes on. */
+  /** Asks once in a second whether the acks arrive: a client that resumes goes on after the last it received. */
   probe(endByte: number): void {
     const nowMs = this.#clock.monotonicMs();
     const socket = this.#socket;
@@ -98,7 +102,7 @@ export class Outbound {
     }
     const socket = this.#socket;
     if (socket?.readyState !== socket?.OPEN || !socket) return;
-    if (kind === 'partial' && socket.bufferedAmount > slowBytes) this.dropped++;
+    if (kind === 'partial' && socket.bufferedAmount > maxPartialsUnreadBytes) this.dropped++;
     else if (!this.#isStuck(socket)) socket.send(text);
   }
 
@@ -111,12 +115,12 @@ export class Outbound {
     }
     socket.send(item.text);
     this.#unconfirmed.push(item);
-    if (this.#unconfirmed.length > mostUnconfirmed) this.#unconfirmed.shift();
+    if (this.#unconfirmed.length > maxUnconfirmedMessages) this.#unconfirmed.shift();
     this.#askForConfirmation(socket);
   }
 
   #isStuck(socket: WebSocket): boolean {
-    if (socket.bufferedAmount <= stuckBytes) return false;
+    if (socket.bufferedAmount <= maxUnreadBytes) return false;
     socket.terminate();
     return true;
   }
@@ -144,7 +148,7 @@ export class Outbound {
   }
 
   #trim(): void {
-    const excess = this.#waiting.length - mostWaiting;
+    const excess = this.#waiting.length - maxWaitingMessages;
     if (excess <= 0) return;
     this.#waiting.splice(0, excess);
     this.dropped += excess;

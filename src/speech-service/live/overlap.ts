@@ -1,39 +1,44 @@
 /**
- * A client that lost its socket sends everything it holds no ack for, from the position of the last ack
- * it saw. No position is transmitted, so the server works it out: the client can only stand at the end of
- * an ack that was sent shortly before the socket ended, or at the total.
+ * A client that lost its socket sends again everything after the last ack it received. Released clients do
+ * not say at which byte that is, so it is worked out here: it can only be the end of an ack that was sent
+ * shortly before the socket ended, or the total.
  */
 export type AckTrail = { endByte: number; atMs: number }[];
 
-/** How long before the end of a socket an ack may still have been lost with it. */
+/** Acks that were sent within this time before a socket ended may have been lost with it. */
 export const lostAckWindowMs = 5_000;
 
-/** Beyond this many remembered acks the oldest go: at 50 messages a second that is nearly three minutes. */
-const longestTrail = 8_192;
+/** So many acks are remembered, then the oldest go: nearly three minutes at 50 messages in a second. */
+export const maxAckTrail = 8_192;
 
-/** A restart leaves one for each frame of the last seconds; a line that is cut again and again adds to them. */
-const mostPlaces = 262_144;
+/**
+ * So many possible places are kept, then the earliest go. A restart makes one for each frame of the last
+ * seconds, and a line that is cut again and again adds more.
+ */
+export const maxPlaces = 262_144;
 
 export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   trail.push({ endByte, atMs });
-  if (trail.length > longestTrail) trail.splice(0, trail.length - longestTrail);
+  if (trail.length > maxAckTrail) trail.splice(0, trail.length - maxAckTrail);
 }
 
 export type Standing = {
   /**
-   * Where it may have stood when this socket opened: places still, while no ack of this one is old enough
-   * to have arrived. The beginning, what sockets before this one left open, or what a restart did.
+   * The bytes with which the client may have begun on this socket. They stay possible until an ack of this
+   * socket is old enough to have arrived for certain.
    */
   origins: readonly number[];
-  /** The client has the ack that ended there, as a pong has told; undefined for one that answers no ping. */
+  /** A pong told that the client has the ack which ended here; undefined for a client that answers no ping. */
   confirmedByte: number | undefined;
   socketEndedMs: number;
 };
 
 /**
- * Where the client may stand, earliest first: the acks of a socket's last seconds and the one before
- * them, which is all there is to go by for a client that answers no ping; and any ack since the last that
- * is known to have arrived, for a line that was dead for longer than that.
+ * The bytes from which the client may send again, earliest first. Two things bound them from below:
+ * - the time: an ack that was sent more than a few seconds before the end of the socket has arrived. For a
+ *   client that answers no ping this is the only bound.
+ * - the last pong: acks after the last confirmed one may all be missing, because the line can have been
+ *   dead for longer than those seconds.
  */
 export function candidates(trail: AckTrail, standing: Standing): number[] {
   const { origins, confirmedByte, socketEndedMs } = standing;
@@ -45,25 +50,26 @@ export function candidates(trail: AckTrail, standing: Standing): number[] {
       ? trail.length
       : trail.findIndex((ack) => ack.endByte >= confirmedByte);
   const first = Math.max(0, Math.min(byTime, byPong === -1 ? trail.length : byPong));
-  const isWhole = trail.length < longestTrail && first === 0;
-  // Nothing of this socket is old enough; or a pong tells how much of what came before has arrived.
+  const isWhole = trail.length < maxAckTrail && first === 0;
+  // The places from before this socket count while none of its own acks is old enough, or from the byte
+  // that a pong has confirmed.
   const leastOrigin = byTime < 0 ? 0 : (confirmedByte ?? Infinity);
   const before = isWhole ? origins.filter((place) => place >= leastOrigin) : [];
   const ends = [...before, ...trail.slice(first).map((ack) => ack.endByte)];
-  return [...new Set(ends)].sort((a, b) => a - b).slice(-mostPlaces);
+  return [...new Set(ends)].sort((a, b) => a - b).slice(-maxPlaces);
 }
 
 export type PlaceFound =
-  /** Here the client stands: what it sent first repeats the bytes from there to the total. */
+  /** What the client sent first repeats the stored bytes from here to the total. */
   | { outcome: 'found'; place: number }
-  /** So far it repeats what is stored from here; more of it is needed to be sure. */
+  /** What the client sent so far equals the stored bytes from here; more of it is needed to be sure. */
   | { outcome: 'perhaps'; place: number; isFlat: boolean }
   | { outcome: 'none' };
 
 /**
- * The earliest position whose stored bytes equal the start of what the client sent. `stored` holds the
- * session's bytes from `storedFrom` to the total. Silence equals silence anywhere, which is told apart:
- * nobody is made to wait for more of it.
+ * Finds the earliest place whose stored bytes equal the beginning of what the client sent. `stored` holds
+ * the session's bytes from `storedFrom` to the total. Silence equals silence everywhere and proves nothing:
+ * it is marked as flat, so that nobody waits for more of it.
  */
 export function placeOf(
   places: readonly number[],
@@ -75,7 +81,7 @@ export function placeOf(
   let perhaps: PlaceFound = { outcome: 'none' };
   for (const place of places) {
     if (place < storedFrom || place >= total) continue;
-    // Of several that need more bytes the earliest is kept: from there on only a whole match counts.
+    // Of several places that need more bytes the earliest is kept; a later one must match completely.
     if (perhaps.outcome === 'perhaps' && total - place > burst.length) continue;
     const overlap = Math.min(total - place, burst.length);
     const at = place - storedFrom;

@@ -9,9 +9,9 @@ import type {
 import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 
-/** What was said and what the add-ons made of it, gathered over the life of a session. */
+/** The utterances of a session and the answers of its add-ons, gathered over its life. */
 export type SessionResults = {
-  /** `decidedS`: a process that starts again hears the channel from there on. */
+  /** `decidedS` is the second from which a restarted process recognises the channel again. */
   utterances: { id: string; utterance: Utterance; decidedS: number }[];
   entities: AddonBlock<NamedEntity[]>[];
   sentiments: AddonBlock<SentimentItem[]>[];
@@ -24,7 +24,7 @@ export function noResults(): SessionResults {
   return { utterances: [], entities: [], sentiments: [], translations: [] };
 }
 
-/** One line of the session's log, enough to build the record again after a restart. */
+/** One line of the session's log; all of them build the results again after a restart. */
 export type ResultEntry =
   | { add: 'utterance'; id: string; utterance: Utterance; decidedS: number }
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
@@ -50,7 +50,7 @@ export function add(record: SessionResults, entry: ResultEntry): void {
   }
 }
 
-/** Channels are told apart by `channel`; the conversation is in order of time. */
+/** The utterances of all channels in order of time. */
 export function utterancesOf(record: SessionResults): Utterance[] {
   return record.utterances
     .map(({ utterance }) => utterance)
@@ -75,7 +75,7 @@ export type ResultFigures = {
   transcriptionS: number;
 };
 
-/** Data of `post_final_transcript`: a block is there when its feature was asked for. */
+/** The data of `post_final_transcript`. A block is there when its feature was requested. */
 export function resultOf(
   request: LiveRequest,
   record: SessionResults,
@@ -104,7 +104,7 @@ export function resultOf(
 
 export const round3 = (value: number): number => Math.round(value * 1e3) / 1e3;
 
-/** One block of many: what succeeded is kept, the first failure is named. */
+/** Merges blocks into one. Successful results are kept and the first failure is named. */
 function merged<T>(blocks: readonly AddonBlock<T[]>[]): AddonBlock<T[]> {
   const results = blocks.flatMap((block) => block.results ?? []);
   const error = blocks.find((block) => block.error !== null)?.error ?? null;
@@ -117,7 +117,7 @@ function merged<T>(blocks: readonly AddonBlock<T[]>[]): AddonBlock<T[]> {
   };
 }
 
-/** A string of JSON without true, false and null, and never null itself (notes 5.1, 5.2). */
+/** The interface gives sentiment as a string of JSON. Released clients break when it is null, so it is never. */
 function sentimentBlock(record: SessionResults): AddonBlock<string> {
   const block = merged(record.sentiments);
   const items = [...(block.results ?? [])].sort((a, b) => a.start - b.start);

@@ -20,11 +20,11 @@ export type SessionRetentionOptions = {
 };
 
 const dayMs = 86_400_000;
-/** Zero days mean within 24 hours; looking every hour keeps that with room to spare. */
+/** Zero days of retention mean that a session is gone within 24 hours: a sweep in each hour keeps that. */
 const everyMs = 3_600_000;
 const batch = 200;
 
-/** Deletes what is older than the installation keeps, and files whose row is gone. */
+/** Deletes the sessions that are older than the installation keeps, and files without a row. */
 export function startRetention(options: SessionRetentionOptions): {
   sweep(): Promise<number>;
   stop(): void;
@@ -67,7 +67,7 @@ export function startRetention(options: SessionRetentionOptions): {
   };
 }
 
-/** A crash between the row and its files leaves files that nobody can ask for. */
+/** A crash between the deletion of a row and of its files leaves files that no request can name. */
 async function removeOrphans({ folder, rows, clock }: SessionRetentionOptions): Promise<void> {
   for (const name of await readdir(folder)) {
     const path = join(folder, name);

@@ -3,21 +3,24 @@ import { AppendFile, type DiskWriter } from './disk-writer.ts';
 
 export type SessionPaths = { audio: string; log: string };
 
-/** Ids are our own uuids; nothing that a client chose becomes part of a path. */
+/** The files of a session. Its id is our own uuid: nothing that a client chose is part of a path. */
 export function pathsOf(folder: string, id: string): SessionPaths {
   return { audio: join(folder, `${id}.audio`), log: join(folder, `${id}.log`) };
 }
 
-/** The audio of a session as it came: for the file route, for resuming, for a recogniser that starts again. */
+/**
+ * The audio of a session as it came. It serves clients that resume, recogniser streams that start again,
+ * and the file route.
+ */
 export type SessionAudio = {
   readonly bytes: number;
-  /** Accepted and not yet written. */
+  /** Bytes that were accepted and are not yet written. */
   readonly waitingBytes: number;
-  /** Resolves, in order, once the bytes would survive the end of this process. */
+  /** Resolves, in order, once the bytes survive the end of this process. */
   append(bytes: Buffer): Promise<void>;
   flushed(): Promise<void>;
   read(from: number, to: number): Promise<Buffer>;
-  /** Nothing before this byte is asked for again, by recogniser or resume. */
+  /** No recogniser and no resumed client needs anything before this byte again. */
   release(before: number): void;
   close(): Promise<void>;
 };
@@ -35,13 +38,13 @@ export function audioOnDisk(disk: DiskWriter, path: string, size = 0): SessionAu
     flushed: () => file.flushed(),
     read: (from, to) => file.read(from, to),
     release() {
-      // The whole recording is kept for the file route.
+      // The file route hands out the whole audio, so nothing is dropped.
     },
     close: () => file.close(),
   };
 }
 
-/** With zero data retention nothing touches the disk: only what may be asked for again stays in memory. */
+/** With zero data retention nothing touches the disk: memory holds only what may be needed again. */
 export function audioInMemory(): SessionAudio {
   let chunks: Buffer[] = [];
   let first = 0;

@@ -3,7 +3,7 @@ import { AppendFile, type DiskWriter } from './disk-writer.ts';
 import type { ResultEntry } from './result.ts';
 
 /**
- * What a session produced, line by line, so that a process that starts again goes on where it was:
+ * The log of a session: one line for each thing that a restarted process must know to go on.
  *
  *   m10{...}   a message; for the socket (1), not for callbacks (0)
  *   r{...}     an utterance or an add-on's answer
@@ -22,7 +22,7 @@ export type LogLine =
 
 export type SessionLog = {
   write(line: LogLine): void;
-  /** Everything written so far, in order. */
+  /** All lines so far, in order. */
   read(): Promise<LogLine[]>;
   close(): Promise<void>;
   remove(): Promise<void>;
@@ -45,7 +45,7 @@ export function encodeLine(line: LogLine): string {
   }
 }
 
-/** A line that a crash cut in two is the last one, and says nothing. */
+/** Only the last line can be cut in two by a crash; it is not read. */
 function decodeLine(text: string): LogLine | undefined {
   switch (text[0]) {
     case 'm':
@@ -101,7 +101,7 @@ export function fileLog(
   };
 }
 
-/** With zero data retention a session is not taken up again and its messages are not stored. */
+/** With zero data retention nothing is logged: a session does not survive the process. */
 export function noLog(): SessionLog {
   const nothing = (): Promise<void> => Promise.resolve();
   return {

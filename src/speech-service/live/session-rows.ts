@@ -21,13 +21,13 @@ export type StoredEnd =
   | { outcome: 'done'; result: string | null; audioS: number }
   | { outcome: 'error'; errorCode: number; audioS: number };
 
-/** How many rows are looked at in one go when metadata, which no index knows, is filtered. */
+/** How many rows are looked at together when they are filtered by metadata, which no index holds. */
 const scanRows = 200;
 
-/** Said of the words' times where the model gives none. */
+/** The metadata of sessions whose word times are estimated, because the model gives none. */
 const estimatedWordTimes = { word_times: 'estimated' };
 
-/** The rows of live sessions. */
+/** The rows of live sessions in the table `speech_jobs`. */
 export class SessionRows {
   readonly #store: Store;
 
@@ -69,7 +69,7 @@ export class SessionRows {
       .execute();
   }
 
-  /** Once: a job that ended stays as it ended. Without retention the words are left out. */
+  /** Stores the end of a session once: a second end changes nothing. */
   async end(id: string, end: StoredEnd, completedAt: number, callbacksDue: boolean): Promise<void> {
     await this.#store.db
       .updateTable('speech_jobs')
@@ -125,7 +125,7 @@ export class SessionRows {
     await this.#store.db.deleteFrom('speech_jobs').where('id', '=', id).execute();
   }
 
-  /** What this node's disk still has work with. */
+  /** The sessions of this node that are not ended, or whose callbacks are not settled. */
   async unfinished(node: string): Promise<SessionRow[]> {
     return this.#store.db
       .selectFrom('speech_jobs')
@@ -151,7 +151,7 @@ export class SessionRows {
     return rows.map((row) => row.id);
   }
 
-  /** Newest first. One row more than the page says whether there is a next one. */
+  /** A page of sessions, newest first. One row more than the page is read: it tells whether another page follows. */
   async list(query: JobListQuery): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
     const wanted = query.limit + 1;
     if (!query.customMetadata) {
@@ -190,7 +190,7 @@ export class SessionRows {
   }
 }
 
-/** A row as the interface shows it: every key always there (notes 3.2). */
+/** A row as the interface shows it. Clients demand every key, so a missing value is null. */
 export function recordOfRow(row: SessionRow): LiveJobRecord {
   return {
     id: row.id,

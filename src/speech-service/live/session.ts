@@ -41,22 +41,23 @@ export type SessionParts = {
   broadcast: Broadcast;
   times: SessionTimes;
   backlogS: number;
-  /** The row says `processing` from the first audio on. */
+  /** Called at the first audio: from then on the row says `processing`. */
   onRecording(): void;
-  /** Stores the end; resolves once it is committed. */
+  /** Stores the end and resolves once it is committed. */
   onEnd(end: SessionEnd): Promise<void>;
-  /** Messages for `result.messages`. */
+  /** The messages for `result.messages`. */
   messages(): Promise<string[]>;
   /** Set when an earlier run of the process began this session. */
   resumed?: { state: SessionState; places: number[] };
 };
 
-/** Audio that a client holds comes at once after a reconnect: later audio is new (notes 2.5). */
+/** A client sends the audio it holds at once after it reconnects. Audio after this time is new. */
 const resentWithinMs = 1_000;
 const lookAgainMs = 50;
-const mostUnwrittenBytes = 8_388_608;
+/** A session with so many bytes not on disk, or held back, has its socket read slowly. */
+export const maxUnwrittenBytes = 8_388_608;
 
-/** One live session: carries out what state.ts decides, over any number of sockets. */
+/** One live session, over any number of sockets. It carries out what state.ts decides. */
 export class LiveSession {
   readonly id: string;
   readonly createdAt: number;
@@ -135,13 +136,13 @@ export class LiveSession {
     return this.#parts.cutter.durationS;
   }
 
-  /** From the POST on, or after a restart from now on. */
+  /** Starts the timers: after the POST, or after a restart. */
   start(): void {
     if (this.#state.at === 'finishing') void this.#finish();
     this.#timers.follow(this.#state);
   }
 
-  /** A socket whose token was right; `standsAt`: where its audio begins, if the client says so. */
+  /** Takes a socket whose token was right. `standsAt` is the byte with which the client says it begins. */
   connect(socket: WebSocket, standsAt?: number): void {
     const old = this.#socket;
     if (old) {
@@ -160,7 +161,7 @@ export class LiveSession {
     this.#step({ type: 'connected' }, undefined, old);
   }
 
-  /** For a process that stops: the socket goes, the session can be resumed in the next one. */
+  /** Closes the socket of a process that stops. The next process resumes the session. */
   async suspend(): Promise<void> {
     this.#timers.stop();
     await this.#inbound.settled().catch(() => undefined);
@@ -172,7 +173,7 @@ export class LiveSession {
     await this.#parts.sessionLog.close();
   }
 
-  /** Resolves when the session is stored, whichever way it ended. */
+  /** Resolves when the end of the session is stored. */
   async ended(): Promise<void> {
     await this.#stored;
   }
@@ -187,11 +188,11 @@ export class LiveSession {
     const { backlogS, audio } = this.#parts;
     return (
       this.#channels.backlogS > backlogS ||
-      audio.waitingBytes + this.#inbound.heldBytes > mostUnwrittenBytes
+      audio.waitingBytes + this.#inbound.heldBytes > maxUnwrittenBytes
     );
   }
 
-  /** Back-pressure: the peer's own buffers fill up; nothing is closed and nothing is lost. */
+  /** Pauses the socket until the session has caught up: the client's own buffers fill, nothing is lost. */
   #readSlowly(socket: WebSocket): void {
     if (socket.isPaused) return;
     socket.pause();
@@ -206,11 +207,11 @@ export class LiveSession {
   #closed(socket: WebSocket, code: number): void {
     if (socket !== this.#socket) return;
     this.#socket = undefined;
-    // An answered close frame says that everything before it arrived.
+    // A close frame that was answered tells that everything before it arrived.
     if (code === this.#closingWith) this.#parts.broadcast.socket.delivered();
     this.#parts.broadcast.socket.detach();
     this.#inbound.socketClosed();
-    // What a client sent before it closed is taken before its close counts.
+    // The audio that came before the close is taken before the close counts.
     void this.#inbound
       .settled()
       .catch(() => undefined)
@@ -341,7 +342,7 @@ export class LiveSession {
       await this.#inbound.settled();
       await this.#channels.finish();
       await this.#transcript.settled();
-      // It broke meanwhile: the failure is stored already.
+      // The session failed meanwhile, and its failure is stored already.
       if (!this.isOpen) return;
       this.#stored = runEnding(this.#endingOptions());
       await this.#stored;

@@ -21,15 +21,16 @@ import { speechMetrics } from '../metrics.ts';
 
 export type TokenLookup =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
-  /** Over, and everything was said: 4403. */
+  /** The session is over and all its messages have arrived: answered with 4403. */
   | { outcome: 'ended' }
   | { outcome: 'unknown' };
 
-/** An ended session stays at hand so long, for a client that comes back for the last messages. */
+/** An ended session stays in memory so long, for a client that returns for the last messages. */
 const lingerMs = 300_000;
-const mostLingering = 2_000;
+/** So many ended sessions stay in memory, then the oldest is forgotten early. */
+export const maxLingeringSessions = 2_000;
 const frameFloorBytes = 1_048_576;
-/** A client sends its first audio within this after its POST, or takes its chance like any other. */
+/** A place at the recogniser is promised for so long after the POST; without audio it is free for others then. */
 const promiseMs = 3_000;
 const storeRetryMs = [250, 1_000, 4_000, 15_000];
 
@@ -37,7 +38,7 @@ type HeldSession = Assembled & {
   digest: string;
   zeroRetention: boolean;
   counted: boolean;
-  /** Its place at the recogniser is not promised any more: it has one, or needs none. */
+  /** Takes back the promise of a place at the recogniser: the session has its place, or needs none. */
   unpromise: () => void;
 };
 
@@ -66,12 +67,12 @@ export class Sessions {
     return this.#open;
   }
 
-  /** Channels of sessions that have just begun and will want a recogniser at any moment. */
+  /** The channels of sessions that have just begun and will open recogniser streams at any moment. */
   get channelsPromised(): number {
     return this.#channelsPromised;
   }
 
-  /** Resolves once the session would survive the process. */
+  /** Resolves once the row is stored, so that the session survives the process. */
   async create(request: LiveRequest): Promise<{ id: string; token: string; createdAt: number }> {
     const { rows, clock, config, node, recogniser } = this.#options;
     const id = randomUUID();
@@ -79,7 +80,7 @@ export class Sessions {
     const tokenDigest = digestOf(token);
     const createdAt = clock.now();
     const { zeroRetention } = config;
-    // Counted before the first wait, so that a burst of requests cannot pass the limit together.
+    // The session is counted before the first wait: a burst of requests must not pass the limit together.
     this.#opened(1);
     const release = this.#promise(request.channels);
     try {
@@ -104,7 +105,7 @@ export class Sessions {
     return { id, token, createdAt };
   }
 
-  /** Sessions that an earlier run of this node left open: resumable again, or finished after their time. */
+  /** Restores the sessions that an earlier run of this node left open. Clients can resume them again. */
   async recover(): Promise<void> {
     const { rows, node, folder, log, clock } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -126,7 +127,7 @@ export class Sessions {
   async #recoverOne(row: SessionRow): Promise<void> {
     const { rows, folder, log, clock } = this.#options;
     if (row.zero_retention === 1 || row.request_params === null) {
-      // Nothing of it was kept, which was the promise.
+      // With zero retention nothing of the session was kept, so nothing can be restored.
       await this.erase(row.id);
       return;
     }
@@ -162,7 +163,7 @@ export class Sessions {
     }
   }
 
-  /** The row says ended before anybody is told; a process that ended in between has told nobody. */
+  /** The end is stored before it is sent. A process that died in between had sent it to nobody. */
   #sayEnd({ broadcast }: HeldSession, row: SessionRow, nowMs: number): void {
     const end = message(row.id, nowMs, 'end_session', {});
     if (row.status === 'done') broadcast.emit(end);
@@ -178,7 +179,7 @@ export class Sessions {
         : { outcome: 'unknown' };
     const { session, broadcast, format } = entry;
     if (!session.isOpen && broadcast.socket.undelivered === 0) return { outcome: 'ended' };
-    // What a client can hold when it comes back in the last moment, in base64, and some air.
+    // The audio that a client can hold when it returns at the last moment, in base64, with 30 s to spare.
     const windowBytes = (bytesPerSecond(format) * (this.#options.config.abandonedS + 30) * 4) / 3;
     const wanted = Math.max(frameFloorBytes, Math.ceil(windowBytes));
     return {
@@ -192,7 +193,7 @@ export class Sessions {
     return this.#byId.get(id)?.session;
   }
 
-  /** Row, audio and messages. The session has ended; its token is unknown from now on. */
+  /** Deletes row, audio and log of an ended session. Its token is unknown from then on. */
   async erase(id: string): Promise<void> {
     const entry = this.#byId.get(id);
     if (entry) {
@@ -206,7 +207,7 @@ export class Sessions {
     await Promise.all([rm(paths.audio, { force: true }), rm(paths.log, { force: true })]);
   }
 
-  /** What is being finished is finished before the deadline; the rest can be resumed after the restart. */
+  /** Waits until the deadline for sessions that are being finished. The others are resumed after the restart. */
   async drain(deadlineMs: number): Promise<void> {
     const entries = [...this.#byId.values()];
     const finishing = entries.filter(({ session }) => session.state.at === 'finishing');
@@ -243,7 +244,7 @@ export class Sessions {
     return entry;
   }
 
-  /** The row first, in as many tries as it takes: until then the session is not over. */
+  /** Stores the end in as many attempts as it takes. The session is not over before. */
   async #ended(id: string, end: SessionEnd): Promise<void> {
     const { rows, clock, log } = this.#options;
     const entry = this.#byId.get(id);
@@ -270,13 +271,13 @@ export class Sessions {
     if (entry) setImmediate(() => void this.#afterEnd(entry));
   }
 
-  /** The slot is free; the session lingers for a late client and for its callbacks. */
+  /** Frees the session's place. The session stays in memory for a late client and for its callbacks. */
   async #afterEnd(entry: HeldSession): Promise<void> {
     const { clock, rows, log } = this.#options;
     if (entry.counted) this.#opened(-1);
     entry.counted = false;
     this.#lingering.push(entry);
-    if (this.#lingering.length > mostLingering) {
+    if (this.#lingering.length > maxLingeringSessions) {
       const oldest = this.#lingering.shift();
       if (oldest) this.#forget(oldest);
     }
@@ -309,7 +310,7 @@ export class Sessions {
     speechMetrics.open.inc(by);
   }
 
-  /** Until its first audio, and not for long: who is silent holds no place that another could use. */
+  /** Promises places until the first audio, and not for long: a silent client must not hold them. */
   #promise(channels: number): () => void {
     this.#channelsPromised += channels;
     let kept = true;
@@ -331,14 +332,14 @@ export class Sessions {
   }
 }
 
-/** 256 bits; only its digest is kept. */
+/** A token has 256 random bits. Only its digest is stored. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
- * Sessions are found by the digest: what an attacker can time about the look-up is the digest's, which
- * says nothing about the token.
+ * Sessions are found by the digest of their token. The time of a look-up tells an attacker something about
+ * the digest at most, which says nothing about the token.
  */
 export function digestOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');

@@ -15,17 +15,17 @@ export type SocketsOptions = {
 };
 
 const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
-/** Enough for one refusal; such a socket is never read. */
+/** The largest message of a socket that is about to be refused: nothing of it is read. */
 const strangerFrameBytes = 1_024;
 
 /**
- * The sockets of live sessions. The handshake is completed even for a wrong token, because only a close
- * code tells a client for good that coming back is useless (notes 2.5).
+ * The sockets of live sessions. The handshake is completed even for a wrong token: released clients retry
+ * after an HTTP error, and only a close code tells them that coming back is useless.
  */
 export function liveSockets(options: SocketsOptions): Upgrade & { close(): void } {
   const servers = new Map<number, WebSocketServer>();
   const serverFor = (frameLimitBytes: number): WebSocketServer => {
-    // One server for each power of two: the limit is fixed when a server is made.
+    // The limit of a message is fixed when a server is made, so there is one for each power of two.
     const limit = 2 ** Math.ceil(Math.log2(frameLimitBytes));
     const existing = servers.get(limit);
     if (existing) return existing;
@@ -35,7 +35,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       maxFragments: 1_024,
       maxBufferedChunks: 4_096,
       perMessageDeflate: false,
-      // A chunk of the network can hold thousands of tiny frames: other sessions get their turn between.
+      // One network chunk can hold thousands of tiny frames. Other sessions get their turn between them.
       allowSynchronousEvents: false,
       clientTracking: true,
       ...({ closeTimeout: 5_000 } as object), // newer than the published types
@@ -54,7 +54,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     }
     const limit = found.outcome === 'session' ? found.frameLimitBytes : strangerFrameBytes;
     serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
-      // `ws` reports what a peer did wrong here and closes by itself; without a listener it would throw.
+      // ws reports a peer's mistakes here and closes by itself. Without a listener the process would end.
       webSocket.on('error', (error) => {
         options.log.debug({ reason: reasonOf(error) }, 'a live socket failed');
       });
@@ -88,7 +88,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
   };
 }
 
-/** Undefined for a client that does not say it, or says what is no number. */
+/** The byte with which the client says it begins; undefined for one that does not say a number. */
 function acknowledgedBytesOf(request: IncomingMessage): number | undefined {
   const said = request.headers[acknowledgedBytesHeader];
   return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined;

@@ -1,6 +1,6 @@
 /**
- * What a live session does next. Pure: `LiveSession` owns the clock, the socket and the disk, and carries
- * out the effects.
+ * Decides what a live session does next. It is pure: `LiveSession` owns the clock, the socket and the disk,
+ * and carries out the effects.
  *
  *   queued ──audio──▶ recording ──stop, 1000, time-out──▶ finishing ──all said──▶ ended
  *      └────────────── stop, 1000, time-out ────────────────▲   └── cannot go on ──▶ ended (error)
@@ -9,7 +9,7 @@ export type SessionState =
   /** The POST was answered; no audio yet. */
   | { at: 'queued'; socket: boolean; everConnected: boolean }
   | { at: 'recording'; socket: boolean }
-  /** No more audio; what was received is decided, said and stored. */
+  /** No more audio is taken. The received audio is recognised, and the result is sent and stored. */
   | { at: 'finishing'; socket: boolean; stopSeenHere: boolean }
   | { at: 'ended'; outcome: 'done' | 'error' };
 
@@ -17,14 +17,14 @@ export type Wait = 'never-connected' | 'idle' | 'abandoned' | 'longest';
 
 export type SessionEvent =
   | { type: 'connected' }
-  /** 1000 from a client means stop; with anything else it may come back. */
+  /** A client that closes with 1000 means stop. After any other code it may come back. */
   | { type: 'disconnected'; code: number }
-  /** `resent`: within the first moments of a socket, while the recogniser can still take more. */
+  /** `resent` marks audio in the first moment of a socket: the client may have held it back before its stop. */
   | { type: 'audio'; resent: boolean }
   | { type: 'stop' }
   | { type: 'waited'; for: Wait }
   | { type: 'broken'; closeCode: number; reason: string; errorCode: number }
-  /** Every message of the ending was produced and the result is stored. */
+  /** All messages of the ending are produced and the result is stored. */
   | { type: 'finished' };
 
 export type SessionEffect =
@@ -61,7 +61,7 @@ export function step(state: SessionState, event: SessionEvent): [SessionState, S
   }
 }
 
-/** A half-open TCP connection is the usual reason for a second socket: the newer one wins. */
+/** The newer socket wins: the usual reason for a second one is that the first is dead and does not know. */
 function connected(state: SessionState): [SessionState, SessionEffect[]] {
   const replaced: SessionEffect[] =
     'socket' in state && state.socket ? [{ do: 'close-replaced' }] : [];
@@ -74,7 +74,7 @@ function connected(state: SessionState): [SessionState, SessionEffect[]] {
     case 'recording':
       return [{ ...state, socket: true }, [...replaced, { do: 'send-waiting' }]];
     case 'finishing':
-      // Released clients forget that they stopped: nothing is waited for, the ending goes on here.
+      // A client that resumes has forgotten that it stopped. The ending goes on and is sent to this socket.
       return [
         { at: 'finishing', socket: true, stopSeenHere: false },
         [...replaced, { do: 'send-waiting' }],
@@ -104,7 +104,7 @@ function audio(state: SessionState, resent: boolean): [SessionState, SessionEffe
     case 'recording':
       return [state, [{ do: 'take-audio' }]];
     case 'finishing':
-      // What a client held when its socket was lost, although the session was stopped or given up then.
+      // The client held this audio when its socket was lost, and the session was finished meanwhile.
       return [
         state,
         [resent && !state.stopSeenHere ? { do: 'take-audio' } : { do: 'refuse-audio' }],
@@ -123,7 +123,7 @@ function stop(state: SessionState): [SessionState, SessionEffect[]] {
         [{ do: 'ack-stop' }, { do: 'finish' }],
       ];
     case 'finishing':
-      // The first stop on a new socket is a client that remembers: it is told yes.
+      // The first stop on a new socket is accepted: the client repeats a stop whose answer it never saw.
       if (state.stopSeenHere) return [state, [{ do: 'refuse-stop' }]];
       return [{ ...state, stopSeenHere: true }, [{ do: 'ack-stop' }]];
     case 'ended':
@@ -134,7 +134,7 @@ function stop(state: SessionState): [SessionState, SessionEffect[]] {
 function waited(state: SessionState, wait: Wait): [SessionState, SessionEffect[]] {
   if (state.at === 'finishing' || state.at === 'ended') return [state, []];
   if (wait === 'longest') return [finishing(state.socket), [{ do: 'finish' }]];
-  // The timer fired while something else was decided: it speaks of a state that is over.
+  // The timer fired after the state had changed: its wait is over.
   if (waitOf(state) !== wait) return [state, []];
   switch (wait) {
     case 'never-connected':
@@ -170,7 +170,7 @@ function finishing(socket: boolean): SessionState {
   return { at: 'finishing', socket, stopSeenHere: true };
 }
 
-/** The one thing that a session in this state waits for; the longest length runs beside it. */
+/** What a session in this state waits for. The limit of its whole length runs beside it. */
 export function waitOf(state: SessionState): Exclude<Wait, 'longest'> | undefined {
   if (state.at !== 'queued' && state.at !== 'recording') return undefined;
   if (state.socket) return 'idle';

@@ -3,14 +3,17 @@ import { type SessionState, type Wait, waitOf } from './state.ts';
 
 export type SessionTimes = {
   neverConnectedMs: number;
-  /** 0: a connected session may be silent for ever. */
+  /** With 0 a connected session may be silent without an end. */
   idleMs: number;
   abandonedMs: number;
-  /** 0: no limit. */
+  /** With 0 there is no limit. */
   longestMs: number;
 };
 
-/** The timers of a session follow its state. The idle one looks back when it fires, not at each frame. */
+/**
+ * The timers of a session follow its state. The idle timer is not restarted at each frame, which would cost
+ * too much: when it fires it looks when the last audio came.
+ */
 export class SessionTimers {
   readonly #times: SessionTimes;
   readonly #clock: Clock;
@@ -39,7 +42,7 @@ export class SessionTimers {
     else this.#begin(wait);
   }
 
-  /** From the first audio on. */
+  /** Starts the limit of the session's length, at the first audio. */
   startLongest(): void {
     const { longestMs } = this.#times;
     if (longestMs > 0)

@@ -22,14 +22,16 @@ type ChannelTold = Extract<
 type FinalEvent = Extract<ChannelEvent, { type: 'final' }>;
 
 /**
- * From what a recogniser heard to what a client is told. A final goes out at once, its add-ons follow as
- * they answer. Only rewriting (vocabulary, spelling) stands before a final; while it works, what the same
- * channel says later waits behind it.
+ * Turns the events of the recogniser into messages. A final is sent at once, and its add-ons follow as they
+ * answer. Only rewriting (vocabulary and spelling) comes before a final. While it works, the later events
+ * of the same channel wait behind it, so that their order stays.
+ *
+ * What waits is bounded by time, not by count: every rewriting has a deadline, `addonDeadlineS`.
  */
 export class TranscriptMessages {
   readonly #options: TranscriptMessagesOptions;
   readonly #language: string | undefined;
-  /** One line per channel of what waits behind a rewriting; undefined: nothing does. */
+  /** For each channel the last event that waits behind a rewriting; none when nothing waits. */
   readonly #lines = new Map<number, Promise<void>>();
   readonly #addonsAtWork = new Set<Promise<void>>();
 
@@ -54,7 +56,7 @@ export class TranscriptMessages {
     });
   }
 
-  /** Every final is said and every add-on has answered. */
+  /** Resolves when every final is sent and every add-on has answered. */
   async settled(): Promise<void> {
     while (this.#lines.size > 0 || this.#addonsAtWork.size > 0)
       await Promise.all([...this.#lines.values(), ...this.#addonsAtWork]);

@@ -1,7 +1,7 @@
 /**
- * The seam between live sessions and whatever turns samples into words. One stream per channel.
- * The pool behind it keeps the audio since the last final, so that a recogniser process that dies is
- * replaced without the session noticing more than a delay.
+ * The seam between sessions and the recognition of speech. Each channel of a session has one stream. The
+ * pool behind this seam keeps the audio since the last final: when a recogniser process dies, another one
+ * hears that audio again, and the session notices nothing but a delay.
  */
 export type RecognisedWord = {
   /** Without the leading space of live messages; punctuation stays on the word. */
@@ -27,18 +27,21 @@ export type RecogniserEvent =
   | { type: 'speech-start'; at: number }
   | { type: 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
-  /** With it everything before `decidedS` is decided: one event, so that no end of a process falls between. */
+  /**
+   * The final, and everything before `decidedS` is decided. Both come in one event: were they two, a
+   * process that dies between them would make its replacement say the same final again.
+   */
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
-  /** Everything before this second has been decided: its finals were emitted before this event. */
+  /** Everything before this second is decided. Its finals were emitted before this event. */
   | { type: 'progress'; at: number }
   /** The answer to finish(): all audio is decided, nothing follows. */
   | { type: 'finished' }
-  /** The stream cannot go on (replacements failed too); nothing follows. */
+  /** The stream cannot go on, also not in a replacement process. Nothing follows. */
   | { type: 'failed'; reason: string };
 
 export type RecogniserStreamOptions = {
   sampleRate: number;
-  /** [] means detect. */
+  /** An empty list asks for the language to be detected. */
   languages: string[];
   codeSwitching: boolean;
   endpointingS: number;
@@ -49,19 +52,19 @@ export type RecogniserStreamOptions = {
 };
 
 export type RecogniserStream = {
-  /** 16-bit linear samples at the stream's rate. Never blocks and never throws; the samples are copied. */
+  /** Takes 16-bit linear samples at the stream's rate and copies them. Never blocks and never throws. */
   push(samples: Int16Array): void;
   /** Seconds of audio pushed and not yet decoded: the session reads its socket slowly while this is high. */
   readonly backlogS: number;
   /** No more audio: decide what is left, then `finished`. */
   finish(): void;
-  /** Abandon; no event follows. */
+  /** Gives the stream up. No event follows. */
   close(): void;
 };
 
 export type RecogniserStatus = {
   state: 'ready' | 'starting' | 'no-model' | 'failed';
-  /** For people: which model, which progress of its download, which command mends it. */
+  /** A line for operators: the model, the progress of its download, the command that mends it. */
   detail: string;
   model: string | null;
   languages: string[];
@@ -73,16 +76,16 @@ export type RecogniserStatus = {
 
 export type StreamAdmission =
   | { outcome: 'admitted'; stream: RecogniserStream }
-  /** 503 with the progress of the download. */
+  /** Answered with 503 and the progress of the download. */
   | { outcome: 'no-model'; detail: string; retryAfterS: number }
-  /** 429 */
+  /** Answered with 429. */
   | { outcome: 'at-capacity'; detail: string; retryAfterS: number }
-  /** 422 naming what is installed */
+  /** Answered with 422 that names the installed languages. */
   | { outcome: 'language'; detail: string };
 
 export type Recogniser = AsyncDisposable & {
   status(): RecogniserStatus;
-  /** Would `open` admit that many streams now? Asked at POST, before a session exists. */
+  /** Whether `open` would admit that many streams now. The POST asks before it creates a session. */
   admits(
     options: Pick<RecogniserStreamOptions, 'languages'>,
     streams: number,

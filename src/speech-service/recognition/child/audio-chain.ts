@@ -10,13 +10,13 @@ const scale = 32768;
 
 let loaded: Promise<RNNoise> | undefined;
 
-/** `audio_enhancer`: the RNNoise network takes steady noise out of the signal. One for each stream. */
+/** The `audio_enhancer` of a request: the RNNoise network takes steady noise out of one stream's signal. */
 export class Enhancer implements Disposable {
   readonly #noise: RNNoise;
   readonly #state: number;
   readonly #memory: number;
   #rest = new Float32Array(0);
-  /** It answers one frame late; without this all times would lie 10 ms late. */
+  /** The network answers one frame late. The first frame is dropped, or all times would lie 10 ms late. */
   #late = true;
 
   private constructor(noise: RNNoise) {
@@ -31,7 +31,7 @@ export class Enhancer implements Disposable {
     return () => new Enhancer(noise);
   }
 
-  /** 48 kHz in, 48 kHz out; what does not fill a frame waits. */
+  /** Takes and returns 48 kHz. Samples that do not fill a frame wait for the next call. */
   run(block: Float32Array): Float32Array {
     const samples = new Float32Array(this.#rest.length + block.length);
     samples.set(this.#rest);
@@ -46,7 +46,7 @@ export class Enhancer implements Disposable {
     return clean.subarray(frameSamples);
   }
 
-  /** The end: what waited, filled up with silence. */
+  /** The waiting samples at the end of a stream, filled up with silence. */
   end(): Float32Array {
     const silence = new Float32Array(2 * frameSamples - (this.#rest.length % frameSamples));
     return this.run(silence);
@@ -58,7 +58,7 @@ export class Enhancer implements Disposable {
   }
 
   #frame(frame: Float32Array): void {
-    // A new view each time: the module's memory may have grown and moved.
+    // A new view for each frame: the module's memory may have grown, which detaches every older view.
     const heap = new Float32Array(this.#noise.HEAPU8.buffer, this.#memory, frameSamples);
     for (let i = 0; i < frameSamples; i++) heap[i] = (frame[i] ?? 0) * scale;
     this.#noise._rnnoise_process_frame(this.#state, this.#memory, this.#memory);
@@ -68,8 +68,10 @@ export class Enhancer implements Disposable {
 }
 
 /**
- * What happens to a stream's audio before the engine hears it:
- * its rate → 48 kHz → noise taken out → 16 kHz with the enhancer, its rate → 16 kHz without.
+ * The way of a stream's audio to the engine:
+ *
+ *     its rate → 16 kHz
+ *     its rate → 48 kHz → noise taken out → 16 kHz     with the enhancer
  */
 export class Chain implements Disposable {
   readonly #first: LinearResampler | undefined;
@@ -91,7 +93,7 @@ export class Chain implements Disposable {
     return this.#second.resample(this.#enhancer.run(samples));
   }
 
-  /** The last, possibly short, block and everything that was still held back. */
+  /** The last block, which may be short, and everything that resamplers and enhancer held back. */
   end(block: Float32Array): Float32Array {
     const samples = this.#first ? this.#first.flush(block) : block;
     if (!this.#enhancer || !this.#second) return samples;

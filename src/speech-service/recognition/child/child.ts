@@ -3,11 +3,11 @@ import { RecogniserLoop } from './loop.ts';
 import { loadSherpa } from './sherpa.ts';
 
 /**
- * A recogniser process. The engine can end its process without an exception and blocks while it
- * decodes, so it lives here, away from sockets and audio; process.ts is the other side.
+ * A recogniser process. The native engine can end its whole process without an exception, and it blocks
+ * its process while it decodes: so it has a process away from the sockets. pool/process.ts supervises it.
  */
 const send = (message: FromChild): void => {
-  process.send?.(message, undefined, undefined, () => undefined); // a parent that left needs no answer
+  process.send?.(message, undefined, undefined, () => undefined); // an error here says that the parent is gone
 };
 
 let loop: RecogniserLoop | undefined;
@@ -20,14 +20,14 @@ async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> 
   }
 }
 
-// Nothing else arrives before `ready` has been said.
+// The parent sends nothing but `load` before it has received `ready`.
 process.on('message', (message: ToChild) => {
   if (message.type === 'load') void load(message);
   else loop?.handle(message);
 });
 
-// An orphan would keep a model in memory and listen to nobody.
+// A child without a parent would keep a model in memory for nobody.
 process.on('disconnect', () => process.exit(0));
-// A stop signal goes to the whole process group; the parent decides when its recognisers end.
+// A stop signal reaches the whole process group. The parent still needs its recognisers to finish sessions.
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);

@@ -3,40 +3,46 @@ import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts'
 
 export const engineRateHz = 16000;
 
-/** When a block of audio came, and whether it comes as it is spoken: a recording sent at once is in no hurry. */
+/** When a block of audio came, and whether it comes as it is spoken. Nobody waits for a recording sent at once. */
 export type Heard = { atMs: number; live: boolean };
 
 /**
- * What a stream could do next. Every step is one reading, so that nobody waits longer than for one:
- * first what a caller waits for, last what nobody does. A glimpse is what may bring an utterance's
- * first partial: it is short.
+ * The kinds of a stream's next reading, in the order in which the loop serves them. Every step is one
+ * reading, so that no stream waits longer than for one of another stream.
+ *
+ *   first    the first reading of a piece whose end a live caller waits for
+ *   more     a further reading of such a piece, which makes its final better
+ *   glimpse  a short reading that may bring an utterance's first partial
+ *   ahead    a reading during a pause that may turn out to be the end
+ *   partial  a reading for a later partial
+ *   bulk     audio that came faster than it was spoken: nobody waits for it
  */
 export const ranks = { first: 0, more: 1, glimpse: 2, ahead: 3, partial: 4, bulk: 5 } as const;
 export type Urgency = { rank: number; dueMs: number };
 
-/** One stream inside a child: gets 16 kHz blocks, tells what it heard. */
+/** One stream inside a child: takes 16 kHz blocks and emits what it recognises. */
 export type EngineSession = {
-  /** A block of 16 kHz audio; what needs no reading is emitted before it returns. */
+  /** Takes a block of 16 kHz audio. Events that need no reading are emitted before it returns. */
   accept(block: Float32Array, heard: Heard): void;
-  /** No more audio: `finished` is emitted when the last step is done. */
+  /** No more audio comes. `finished` is emitted after the last step. */
   finish(heard: Heard): void;
-  /** Has decided all that it was given, but for what is still being said: readings wait otherwise. */
+  /** True when no reading waits: everything is decided except the utterance that is still being spoken. */
   readonly settled: boolean;
-  /** So much waits to be read that more audio would only grow the heap. */
+  /** True while so much waits to be read that more audio would only fill the memory. */
   readonly full: boolean;
-  /** When what a live caller waits for was to be told; undefined while nobody waits. */
+  /** The moment by which a live caller's final was due; undefined while no live caller waits. */
   readonly dueMs: number | undefined;
-  /** The next step, if there is one. */
+  /** How urgent the next step is; undefined when there is none. */
   urgency(nowMs: number): Urgency | undefined;
   step(nowMs: number): void;
 };
 
 export type Engine = {
-  /** Shares of a core that somebody who speaks all the time costs in voice detection and one reading of everything. */
+  /** What a caller who speaks all the time costs, in shares of a core: voice detection, and one reading of everything. */
   measure(): { listening: number; reading: number };
-  /** The latter as learned from readings since; 0 where listening is reading. */
+  /** The share of one reading of everything as learned from real readings; 0 where listening is reading. */
   readingShare(): number;
-  /** Processor seconds that all readings took. */
+  /** Processor seconds that all readings so far took. */
   readonly readS: number;
   open(options: RecogniserStreamOptions, emit: (event: RecogniserEvent) => void): EngineSession;
 };
@@ -47,10 +53,10 @@ export type EngineOptions = {
   textLanguage: TextLanguage;
 };
 
-/** How hard the process is working; what is optional gives way first. */
+/** How hard the process works. Readings that only make an answer better are given up first. */
 export type LoadLevel = {
-  /** Share of the time that goes into what must be done for live callers: listening and one reading of everything. */
+  /** The share of the time that voice detection and the first readings for live callers take. */
   needed: number;
-  /** By how much audio or finals are overdue. */
+  /** How much too late the oldest audio or final of a live caller is. */
   latenessMs: number;
 };

@@ -2,9 +2,10 @@
 export type TextLanguage = (text: string, among: readonly string[]) => string;
 
 /**
- * Which language an utterance is in. One that can only be one is that one; several are detected, on
- * the first utterance that tells and then kept, or on each with code switching. Detection is the
- * model's where it gives one, else the text's.
+ * Chooses the language of each utterance among those that were asked for and that the model covers. A
+ * single one needs no choice. Of several, the first utterance that tells its language settles it for the
+ * stream; with code switching every utterance is told by itself. The model's own word counts before the
+ * detection from the text.
  */
 export class LanguageChoice {
   readonly #among: readonly string[];
@@ -24,12 +25,12 @@ export class LanguageChoice {
     if (this.#among.length === 1) this.#settled = this.#among[0];
   }
 
-  /** What the model should be told to expect; '' leaves it to the model. */
+  /** The language that the model is told to expect; '' leaves the choice to the model. */
   get hint(): string {
     return this.#settled ?? '';
   }
 
-  /** The language of a final. `model` is what the model says, '' when it says nothing. */
+  /** The language of a final. `model` is the language that the model named, or ''. */
   ofFinal(text: string, model: string): string {
     if (this.#settled !== undefined) return this.#settled;
     const found = this.#detect(text, model);
@@ -38,23 +39,23 @@ export class LanguageChoice {
     return found;
   }
 
-  /** The same for a partial, which settles nothing. */
+  /** The language of a partial. A partial settles nothing: its words may still change. */
   ofPartial(text: string, model: string): string {
     return this.#settled ?? (this.#detect(text, model) || (this.#among[0] ?? 'en'));
   }
 
   #detect(text: string, model: string): string {
-    // Some models write <|en|>.
+    // Some models name a language as <|en|>.
     const said = model.replace(/[<|>]/g, '').trim();
     if (this.#among.includes(said)) return said;
     return this.#ofText(text, this.#among);
   }
 }
 
-/** Too little to tell one language from another. */
+/** Shorter texts do not tell one language from another. */
 const leastLetters = 8;
 
-/** Detection from the text, for models that do not say. Loaded only where there is something to detect. */
+/** Detects the language from the text, for models that do not name it. Its tables are loaded on demand. */
 export async function loadTextLanguage(): Promise<TextLanguage> {
   const { eld } = await import('eld/small');
   return (text, among) => {

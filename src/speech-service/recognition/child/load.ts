@@ -2,8 +2,8 @@ import type { LoadLevel } from './engine.ts';
 import type { ChildLoad, LegCost } from '../pool/messages.ts';
 
 /**
- * Seconds of processor time that some work takes. Not the clock: a machine that is busy with other
- * things for a moment at the start must not count as slow for ever; lateness tells when it really is.
+ * The processor seconds that some work takes. Processor time is measured instead of the clock, because a
+ * machine that is busy with something else during the measurement would count as slow for ever.
  */
 export function cpuSeconds(work: () => void): number {
   const before = process.cpuUsage();
@@ -12,18 +12,21 @@ export function cpuSeconds(work: () => void): number {
   return (user + system) / 1e6;
 }
 
-/** The least of three: what disturbed the others is not the work's own price. */
+/** The least of three measurements: the difference to the others was caused by something else. */
 export function leastCpuSeconds(work: () => void): number {
   return Math.min(cpuSeconds(work), cpuSeconds(work), cpuSeconds(work));
 }
 
-/** What a reading starts with, and what each second of audio adds; measured, only the proportion matters. */
+/**
+ * The shape of a reading's price: a fixed part and a part for each second of audio. The values were
+ * measured on one machine; another machine changes the scale, which is learned, and keeps the proportion.
+ */
 const fixedMs = 15;
 const eachSecondMs = 33;
-/** The length of an ordinary piece. */
+/** The length of an ordinary piece of speech. */
 const ordinaryS = 4;
 
-/** What readings cost on this machine, learned from each one. */
+/** The price of readings on this machine, learned from every reading. */
 export class ReadingPrice {
   #scale = 1;
   #readings = 0;
@@ -38,7 +41,7 @@ export class ReadingPrice {
     this.#spentS += tookS;
     const now = (1000 * tookS) / (fixedMs + eachSecondMs * audioS);
     this.#readings++;
-    const weight = Math.max(0.1, 1 / this.#readings); // the first ones say most
+    const weight = Math.max(0.1, 1 / this.#readings); // the first readings set the scale
     this.#scale += weight * (now - this.#scale);
   }
 
@@ -52,7 +55,7 @@ export class ReadingPrice {
   }
 }
 
-/** How hard a recogniser process works. Time comes in from outside. */
+/** How hard a recogniser process works. Its callers pass the time. */
 export class LoadMeter {
   #workedMs = 0;
   #neededMs = 0;
@@ -60,7 +63,7 @@ export class LoadMeter {
   #busy = 0;
   #needed = 0;
 
-  /** `needed`: what must be done for live callers, as against what makes it better. */
+  /** `needed` marks work that live callers cannot do without; other work only makes answers better. */
   worked(ms: number, needed: boolean): void {
     this.#workedMs += ms;
     if (needed) this.#neededMs += ms;
@@ -74,7 +77,7 @@ export class LoadMeter {
     const spanMs = nowMs - this.#sinceMs;
     const share = (ms: number) =>
       this.#sinceMs === 0 || spanMs <= 0 ? 0 : Math.min(1, ms / spanMs);
-    // Half of the old value: one long decode is not yet a load, and a real load shows within a second.
+    // Half of the old value stays: one long reading is not a load yet, a real load shows within a second.
     this.#busy = (this.#busy + share(this.#workedMs)) / 2;
     this.#needed = (this.#needed + share(this.#neededMs)) / 2;
     this.#sinceMs = nowMs;
@@ -84,12 +87,12 @@ export class LoadMeter {
   }
 }
 
-/** Less audio than this says nothing: what the process does besides would count as the audio's price. */
+/** With less audio than this the other work of the process would be counted as the price of the audio. */
 const leastAudioS = 20;
 
 /**
- * What a leg really costs, learned while legs run. Everything that is not reading goes by the second
- * of audio: listening, messages, what the runtime takes. Reading has its own price.
+ * The real cost of a leg, learned while legs run. All processor time beside readings (voice detection,
+ * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
  */
 export class LegMeter {
   #listening: number | undefined;

@@ -24,17 +24,18 @@ type Stream = {
   finishing: 'no' | 'asked' | 'done';
   pace: Pace;
   live: boolean;
-  /** Samples that the session has heard and the parent does not know of. */
+  /** Samples that were looked at since the parent was last told. */
   untold: number;
 };
 
 const blockS = 0.04;
-/** After this long the loop lets messages in: audio arrives in order, and a close takes effect. */
+/** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
 const turnMs = 20;
 
 /**
- * All streams of one process, one after the other: audio first, in turn, so that no stream starves;
- * then one reading, the most urgent of all streams.
+ * The loop of one recogniser process over all its streams. Audio comes first: every stream that has a
+ * block is given one, so that none starves. When no audio waits, the most urgent reading of all streams
+ * is made, and the loop begins again.
  */
 export class RecogniserLoop {
   readonly #streams = new Map<number, Stream>();
@@ -90,7 +91,7 @@ export class RecogniserLoop {
         this.#open(message);
         break;
       case 'audio':
-        if (!stream) break; // closed while this was on its way
+        if (!stream) break; // the stream was closed while its audio was under way
         stream.cutter.push(message.samples, performance.now());
         this.#wake();
         break;
@@ -137,7 +138,7 @@ export class RecogniserLoop {
     if (worked) this.#wake();
   }
 
-  /** One block of every stream that has one. */
+  /** Gives one block to every stream that has one. */
   #round(): boolean {
     let worked = false;
     for (const stream of this.#streams.values()) {
@@ -175,7 +176,7 @@ export class RecogniserLoop {
     this.#legs.heard(seconds);
   }
 
-  /** The most urgent reading of all streams. */
+  /** Makes the most urgent reading of all streams. */
   #step(): boolean {
     const startedMs = performance.now();
     this.#look(startedMs);
@@ -190,7 +191,10 @@ export class RecogniserLoop {
     return true;
   }
 
-  /** Not before what waits is read: when this process ends, the audio that it was busy with is known by that. */
+  /**
+   * Tells the parent how much audio was looked at, but of no stream with a waiting reading. When this
+   * process dies, the parent takes the streams with untold audio for those that may have ended it.
+   */
   #tellConsumed(): void {
     for (const stream of this.#streams.values()) {
       if (stream.untold === 0 || !stream.session.settled) continue;
@@ -204,7 +208,7 @@ export class RecogniserLoop {
     this.#streams.delete(number);
   }
 
-  /** By how much audio or finals of live streams are overdue. */
+  /** Finds by how much the audio or the finals of live streams are overdue. */
   #look(nowMs: number): void {
     this.#latenessMs = 0;
     for (const { cutter, live, session } of this.#streams.values()) {
@@ -226,7 +230,7 @@ export class RecogniserLoop {
       ...(legCost ? { legCost } : {}),
       rssBytes: process.memoryUsage.rss(),
     });
-    this.#wake(); // something may have become due without any new audio
+    this.#wake(); // a reading may have become due although no audio came
   }
 }
 

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 
 /**
- * The engine ships without types, and its comments lag behind the binary. This is the part we call.
- * Many mistakes in a configuration end the whole process without an exception, so only child
- * processes load it (child.ts), and every path is checked before it gets here.
+ * The types of the part of the native engine that we call; the package has none. Many mistakes in a
+ * configuration end the whole process without an exception. So only child processes load the engine, and
+ * every path is checked before it is passed on.
  */
 export type Sherpa = {
   OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;

@@ -1,6 +1,7 @@
 /**
- * Cuts pushed audio into blocks of one fixed length, so that what the engine sees, and therefore the
- * text, depends on the audio alone and never on how it was chunked on its way here.
+ * Cuts audio into blocks of one fixed length. The text then depends on the audio alone and never on the
+ * sizes of the messages that brought it: a call that is recognised again gives the same words.
+ * The bound of what waits here is `maxSentAheadS` of pool/pool-stream.ts.
  */
 export class BlockCutter {
   readonly #blockSamples: number;
@@ -13,7 +14,7 @@ export class BlockCutter {
     this.#blockSamples = blockSamples;
   }
 
-  /** Samples that wait. */
+  /** The number of samples that wait. */
   get samples(): number {
     return this.#samples;
   }
@@ -22,12 +23,12 @@ export class BlockCutter {
     return this.#samples >= this.#blockSamples;
   }
 
-  /** When the oldest audio that still waits came. */
+  /** The moment at which the oldest waiting audio came. */
   get waitingSinceMs(): number | undefined {
     return this.#chunks[0]?.atMs;
   }
 
-  /** When the last of what was taken came. */
+  /** The moment at which the newest audio of the last block came. */
   get takenAtMs(): number {
     return this.#takenAtMs;
   }
@@ -38,7 +39,7 @@ export class BlockCutter {
     this.#samples += samples.length;
   }
 
-  /** The next block as floats in [-1, 1); shorter only when asked for the rest. */
+  /** The next block as floats in [-1, 1). It is shorter only when fewer samples are left. */
   take(): Float32Array {
     const block = new Float32Array(Math.min(this.#blockSamples, this.#samples));
     let filled = 0;
@@ -62,12 +63,13 @@ export class BlockCutter {
 }
 
 const windowMs = 1_000;
-/** What may come at once and still be called live: a packet late, a few packets together. */
+/** So much may come at once in a live stream: a late packet, a few packets together. */
 const burstS = 1;
 
 /**
- * Whether audio comes as it is spoken, or faster: a recording, or what was kept while a line was down.
- * It is looked at anew for each second, so that a stream which has caught up is live again.
+ * Tells audio that comes as it is spoken from audio that comes faster: a recording, or what a client kept
+ * while its line was down. Each second is judged by itself, so that a stream which has caught up is live
+ * again.
  */
 export class Pace {
   #sinceMs: number;
@@ -78,7 +80,7 @@ export class Pace {
     this.#sinceMs = nowMs;
   }
 
-  /** More audio that came at this time; true while the stream is live. */
+  /** Counts audio that came at this time. The answer is true while the stream is live. */
   heard(atMs: number, seconds: number): boolean {
     if (atMs - this.#sinceMs >= windowMs) {
       this.#wasLive = this.#isLive(atMs);

@@ -1,4 +1,7 @@
-/** A stretch of 16 kHz audio addressed by its position in the stream; the past is dropped when it is decided. */
+/**
+ * The 16 kHz audio of a stream, addressed by its position in the stream. Decided audio is dropped; the
+ * buffer grows to the longest undecided stretch, which the longest utterance bounds.
+ */
 export class AudioTrack {
   #samples = new Float32Array(32_000);
   #start = 0;
@@ -26,7 +29,7 @@ export class AudioTrack {
     this.#start += count;
   }
 
-  /** What is there between two positions; a view, good until the next push. */
+  /** The audio between two positions. It is a view that the next push or drop makes invalid. */
   view(from: number, to: number): Float32Array {
     const first = Math.max(0, from - this.#start);
     return this.#samples.subarray(first, Math.max(first, Math.min(this.#length, to - this.#start)));

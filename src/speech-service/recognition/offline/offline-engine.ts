@@ -26,7 +26,7 @@ import type {
   RecogniserStreamOptions,
 } from '../recogniser.ts';
 
-/** Models that read whole pieces, behind voice activity. */
+/** The engine for models that read whole pieces of speech, which voice detection cuts out. */
 export function openOfflineEngine(
   sherpa: Sherpa,
   folder: Model,
@@ -56,8 +56,8 @@ export function openOfflineEngine(
 }
 
 /**
- * Some seconds of telephone speech, because a model that writes words one after the other costs by the
- * word: noise would cost it next to nothing.
+ * Some seconds of telephone speech to measure with. A model that writes words one after the other costs
+ * by the word: reading noise would make it look far too cheap.
  */
 function spokenAudio(): Float32Array {
   const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
@@ -70,7 +70,7 @@ function spokenAudio(): Float32Array {
 function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string) {
   const audio = spokenAudio();
   const seconds = audio.length / 16000;
-  model.read(audio, ''); // the first reading also allocates
+  model.read(audio, ''); // the first reading also allocates and is not measured
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
   const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
   const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
@@ -79,23 +79,30 @@ function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
-/** A first word is looked for often, and twice in so little audio: chance agrees with itself there. */
+/** The first readings for a first word: after 0.4 s of speech, 0.3 s later, and then every 0.1 s. */
 const firstPartialsS = [0.4, 0.3];
 const firstEveryS = 0.1;
+/**
+ * Two readings of so little audio can agree by chance. A first word from less than this is shown only
+ * when a third reading, with another margin before it, begins with the same word.
+ */
 const youngS = 0.85;
 const partialEveryS = 0.5;
-/** A signal is taken for a short word, never for a sentence. */
+/** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
 const wordsOfSignal = 3;
-/** After the end is decided no further reading begins that would not be done by then. */
+/** A live final may be told so long after its end is decided; no reading begins that would end later. */
 const patienceMs = 100;
-/** What came faster than it was spoken is read when nothing else is to be done, but not for ever later. */
+/** Audio that came faster than it was spoken waits for idle time, but after this it is read before partials. */
 const bulkPatienceMs = 2_000;
-/** More audio waits while so much lies behind a piece that is not read yet. */
-const mostUnreadS = 2;
+/**
+ * So much audio may lie behind a piece that is not read yet. Beyond it the stream takes no more blocks:
+ * its audio waits in the process, and then in the parent, and then the session reads its socket slowly.
+ */
+export const maxUnreadAudioS = 2;
 
 export type OfflineParts = {
   reader: PieceReader;
-  /** The most that is read at once. */
+  /** The longest audio that the model reads at once. */
   longestS: number;
   track: AudioTrack;
   voice: Pick<VoiceActivity, 'accept'>;
@@ -105,7 +112,7 @@ export type OfflineParts = {
 
 type UtteranceEnd = Extract<SegmenterEvent, { type: 'end' }>;
 
-/** What was heard and is not told yet, in order. */
+/** What was recognised or cut out and is not told yet, in the order of the audio. */
 type Untold =
   | { type: 'start'; from: number }
   | { type: 'piece'; reading: PieceReading; ending: UtteranceEnd | undefined; due: DueTime };
@@ -115,12 +122,12 @@ type DueTime = { live: boolean; atMs: number };
 const atEase: LoadLevel = { needed: 0, latenessMs: 0 };
 
 /**
- * One stream over a model that reads whole pieces. Audio goes through at once; what it says is read
- * one step at a time, when it is this stream's turn:
+ * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
+ * The pieces are read later, one reading at a time, when the loop gives this stream its turn:
  *
  *     speech   ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁
- *     ahead            ^ the pause may be the end: read while waiting for it
- *     end                   ^ what is read already is told at once
+ *     ahead            ^ the pause may be the end: the piece is read while the stream waits for it
+ *     end                   ^ the end is decided: a piece that was read ahead is told at once
  */
 export class OfflineSession implements EngineSession {
   readonly #parts: OfflineParts;
@@ -129,11 +136,11 @@ export class OfflineSession implements EngineSession {
   readonly #segmenter: Segmenter;
   readonly #audible = new Audible();
   readonly #waiting: Untold[] = [];
-  /** The open piece up to the pause that it is in, if it was worth beginning with. */
+  /** The reading of the open piece that began during its present pause. */
   #ahead: PieceReading | undefined;
   #index = 0;
   #progressS = 0;
-  /** Pieces of the utterance at hand that are read for good. */
+  /** The pieces of the open utterance whose reading is final. */
   #pieces: ReadPiece[] = [];
   #partial = new PartialWords();
   #partialAt = 0;
@@ -165,7 +172,7 @@ export class OfflineSession implements EngineSession {
   get full(): boolean {
     const piece = this.#waiting.find((one) => one.type === 'piece');
     return (
-      piece !== undefined && this.#parts.track.end - piece.reading.cut.to > mostUnreadS * rateHz
+      piece !== undefined && this.#parts.track.end - piece.reading.cut.to > maxUnreadAudioS * rateHz
     );
   }
 
@@ -186,7 +193,7 @@ export class OfflineSession implements EngineSession {
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
-      this.#ahead = undefined; // speech went on
+      this.#ahead = undefined; // the speech went on: the pause was not the end
   }
 
   finish(heard: Heard): void {
@@ -241,25 +248,25 @@ export class OfflineSession implements EngineSession {
   #urgencyOf(head: Extract<Untold, { type: 'piece' }>, nowMs: number): Urgency {
     const { due, reading } = head;
     const dueMs = due.atMs;
-    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, dueMs }; // only to be told
+    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, dueMs }; // nothing is left to read: the final only has to be told
     if (!due.live) return { rank: nowMs > dueMs ? ranks.more : ranks.bulk, dueMs };
     const ends = this.#waiting.find((one) => one.type === 'piece' && one.ending) !== undefined;
     return { rank: reading.started || !ends ? ranks.more : ranks.first, dueMs };
   }
 
-  /** Another reading would be done in time. */
+  /** Whether this piece needs another reading, and whether that reading would be done in time. */
   #worthOn({ reading, due }: Extract<Untold, { type: 'piece' }>, nowMs: number): boolean {
     if (!reading.started) return true;
     const nextMs = reading.nextMs(this.#loadFor(due));
     return nextMs !== undefined && (!due.live || nowMs + nextMs <= due.atMs);
   }
 
-  /** What is in no hurry is read as well as it can be, whatever else goes on. */
+  /** A recording sent at once is read as well as the model can, whatever the load is: nobody waits for it. */
   #loadFor(due: DueTime): LoadLevel {
     return due.live ? this.#parts.load() : atEase;
   }
 
-  /** The pause is long enough that it may be the end, and there is time to read before it is. */
+  /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */
   #aheadReading(): PieceReading | undefined {
     const { open } = this.#segmenter;
     const { track, reader, load } = this.#parts;
@@ -280,7 +287,7 @@ export class OfflineSession implements EngineSession {
     const { track, reader, load } = this.#parts;
     const { needed, latenessMs } = load();
     if (latenessMs > 150 || needed > 0.8) return false;
-    // Where others need the time too, nobody is made to wait for a long one.
+    // A reading cannot be interrupted. Under load a long partial would make other callers' finals late.
     const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
     if (takesMs > longestPartialMs(needed)) return false;
     const everyS = this.#partialEveryS(needed);
@@ -288,7 +295,7 @@ export class OfflineSession implements EngineSession {
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
   }
 
-  /** Load decides the cadence: 2 Hz at ease, every two seconds when hard pressed. */
+  /** The pause between partials: 0.5 s for a process at ease, up to about 2 s for one under load. */
   #partialEveryS(needed: number): number {
     if (!this.#partial.silent) return partialEveryS * (1 + 4 * needed);
     if (needed > 0.4) return partialEveryS;
@@ -309,7 +316,7 @@ export class OfflineSession implements EngineSession {
     this.#show(words, heard, reading.text, said);
   }
 
-  /** The first reading ahead is as good as a partial's. */
+  /** Shows the first reading that was made ahead: it is as good as the reading for a partial. */
   #showAhead({ cut, first, said }: PieceReading): void {
     if (!this.#options.partials || !first) return;
     this.#partialAt = this.#parts.track.end;
@@ -350,14 +357,14 @@ export class OfflineSession implements EngineSession {
         : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter });
     const patience = heard.live ? patienceMs : bulkPatienceMs;
     const due = { live: heard.live, atMs: heard.atMs + patience };
-    // Said when it is decided, before the reading takes its time.
+    // The end of speech is told when it is decided, not after the reading of its words.
     const first = this.#waiting.every((one) => one.type === 'piece' && !one.ending);
     if (ending && first) this.#speechEnds(ending);
     this.#waiting.push({ type: 'piece', reading, ending, due });
     this.#tell();
   }
 
-  /** Tells what needs no further reading. */
+  /** Tells, from the front, everything that needs no further reading. */
   #tell(): void {
     for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
       if (head.type === 'start') {
@@ -431,13 +438,13 @@ export class OfflineSession implements EngineSession {
   }
 }
 
-/** How far into a pause reading begins: the sooner, the more often for nothing. */
+/** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
 function aheadAfterS({ needed, latenessMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
   return needed > 0.4 ? 0.2 : 0.064;
 }
 
-/** A reading cannot be interrupted: what is not needed may hold up what is for so long. */
+/** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */
 function longestPartialMs(needed: number): number {
   if (needed > 0.45) return 60;
   return needed > 0.3 ? 120 : Infinity;

@@ -40,7 +40,7 @@ export class OfflineModel {
     this.#recognizer = new sherpa.OfflineRecognizer(this.#configOf(''));
   }
 
-  /** `language` is what to expect, '' to detect; models that cannot be told ignore it. */
+  /** `language` is the expected language, or '' to detect it. Models that take no language ignore it. */
   read(samples: Float32Array, language: string): OfflineResult {
     if (this.#toldLanguage && language !== this.#language) {
       this.#recognizer.setConfig(this.#configOf(language));
@@ -56,7 +56,7 @@ export class OfflineModel {
   }
 }
 
-/** Longer audio is cut: Moonshine answers nothing above 9.2 s, Whisper has a window of 30 s. */
+/** The longest piece by kind. Moonshine answers an empty text above 9.2 s; Whisper's window is 30 s. */
 function longestOf(kind: OfflineDescription['kind']): number {
   switch (kind) {
     case 'moonshine':

@@ -18,13 +18,13 @@ import { estimateWordTimes, wordsFromTokens } from './word-times.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
-/** Audio before the first voiced window that may belong to the first word, and its padding. */
+/** Audio before the first voiced window that may belong to the first word, and to the margin of its reading. */
 export const onsetMarginS = 0.4;
-/** PieceBounds the first word's energy is looked for. */
+/** The beginning of the first word is looked for in so much audio before the first voiced window. */
 const onsetS = 0.1;
-/** Models that tell times tell them of tokens; one without an end lasts no longer than this. */
+/** Models give the times of tokens. A token without an end lasts at most this long. */
 const longestTokenS = 0.3;
-/** PieceBounds a model gives times but no probabilities: neither sure nor unsure. */
+/** The confidence where a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
 type PieceModel = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
@@ -33,7 +33,7 @@ export type ReadPiece = { words: RecognisedWord[]; text: string; language: strin
 
 type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
-/** Reads pieces of a track with a model and gives every word its time and confidence. */
+/** Reads pieces of a stream's audio with a model, and gives every word its time and confidence. */
 export class PieceReader {
   readonly #model: PieceModel;
   readonly #track: AudioTrack;
@@ -51,13 +51,13 @@ export class PieceReader {
     return this.#model.price.expectedMs((to - from) / rateHz);
   }
 
-  /** The whole piece once. */
+  /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string) {
     const result = this.#model.read(varied(this.#track, cut, variation), hint);
     return { reading: readingOf(result.text), result };
   }
 
-  /** The beginning of the piece, read alone, tells which words lie in it. */
+  /** Reads the beginning of the piece alone. The words it finds were said before that moment. */
   beginning({ from, to, cutBefore }: PieceBounds, probe: number, hint: string) {
     const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
     const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
@@ -65,7 +65,7 @@ export class PieceReader {
     return { reading: readingOf(text), atS: end / rateHz };
   }
 
-  /** One quick reading of what there is of an open piece. */
+  /** Reads once what there is of an open piece. */
   glance(
     { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
     end: number,
@@ -78,7 +78,7 @@ export class PieceReader {
     return { reading: readingOf(text), heard, said: lang };
   }
 
-  /** A model that tells times, and some of them probabilities, token by token. */
+  /** The words of a model that gives times, and perhaps probabilities, for each token. */
   exact(text: string, result: OfflineResult, cut: SpeechPiece): ReadPiece {
     const offsetS = cut.from / rateHz - variations[0].before;
     return {
@@ -88,13 +88,13 @@ export class PieceReader {
     };
   }
 
-  /** A model without times or probabilities: several readings say what was said and how sure that is. */
+  /** The words of a model that gives neither: agreement of readings is the confidence, times are estimated. */
   timed(
     { words, text }: Reading,
     { from, to, cutBefore }: PieceBounds,
     about: { agreement: readonly number[]; language: string; earlier: PartialWords },
   ): ReadPiece {
-    // The detector answers a little late at both ends; what is quiet there is trimmed off again.
+    // The detector answers a little late at both ends, so a margin is added; its quiet part is trimmed later.
     const first = from - (cutBefore ? 0 : onsetS * rateHz);
     const audio = this.#track.view(first, to);
     const offsetS = to / rateHz - audio.length / rateHz;
@@ -127,8 +127,9 @@ function readingOf(text: string): Reading {
 }
 
 /**
- * The piece with room around it: the quiet that was there, and zeros where it was cut out of speech,
- * so that the word on the other side is not read twice.
+ * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a
+ * side where the piece was cut out of speech the margin is zeros: real audio would hold a part of a word
+ * that belongs to the next piece and would be read twice.
  */
 function varied(track: AudioTrack, cut: SpeechPiece, variation: Variation): Float32Array {
   const paddingBefore = Math.round(variation.before * rateHz);
@@ -162,14 +163,14 @@ function tokenWords(result: OfflineResult, offsetS: number, endOfAudioS: number)
   });
 }
 
-/** Readings that agree, and partials that never changed, are bounds; neither is certainty. */
+/** Agreement of readings, and earlier readings that held the word, raise the confidence; never to certainty. */
 function confidenceOf(agreement: number | undefined, steady: boolean): number {
   return 0.25 + 0.6 * (agreement ?? 0.5) + (steady ? 0.12 : 0);
 }
 
 /**
- * One piece that is being read for good, a reading at a time. It can begin while nobody knows yet
- * whether the pause after the piece is its end: the readings are the same ones either way.
+ * The final reading of one piece, one model run at a time. It may begin while it is not known yet whether
+ * the pause after the piece is the end: the runs, and so the words, are the same either way.
  */
 export class PieceReading {
   readonly cut: SpeechPiece;
@@ -187,7 +188,7 @@ export class PieceReading {
     return this.#readings.length > 0;
   }
 
-  /** The first reading, the one whose words may be shown before the others are there. */
+  /** The first run. Its words may be shown as a partial before the others are done. */
   get first(): Reading | undefined {
     return this.#readings[0];
   }
@@ -196,14 +197,14 @@ export class PieceReading {
     return this.#result?.lang ?? '';
   }
 
-  /** What the next step is likely to take; undefined when no further one is worth it. */
+  /** The time that the next step is expected to take; undefined when no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
     const wholeMs = this.#reader.expectedMs(this.cut);
     if (this.#wantsReading(load)) return wholeMs;
     return this.#wantsProbe(load) ? wholeMs / 2 : undefined;
   }
 
-  /** The audio that the next step needs is there, so that it reads the same as when the pause is over. */
+  /** Whether the margin that the next step needs is there: a run during the pause must equal one after it. */
   canGoOn(end: number, load: LoadLevel): boolean {
     if (this.nextMs(load) === undefined) return false;
     if (!this.#wantsReading(load)) return true;
@@ -239,7 +240,7 @@ export class PieceReading {
     return count < first || (count < most && !agree(this.#readings.slice(0, first)));
   }
 
-  /** Word times are worth further readings of the beginning alone, where there are words. */
+  /** Whether the beginning alone is read once more, which bounds the times of the words. */
   #wantsProbe(load: LoadLevel): boolean {
     if (!this.#reader.estimatedTimes || this.first?.words.length === 0) return false;
     if (!affordsProbes(load)) return false;

@@ -3,17 +3,17 @@ import type { LoadLevel } from '../child/engine.ts';
 
 export type Reading = { text: string; words: string[] };
 
-/** How a word is compared: without case and punctuation. */
+/** A word as it is compared: without case and punctuation. */
 export function bare(word: string): string {
   return word.toLowerCase().replace(/^[\p{P}\p{S}]+|[\p{P}\p{S}]+$/gu, '');
 }
 
-/** Letters that would have to change to make one reading the other. */
+/** The number of letters that must change to make one reading the other. */
 function difference(a: Reading, b: Reading): number {
   return distance(a.words.map(bare).join(' '), b.words.map(bare).join(' '));
 }
 
-/** The reading that is closest to all the others; of equals the first. */
+/** The reading that differs least from all the others; of equals the first. */
 export function closest(readings: readonly Reading[]): Reading | undefined {
   let best: Reading | undefined;
   let least = Infinity;
@@ -39,7 +39,7 @@ export function agreement(chosen: Reading, readings: readonly Reading[]): number
   return votes.map((count) => count / Math.max(1, readings.length));
 }
 
-/** Indexes of the words of `a` that `b` holds in the same order: the longest common subsequence. */
+/** The indexes of the words of `a` that `b` holds in the same order: the longest common subsequence. */
 export function alignedWords(a: readonly string[], b: readonly string[]): number[] {
   const left = a.map(bare);
   const right = b.map(bare);
@@ -61,12 +61,15 @@ export function alignedWords(a: readonly string[], b: readonly string[]): number
   return aligned;
 }
 
-/** A small change under which the same words must come out: silence before and after the piece, and loudness. */
+/**
+ * A small change of the audio: silence before and after the piece, and loudness. Words that come out under
+ * every such change are sure; words that change with it are guesses of the model.
+ */
 export type Variation = { before: number; after: number; gain: number };
 
 /**
- * In the order in which they are tried; the first alone is the cheapest answer. The first three need
- * next to nothing of the pause after the piece, so they can be read before it is over.
+ * The variations in the order in which they are tried. The first alone is the cheapest answer. The first
+ * three need only 50 ms of the pause after the piece, so they can be read before the pause is over.
  */
 export const variations: readonly [Variation, ...Variation[]] = [
   { before: 0.15, after: 0.05, gain: 1 },
@@ -78,14 +81,14 @@ export const variations: readonly [Variation, ...Variation[]] = [
   { before: 0.25, after: 0.25, gain: 1.5 },
 ];
 
-/** How many readings a final may cost now: quality gives way before lateness. */
+/** How many readings a final may cost under this load. Further readings are given up before finals are late. */
 export function readingsFor({ needed, latenessMs }: LoadLevel): { first: number; most: number } {
   if (latenessMs > 150 || needed > 0.5) return { first: 1, most: 1 };
   if (latenessMs > 50 || needed > 0.3) return { first: 3, most: 3 };
   return { first: 3, most: variations.length };
 }
 
-/** How many readings of its beginning alone say well enough when the words of a piece were said. */
+/** How many readings of its beginning alone bound the word times of a piece well enough. */
 export function probesOf(lengthS: number): number {
   return lengthS < 1.2 ? 0 : Math.min(3, Math.ceil(lengthS / 2));
 }
@@ -94,7 +97,7 @@ export function affordsProbes({ needed, latenessMs }: LoadLevel): boolean {
   return needed <= 0.3 && latenessMs <= 50;
 }
 
-/** The reading that is closest to the others, and for each word of it the share that holds it too. */
+/** The reading that is closest to the others, and for each of its words the share of readings that hold it. */
 export function agreedReading(readings: readonly Reading[]): {
   reading: Reading;
   agreement: number[];
@@ -103,26 +106,27 @@ export function agreedReading(readings: readonly Reading[]): {
   return { reading, agreement: agreement(reading, readings) };
 }
 
-/** When a word was said, as far as readings of the growing audio tell: seconds of the stream. */
+/** The seconds of the stream between which a word ended, as far as readings of the growing audio tell. */
 export type WordBounds = { saidBy?: number; notBefore?: number };
 
 /**
- * What of a growing utterance may be shown: the words that two readings in a row began with. The first
- * partial is one word and needs another behind it: the last one may still be half a word.
+ * Decides which words of a growing utterance may be shown: those with which two readings in a row began.
+ * The first partial is one word, and only when another word follows it: the last word of a reading may
+ * still be half a word.
  */
 export class PartialWords {
   #last: string[] = [];
   #shown: string[] = [];
   readonly #readings: { words: string[]; atS: number }[] = [];
 
-  /** Nothing was worth showing yet. */
+  /** True until the first word is shown. */
   get silent(): boolean {
     return this.#shown.length === 0;
   }
 
   /**
    * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
-   * another beginning: asked before a first word is shown of so little audio that chance may agree.
+   * another margin. It is given for so little audio that two readings may agree by chance.
    */
   update(words: string[], atS: number, again?: () => string[]): string[] | undefined {
     const common = commonStart(this.#last, words);
@@ -142,14 +146,14 @@ export class PartialWords {
     return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
-  /** A reading of the audio up to a moment that is bounds only and not to be shown. */
+  /** Remembers a reading of the audio up to a moment for the word times; nothing of it is shown. */
   note(words: string[], atS: number): void {
     this.#readings.push({ words, atS });
   }
 
   /**
-   * For each word of the final: a reading that already held it, with all words before it, bounds its
-   * end from above; one that had not come that far bounds it from below.
+   * The bounds of each word of a final. A reading that already held the word, with all words before it,
+   * tells that the word had ended by then. A reading with fewer words tells that it had not.
    */
   bounds(words: readonly string[]): WordBounds[] {
     const bounds: WordBounds[] = words.map(() => ({}));

@@ -5,7 +5,7 @@ const rateHz = 16000;
 export type SegmenterOptions = {
   pauseS: number;
   maximumDurationS: number;
-  /** The most that the model reads at once. */
+  /** The longest audio that the model reads at once. */
   longestPieceS: number;
   /** The middle of the quietest 100 ms between two positions. */
   quietest: (from: number, to: number) => number;
@@ -13,40 +13,41 @@ export type SegmenterOptions = {
 
 /** Positions are samples of the stream at 16 kHz. */
 export type SegmenterEvent =
-  /** Speech for sure, since `from`. */
+  /** Speech has begun at `from`: enough voiced windows have come to rule out a click. */
   | { type: 'start'; from: number }
-  /** A piece of the open utterance may be read for good; more of it follows. */
+  /** A piece of the open utterance is complete; the utterance goes on after it. */
   | ({ type: 'piece' } & SpeechPiece)
-  /** The utterance is over; this is its last piece. Voiced counts the whole utterance, in seconds. */
+  /** The utterance is over; this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
   | ({ type: 'end'; voicedS: number; speechEnd: number } & SpeechPiece);
 
-/** `cutBefore` and `cutAfter`: speech goes on beyond that side, so what lies there belongs to another piece. */
+/** `cutBefore` and `cutAfter` say that speech goes on beyond that side: the audio there belongs to another piece. */
 export type SpeechPiece = { from: number; to: number; cutBefore: boolean; cutAfter: boolean };
 
-/** Shorter sounds are clicks and breaths. A window is 32 ms and the detector needs two to begin. */
+/** Fewer voiced windows are a click or a breath. A window is 32 ms, and the detector needs two to begin. */
 const leastWindows = 4;
-/** After a forced cut the rest of a word may be all there is. */
+/** After a forced cut fewer windows are enough: the end of a word may be all that is left. */
 const leastWindowsGoingOn = 2;
-/** Where a forced cut looks for its quietest point, before the limit. */
+/** A forced cut is made at the quietest point of this stretch before the limit. */
 const searchS = 1.4;
-/** Keeps a cut piece under what the model reads, with the padding that readings add. */
+/** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
 
 type OpenUtterance = {
-  /** First voiced sample of the utterance, and of the piece that is not read yet. */
+  /** The first voiced sample of the utterance, and of its last, still open piece. */
   from: number;
   pieceFrom: number;
   voicedWindows: number;
-  /** End of the last voiced window. */
+  /** The end of the last voiced window. */
   voicedEnd: number;
   confirmed: boolean;
   goingOn: boolean;
-  /** The unread piece begins at a cut. */
+  /** The open piece begins at a forced cut. */
   cutBefore: boolean;
 };
 
 /**
- * Utterances out of voiced and unvoiced windows. Pure but for the callback that looks at the audio.
+ * Makes utterances out of voiced and unvoiced windows. It is pure except for the callback that finds the
+ * quietest point of the audio.
  *
  *     voice     ▁▁▂▆▇▆▂▁▇▇▆▁▁▁▁▁▁
  *     start        ^ confirmed after 128 ms
@@ -60,12 +61,12 @@ export class Segmenter {
     this.#options = options;
   }
 
-  /** The unread piece of the open utterance, once it is speech for sure. */
+  /** The open utterance, once it is confirmed to be speech. */
   get open(): Readonly<OpenUtterance> | undefined {
     return this.#open?.confirmed ? this.#open : undefined;
   }
 
-  /** Nothing before this position is needed again, were no more audio to come. */
+  /** The audio from here on is still needed; undefined when no utterance is open. */
   get neededFrom(): number | undefined {
     return this.#open?.pieceFrom;
   }
@@ -80,13 +81,13 @@ export class Segmenter {
     return events;
   }
 
-  /** No more audio. */
+  /** No more audio comes: the open utterance ends here. */
   finish(): SegmenterEvent[] {
     return this.#open ? this.#end([]) : [];
   }
 
   #voiced(end: number, events: SegmenterEvent[]): void {
-    // The detector answers one window late at the beginning: the window before was voiced too.
+    // The detector answers one window late at the beginning of speech: the window before was voiced, too.
     const from = Math.max(0, end - 2 * windowSamples);
     this.#open ??= opened(from, false);
     const open = this.#open;
@@ -157,9 +158,9 @@ function opened(from: number, goingOn: boolean, voicedEnd = from): OpenUtterance
 }
 
 /**
- * Stops inside words (the silence in "stop it") and between the words of one breath last up to about
- * a quarter of a second. An endpointing below that, and the default is 0.05, would cut words apart:
- * what it can ask for is the shortest pause that ends a phrase.
+ * The silence inside words (as in "stop it") and between the words of one breath lasts up to a quarter of
+ * a second. The interface's default endpointing of 0.05 s would cut words apart. A lower request is
+ * therefore raised to the shortest pause that ends a phrase.
  */
 const shortestPauseS = 0.3;
 

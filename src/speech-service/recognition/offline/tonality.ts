@@ -1,15 +1,15 @@
 /**
- * Telling signals from voices. A siren or a gliding whistle has the pitch and the swell of a vowel,
- * and both the voice detector and the model take it for one; but it is a few pure lines with nothing
- * beside them, which a mouth never is.
+ * Tells signal tones from voices. A siren or a whistle has the pitch and the swell of a vowel, and both the
+ * voice detector and the model take it for one. But its spectrum is a few pure lines with nothing beside
+ * them, which that of a voice never is.
  */
 
 const frame = 512; // 32 ms at 16 kHz
 const bins = frame / 2;
-/** A window spreads a line over its neighbours. */
+/** The window function spreads a line over so many bins on each side. */
 const spread = 3;
 const lines = 4;
-/** What lies beside the lines, against everything: -25 dB. */
+/** A frame is tonal when less than this share of its energy (-25 dB) lies beside the lines. */
 const purity = 0.003;
 
 const window = Float64Array.from(
@@ -17,13 +17,13 @@ const window = Float64Array.from(
   (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / frame),
 );
 
-/** Above this it is a signal; of 338 spoken words and phrases none came above 0.6. */
+/** Audio with a larger tonal share is a signal. None of 338 measured words and phrases came above 0.6. */
 export const leastTonal = 0.8;
 
 const cosines = Float64Array.from({ length: bins }, (_, i) => Math.cos((-2 * Math.PI * i) / frame));
 const sines = Float64Array.from({ length: bins }, (_, i) => Math.sin((-2 * Math.PI * i) / frame));
 
-/** The share of the loud frames that are nothing but a few lines. */
+/** The share of the loud frames that consist of nothing but a few lines. */
 export function tonalShare(samples: Float32Array): number {
   const spectra: Float64Array[] = [];
   for (let at = 0; at + frame <= samples.length; at += frame)
@@ -41,7 +41,7 @@ export function tonalShare(samples: Float32Array): number {
   return frames === 0 ? 0 : tonal / frames;
 }
 
-/** What is left when the strongest lines are taken out; changes its argument. */
+/** The energy that is left without the strongest lines. Sets those lines to zero in its argument. */
 function besideLines(power: Float64Array): number {
   for (let line = 0; line < lines; line++) {
     let peak = 0;

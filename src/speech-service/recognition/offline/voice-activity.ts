@@ -3,8 +3,9 @@ import type { Sherpa, Vad } from '../child/sherpa.ts';
 export const windowSamples = 512;
 
 /**
- * Voice or not for every 32 ms. The detector's own segmenting is turned off: its pauses and longest
- * lengths are soft, and ours must be what the session asked for.
+ * Tells for every 32 ms whether a voice is in it. The detector could cut utterances by itself, but its
+ * pauses and lengths are approximate: a session gets exactly the pause and the length it asked for from
+ * the segmenter, and the detector's own cutting is turned off.
  */
 export class VoiceActivity {
   readonly #vad: Vad;
@@ -16,12 +17,12 @@ export class VoiceActivity {
       {
         sileroVad: {
           model,
-          // The interface's default of 0.6 is what the detector calls 0.5, where it was measured best.
+          // The interface's default is 0.6; the detector was measured to be best at 0.5.
           threshold: Math.min(0.95, Math.max(0.05, speechThreshold - 0.1)),
-          // Less than a sample, so none; a 0 would be taken for "not given", and the defaults are half a second.
+          // Less than one sample means none. The engine takes a 0 for "not given" and would use half a second.
           minSilenceDuration: 1e-5,
           minSpeechDuration: 1e-5,
-          maxSpeechDuration: 1e5, // beyond it the detector changes its own threshold
+          maxSpeechDuration: 1e5, // after a longer stretch the detector would change its threshold
           windowSize: windowSamples,
         },
         sampleRate: 16000,
@@ -32,7 +33,7 @@ export class VoiceActivity {
     );
   }
 
-  /** Calls back once for each whole window, with the position where it ends. */
+  /** Calls back for each whole window, with the position at which the window ends. */
   accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
     const samples = new Float32Array(this.#rest.length + block.length);
     samples.set(this.#rest);
@@ -41,7 +42,7 @@ export class VoiceActivity {
     for (; at + windowSamples <= samples.length; at += windowSamples) {
       this.#vad.acceptWaveform(samples.slice(at, at + windowSamples));
       const voiced = this.#vad.isDetected();
-      while (!this.#vad.isEmpty()) this.#vad.pop(); // its segments would pile up
+      while (!this.#vad.isEmpty()) this.#vad.pop(); // its own segments are not used and would fill the memory
       this.#end += windowSamples;
       onWindow(voiced, this.#end);
     }
@@ -49,12 +50,12 @@ export class VoiceActivity {
   }
 }
 
-/** The voice detector goes on for a moment after a voice has ended; this far below it nothing is spoken. */
+/** The detector reports a voice for a moment after it has ended. This far below the voice nothing is spoken. */
 const silentBelow = 10 ** -4.5; // 45 dB
-/** How fast a loud moment is forgotten: 10 dB in a second. */
+/** The loudest moment is forgotten by 10 dB in each second. */
 const decayEachSecond = 0.1;
 
-/** Whether a window of audio can be heard beside the voice of the last seconds. */
+/** Tells whether a window is loud enough to be part of the voice of the last seconds. */
 export class Audible {
   #peak = 0;
 

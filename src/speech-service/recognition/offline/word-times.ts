@@ -1,24 +1,24 @@
 import type { WordBounds } from './readings.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
-/** Word times for models that give none: from the audio's energy. Estimates, and named so. */
+/** Word times for models that give none, estimated from the energy of the audio. The result says so. */
 
 const frameS = 0.02;
-/** How much further than expected a word may stretch or shrink. */
+/** A word may last at most this many times its expected length. */
 const reach = 3;
-/** What a boundary in loud audio costs against a length that is not the expected one. */
+/** The price of a boundary in loud audio, against the price of a length that is not the expected one. */
 const loudness = 1.2;
-/** What each second costs by which a boundary contradicts a reading of the growing audio. */
+/** The price of each second by which a boundary contradicts a reading of the growing audio. */
 const disbelief = 10;
 
 export type WordSpan = { start: number; end: number };
 
 /**
- * Places the words in the audio so that their lengths are near what their spelling lets expect and
- * the boundaries between them lie where it is quiet: the cheapest of all ways to cut, found from the
- * left (every word, every frame where it may end).
+ * Places the words in the audio. A good placing gives each word the length that its spelling lets expect
+ * and puts the boundaries where the audio is quiet. The cheapest of all placings is found from the left,
+ * over every word and every frame in which it may end.
  *
- * Readings of the growing audio bound where a word ended; `bounds` counts from the start of the samples.
+ * `bounds` are what readings of the growing audio tell of each word's end, counted from the first sample.
  */
 export function estimateWordTimes(
   words: readonly string[],
@@ -40,7 +40,7 @@ export function estimateWordTimes(
   return ends.map((end, index) => trimmed(energy, index === 0 ? 0 : (ends[index - 1] ?? 0), end));
 }
 
-/** 0 quiet to 1 loud for each frame, on a scale of decibels between the audio's own floor and peak. */
+/** The loudness of each frame from 0 to 1, in decibels between the floor and the peak of this audio. */
 function loudnessOf(samples: Float32Array, frame: number): number[] {
   const levels: number[] = [];
   for (let at = 0; at + frame <= samples.length; at += frame) {
@@ -55,7 +55,7 @@ function loudnessOf(samples: Float32Array, frame: number): number[] {
   return levels.map((level) => Math.min(1, Math.max(0, (level - floor) / range)));
 }
 
-/** Roughly how long a word takes to say: its vowels carry most of it. */
+/** The expected length of a word, in no unit: most of it lies in its vowels. */
 function weightOf(word: string): number {
   const spoken = word
     .toLowerCase()
@@ -63,7 +63,7 @@ function weightOf(word: string): number {
     .replace(/[^\p{L}]/gu, '');
   const vowels = spoken.match(/[aeiouy]+/g)?.length ?? 0;
   const silentE = vowels > 1 && /[^aeiouy]e$/.test(spoken) ? 1 : 0;
-  // A pause tends to follow a mark, and the word before it is drawn out.
+  // The word before a punctuation mark is drawn out.
   const mark = /[.,;:?!]$/.test(word) ? 0.6 : 0;
   return 0.7 + 1.1 * (vowels - silentE) + 0.3 * Math.max(0, spoken.length - vowels) + mark;
 }
@@ -112,7 +112,7 @@ function cheapestCuts(
   return ends;
 }
 
-/** A word without the quiet around it, but never shorter than a frame. */
+/** The span of a word without the quiet at its ends. */
 function trimmed(energy: readonly number[], from: number, to: number): WordSpan {
   let start = from;
   let end = to;
@@ -131,8 +131,8 @@ function evenly(count: number, lengthS: number): WordSpan[] {
 export type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
 
 /**
- * Words from sub-word tokens: a token that begins with a space (or its sign ▁) begins a word.
- * Languages written without spaces arrive as one token per sign, each its own word.
+ * Makes words of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins
+ * a word. Languages that are written without spaces come as one token for each sign, and each is a word.
  */
 export function wordsFromTokens(
   tokens: readonly ModelToken[],

@@ -1,28 +1,35 @@
 import type { LegCost } from './messages.ts';
 
 /**
- * The share of a core that recognition may plan with. Each leg counts with its whole cost from the
- * moment it is promised, whatever it does yet; the rest absorbs that several finals are due at once.
+ * The share of a core that admission gives away. A leg counts with its whole cost from the moment a place
+ * is promised to it, also while it is silent. The other half absorbs the moments in which several callers
+ * stop speaking together and all their finals are due at once.
  */
 const plannedShare = 0.45;
-/** A bound where cost is next to nothing: sockets and messages have a price too. */
+/** The bound for models whose readings cost next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
-/** Work that has waited this long at every report in a row makes finals too late. */
+/** A process is late when its work has waited longer than this at each of its last reports. */
 const lateMs = 500;
 const reportsInARow = 4;
-/** With fewer streams it is not they who make the machine late, and refusing one more would mend nothing. */
+/**
+ * A process that serves less than this share of its capacity cannot be late because of its own streams:
+ * something else keeps the machine busy. Refusing one more session would not make it faster.
+ */
 const leastShare = 0.25;
 
-/** Legs that may speak all the time in one process and still be served in time. */
+/** How many legs one process serves in time although all of them speak all the time. */
 export function capacityOf(cost: LegCost | undefined): number {
-  if (!cost || cost.least <= 0) return mostPerProcess; // not measured yet: audio waits in the streams
+  if (!cost || cost.least <= 0) return mostPerProcess; // not measured yet: the audio waits in its stream
   return Math.max(1, Math.min(mostPerProcess, Math.floor(plannedShare / cost.least)));
 }
 
 /** One process as admission sees it. */
 export type Occupied = { streams: number; capacity: number; lateness: readonly number[] };
 
-/** Late for a while, and because of what it serves: a burst that is being caught up with is neither. */
+/**
+ * True when a process has been late for several reports in a row and its own streams are the reason.
+ * A single late report is a burst that is being caught up with; nobody is refused for it.
+ */
 export function overloaded({ streams, capacity, lateness }: Occupied): boolean {
   const recent = lateness.slice(-reportsInARow);
   return (

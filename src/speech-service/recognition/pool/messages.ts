@@ -1,7 +1,10 @@
 import type { Model } from '../../models/model-folder.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
-/** Parent to child. One child serves many streams; numbers of streams are never used twice. */
+/**
+ * Parent to child. One child serves many streams. A stream's number is never used twice, so that a
+ * message which was under way when its stream was closed meets no other stream.
+ */
 export type ToChild =
   | { type: 'load'; model: Model; vadModel: string; loadEveryMs: number }
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
@@ -9,28 +12,28 @@ export type ToChild =
   | { type: 'finish'; stream: number }
   | { type: 'close'; stream: number };
 
-/** Child to parent. Times and indexes count from the audio that this child was given. */
+/** Child to parent. Times and utterance numbers count from the first audio that this child was given. */
 export type FromChild =
   | { type: 'ready'; legCost: LegCost }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
-  /** Samples that have been looked at: the parent sends more, and the session reads more. */
+  /** The child has looked at that many more samples. The parent sends as many again, the session reads on. */
   | { type: 'consumed'; stream: number; samples: number }
   | ({ type: 'load' } & ChildLoad);
 
 /** What one leg that speaks all the time costs, in shares of a core. */
 export type LegCost = {
-  /** Listening and one reading of everything, no partials: the least that a leg can be given. */
+  /** Voice detection and one reading of everything, without partials: the least that a leg can be given. */
   least: number;
 };
 
-/** Sent every `loadEveryMs` also when idle, so silence means that the process hangs. */
+/** Sent every `loadEveryMs`, also by an idle child: a child that sends nothing hangs. */
 export type ChildLoad = {
   /** Share of the last interval spent working, 0 to 1. */
   busy: number;
-  /** By how much audio or finals are overdue. */
+  /** How long the oldest waiting audio, or the most overdue final of a live caller, has waited too long. */
   latenessMs: number;
-  /** The cost of a leg as learned since, when enough audio went through to say. */
+  /** The cost of a leg as learned from real audio; missing until enough of it went through. */
   legCost?: LegCost;
   rssBytes: number;
 };

@@ -8,8 +8,8 @@ import type {
 } from '../recogniser.ts';
 
 /**
- * A stream's audio from the last decided second on: what a replacement process must hear again.
- * Positions are samples since the start of the stream.
+ * A stream's audio from the last decided second on. A process that replaces a dead one is given this
+ * audio again. Positions are samples since the start of the stream.
  */
 export class KeptAudio {
   readonly #chunks: Int16Array[] = [];
@@ -24,14 +24,14 @@ export class KeptAudio {
     return this.#end;
   }
 
-  /** Copies: the caller's buffer may be used again. */
+  /** Copies the samples: the caller may use its buffer again. */
   push(samples: Int16Array): void {
     if (samples.length === 0) return;
     this.#chunks.push(samples.slice());
     this.#end += samples.length;
   }
 
-  /** Forgets what lies before the position, to the sample. */
+  /** Forgets everything before the position, exact to the sample. */
   dropBefore(position: number): void {
     while (this.#start < position) {
       const first = this.#chunks[0];
@@ -66,17 +66,24 @@ export class KeptAudio {
   }
 }
 
-/** What a process may hold of one stream before it has looked at it; the rest waits here. */
-const sentAheadS = 4;
+/**
+ * Audio of one stream that a process holds before it has looked at it. The rest waits in the stream: a
+ * process that dies then takes only this much with it that must be sent again.
+ */
+export const maxSentAheadS = 4;
 const pieceS = 0.5;
-/** Longer undecided audio means that nobody reads `backlogS`; the bound of this queue. */
-const mostKeptS = 900;
-/** The same audio ended this many processes: it is the audio. */
+/**
+ * Undecided audio that a stream keeps. A session reads its socket slowly long before this: a stream that
+ * reaches it has a caller that ignores `backlogS`, and fails instead of filling the memory.
+ */
+export const maxKeptAudioS = 900;
+/** When the same audio has ended this many processes, the audio is the cause and its stream fails. */
 const mostDeaths = 3;
 
 /**
- * A stream as its session sees it, over however many processes it takes. Its own count of samples
- * and utterances goes on; each process counts from the audio that it was given.
+ * A stream as its session sees it, whichever processes serve it one after the other. The stream counts
+ * samples and utterances from its beginning; each process counts from the first audio it was given, and
+ * its times and numbers are moved here.
  *
  *   |-- decided, forgotten --|-- kept: a replacement hears it again --------------------|
  *                            base      consumed        sent                          end
@@ -95,7 +102,7 @@ export class PoolStream implements RecogniserStream {
   #index = 0;
   #speaking = false;
   #speechSaidS = 0;
-  /** What the processes before this one said of speech reaches to here. */
+  /** Up to this second the earlier processes have told where speech starts and ends. */
   #heardBeforeS = 0;
   #finish: 'open' | 'asked' | 'sent' = 'open';
   #deaths = 0;
@@ -126,7 +133,7 @@ export class PoolStream implements RecogniserStream {
   push(samples: Int16Array): void {
     if (this.#done || this.#finish !== 'open') return;
     this.#kept.push(samples);
-    if (this.#kept.end - this.#kept.start > mostKeptS * this.options.sampleRate) {
+    if (this.#kept.end - this.#kept.start > maxKeptAudioS * this.options.sampleRate) {
       this.fail('more than 15 minutes of audio wait for recognition');
       return;
     }
@@ -152,7 +159,7 @@ export class PoolStream implements RecogniserStream {
     this.#onEvent({ type: 'failed', reason });
   }
 
-  /** Goes on in this process from the last decided second. */
+  /** Goes on in this process: the audio after the last decided second is sent again. */
   attach(process: RecogniserProcess): void {
     if (this.#done) return;
     this.#process = process;
@@ -167,10 +174,10 @@ export class PoolStream implements RecogniserStream {
     this.#pump();
   }
 
-  /** The process is gone. False when this audio has ended too many of them. */
+  /** The process is gone. The answer is false when this stream's audio has ended too many processes. */
   detach(): boolean {
     this.#process = undefined;
-    // A stream that the process was not working for is not to blame.
+    // Only a stream whose audio the process was working on can have ended it.
     if (this.#sent > this.#consumed || this.#finish === 'sent') this.#deaths++;
     return this.#deaths < mostDeaths;
   }
@@ -179,7 +186,10 @@ export class PoolStream implements RecogniserStream {
     const process = this.#process;
     if (!process || this.#done) return;
     const { sampleRate } = this.options;
-    while (this.#sent < this.#kept.end && this.#sent - this.#consumed < sentAheadS * sampleRate) {
+    while (
+      this.#sent < this.#kept.end &&
+      this.#sent - this.#consumed < maxSentAheadS * sampleRate
+    ) {
       const samples = this.#kept.read(this.#sent, pieceS * sampleRate);
       process.send({ type: 'audio', stream: this.#number, samples });
       this.#sent += samples.length;
@@ -231,7 +241,10 @@ export class PoolStream implements RecogniserStream {
     }
   }
 
-  /** A replacement hears the open utterance again: what was said of it already is not said twice. */
+  /**
+   * A replacement process hears the open utterance again from its beginning. Its start and end of speech
+   * are passed on only beyond what the process before it had told, so that nothing is told twice.
+   */
   #speech(type: 'speech-start' | 'speech-end', at: number): void {
     const starts = type === 'speech-start';
     if (this.#speaking === starts || (starts && at < this.#heardBeforeS)) return;

@@ -20,18 +20,18 @@ import type {
 export type RecogniserOptions = { config: RecogniserConfig; log: Logger };
 
 export type RecogniserPool = Recogniser & {
-  /** For operators: what runs and what it holds. */
+  /** For operators: the processes that run and what each of them holds. */
   processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
 };
 
-/** Answers at once; a model that is still on its way shows in `status()`. */
+/** Answers at once. While the model is being downloaded `status()` tells its progress and nobody is admitted. */
 export async function startRecogniser(options: RecogniserOptions): Promise<RecogniserPool> {
   const supply = await startModelSupply(options.config, options.log);
   return new Pool(options, supply);
 }
 
 const loadDeadlineMs = 120_000;
-/** A process that cannot load is tried again, ever more slowly. */
+/** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
 const failuresToReport = 3;
 
@@ -87,7 +87,7 @@ class Pool implements RecogniserPool {
     if (state === 'no-model' || state === 'failed')
       return { outcome: 'no-model', detail, retryAfterS: state === 'failed' ? 30 : 5 };
     const unknown = options.languages.filter((language) => !languages.includes(language));
-    // Of several languages the ones that a model covers are enough: detection chooses among those.
+    // One covered language out of several is enough: detection then chooses among the covered ones.
     if (unknown.length > 0 && unknown.length === options.languages.length)
       return {
         outcome: 'language',
@@ -145,7 +145,7 @@ class Pool implements RecogniserPool {
     await Promise.all([...this.#processes].map((process) => process[Symbol.asyncDispose]()));
   }
 
-  /** The least loaded process takes it; while none is ready its audio waits in the stream. */
+  /** The ready process with the fewest streams takes it. Without one the audio waits in the stream. */
   #place(stream: PoolStream): void {
     let best: RecogniserProcess | undefined;
     for (const process of this.#processes)
@@ -157,13 +157,13 @@ class Pool implements RecogniserPool {
     return capacityOf(this.#legCost()) * this.#most;
   }
 
-  /** As the process knows it to which a leg costs most: they run on the same machine. */
+  /** The highest cost that any process has measured: all of them share one machine. */
   #legCost(): LegCost | undefined {
     const known = [...this.#processes].flatMap(({ legCost }) => legCost?.least ?? []);
     return known.length === 0 ? undefined : { least: Math.max(...known) };
   }
 
-  /** Starts what is needed: one process at least, another when the present ones have half their share. */
+  /** Keeps one process running, and starts another when the running ones are half full. */
   #grow(): void {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
@@ -197,7 +197,7 @@ class Pool implements RecogniserPool {
       else stream.fail('recognition of this audio failed repeatedly');
     }
     if (this.#failures === 1) {
-      this.#grow(); // the usual case: one crash, mended at once
+      this.#grow(); // a single crash is replaced without a pause
       return;
     }
     this.#retry ??= setTimeout(() => {

@@ -5,11 +5,11 @@ import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
 export type ProcessOptions = {
   model: Model;
   vadModel: string;
-  /** Loading a big model from a slow disk takes a while; an engine that hangs there must still end. */
+  /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
   loadDeadlineMs: number;
   hangDeadlineMs: number;
   onReady(): void;
-  /** Once, however it ended. The process is gone or about to be. */
+  /** Called once, however the process ended. The process is gone or is being killed. */
   onEnd(reason: string): void;
 };
 
@@ -22,8 +22,8 @@ const stderrBytes = 2000;
 const latenessKept = 8;
 
 /**
- * One supervised recogniser process: says `ready` first, is killed when it falls silent, and ends
- * once. It is replaced by whoever started it (pool.ts).
+ * One supervised recogniser process. It says `ready` before it is given a stream, is killed when it sends
+ * nothing for the deadline, and tells its end once. The pool starts its replacement.
  */
 export class RecogniserProcess {
   readonly pid: number | undefined;
@@ -56,7 +56,7 @@ export class RecogniserProcess {
         this.#end(this.#reason ?? `process ended with ${signal ?? `code ${String(code)}`}`);
         resolve();
       });
-      this.#child.on('error', () => resolve()); // never started: no exit follows
+      this.#child.on('error', () => resolve()); // the process never started: no exit event follows
     });
     this.#child.stderr?.on('data', (bytes: Buffer) => {
       this.#lastWords = (this.#lastWords + bytes.toString()).slice(-stderrBytes);
@@ -73,7 +73,7 @@ export class RecogniserProcess {
     return this.#load;
   }
 
-  /** The last few reports of how long work has waited, the newest last. */
+  /** How late the process was at its last reports, the newest last. */
   get lateness(): readonly number[] {
     return this.#lateness;
   }
@@ -105,7 +105,7 @@ export class RecogniserProcess {
   }
 
   #send(message: ToChild): void {
-    if (this.#state === 'ended' || !this.#child.connected) return; // its end is told by `exit`
+    if (this.#state === 'ended' || !this.#child.connected) return; // the exit event tells its end
     this.#child.send(message, () => undefined);
   }
 
@@ -134,7 +134,10 @@ export class RecogniserProcess {
     }
   }
 
-  /** Counts its own ticks, not the clock: when this process stood still, the child did nothing wrong. */
+  /**
+   * Silence is counted in ticks of this process, not by the clock: when this process itself stood still
+   * (a suspended machine, a blocked loop), it received nothing although the child was well.
+   */
   #tick(): void {
     this.#silentMs += tickMs;
     const { hangDeadlineMs, loadDeadlineMs } = this.#options;
@@ -144,7 +147,7 @@ export class RecogniserProcess {
 
   #kill(reason: string): void {
     this.#reason ??= reason;
-    this.#child.kill('SIGKILL'); // a hung engine hears nothing else
+    this.#child.kill('SIGKILL'); // a hung engine handles no other signal
     this.#end(this.#reason);
   }
 

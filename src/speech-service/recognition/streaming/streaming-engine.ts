@@ -20,14 +20,14 @@ import { wordsFromTokens } from '../offline/word-times.ts';
 
 type StreamingDescription = Extract<ModelDescription, { kind: `streaming-${string}` }>;
 
-/** The engine counts blanks in frames of four times 10 ms, whatever the model. */
+/** The engine counts silent frames of 40 ms, whatever the model. */
 const blankS = 0.04;
-/** The engine decodes a window only when it has all of it: this much silence pushes the last one out. */
+/** The engine decodes whole windows only. This much silence at the end pushes the last one out. */
 const flushS = 0.8;
-/** How long a forced cut waits for a gap between two words. */
+/** An utterance that is too long is cut at the next gap between two words, or after this time in a word. */
 const cutPatienceS = 1;
 const progressEveryS = 0.5;
-/** Greedy CTC gives no probabilities; a fixed value says neither sure nor unsure. */
+/** Greedy CTC decoding gives no probabilities. A fixed value says neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
 export function openStreamingEngine(
@@ -82,7 +82,7 @@ function modelFiles(folder: string, description: StreamingDescription): OnlineMo
   }
 }
 
-/** A streaming model does the same work whatever is said: silence measures it. */
+/** A streaming model does the same work for silence as for speech, so silence measures it. */
 function measure(engine: Engine): number {
   const audioS = 2;
   const options = {
@@ -100,7 +100,7 @@ function measure(engine: Engine): number {
     const heard = { atMs: 0, live: false };
     for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640), heard);
   };
-  listen(); // the first time also allocates
+  listen(); // the first run also allocates and is not measured
   return leastCpuSeconds(listen) / audioS;
 }
 
@@ -116,7 +116,7 @@ class StreamingSession implements EngineSession {
   #shown = '';
   #progressS = 0;
   #speaking = false;
-  /** Listening is reading: nothing is left for later. */
+  /** A streaming model decodes while it listens: no reading is ever left for later. */
   readonly settled = true;
   readonly full = false;
   readonly dueMs = undefined;
@@ -144,7 +144,7 @@ class StreamingSession implements EngineSession {
   }
 
   step(): void {
-    // Never asked for.
+    // The loop asks for no step, because `urgency` is always undefined.
   }
 
   #accept(block: Float32Array): void {

@@ -1,11 +1,11 @@
 import { alawToLinear, mulawToLinear } from './g711.ts';
 
 export type CompandingLaw = 'mulaw' | 'alaw';
-/** `undecided` until enough speech was heard. */
+/** The verdict is `undecided` until enough sound has come. */
 export type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
 
 const frameBytes = 160;
-/** Half a second of frames that carry sound decides; silence says nothing. */
+/** So many frames with sound decide: half a second. Silence is the same in both laws. */
 const framesToDecide = 25;
 /** A frame of silence or a constant uses fewer codes than this. */
 const codesOfSound = 12;
@@ -16,8 +16,8 @@ const codesOfSound = 12;
 const clearDifference = 0.5;
 
 /**
- * Tells mu-law from A-law by the samples: decoded by the wrong law a smooth wave bends at every step. Pure but for its sums; give it
- * a leg's payloads from the start until it decides, then forget it.
+ * Tells mu-law from A-law by the samples: decoded by the wrong law a smooth wave bends at every step. A leg
+ * pushes its payloads from the start of the call until there is a verdict, and then forgets the check.
  */
 export class CompandingCheck {
   readonly #declared: CompandingLaw;
@@ -50,7 +50,7 @@ export class CompandingCheck {
 
   #frame(codes: Uint8Array): void {
     if (new Set(codes).size < codesOfSound) return;
-    // Frames count alike, loud or soft: a click must not outweigh a word.
+    // Loud and soft frames count alike: a click must not outweigh a word.
     this.#roughness.mulaw += roughness(codes, mulawToLinear);
     this.#roughness.alaw += roughness(codes, alawToLinear);
     this.#frames++;

@@ -4,7 +4,7 @@ import { RecogniserConfig } from './recognition/config.ts';
 const seconds = (description: string, env: string, fallback: number) =>
   z.number().min(0).max(86_400).default(fallback).meta({ env, description });
 
-/** One account-level endpoint: told when sessions start and end, signed as Standard Webhooks. */
+/** An endpoint that receives the start and the end of every session, signed as Standard Webhooks. */
 const AccountWebhook = z.strictObject({
   url: z.url({ protocol: /^https?$/ }),
   secret: z.string().min(1).optional(),

@@ -27,14 +27,14 @@ export type SpeechServiceOptions = {
   recogniser: Recogniser;
   language: AddonRunner;
   publicUrl: PublicUrl;
-  /** Audio and logs of sessions go to its folder `speech`. */
+  /** Its folder `speech` holds the audio and the logs of sessions. */
   dataDir: string;
   clock?: Clock;
 };
 
 export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
 
-/** Ready when it resolves: what an earlier run left open can be resumed from then on. */
+/** Resolves when the service is ready: sessions that an earlier run left open can be resumed from then on. */
 export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
   const { config, store, recogniser, dataDir, clock = systemClock } = options;
   const log = options.log.child({ part: 'speech-service' });
@@ -47,7 +47,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const disk = new DiskWriter();
   const sessions = new Sessions({ ...options, rows, folder, disk, node, clock, log, callbacks });
   await sessions.recover();
-  // The first sentence of the first session does not wait for the data of the language part.
+  // The language part loads its data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
   });
@@ -74,7 +74,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     upgrades: [sockets],
     health() {
       const { state, detail } = recogniser.status();
-      // Without a model calls are journalled and wait: the process itself is ready.
+      // Without a model calls are journalled and recognised later, so the process itself is ready.
       return { recogniser: { state: state === 'ready' ? 'ok' : 'degraded', detail } };
     },
     notes() {

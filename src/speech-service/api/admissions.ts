@@ -13,7 +13,7 @@ export type AdmissionsOptions = {
   recogniser: Recogniser;
 };
 
-/** Whether another session may begin; what speaks against it is said before anything is created. */
+/** Decides whether another session may begin, and refuses it before anything is created. */
 export class Admissions {
   readonly #options: AdmissionsOptions;
   #draining = false;
@@ -49,7 +49,7 @@ export class Admissions {
     this.#recogniser(request);
   }
 
-  /** Sessions that have not sent audio yet hold no stream; they were promised one all the same. */
+  /** Counts the streams that run, and those promised to sessions that have not sent audio yet. */
   #recogniser(request: LiveRequest): void {
     const { recogniser, sessions } = this.#options;
     const { languages } = request.language_config;

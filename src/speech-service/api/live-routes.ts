@@ -26,7 +26,7 @@ export type LiveRoutesOptions = {
 const patchLimitBytes = 102_400;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** HTTP of live sessions. The key was checked before, JSON is parsed. */
+/** The routes of live sessions. The port has checked the key and parsed the JSON. */
 export function liveRoutes(options: LiveRoutesOptions): Router {
   const router = express.Router();
   router.post('/v2/live', (request, response) => create(options, request, response));
@@ -112,7 +112,7 @@ async function erase(
   response.status(202).end();
 }
 
-/** An id that is no uuid is as unknown as any other. */
+/** Finds the session of a request. An id that is no uuid is answered like any unknown id. */
 async function jobOf(options: LiveRoutesOptions, request: Request): Promise<SessionRow> {
   const id = request.params['id'];
   const job =
@@ -126,7 +126,7 @@ function queryOf(request: Request): URLSearchParams {
   return new URL(request.originalUrl, 'http://local').searchParams;
 }
 
-/** No body is an empty one; a body of another type is refused rather than read as empty. */
+/** A missing body is an empty object. A body of another type is refused instead of being read as empty. */
 function jsonBody(request: Request): unknown {
   const body: unknown = request.body;
   if (body !== undefined) return body;

@@ -3,7 +3,7 @@ import { Problem } from '../../port/problem.ts';
 
 const paths = /^\/v2\/(?:pre-recorded|upload|transcription)(?:\/.*)?$|^\/file\/.*$/;
 
-/** Routes of the interface that this version does not have say so, instead of seeming mistyped. */
+/** Routes of the interface that this version does not have answer 501, so that they do not seem mistyped. */
 export function notBuilt(): Router {
   const router = express.Router();
   router.all(paths, (request) => {

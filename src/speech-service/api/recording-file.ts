@@ -7,7 +7,7 @@ import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/au
 
 export type SessionRecording = { folder: string; id: string; request: LiveRequest };
 
-/** What was received, as a WAV file in the session's own encoding; while it grows, what there is by now. */
+/** Sends the received audio as a WAV file in the session's encoding. A running session's file ends at this moment. */
 export async function sendRecording(
   request: Request,
   response: Response,
@@ -56,7 +56,7 @@ async function openOrNothing(path: string): Promise<FileHandle | undefined> {
   }
 }
 
-/** The header that the client itself sent; ours goes instead, with the real length. */
+/** The length of the header that the client sent. Ours, with the true length, replaces it. */
 async function ownHeader(
   file: FileHandle,
   size: number,

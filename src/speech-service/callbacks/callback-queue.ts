@@ -3,13 +3,14 @@ import type { MessageKind } from '../live/messages.ts';
 
 export type CallbackOutcome =
   { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };
-/** The id stays the same over all attempts: receivers know a repetition by it. */
+/** The id stays the same over all attempts: a receiver recognises a repetition by it. */
 type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 
-/** Notes 4.5: at once, then these waits, then given up and logged. */
+/** The first attempt is made at once, the next ones after these waits. Then the callback is given up and logged. */
 const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 
-const mostWaiting = 2_000;
+/** So many callbacks of one session wait for one URL. */
+export const maxWaitingCallbacks = 2_000;
 
 export type CallbackQueueOptions = {
   deliver: SendCallback;
@@ -17,9 +18,9 @@ export type CallbackQueueOptions = {
   idPrefix: string;
   clock: Clock;
   retryDelaysMs?: readonly number[];
-  /** Settled by an earlier run of the process. */
+  /** How many callbacks an earlier run of the process has settled. */
   settledBefore?: number;
-  /** How many of those handed over are settled, delivered or given up: the first `count` of them. */
+  /** The first `count` callbacks are delivered or given up. */
   onSettled(count: number): void;
   onGivenUp(reason: string): void;
 };
@@ -27,8 +28,9 @@ export type CallbackQueueOptions = {
 type QueuedCallback = { body: string; kind: MessageKind; ordinal: number };
 
 /**
- * The callbacks of one session: one at a time, in order, each until it is delivered or given up. It never
- * blocks whoever adds to it; when it overflows, acks and partials go first, being replaced by later ones.
+ * The callbacks of one session to one URL. They are sent one at a time, in order, each until it is delivered
+ * or given up. Adding never waits: when the queue is full, acks and partials are dropped first, because
+ * later ones replace them.
  */
 export class CallbackQueue {
   readonly #options: CallbackQueueOptions;
@@ -53,7 +55,7 @@ export class CallbackQueue {
   add(body: string, kind: MessageKind): void {
     if (this.#closed) return;
     this.#waiting.push({ body, kind, ordinal: ++this.#added });
-    if (this.#waiting.length > mostWaiting) this.#dropOne();
+    if (this.#waiting.length > maxWaitingCallbacks) this.#dropOne();
     if (!this.#working) void this.#work();
   }
 
@@ -63,7 +65,7 @@ export class CallbackQueue {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Nothing more is sent; what waits stays in the session's log. */
+  /** Sends nothing more. The waiting callbacks are in the session's log and are sent after a restart. */
   close(): void {
     this.#closed = true;
     this.#waiting = [];
@@ -100,7 +102,7 @@ export class CallbackQueue {
     }
   }
 
-  /** The head is under way and out of the list already. */
+  /** Drops the least important callback. The one that is being sent is not in the list any more. */
   #dropOne(): void {
     this.dropped++;
     for (const kind of ['ack', 'partial', 'message'] as const) {

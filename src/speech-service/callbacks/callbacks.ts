@@ -10,14 +10,14 @@ import { speechMetrics } from '../metrics.ts';
 export type CallbackTarget = {
   url: string;
   secret: string | undefined;
-  /** The operator wrote the address: it may be a private one. */
+  /** True for an address that the operator wrote: it may be a private one. */
   trusted: boolean;
 };
 
-/** One attempt, with its deadline, through the guarded client. */
+/** Makes one attempt, with its deadline, through the guarded client. */
 export type Send = (target: CallbackTarget, id: string, body: string) => Promise<CallbackOutcome>;
 
-/** Who is told about sessions: the session's own URL and the account's webhooks. */
+/** Opens the queues of a session: one to the URL of its request, one to each webhook of the account. */
 export class Callbacks {
   readonly #config: SpeechServiceConfig;
   readonly #send: Send;
@@ -41,7 +41,7 @@ export class Callbacks {
     return this.#queue(sessionId, target, 'callback', { settledBefore, onSettled });
   }
 
-  /** One for each webhook; `name` tells it from the others whatever order the settings have next time. */
+  /** One queue for each webhook. Its `name` is made of the URL, so it survives a new order of the settings. */
   forAccount(
     sessionId: string,
     settledBefore: ReadonlyMap<string, number>,
@@ -83,8 +83,8 @@ const attemptMs = 10_000;
 const keptBytes = 16_384;
 
 /**
- * One attempt at a callback: signed when there is a secret, no redirects, one deadline over head and body,
- * success is 2xx. An address that a request brought may not be a private one; an operator's own may.
+ * Sends callbacks: signed when there is a secret, without redirects, with one deadline over head and body.
+ * Success is 2xx. An address that came in a request must not be a private one; an operator's own may be.
  */
 export function callbackSender(options: { allow: readonly string[] }): AsyncDisposable & {
   send: Send;
@@ -125,7 +125,7 @@ function verdict(answer: GuardedAnswer): CallbackOutcome {
     if (answer.status >= 200 && answer.status < 300) return { outcome: 'delivered' };
     return { outcome: 'failed', reason: `answered ${answer.status}` };
   }
-  // Trying again does not make an address allowed.
+  // A refused address stays refused: the callback is given up at once.
   if (answer.failure === 'refused') return { outcome: 'refused', reason: answer.reason };
   return { outcome: 'failed', reason: answer.reason };
 }

@@ -55,7 +55,7 @@ export class Addons {
     if (realtime.sentiment_analysis)
       wanted.push(
         this.#block('sentiment', { utterance }).then((block) =>
-          onEntry({ add: 'sentiment', block: block as AddonBlock<never[]> }),
+          onEntry({ add: 'sentiment', block }),
         ),
       );
     const config = realtime.translation ? realtime.translation_config : undefined;

@@ -1,13 +1,13 @@
 import { open, rm, stat } from 'node:fs/promises';
 
-/** Nothing arrives for this long: the next source is tried. */
+/** When nothing arrives for this long the next source is tried. */
 const stallMs = 30_000;
 
 export type Download = {
   url: string;
-  /** Where the bytes gather; an earlier part is continued. */
+  /** The file in which the bytes gather. An earlier part of it is continued. */
   part: string;
-  /** More than this is not the file: a source that lies must not fill the disk. */
+  /** The file is at most this long. A source that sends more must not fill the disk. */
   mostBytes: number;
   signal: AbortSignal;
   onBytes: (received: number, total: number | undefined) => void;
@@ -20,7 +20,7 @@ export async function download(options: Download): Promise<void> {
     (found) => found.size,
     () => 0,
   );
-  if (have > 0 && have === mostBytes) return; // whole already; its checksum decides
+  if (have > 0 && have === mostBytes) return; // the part is complete: its checksum decides
   const stall = new AbortController();
   let timer = setTimeout(() => stall.abort(), stallMs);
   try {

@@ -13,7 +13,7 @@ export async function sha256Of(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What is wrong with a file, in words that name it, or undefined. */
+/** A sentence that names the file and what is wrong with it; undefined when nothing is. */
 export async function problemOf(
   path: string,
   expected: { bytes?: number | undefined; sha256?: string | undefined },
@@ -35,7 +35,7 @@ export function folderOf(models: string, name: string): string {
   return join(models, name);
 }
 
-/** Checksums by file, as `sha256sum` writes them; made at the first pull of a model we have not held. */
+/** The checksums by file, in the form of `sha256sum`. The first pull of an unverified model writes them. */
 export async function recordedChecksums(
   models: string,
   name: string,
@@ -61,7 +61,7 @@ export async function recordChecksums(
   await rename(`${path}.${String(process.pid)}`, path);
 }
 
-/** Every file that an entry must have, with what is known of it. */
+/** The files that an entry must have, with their sizes and checksums as far as they are known. */
 async function expectedFiles(
   models: string,
   entry: CatalogueEntry,
@@ -73,7 +73,7 @@ async function expectedFiles(
   return [...recorded].map(([name, sha256]) => ({ name, sha256 }));
 }
 
-/** What is wrong with an installed model, file by file; empty when all is well. */
+/** What is wrong with an installed model, one sentence for each file; empty when all is well. */
 export async function problemsOf(models: string, entry: CatalogueEntry): Promise<string[]> {
   const folder = folderOf(models, entry.name);
   const files = await expectedFiles(models, entry);
@@ -87,7 +87,7 @@ export async function problemsOf(models: string, entry: CatalogueEntry): Promise
   return found.filter((problem) => problem !== undefined);
 }
 
-/** A catalogue model whose every file is what it should be, checked before the engine sees it. */
+/** Opens a catalogue model after checking every file: a damaged one would end the engine's process. */
 export async function installedModel(models: string, entry: CatalogueEntry): Promise<Model> {
   if (!entry.model)
     throw new TrunklineError('MODEL_INVALID', `${entry.name} is not a recognition model`);

@@ -21,7 +21,7 @@ const common = {
   sampleRate: z.literal([8000, 16000]).default(16000),
 };
 
-/** `model.json`: what lies in a model folder and which adapter reads it. */
+/** The content of `model.json`: the files of a model folder and the kind of engine that reads them. */
 export const ModelDescription = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('streaming-nemo-ctc'), files: ctc, ...common }),
   z.strictObject({ kind: z.literal('streaming-zipformer-ctc'), files: ctc, ...common }),
@@ -36,19 +36,19 @@ export const ModelDescription = z.discriminatedUnion('kind', [
 ]);
 export type ModelDescription = z.infer<typeof ModelDescription>;
 
-/** A model whose files are there; paths are absolute, ready for the engine. */
+/** A model whose files are all there. */
 export type Model = {
   name: string;
   folder: string;
   description: ModelDescription;
 };
 
-/** True for the kinds that give no word times of their own. */
+/** Whether the words of this kind of model carry estimated times: it gives none of its own. */
 export function estimatesTimes(kind: ModelDescription['kind']): boolean {
   return kind === 'moonshine' || kind === 'whisper';
 }
 
-/** Reads `model.json` and looks at every file it names: the engine must never meet a missing one. */
+/** Reads `model.json` and checks that its files are there: a missing one would end the engine's process. */
 export async function readModelFolder(folder: string, name: string): Promise<Model> {
   const description = await readDescription(folder);
   for (const path of Object.values(description.files)) {

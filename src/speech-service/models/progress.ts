@@ -16,7 +16,7 @@ export type ProgressDisplay = {
   end(): void;
 };
 
-/** A bar that is written over at a terminal; a line every five seconds for everybody else. */
+/** Shows progress: a bar at a terminal, a log line every five seconds elsewhere. */
 export function progressDisplay(
   terminal: { isTTY?: boolean; write(text: string): unknown },
   say: (line: string) => void,

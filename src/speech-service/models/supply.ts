@@ -17,17 +17,17 @@ export type SupplySettings = {
 
 export type SupplyState =
   | { state: 'there'; model: Model }
-  /** On its way or not to be had: the line for people says which, and what mends it. */
+  /** The model is being fetched or cannot be had. The line for people says which, and what mends it. */
   | { state: 'pulling' | 'missing'; detail: string };
 
 export type ModelSupply = AsyncDisposable & {
   current(): SupplyState;
-  /** Called when the model has come. */
+  /** The listener is called when the model is there. */
   onChange(listener: () => void): void;
 };
 
 const lookEveryMs = 2_000;
-/** How long until the sources are asked again. */
+/** The pause before the sources are tried again. */
 const retryMs = (failures: number): number => Math.min(600_000, 15_000 * 2 ** failures);
 
 export function modelsFolder(settings: Pick<SupplySettings, 'models'>): string {
@@ -35,8 +35,8 @@ export function modelsFolder(settings: Pick<SupplySettings, 'models'>): string {
 }
 
 /**
- * Finds the configured model and, when it is missing, brings it in the background: the start of the
- * process waits for none of that. A model that somebody puts there meanwhile is taken too.
+ * Finds the configured model. A missing one is fetched in the background, so that the start of the process
+ * does not wait for it. A model that an operator puts into the folder meanwhile is found within seconds.
  */
 export async function startModelSupply(
   settings: SupplySettings,
@@ -76,7 +76,7 @@ class Supply implements ModelSupply {
     this.#listener = listener;
   }
 
-  /** Is it there, whole and right? */
+  /** Looks whether the model is there, complete and right. */
   async look(): Promise<void> {
     try {
       this.#state = { state: 'there', model: await this.#find() };

@@ -111,7 +111,7 @@ export type Bridge = {
     metadata?: Record<string, unknown>;
     token?: string;
   }): Promise<{ token: string; expiresAt: number }>;
-  /** True once for each nonce until the time has passed, for all nodes and across restarts (T3). */
+  /** True once for each nonce until the time has passed, for all nodes and across restarts: a recorded webhook or upgrade that is sent again is refused. */
   claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;
   /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
   carrierStatus(

@@ -33,7 +33,7 @@ const EventsQuery = z.object({
   type: z.string().max(50).optional(),
 });
 
-/** /api/calls and what hangs on a call; design.md section 8 says the shapes. */
+/** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
 export function callsApi(options: CallsApiOptions): Router {
   const { store, calls, journal, eraser, stereoRoles } = options;
   const { db } = store;

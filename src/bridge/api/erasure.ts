@@ -23,7 +23,7 @@ export type EraserOptions = {
 const lookMs = 30_000;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
 
-/** Given up after this long: a session that the service will not delete is the operator's to ask for. */
+/** After a week the service is not asked again: the session's id is logged for the operator to follow up. */
 const keepTryingMs = 7 * 24 * 3_600_000;
 
 /**
@@ -51,7 +51,7 @@ export class Eraser {
       .where('id', '=', callId)
       .executeTakeFirst();
     if (row === undefined) return 'unknown';
-    // Those of a call that still finishes may not have reached their rows yet.
+    // Sessions of a call that still finishes may not be in the rows yet.
     const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
     if (open !== undefined) {
       calls.forget(open);

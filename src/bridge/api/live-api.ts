@@ -11,11 +11,11 @@ import type { Calls } from '../call/calls.ts';
 import { found } from './calls-api.ts';
 import type { FeedEvent, FeedMessage, LiveFeed } from './live-feed.ts';
 
-/** A watcher that reads slower than this much text waits is cut off; it comes back with Last-Event-ID. */
-const unsentLimitBytes = 4_000_000;
-/** Messages that may come while a watcher's past is read; more cut it off, too. */
-const waitingLimit = 10_000;
-const watchersLimit = 1_000;
+/** Bytes that may wait unsent for one watcher. A slower one is cut off and comes back with Last-Event-ID. */
+export const maxUnsentBytes = 4_000_000;
+/** Messages that may wait for one watcher while its past is read from the store; with more it is cut off. */
+export const maxMessagesWaiting = 10_000;
+export const maxWatchers = 1_000;
 const heartbeatMs = 15_000;
 const levelsMs = 250;
 /** Changes of a call within this time are told once. */
@@ -39,7 +39,7 @@ export class LiveApi implements Disposable {
   readonly #changed = new Set<string>();
   #gathering = false;
   #stopFeed: (() => void) | undefined;
-  #timers: NodeJS.Timeout[] = [];
+  readonly #timers = new Map<'heartbeat' | 'levels', () => void>();
 
   constructor(options: LiveApiOptions) {
     this.#options = options;
@@ -56,7 +56,7 @@ export class LiveApi implements Disposable {
   }
 
   async #serve(request: Request, response: Response, callId: string | undefined): Promise<void> {
-    if (this.#watches.size >= watchersLimit)
+    if (this.#watches.size >= maxWatchers)
       throw new Problem(503, 'too many event streams are open');
     const watch: Watch = { callId, response, waiting: [], seen: new Set() };
     response.writeHead(200, {
@@ -121,16 +121,23 @@ export class LiveApi implements Disposable {
   #start(): void {
     if (this.#stopFeed !== undefined) return;
     this.#stopFeed = this.#options.feed.watch((message) => this.#take(message));
-    this.#timers = [
-      setInterval(() => this.#everyone(': here\n\n'), heartbeatMs).unref(),
-      setInterval(() => this.#sendLevels(), levelsMs).unref(),
-    ];
+    this.#every('heartbeat', heartbeatMs, () => this.#everyone(': here\n\n'));
+    this.#every('levels', levelsMs, () => this.#sendLevels());
   }
 
   #stop(): void {
     this.#stopFeed?.();
     this.#stopFeed = undefined;
-    for (const timer of this.#timers.splice(0)) clearInterval(timer);
+    for (const stop of this.#timers.values()) stop();
+    this.#timers.clear();
+  }
+
+  #every(what: 'heartbeat' | 'levels', periodMs: number, work: () => void): void {
+    const next = (): void => {
+      work();
+      this.#every(what, periodMs, work);
+    };
+    this.#timers.set(what, this.#options.clock.after(periodMs, next));
   }
 
   #take(message: FeedMessage): void {
@@ -172,7 +179,7 @@ export class LiveApi implements Disposable {
       if (eventId !== undefined && watch.seen.has(eventId)) continue;
       if (watch.waiting !== undefined) {
         if (eventId !== undefined) watch.seen.add(eventId);
-        if (watch.waiting.length < waitingLimit) watch.waiting.push(text);
+        if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
         else watch.response.destroy();
       } else this.#write(watch, text);
     }
@@ -183,7 +190,7 @@ export class LiveApi implements Disposable {
   }
 
   #write(watch: Watch, text: string): void {
-    if (watch.response.writableLength > unsentLimitBytes) watch.response.destroy();
+    if (watch.response.writableLength > maxUnsentBytes) watch.response.destroy();
     else watch.response.write(text);
   }
 
@@ -232,7 +239,7 @@ function callText(call: unknown): string {
 }
 
 /** More than this was missed: loading anew is cheaper than catching up. */
-const missedLimit = 5_000;
+export const maxMissedEvents = 5_000;
 
 /** Events commit in another order than they got their ids by at most this much. */
 const overlapMs = 2_000;
@@ -276,9 +283,9 @@ async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEv
     .where('id', '>', newId('evt', Math.max(0, timeMs - overlapMs)).slice(0, timeLength))
     .where('id', '<>', lastId)
     .orderBy('id')
-    .limit(missedLimit + 1)
+    .limit(maxMissedEvents + 1)
     .execute();
-  return rows.length > missedLimit ? undefined : rows.map(feedEvent);
+  return rows.length > maxMissedEvents ? undefined : rows.map(feedEvent);
 }
 
 const timeLength = 'evt_'.length + 10;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Store } from '../../store/store.ts';
 
-/** A status callback, kept with its call. The same callback twice is one row; order is the carrier's own (F15). */
+/** Keeps a status callback with its call. Carriers repeat callbacks whose answer they missed: equal ones are one row. */
 export async function keepStatus(
   store: Store,
   clock: Clock,
@@ -20,7 +20,7 @@ export async function keepStatus(
 
 type Kept = { received_at: number; status: Record<string, unknown> };
 
-/** Callbacks overtake each other on their way: in the order in which the carrier says that it happened (F15). */
+/** Callbacks overtake each other on their way. They are shown in the order in which the carrier says that things happened. */
 export function inOrderOfTime<Status extends Kept>(statuses: readonly Status[]): Status[] {
   return statuses.toSorted(
     (one, other) =>

@@ -65,7 +65,8 @@ export class StreamTokens {
   async claim(token: string, carrier: string, carrierCallId?: string): Promise<TokenClaim> {
     if (!tokenForm.test(token)) return unknown;
     const digest = digestOf(token);
-    // Strangers guess by the thousand: they must not take turns with the calls' writes (T1).
+    // A read comes first: strangers guess tokens by the thousand, and their guesses must not queue for the one writer
+    // before the rows of running calls.
     if (!(await this.#isKnown(digest))) return unknown;
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {

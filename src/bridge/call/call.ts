@@ -131,7 +131,10 @@ export class Call {
     return this.opened(stream);
   }
 
-  /** Takes the stream up at once, so that nothing ends the call while its rows are being written. */
+  /**
+   * Adds the stream to the call's state before its rows are written. Otherwise the last other stream could end
+   * while they are being written, and the call would be over when this stream begins.
+   */
   attach(start: StreamStart, control: StreamControl): { stream: OpenStream; newLegs: LegRecord[] } {
     const tracks = new Map<string, LegRecord>();
     const newLegs: LegRecord[] = [];
@@ -148,7 +151,7 @@ export class Call {
     return { stream, newLegs };
   }
 
-  /** The stream's rows are committed: its legs may reach for sessions. */
+  /** The stream's rows are committed. Only now its legs ask for sessions: after a crash each session has its call. */
   opened(stream: OpenStream): OpenedStream {
     for (const leg of stream.tracks.values()) if (!this.#legs.has(leg.id)) this.openLeg(leg);
     this.events.changed();
@@ -320,7 +323,7 @@ export class Call {
     };
   }
 
-  /** May come while the leg is being made: only a leg that is there is asked. */
+  /** May be called from within the leg's own constructor, before `leg()` exists: only a resuming leg is asked for. */
   #legChanged(state: LegState, leg: () => CallLeg): void {
     if (state.at === 'resuming') {
       leg().reconnects++;
@@ -336,7 +339,7 @@ export class Call {
     this.events.gap(leg, { cause, start, end: start + durationS, bytes, detail });
   }
 
-  /** A fault of ours in one message must not end the process, nor the call (F68). */
+  /** A fault of ours while one message is handled costs that message: neither the call nor the process ends. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -407,7 +410,7 @@ export class Call {
     this.events.legPlaced(leg, zeroAt);
   }
 
-  /** Between two streams of one leg: silence of the hole's length, so that times stay true. */
+  /** Between two streams of one leg silence of the same length is written, so that the times after it stay true. */
   #fillHole(leg: CallLeg, resumedS: number): void {
     const start = leg.positionS();
     const { behindS, bytes } = this.#clock.fill(leg, resumedS);
@@ -462,7 +465,7 @@ export class Call {
     );
   }
 
-  /** The process stops: what is on disk goes on in the next one. */
+  /** The process stops. Journals and rows stay on disk: the next start goes on with the call. */
   async leave(): Promise<void> {
     await Promise.all(this.legs.map((leg) => leg.audio.leave()));
     this.events.stopHolding();

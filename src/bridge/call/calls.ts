@@ -11,22 +11,25 @@ import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from './session-request.ts';
 
-/** How often legs that went quiet are looked at. */
+/** How often the legs are looked at for carriers that send nothing while nobody speaks. */
 const paceMs = 500;
 
-/** A tick this much too late means that this process stood still, not that the carriers were quiet. */
+/**
+ * A tick that comes this much too late means that our process stood still. The carriers' frames are then waiting in
+ * the sockets, and silence written now would stand beside them.
+ */
 const lateTickMs = 1_000;
 
 export type CallsOptions = CallEnvironment & { node: string };
 
-/** Every call that is not over, by its own id and by the carrier's. */
+/** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
 export class Calls {
   readonly #env: CallEnvironment;
   readonly #node: string;
   readonly #byId = new Map<string, Call>();
   /** The call that takes streams of a carrier's call id. */
   readonly #byKey = new Map<string, Call>();
-  /** Streams of one call begin one after the other: two at once must not begin two calls. */
+  /** The last attempt to open a stream, by call key. Two streams of one call that open at once must not begin two calls. */
   readonly #opening = new Map<string, Promise<unknown>>();
   #draining = false;
   #stopPacing: () => void = () => undefined;
@@ -158,7 +161,7 @@ export class Calls {
         id: stream.id,
         callId: record.id,
         carrierStreamId: start.streamId,
-        openedAt: stream.openedAt,
+        openedAt: record.startedAt,
       });
       return enqueueEvent(tx, {
         type: 'call.started',

@@ -1,18 +1,19 @@
 import type { Clock } from '../../lib/clock.ts';
 import { wholeBytes, type CallLeg } from './leg.ts';
 
-/** Offsets of legs that start this close together are the jitter of their first frames. */
+/** Legs whose first frames come this close together started together: the difference is jitter of the network. */
 const togetherS = 0.1;
 
-/** Less than this is no hole: frames come in bursts. */
+/** A leg that is behind by less than this has no hole: carriers send frames in bursts. */
 const smallestHoleS = 0.1;
 
 /** More silence than this is not written for one hole. */
 const longestFillS = 600;
 
 /**
- * The one clock of a call. Its zero is the first byte of the first leg; each leg is placed once and then
- * counts its own bytes, so that no clock of a carrier can make it drift (F10).
+ * The one clock of a call. Its zero is the first byte of the first leg. Each leg is placed once, by our clock;
+ * after that its position is the number of its bytes, so that a carrier whose own clock runs fast or slow
+ * cannot shift one leg against the other.
  */
 export class CallClock {
   readonly #clock: Clock;
@@ -22,7 +23,7 @@ export class CallClock {
     this.#clock = clock;
   }
 
-  /** After a restart: how long ago the zero was. */
+  /** After a restart: the zero is this long ago, by the wall clock, because the monotonic clock began anew. */
   restore(zeroAgoMs: number): void {
     this.#zeroMs = this.#clock.monotonicMs() - zeroAgoMs;
   }
@@ -36,7 +37,10 @@ export class CallClock {
     return Math.round(this.atS(this.#clock.monotonicMs()) * 1_000) / 1_000;
   }
 
-  /** Places a leg by its first frame; says the zero's wall time when this frame set it. */
+  /**
+   * Places a leg by its first frame, which ends now and is `frameS` long. Answers the wall time of the call's
+   * zero when this frame set it, for the row.
+   */
   place(leg: CallLeg, frameS: number): number | undefined {
     const firstByteMs = this.#clock.monotonicMs() - frameS * 1_000;
     const isFirst = this.#zeroMs === undefined;
@@ -46,7 +50,10 @@ export class CallClock {
     return isFirst ? Math.round(this.#clock.now() - frameS * 1_000) : undefined;
   }
 
-  /** Silence up to a call time, when the leg is behind it; how much it was behind, in seconds, and the bytes written. */
+  /**
+   * Writes silence into a leg that is behind the given call time. Answers how many seconds it was behind and how
+   * many bytes of silence were written; both are 0 when the leg is not behind.
+   */
   fill(leg: CallLeg, upToS: number): { behindS: number; bytes: number } {
     const behindS = leg.offsetS === undefined ? 0 : upToS - leg.positionS();
     if (behindS < smallestHoleS) return { behindS: 0, bytes: 0 };

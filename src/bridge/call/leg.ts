@@ -17,12 +17,12 @@ export type LegRecord = LegFormat & {
   readonly startedAt: number;
 };
 
-/** Frames of a second stream on the same track are ignored while the first was heard this recently. */
+/** While the stream that feeds a leg was heard this recently, a second stream of the same track is ignored. */
 const ownerSilenceMs = 1_000;
 
 const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8: 1, pcm16: 2 };
 
-/** One party's audio in a call: where it lies on the call's clock, and whose frames it takes. */
+/** One party's audio in a call: its place on the call's clock, and which of the call's streams may write into it. */
 export class CallLeg {
   readonly record: LegRecord;
   readonly audio: LegAudio;
@@ -32,7 +32,7 @@ export class CallLeg {
   readonly lastFinals = new Map<string, LastFinal>();
   /** Call time up to which words have come. */
   heardUntilS = 0;
-  /** Of the last frame, 0 to 1, when somebody watches. */
+  /** Loudness of the last frame, 0 to 1; kept only while somebody watches. */
   level = 0;
   /** Silence written since the last frame, because the carrier sent nothing. */
   quietFilledS = 0;
@@ -93,7 +93,7 @@ export class CallLeg {
     return this.record.channelRoles[channel === 1 ? 1 : 0];
   }
 
-  /** One stream at a time feeds a leg; another takes over when the first has gone quiet or away. */
+  /** One stream at a time feeds a leg. Another takes over once the first was closed or has been quiet for a second. */
   takesFrom(streamId: string, nowMs: number): boolean {
     if (this.#owner === streamId) {
       this.#longestMs = Math.max(this.#longestMs, nowMs - this.#ownerHeardMs);
@@ -108,7 +108,7 @@ export class CallLeg {
     return true;
   }
 
-  /** How the frames came, counted in this process: what an engineer asks first when words are missing. */
+  /** How regularly the frames came, counted by this process: the first question when words are missing. */
   cadence(): Cadence {
     const spanMs = this.#ownerHeardMs - (this.#firstMs ?? this.#ownerHeardMs);
     const audioMs = this.audio.positionS() * 1_000;
@@ -120,7 +120,7 @@ export class CallLeg {
     };
   }
 
-  /** True once after the leg changed streams: there is a hole to declare before its first frame. */
+  /** True once after another stream took the leg over: the hole between the two is declared before its first frame. */
   takeReopened(): boolean {
     const reopened = this.#reopened;
     this.#reopened = false;
@@ -154,7 +154,7 @@ export function isSameFormat(a: LegFormat, b: LegFormat): boolean {
   return a.encoding === b.encoding && a.sampleRate === b.sampleRate && a.channels === b.channels;
 }
 
-/** Every so many samples are enough for a bar on a page. */
+/** One sample in eight is enough for the level bar of a page. */
 const stride = 8;
 
 /** The loudest of some samples of a frame, 0 to 1. */

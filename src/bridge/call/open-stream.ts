@@ -22,7 +22,6 @@ export class OpenStream implements CallStream {
   readonly carrierStreamId: string;
   readonly control: StreamControl;
   readonly tracks: ReadonlyMap<string, LegRecord>;
-  readonly openedAt = Date.now();
   #call: StreamOwner | undefined;
   readonly callId: string;
 

@@ -16,7 +16,10 @@ export type PausesOptions = {
 
 const bits: Record<Pauser, number> = { operator: 1, carrier: 2 };
 
-/** A call is paused while an operator or its carrier holds it; bytes stop at once, rows follow. */
+/**
+ * A call is paused while an operator, its carrier or both hold it. The audio stops within the same turn of the
+ * event loop; the row that carries the pause over a crash follows.
+ */
 export class Pauses {
   readonly #options: PausesOptions;
   readonly #heldBy = new Set<Pauser>();
@@ -36,7 +39,7 @@ export class Pauses {
     this.#pausedAt = pausedAt;
   }
 
-  /** Resolves when the pause would outlive a crash. */
+  /** Resolves when the pause is durable: an operator who was answered can rely on it after a crash. */
   async pause(by: Pauser): Promise<void> {
     if (this.#heldBy.has(by)) return;
     const { clock, legs, streams, nowS } = this.#options;
@@ -56,7 +59,7 @@ export class Pauses {
     const isLast = this.#heldBy.size === 0;
     if (isLast)
       for (const leg of legs()) {
-        // A carrier that sent nothing while it was paused left a hole in the leg's time.
+        // A carrier may send nothing while it is paused: silence keeps the leg on the call's clock.
         keepPace(leg);
         leg.audio.resume();
       }

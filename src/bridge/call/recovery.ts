@@ -7,7 +7,7 @@ import type { LeftResults } from '../events/held-results.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { EndReason } from '../../protocol/events.ts';
 
-/** A row that failed this many starts is set aside, so that one bad row cannot keep all from starting (F71). */
+/** A call that could not be taken up in this many starts is set aside: one bad row must not keep every start from succeeding. */
 const triesLimit = 3;
 
 /**
@@ -37,7 +37,7 @@ export async function recoverCalls(
     );
   }
   if (waiting.length === 0) return { recovered: 0, setAside };
-  // Counted before the attempt: a row that kills the process counts as well.
+  // The tries are counted before the attempt, so that a row whose recovery kills the process counts as well.
   const ids = waiting.map((row) => row.id);
   await store.db
     .updateTable('calls')
@@ -69,7 +69,7 @@ export async function recoverCalls(
 async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
-  // A leg that the journal does not know has no audio that waits: only a stream that comes back needs it.
+  // A leg that is not in the journal has no audio left to send. It is opened only where a stream may come back.
   const open = legs.filter(
     (leg) => leg.state === 'open' && (row.state === 'live' || env.journal.recovered.has(leg.id)),
   );

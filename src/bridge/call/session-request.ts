@@ -5,7 +5,10 @@ import type { CustomMetadata } from './record.ts';
 
 type Json = Record<string, unknown>;
 
-/** What a two-party phone call wants of a session where the configuration says nothing (notes 5.8). */
+/**
+ * The session of one party of a phone call where the configuration says nothing else. People on the phone answer
+ * quickly: 0.3 s of silence end an utterance. Without a longest duration a monologue would give no final for minutes.
+ */
 export const telephonyTemplate = {
   endpointing: 0.3,
   maximum_duration_without_endpointing: 15,
@@ -22,7 +25,7 @@ export const telephonyTemplate = {
   },
 } as const satisfies Json;
 
-/** Resuming and the order of results need these whatever the configuration says. */
+/** Always asked for: without acknowledgements a session cannot be resumed, without finals there is no transcript. */
 const neededMessages = {
   receive_final_transcripts: true,
   receive_realtime_processing_events: true,
@@ -38,7 +41,7 @@ const wireEncodings = {
   pcm16: { encoding: 'wav/pcm', bit_depth: 16 },
 } as const;
 
-/** The rates that the interface takes. */
+/** The sample rates that the speech interface takes, in Hz. */
 const sampleRates = [8000, 16000, 32000, 44100, 48000] as const;
 
 /** Undefined when the interface has no session for such audio. */

@@ -1,18 +1,18 @@
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 
-/** How a conversation went, from the turns of its finals on the call's one clock. Pure. */
+/** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
 export type Statistics = Pick<
   CallEventData<'call.ended'>,
   'duration' | 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air'
 >;
 
-/** Shorter silences are the pauses of any conversation. */
+/** Silence of both parties that is shorter than this is a pause of any conversation, not dead air. */
 export const deadAirFromS = 3;
 
 /** Speech that starts this long before the other's turn ends cut in on it; less is a quick answer. */
 const interruptsFromS = 0.3;
 
-/** The other's `mhm` shorter than this neither interrupts nor ends a monologue. */
+/** A turn shorter than this is a `mhm`: it neither interrupts the other nor ends a monologue. */
 const backchannelS = 0.7;
 
 type Span = { start: number; end: number };

@@ -18,7 +18,7 @@ export type SummaryOptions = {
   deadlineMs: number;
 };
 
-/** Made from the merged conversation; what cannot be made is named in `errors`, never left out in silence. */
+/** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
 export async function summaryOf(options: SummaryOptions): Promise<SummaryData> {
   const [turns, sentiment] = await Promise.all([
     turnsOf(options.db, options.callId),
@@ -55,7 +55,7 @@ function insightParts(
   };
 }
 
-/** The sentences' own sentiments, as the sessions gave them, by role and in order of time. */
+/** The sentiment of each sentence as the speech sessions gave it, by role and in order of time. */
 async function sentimentCourse(
   db: Kysely<Database>,
   callId: string,

@@ -26,9 +26,15 @@ export type CallEventsOptions = {
 
 export type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
 
+/** Warnings kept with one call; later ones are logged and counted only. */
+export const maxWarnings = 100;
+
 type Warning = { code: string; message: string; at: string };
 
-/** One call as it is told: every event with the rows that it goes with, in the order in which it happened. */
+/**
+ * Every event of one call, with the rows that are written in the same transaction, in the order in which things
+ * happened. Nothing else writes the rows of a running call.
+ */
 export class CallEvents {
   readonly counts: Record<string, number> = {};
   readonly #options: CallEventsOptions;
@@ -54,6 +60,7 @@ export class CallEvents {
           this.count('bug');
           log.error({ err: error }, 'a result could not be redacted and is not told');
         },
+        refused: () => this.count('unredacted'),
       });
   }
 
@@ -78,6 +85,7 @@ export class CallEvents {
   warn(code: string, message: string): void {
     this.#options.log.warn({ code }, 'call has a warning');
     bridgeMetrics.warnings.inc({ code });
+    if (this.#warnings.length >= maxWarnings) return;
     this.#warnings.push({ code, message, at: new Date(this.#now).toISOString() });
     const warnings = JSON.stringify(this.#warnings);
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { warnings }) });
@@ -145,7 +153,7 @@ export class CallEvents {
     });
   }
 
-  /** A result is one event, however often the service says it. */
+  /** One result is one event: the identity in `leg_results` drops it when the service says it again. */
   result(leg: CallLeg, result: Result): void {
     if (this.#held === undefined) this.#addResult(leg, result);
     else this.#held.add(leg, result);
@@ -163,7 +171,7 @@ export class CallEvents {
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
-  /** What waits is in the journal: the next process tells it. */
+  /** The journal keeps the results that are held by the redaction: the next process goes on with them. */
   stopHolding(): void {
     this.#held?.close();
   }
@@ -209,7 +217,7 @@ export class CallEvents {
     });
   }
 
-  /** The digit itself goes nowhere: it may be part of a card number. */
+  /** The digit itself is neither stored nor sent: it may be part of a card number. */
   keyPressed(leg: CallLeg | undefined, at: number): void {
     void this.#commits.add({
       event: {
@@ -222,7 +230,7 @@ export class CallEvents {
 
   /** Who holds the pause is part of the row, so that it outlives this process. */
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
-    // What was said before a pause goes before it: a number cannot go on in audio that nobody hears.
+    // Finals held by the redaction go out before the pause: a number cannot go on in audio that nobody hears.
     if (this.#held?.isEmpty === false) await this.#held.flush();
     return this.#commits.add({
       ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),

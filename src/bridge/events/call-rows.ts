@@ -184,7 +184,7 @@ export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]):
   };
 }
 
-/** A row that somebody edited must not stop a start (F71). */
+/** A role that nobody knows counts as the customer: a row that somebody edited must not keep the process from starting. */
 function roleFrom(text: string): Role {
   return Role.safeParse(text).data ?? 'customer';
 }

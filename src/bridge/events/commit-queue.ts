@@ -7,7 +7,7 @@ import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { eventCallOf, legMetadata, type CallRecord } from '../call/record.ts';
 
-/** An event's type and data, of one kind. */
+/** The type and the data of an event that is to be stored. */
 export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
@@ -31,8 +31,11 @@ export type ResultIdentity = {
   text: string;
 };
 
-/** Drafts that may wait for the store before the newest is refused: hours of a talkative call. */
-const waitingLimit = 20_000;
+/**
+ * Commits of one call that may wait for the store; beyond it the newest is refused and counted. It is hours of a
+ * talkative call: a store that is away for longer than that loses events rather than the process its memory.
+ */
+export const maxCommitsWaiting = 20_000;
 const batchSize = 64;
 const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** attempt);
 
@@ -47,8 +50,8 @@ export type CommitQueueOptions = {
 };
 
 /**
- * One call's writes, one after the other, so that the order of the events is the order in which they
- * happened. A store that fails is tried again for as long as the call is ours; nothing here is skipped.
+ * One call's writes, one after the other, so that the events have the order in which things happened. While the
+ * store fails the commit is tried again for as long as this process has the call.
  */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
@@ -63,7 +66,7 @@ export class CommitQueue {
   /** True once it is durable; false when the queue was full or the call was left first. */
   add(draft: Draft): Promise<boolean> {
     if (this.#left) return Promise.resolve(false);
-    if (this.#waiting.length >= waitingLimit) {
+    if (this.#waiting.length >= maxCommitsWaiting) {
       this.#options.onRefused();
       return Promise.resolve(false);
     }
@@ -134,7 +137,7 @@ export class CommitQueue {
     return numInsertedOrUpdatedRows !== 0n;
   }
 
-  /** A job record without ids lists an utterance that an earlier run may have had with its id. */
+  /** A session record without ids may list an utterance that was heard live, with its id: the same times tell that. */
   async #isKnownBySpan(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
     const row = await tx
       .selectFrom('leg_results')
@@ -158,7 +161,7 @@ export class CommitQueue {
   }
 }
 
-/** The speech client's own ids for utterances of a record that has none. */
+/** The speech client makes ids up for utterances of a session record that has none; they begin like this. */
 function isAnonymous(identity: ResultIdentity): boolean {
   return identity.kind === 'call.transcript' && identity.key.startsWith('record_');
 }

@@ -8,9 +8,14 @@ export type HeldResultsOptions = {
   clock: Clock;
   /** Redacted, in the order in which they came. */
   tell(leg: CallLeg, result: Result): void;
-  /** A fault of ours: the result is not told, and nothing else waits for it. */
+  /** A fault of ours while a result was redacted: that result is dropped rather than shown in clear, the others go on. */
   failed(error: unknown): void;
+  /** Too many results wait already: this one is not told. */
+  refused(): void;
 };
+
+/** Results of one call that may wait for the language thread; beyond it the newest is refused and counted. */
+export const maxHeldResults = 5_000;
 
 export type LeftResults = { leg: CallLeg; waiting: WaitingResults };
 
@@ -28,7 +33,7 @@ export class HeldResults {
   readonly #options: HeldResultsOptions;
   readonly #line: Entry[] = [];
   readonly #speakers = new Map<string, { speaker: Speaker; stopWaiting: () => void }>();
-  /** Taken up from the journal: the service may say them once more. */
+  /** Identities of results that came from the journal: the service may send them once more, and they are ignored then. */
   readonly #restored = new Set<string>();
   #turn: Promise<unknown> = Promise.resolve();
   #order = 0;
@@ -44,10 +49,11 @@ export class HeldResults {
 
   add(leg: CallLeg, result: Result): void {
     if (this.#closed || this.#restored.has(identityOf(leg, result))) return;
+    if (this.#line.length >= maxHeldResults) return this.#options.refused();
     this.#push({ leg, result, order: this.#order++ });
   }
 
-  /** What an earlier process had not told when it ended, before anything new of these legs. */
+  /** Results that an earlier process still held when it ended. They come before anything new of their legs. */
   restore(legs: readonly LeftResults[]): void {
     const entries: Entry[] = [];
     for (const { leg, waiting } of legs) {
@@ -63,12 +69,13 @@ export class HeldResults {
     for (const { leg } of legs) leg.audio.keepState();
   }
 
-  /** Lets go what waits (of one leg, or all) and resolves when it has been told. */
+  /** Releases the results that wait, of one leg or of all, and resolves when they have been handed on. */
   async flush(leg?: CallLeg): Promise<void> {
     const until = this.#order;
     const waits = (entry: Entry): boolean =>
       entry.order < until && (leg === undefined || isOf(leg.record.id, entry));
-    // Another leg's hold may be before this leg's results: at the end of something all may go.
+    // Results leave in the order of the call: another leg's held final may stand before this leg's. So all speakers are
+    // flushed, and in a few rounds, because releasing one final can uncover add-ons behind it.
     for (let round = 0; round < 4 && !this.#closed && this.#line.some(waits); round++) {
       for (const key of this.#speakers.keys()) this.#flushSpeaker(key);
       await this.#turn;
@@ -91,7 +98,7 @@ export class HeldResults {
       : { results, tails, used };
   }
 
-  /** Nothing is told any more: the call is erased, or its journal has what waits. */
+  /** Nothing is handed on any more: the call is erased, or the journal keeps the held results for the next process. */
   close(): void {
     this.#closed = true;
     for (const { stopWaiting } of this.#speakers.values()) stopWaiting();
@@ -108,7 +115,7 @@ export class HeldResults {
       } finally {
         this.#tellReady();
       }
-      // Held, or behind what is held: on disk before it can be lost.
+      // The result is held, or stands behind one that is: it goes into the leg's journal before a kill can lose it.
       if (this.#line.includes(entry)) entry.leg.audio.keepState();
     });
   }
@@ -125,7 +132,7 @@ export class HeldResults {
     let one = this.#speakers.get(key);
     if (one === undefined) this.#speakers.set(key, (one = newSpeaker()));
     if (result.type !== 'call.transcript') {
-      // Said with its final's own cover: it waits for that one.
+      // An add-on is redacted by what was covered in its final: while that final is held the add-on waits.
       if (!one.speaker.holds(result)) await this.#addOn(entry, result, one.speaker);
       return;
     }
@@ -133,7 +140,7 @@ export class HeldResults {
     const { released, holdMs } = await this.#options.redactor.final(one.speaker, result);
     await this.#released(leg, released);
     if (holdMs === 0) one.stopWaiting();
-    // The deadline is that of the first piece: no final waits longer, however many more follow.
+    // The deadline is that of the first held final: however many more follow, none makes it wait longer.
     else if (!wasWaiting || one.speaker.held.length === 1) {
       one.stopWaiting();
       one.stopWaiting = this.#options.clock.after(holdMs, () => this.#flushSpeaker(key));

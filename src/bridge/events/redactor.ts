@@ -9,17 +9,17 @@ import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Result } from './timeline.ts';
 
-/** What stands for a text that could not be looked through: nothing unseen leaves. */
+/** Stands for a text that the language thread could not redact: a text that nobody has looked through does not leave. */
 const unseen = '[REDACTED]';
-/** Finals of a speaker that are remembered for the add-ons about them, which come within moments. */
-const recentLimit = 16;
-/** Ends of finals that are remembered for what a lost socket swallowed and GET brings later. */
-const tailLimit = 32;
+/** Finals of a speaker that are remembered for the add-ons about them; add-ons come within moments of their final. */
+export const maxFinalsRemembered = 16;
+/** Ends of finals that are remembered. A final that a lost socket swallowed comes later, by GET, and is read after these. */
+export const maxTailsRemembered = 32;
 
 export type Final = Extract<Result, { type: 'call.transcript' }>;
 export type AddOn = Exclude<Result, { type: 'call.transcript' }>;
 
-/** What one speaker (a leg's channel) said last: only there can a number that goes on have begun. */
+/** The last words of one speaker (a leg's channel): a number that goes on in the next final can only have begun there. */
 export class Speaker {
   readonly recent = new Map<string, { raw: string; redacted: Redacted }>();
   readonly tails: { end: number; text: string }[] = [];
@@ -40,9 +40,9 @@ export class Speaker {
 export type Step = { released: Final[]; holdMs: number };
 
 /**
- * Takes the configured entity types out of everything that a result says, before it is stored or sent.
- * One per call: an entity keeps its number from one utterance to the next, whoever says it. Its steps must
- * be taken one after the other.
+ * Takes the configured entity types out of every text of a result, before the result is stored or sent. There is
+ * one per call, because an entity keeps its number (`[NAME_1]`) through the call, whoever says it. Steps are taken
+ * one after the other: each needs the state that the step before it left.
  */
 export class Redactor {
   readonly #language: LanguageRunner;
@@ -62,7 +62,7 @@ export class Redactor {
     return new Redactor(language, [...config.redactEntities], config.redactForm);
   }
 
-  /** How many entities of each kind have a number: all that a restart needs to give out no number twice. */
+  /** The highest number given to each kind of entity. After a restart it keeps a number from being given twice. */
   get used(): Record<string, number> {
     return Object.fromEntries(
       Object.entries(this.#numbers).map(([label, keys]) => [label, Object.keys(keys).length]),
@@ -77,9 +77,9 @@ export class Redactor {
     }
   }
 
-  /** The finals that may leave now, in order. Those that may not are the speaker's `held`. */
+  /** Takes a final in; answers the finals that may leave now, in order. The others stay in the speaker's `held`. */
   async final(speaker: Speaker, final: Final): Promise<Step> {
-    // One that a lost socket swallowed belongs behind what was said before it, not behind the newest.
+    // A final that a lost socket swallowed comes late. It continues the final before it in time, not the newest one.
     const isLate = final.end < speaker.end;
     const before = isLate ? await this.flush(speaker) : [];
     const newest = speaker.state.tail;
@@ -92,7 +92,10 @@ export class Redactor {
     return { released: [...before, ...step.released], holdMs: step.holdMs };
   }
 
-  /** No more can come of what is held, or not in time. */
+  /**
+   * The held finals can no longer be completed: their deadline has passed, or nothing more of the speaker comes.
+   * They are redacted as they are and released.
+   */
   async flush(speaker: Speaker): Promise<Final[]> {
     if (speaker.held.length === 0) return [];
     return (await this.#step(speaker, { text: '', flush: true })).released;
@@ -133,7 +136,7 @@ export class Redactor {
       state: { ...speaker.state, numbers: this.#numbers },
     });
     if (results === null) {
-      // Without an answer nobody knows what these texts show; what was held goes the same way.
+      // The language thread gave no answer, so nobody knows what these texts show: the held ones are hidden too.
       const released = speaker.held.splice(0).map((final) => redactedFinal(final, nothingSeen));
       speaker.state = {};
       return { released, holdMs: 0 };
@@ -147,7 +150,7 @@ export class Redactor {
     const end = finals.at(-1)?.end;
     if (tail !== undefined && tail !== '' && end !== undefined) {
       speaker.tails.push({ end, text: tail });
-      if (speaker.tails.length > tailLimit) speaker.tails.shift();
+      if (speaker.tails.length > maxTailsRemembered) speaker.tails.shift();
     }
     const released = finals.map((final, i) => {
       const redacted = results.released[i] ?? nothingSeen;
@@ -157,7 +160,7 @@ export class Redactor {
     return { released, holdMs: results.holdMs };
   }
 
-  /** The words of a final that was looked through are those of the final; others are looked at alone. */
+  /** An add-on repeats its final: the redacted text of that final stands for it. Any other text is redacted by itself. */
   async #utterance(utterance: Utterance, known: Known): Promise<Utterance> {
     const { text, words } =
       known?.raw === utterance.text ? known.redacted : await this.#alone(utterance);
@@ -176,7 +179,7 @@ export class Redactor {
     return redacted;
   }
 
-  /** What says an utterance in other words: looked at alone, and for the digits that were covered in it. */
+  /** A translation or a normalised value: redacted by itself, and again for the digits that were covered in the final. */
   async #strange(
     text: string,
     known: Known,
@@ -218,7 +221,7 @@ function redactedFinal(final: Final, { text, words }: Redacted): Final {
 
 function remember(speaker: Speaker, final: Final, redacted: Redacted): void {
   speaker.recent.set(utteranceOf(final), { raw: final.data.text, redacted });
-  if (speaker.recent.size <= recentLimit) return;
+  if (speaker.recent.size <= maxFinalsRemembered) return;
   for (const oldest of speaker.recent.keys()) {
     speaker.recent.delete(oldest);
     break;

@@ -21,7 +21,7 @@ export type Result = {
   };
 }[ResultType];
 
-/** What a leg's journal keeps of results that have not left yet: a killed process must not lose them. */
+/** Results that are held by the redaction, as the leg's journal keeps them: a killed process must not lose them. */
 export type WaitingResults = {
   /** Of the whole call: in which order they came. */
   results: { order: number; result: Result }[];
@@ -44,13 +44,13 @@ export type PartialResult = {
 export type Placed =
   | { kind: 'result'; result: Result }
   | { kind: 'partial'; partial: PartialResult }
-  /** Acks, life-cycle and post-processing messages: nothing for the call's timeline. */
+  /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
 
 /** Where a session's own zero lies on the call's clock, in seconds. */
 export type SessionPlace = { sessionId: string; zeroS: number };
 
-/** What failed add-ons refer to: they carry no utterance of their own. */
+/** The final before an add-on that failed: such an add-on carries no utterance of its own. */
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
 
 /**
@@ -115,7 +115,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
   }
 }
 
-/** The final that a failed add-on will be laid to: its own comes before it. */
+/** The final that a failed add-on is about: the service sends an utterance's final before its add-ons. */
 export function finalOf(message: ServerMessage): LastFinal {
   if (message.type !== 'transcript' || !message.data.is_final) return undefined;
   return { utteranceId: message.data.id, utterance: message.data.utterance };

@@ -10,14 +10,20 @@ import { registerWebhooks } from './commands/webhooks.ts';
 import { registerModels } from './commands/models.ts';
 import { registerRecord } from './commands/record.ts';
 import { registerReplay } from './commands/replay.ts';
-import { registerStart } from './commands/start.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 
 const program = new Command('trunkline')
   .description('Carrier media streams in, live transcripts out, nothing lost in silence.')
   .showHelpAfterError('(--help lists the commands)');
 
-registerStart(program);
+program
+  .command('start', { isDefault: false })
+  .description('run the bridge, the speech service and the console in this terminal')
+  .action(async () => {
+    // Loaded here alone: every other command answers sooner without the parts of the process.
+    const { main } = await import('./main.ts');
+    await main(process.env);
+  });
 registerConfig(program);
 registerCall(program);
 registerRecord(program);

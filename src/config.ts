@@ -14,12 +14,12 @@ import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
 import { StoreConfig } from './store/config.ts';
 
-const Role = z.enum(['bridge', 'speech', 'console']);
-export type Role = z.infer<typeof Role>;
+const ProcessRole = z.enum(['bridge', 'speech', 'console']);
+export type ProcessRole = z.infer<typeof ProcessRole>;
 
-/** Every setting of the process, part by part. The only reader of the environment is this file. */
+/** Every setting of the process, part by part. This file alone reads the environment. */
 export const Config = z.strictObject({
-  roles: z.array(Role).min(1).optional().meta({
+  roles: z.array(ProcessRole).min(1).optional().meta({
     env: 'TRUNKLINE_ROLES',
     description:
       'Which parts this process runs; by default all, without `speech` when a speech address is set.',
@@ -42,14 +42,14 @@ export const Config = z.strictObject({
   carriers: CarriersConfig.prefault({}),
   outbox: OutboxConfig.prefault({}),
 });
-export type Config = z.infer<typeof Config> & { roles: Role[] };
+export type Config = z.infer<typeof Config> & { roles: ProcessRole[] };
 
-export type Source = 'default' | `environment ${string}` | `file ${string}`;
-export type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => Source };
+export type SettingSource = 'default' | `environment ${string}` | `file ${string}`;
+export type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => SettingSource };
 
 export const configFields: SettingField[] = settingFields(Config);
 
-/** Environment first, then the file that TRUNKLINE_CONFIG names, then defaults; frozen. */
+/** The settings, frozen: from the environment, else from the file that TRUNKLINE_CONFIG names, else the defaults. */
 export function loadConfig(
   env: Readonly<Record<string, string | undefined>>,
   readFile: (path: string) => string = (path) => readFileSync(path, 'utf8'),
@@ -66,7 +66,7 @@ export function loadConfig(
     fromEnv.set(field.path.join('.'), field.env);
   }
   problems.push(...unknownVariables(env));
-  const sourceOf = (path: readonly string[]): Source => {
+  const sourceOf = (path: readonly string[]): SettingSource => {
     for (let end = path.length; end > 0; end--) {
       const name = fromEnv.get(path.slice(0, end).join('.'));
       if (name !== undefined) return `environment ${name}`;
@@ -101,11 +101,11 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
       { cause },
     );
   }
-  // Loaded for who has such a file: the start of everybody else need not wait for it.
+  // The library is loaded only where there is such a file: every other start is sooner without it.
   const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml;
   const document = parseDocument(text);
   const [first] = document.errors;
-  // The library's own message quotes the line, which may hold a secret: only the place is given.
+  // The library's own message quotes the line, which may hold a secret. Only the place is given.
   if (first)
     throw refusal([
       `${path} line ${first.linePos?.[0].line ?? '?'}: not valid YAML (${first.code})`,
@@ -131,7 +131,7 @@ function unknownVariables(env: Readonly<Record<string, string | undefined>>): st
 
 function explain(
   issue: z.core.$ZodIssue,
-  sourceOf: (path: readonly string[]) => Source,
+  sourceOf: (path: readonly string[]) => SettingSource,
   filePath: string | undefined,
 ): string[] {
   const path = issue.path.map(String);
@@ -161,8 +161,8 @@ function suggestion(name: string, known: string[]): string {
   return near === undefined ? '' : `, did you mean ${near}?`;
 }
 
-/** Given the address of a speech service, this process is only the bridge. */
-function rolesOf(config: z.infer<typeof Config>): Role[] {
+/** The roles of this process. With the address of a speech service set, our own service is not among them. */
+function rolesOf(config: z.infer<typeof Config>): ProcessRole[] {
   const roles =
     config.roles ??
     (config.speech.url === undefined ? ['bridge', 'speech', 'console'] : ['bridge', 'console']);

@@ -20,12 +20,12 @@ import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
 /**
- * Calls get time for their last words; what is left goes on after the restart. Idle, nothing takes that long.
- * Five hundred legs take some seconds more to be put away, and at 30 s whoever stops us ends the process.
+ * The time that calls get for their last words after a stop signal. What is left goes on after the next start. Five
+ * hundred legs take some seconds more to be put away, and supervisors kill a process 30 s after the signal.
  */
 const drainMs = 20_000;
 
-type Opened = {
+type OpenProcess = {
   config: Config;
   log: Logger;
   store: Store;
@@ -57,7 +57,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     await listen({ config: config.http, insecure: config.insecure, internalKey, log }),
   );
   const parts: Part[] = [];
-  const opened: Opened = {
+  const opened: OpenProcess = {
     config,
     log,
     store,
@@ -76,14 +76,14 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const signal = await stop;
   log.info({ signal }, 'stopping; unfinished calls stay in the store and go on at the next start');
   http.stopAccepting();
-  // In the order of the audio: carriers first, so that the bridge sees their last bytes. One deadline for all:
-  // whoever stops us ends the process after 30 s (F66).
+  // The parts drain in the order of the audio: carriers first, so that the bridge sees their last bytes. All of them
+  // share one deadline, because a supervisor kills the process 30 s after its signal.
   const untilMs = performance.now() + drainMs;
   for (const part of parts.toReversed())
     await withinDrain(part, log, Math.max(0, untilMs - performance.now()));
 }
 
-async function openParts(opened: Opened, internalKey: string): Promise<void> {
+async function openParts(opened: OpenProcess, internalKey: string): Promise<void> {
   const { config, log, store, http, mount, own } = opened;
   const { dataDir } = config.store;
   const { publicUrl } = http;
@@ -149,7 +149,7 @@ async function openParts(opened: Opened, internalKey: string): Promise<void> {
   );
 }
 
-/** A hosted service as configured, or our own by its real address and the key made at this start. */
+/** The speech service that is configured, or our own by its real address and with the key made at this start. */
 function speechTarget(
   config: Config,
   http: HttpServer,
@@ -166,8 +166,8 @@ function speechTarget(
   };
 }
 
-/** A few calm lines; a machine reads them as one record. */
-function sayReady({ config, log, http, parts }: Opened): void {
+/** Says that the process is ready: a few lines on a terminal, one record for a machine. */
+function sayReady({ config, log, http, parts }: OpenProcess): void {
   const base = http.publicUrl();
   const notes = [...http.notes(), ...parts.flatMap((part) => part.notes?.() ?? [])];
   if (config.insecure)
@@ -204,7 +204,7 @@ function sayReady({ config, log, http, parts }: Opened): void {
   );
 }
 
-/** Who hears the calls: a service elsewhere by its origin alone, since the rest of an address may be secret. */
+/** Which service recognises the calls. One elsewhere is named by its origin alone: the rest of an address may be secret. */
 function speechAddress({ roles, speech }: Config, base: string): Record<string, string> {
   if (roles.includes('bridge') && speech.url !== undefined)
     return { speech: new URL(speech.url).origin };
@@ -222,7 +222,7 @@ async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<voi
   if (outcome === 'late') log.warn({ part: part.name }, 'part did not drain in time');
 }
 
-/** The first signal drains, a second one ends at once. */
+/** Resolves at the first signal, which drains. A second one ends the process at once. */
 function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   process.on('uncaughtException', (error) => endNow(log, 'unexpected error', error));
   process.on('unhandledRejection', (error) => endNow(log, 'unhandled rejection', error));
@@ -237,7 +237,7 @@ function stopSignal(log: Logger): Promise<NodeJS.Signals> {
   });
 }
 
-/** Settings are read at a start. A reload looks at them and says what that start would; the ones in use stay. */
+/** Settings are read at a start. SIGHUP reads them and logs what the next start would say; the ones in use stay. */
 function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: Logger): void {
   process.on('SIGHUP', () => {
     try {
@@ -249,7 +249,7 @@ function checkOnReload(env: Readonly<Record<string, string | undefined>>, log: L
   });
 }
 
-/** State is unknown from here on: a clean restart is the safe way out, and loses nothing that was accepted. */
+/** Ends the process after an error that nothing expected. Its state is unknown; a restart loses nothing that was accepted. */
 function endNow(log: Logger, what: string, error: unknown): void {
   log.fatal(
     { err: error },

@@ -1,16 +1,18 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findCall, getCall, watchCall, type Api } from '../player/api-client.ts';
-import { legsOfFiles } from '../player/leg-audio.ts';
-import { playCall, type CallPlan } from '../player/play-call.ts';
-import type { PlayResult } from '../player/play.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { addCallOptions, faultsOf, secretsOf, type CallOptions } from './call-options.ts';
-import { targetBridge } from './running-process.ts';
-import { ledgerLines, TranscriptPrinter } from './transcript-printer.ts';
+import { type Api, findCall, getCall, watchCall } from '../player/api-client.ts';
+import { type Encoding, type PlayedCarrier, playedCarriers } from '../player/dialogue.ts';
+import type { Faults } from '../player/faults.ts';
+import { legsOfFiles } from '../player/leg-audio.ts';
+import { type CallPlan, playCall } from '../player/play-call.ts';
+import type { PlayResult } from '../player/play.ts';
+import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
+import { secretsOf, targetBridge } from './running-process.ts';
 
-/** A call is known to the bridge soon after its start; the rest waits for its last words. */
+/** The bridge knows a call soon after its start. */
 const knownWithinMs = 10_000;
+/** How long the last words may take once the call has been played. */
 const endedWithinMs = 30_000;
 
 /** `trunkline call`: a phone call without a phone, played as its carrier would. */
@@ -21,12 +23,12 @@ export function registerCall(program: Command): void {
       .description(
         'play a call as a carrier would: the built-in conversation, a stereo file (customer left), or two files (customer first)',
       ),
-  ).action(async (audio: string[], options: CallOptions) => {
+  ).action(async (audio: string[], options: CallCommandOptions) => {
     await call(audio, options);
   });
 }
 
-async function call(audio: string[], options: CallOptions): Promise<void> {
+async function call(audio: string[], options: CallCommandOptions): Promise<void> {
   const { api, config, mayBeForeign } = targetBridge(options);
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
@@ -85,7 +87,7 @@ async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal
     );
 }
 
-/** Prints what the bridge says of the call; answers its id once it has ended or the waiting has. */
+/** Prints what the bridge tells of the call. Answers its id when the call has ended or the time is over. */
 async function watch(
   api: Api,
   carrierCallId: string,
@@ -112,7 +114,7 @@ async function waitForCall(
 ): Promise<string | undefined> {
   const untilMs = performance.now() + knownWithinMs;
   while (performance.now() < untilMs && !signal.aborted) {
-    // A bridge that is not ours has no such list: then the call is only played.
+    // A bridge that is not ours has no list of calls: then the call is only played.
     const found = await findCall(api, carrierCallId).catch(() => undefined);
     if (found) return found.id;
     await sleep(200);
@@ -148,5 +150,210 @@ function report({ outcome, detail, sentBytes, framesDropped, framesReordered }: 
       : '';
   console.log(
     `-- ${outcome}${detail === '' ? '' : ` (${detail})`}: sent ${sent || 'nothing'}${faults}`,
+  );
+}
+
+type CallCommandOptions = {
+  carrier: PlayedCarrier;
+  to?: string;
+  url?: string;
+  speed: number;
+  calls: number;
+  drop?: number;
+  reorder?: number | true;
+  cut?: number;
+  reopen?: number;
+  stop: boolean;
+  wrongCodec?: true;
+  seed: number;
+  encoding?: Encoding;
+  rate?: number;
+  from?: string;
+  number?: string;
+  outbound?: true;
+  param: Record<string, string>;
+  dtmf: { digit: string; atMs: number }[];
+  json?: true;
+  publicUrl?: string;
+  watch: boolean;
+};
+
+function addCallOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--carrier <name>', 'whose protocol to speak')
+        .choices([...playedCarriers])
+        .default('twilio'),
+    )
+    .option('--to <ws url>', 'the bridge; with a path of its own for a bridge that is not ours')
+    .option('--url <http url>', 'operator API of the bridge, for the token and the transcript')
+    .option('--speed <times>', 'faster than real time', positive, 1)
+    .option('--calls <count>', 'so many calls at once', count, 1)
+    .option('--drop <share>', 'share of media frames that never arrive, 2% or 0.02', share)
+    .option('--reorder [share]', 'share of media frames that change places, 5% if not said', share)
+    .option('--cut <time>', 'break the socket without a close, after 5s or 1500ms', duration)
+    .option('--reopen <time>', 'after the cut a new stream of the same call goes on', duration)
+    .option('--no-stop', 'hang up without a stop message')
+    .option('--wrong-codec', 'send A-law where mu-law is declared, or the reverse')
+    .option('--seed <number>', 'the same faults in the same places', count, 1)
+    .addOption(
+      new Option('--encoding <name>', 'what the stream carries').choices(['mulaw', 'alaw', 'slin']),
+    )
+    .option('--rate <hz>', 'sample rate of the stream', count)
+    .option('--from <number>', 'the number of the customer')
+    .option('--number <number>', 'the number called')
+    .option('--outbound', 'the agent called the customer')
+    .option('--param <name=value>', 'a custom parameter of the call, as often as needed', pair, {})
+    .option('--dtmf <digit@time>', 'a key press, as often as needed: 5@3s', keyPress, [])
+    .option('--json', 'Asterisk: control messages as JSON')
+    .option(
+      '--public-url <url>',
+      'the address that signatures are made for, when it is not that of --to',
+    )
+    .option('--no-watch', 'do not show the transcript and the ledger');
+}
+
+function faultsOf(options: CallCommandOptions): Faults {
+  return {
+    seed: options.seed,
+    ...(options.drop === undefined ? {} : { drop: options.drop }),
+    ...(options.reorder === undefined
+      ? {}
+      : { reorder: options.reorder === true ? 0.05 : options.reorder }),
+    ...(options.cut === undefined ? {} : { cutAtMs: options.cut }),
+    ...(options.reopen === undefined ? {} : { reopenAfterMs: options.reopen }),
+    ...(options.stop ? {} : { noStop: true }),
+    ...(options.wrongCodec ? { wrongCodec: true } : {}),
+  };
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0) || value > 1000)
+    throw new InvalidArgumentError('give a number above 0, 1000 at most');
+  return value;
+}
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 1_000_000)
+    throw new InvalidArgumentError('give a whole number above 0');
+  return value;
+}
+
+function share(text: string): number {
+  const value = text.endsWith('%') ? Number(text.slice(0, -1)) / 100 : Number(text);
+  if (!(value >= 0 && value <= 1))
+    throw new InvalidArgumentError('give a share such as 2% or 0.02');
+  return value;
+}
+
+function duration(text: string): number {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text);
+  if (!match) throw new InvalidArgumentError('give a time such as 5s, 1500ms or 1m');
+  return Number(match[1]) * { ms: 1, s: 1000, m: 60_000 }[(match[2] ?? 's') as 'ms' | 's' | 'm'];
+}
+
+function pair(text: string, before: Record<string, string>): Record<string, string> {
+  const at = text.indexOf('=');
+  if (at < 1) throw new InvalidArgumentError('give name=value');
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
+}
+
+function keyPress(
+  text: string,
+  before: { digit: string; atMs: number }[],
+): { digit: string; atMs: number }[] {
+  const match = /^([0-9*#A-D])@(.+)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('give a key and a time, such as 5@3s');
+  return [...before, { digit: match[1] ?? '', atMs: duration(match[2] ?? '') }];
+}
+
+const colours = { customer: '\u001b[36m', agent: '\u001b[33m' } as const;
+const dim = '\u001b[2m';
+const plain = '\u001b[0m';
+const clearLine = '\r\u001b[2K';
+
+/** Prints the conversation as it comes: each party in its colour, the latest partial dimmed on the last line. */
+class TranscriptPrinter {
+  readonly #out: NodeJS.WriteStream;
+  readonly #isTerminal: boolean;
+  #partials = new Map<string, string>();
+
+  constructor(out: NodeJS.WriteStream) {
+    this.#out = out;
+    this.#isTerminal = out.isTTY;
+  }
+
+  show(message: LiveFeedMessage): void {
+    switch (message.type) {
+      case 'partial':
+        return this.#partial(message.role, message.utterance.text);
+      case 'call.transcript':
+        return this.#final(message.leg?.role ?? 'customer', message.data.start, message.data.text);
+      case 'call.gap':
+        return this.#line(
+          `${dim}-- gap of ${message.data.duration.toFixed(2)} s (${message.data.cause})${plain}`,
+        );
+      case 'call.paused':
+      case 'call.resumed':
+      case 'call.ended':
+        return this.#line(`${dim}-- ${message.type}${plain}`);
+      default:
+    }
+  }
+
+  end(): void {
+    if (this.#isTerminal) this.#out.write(clearLine);
+  }
+
+  #partial(role: 'customer' | 'agent', text: string): void {
+    if (!this.#isTerminal) return;
+    this.#partials.set(role, text);
+    const room = Math.max(20, (this.#out.columns ?? 80) - 12);
+    const shown = text.length > room ? `...${text.slice(3 - room)}` : text;
+    this.#out.write(`${clearLine}${dim}${colours[role]}${role.padEnd(9)} ${shown}${plain}`);
+  }
+
+  #final(role: 'customer' | 'agent', startS: number, text: string): void {
+    this.#partials.delete(role);
+    this.#line(
+      `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${role.padEnd(9)} ${text}${plain}`,
+    );
+  }
+
+  #line(text: string): void {
+    const written = this.#isTerminal ? text : text.replace(/\u001b\[[0-9;]*m/g, '');
+    this.#out.write(`${this.#isTerminal ? clearLine : ''}${written}\n`);
+  }
+}
+
+/** The ledger of every leg: received must be acknowledged + gaps + paused, to the byte. */
+function ledgerLines(call: ApiCall): string[] {
+  const rows = call.legs.map(({ role, track, encoding, ledger }) => {
+    const { received, acknowledged, gaps, paused } = ledger;
+    const agrees = received === acknowledged + gaps + paused;
+    return [
+      role,
+      track,
+      encoding,
+      String(received),
+      String(acknowledged),
+      String(gaps),
+      String(paused),
+      agrees ? 'exact' : call.state === 'ended' ? 'OFF' : 'under way',
+    ];
+  });
+  const all = [
+    ['role', 'track', 'encoding', 'received', 'acknowledged', 'gaps', 'paused', ''],
+    ...rows,
+  ];
+  const widths =
+    all[0]?.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0))) ?? [];
+  return all.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
   );
 }

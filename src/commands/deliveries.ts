@@ -3,10 +3,10 @@ import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import type { ApiDelivery } from '../protocol/api.ts';
 import { runningProcess } from './running-process.ts';
 
-type Common = { url?: string; json?: boolean };
-type Page = { items: ApiDelivery[]; next_cursor: string | null };
+type DeliveriesOptions = { url?: string; json?: boolean };
+type DeliveryPage = { items: ApiDelivery[]; next_cursor: string | null };
 
-/** `trunkline deliveries`: what is on its way to the CRM, what is stuck and why, and setting it in motion again. */
+/** `trunkline deliveries`: lists what is on its way to the CRM, says what is stuck and why, and sets it in motion again. */
 export function registerDeliveries(program: Command): void {
   const deliveries = program
     .command('deliveries')
@@ -33,13 +33,13 @@ export function registerDeliveries(program: Command): void {
     deliveries,
     'retry <delivery>',
     'try it now; a parked one takes what is parked behind it along',
-  ).action((id: string, options: Common) =>
+  ).action((id: string, options: DeliveriesOptions) =>
     act(options, `/api/deliveries/${encodeURIComponent(id)}/retry`),
   );
   add(deliveries, 'retry-call <call>', 'send the events of a call again, in order')
     .option('--from <sequence>', 'the first event to send', '1')
     .option('--endpoint <name>', 'only to this endpoint')
-    .action((id: string, options: Common & { from: string; endpoint?: string }) =>
+    .action((id: string, options: DeliveriesOptions & { from: string; endpoint?: string }) =>
       act(options, `/api/calls/${encodeURIComponent(id)}/deliveries/retry`, {
         from: Number(options.from),
         ...(options.endpoint === undefined ? {} : { endpoint: options.endpoint }),
@@ -49,11 +49,11 @@ export function registerDeliveries(program: Command): void {
     deliveries,
     'release <call>',
     'leave the parked event behind and let what waits after it go',
-  ).action((id: string, options: Common) =>
+  ).action((id: string, options: DeliveriesOptions) =>
     act(options, `/api/calls/${encodeURIComponent(id)}/deliveries/release`),
   );
   add(deliveries, 'enable <endpoint>', 'switch an endpoint on again that answered 410').action(
-    (name: string, options: Common) =>
+    (name: string, options: DeliveriesOptions) =>
       act(options, `/api/deliveries/endpoints/${encodeURIComponent(name)}/enable`),
   );
 }
@@ -71,14 +71,19 @@ function add(
     .option('--json', 'as the API answers');
 }
 
-type ListOptions = Common & { state?: string; call?: string; endpoint?: string; limit: string };
+type DeliveryListOptions = DeliveriesOptions & {
+  state?: string;
+  call?: string;
+  endpoint?: string;
+  limit: string;
+};
 
-async function list(options: ListOptions): Promise<void> {
+async function list(options: DeliveryListOptions): Promise<void> {
   const query = new URLSearchParams({ limit: options.limit });
   if (options.state !== undefined) query.set('state', options.state);
   if (options.call !== undefined) query.set('call_id', options.call);
   if (options.endpoint !== undefined) query.set('endpoint', options.endpoint);
-  const page = (await ask(options, `/api/deliveries?${query.toString()}`)) as Page;
+  const page = (await ask(options, `/api/deliveries?${query.toString()}`)) as DeliveryPage;
   if (options.json) {
     print(page);
     return;
@@ -94,11 +99,11 @@ function lineOf(item: ApiDelivery): string {
   return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}${next}${reason}`;
 }
 
-async function show(id: string, options: Common): Promise<void> {
+async function show(id: string, options: DeliveriesOptions): Promise<void> {
   print(await ask(options, `/api/deliveries/${encodeURIComponent(id)}`));
 }
 
-async function act(options: Common, path: string, body?: unknown): Promise<void> {
+async function act(options: DeliveriesOptions, path: string, body?: unknown): Promise<void> {
   const { changed } = (await ask(options, path, { method: 'POST', body: body ?? {} })) as {
     changed: number;
   };
@@ -110,7 +115,7 @@ function print(value: unknown): void {
 }
 
 async function ask(
-  options: Common,
+  options: DeliveriesOptions,
   path: string,
   request: { method?: string; body?: unknown } = {},
 ): Promise<unknown> {

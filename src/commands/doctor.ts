@@ -1,15 +1,18 @@
 import type { Command } from 'commander';
-import { TrunklineError } from '../lib/errors.ts';
+import { access, constants, statfs } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import type { Config } from '../config.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { endpointsOf } from '../outbox/config.ts';
 import type { Api } from '../player/api-client.ts';
-import type { ApiCall, CallDiagnostics, ApiDelivery } from '../protocol/api.ts';
+import { isLoopback } from '../port/addresses.ts';
+import type { ApiCall, ApiDelivery, CallDiagnostics, Installation } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
-import { callReport, type CallFacts } from './doctor-call.ts';
-import { installationFindings } from './doctor-installation.ts';
 import { askProcess, runningProcess, whyUnreachable } from './running-process.ts';
 
-type Options = { url?: string; json?: boolean };
-
 const answerWithinMs = 10_000;
+
+type DoctorOptions = { url?: string; json?: boolean };
 
 /** `trunkline doctor [call]`: one call's evidence, or the installation's, and what to do about it. */
 export function registerDoctor(program: Command): void {
@@ -19,12 +22,12 @@ export function registerDoctor(program: Command): void {
     .description('evidence of one call, or of this installation, and what to do')
     .option('--url <url>', 'the running process; by default the one of these settings')
     .option('--json', 'as data')
-    .action((call: string | undefined, options: Options) =>
+    .action((call: string | undefined, options: DoctorOptions) =>
       call === undefined ? installation(options) : oneCall(call, options),
     );
 }
 
-async function installation(options: Options): Promise<void> {
+async function installation(options: DoctorOptions): Promise<void> {
   const { api, config } = runningProcess(options.url);
   const findings = await installationFindings(config, api);
   if (options.json) console.log(JSON.stringify(findings, null, 2));
@@ -38,7 +41,7 @@ async function installation(options: Options): Promise<void> {
   if (findings.some((finding) => finding.state === 'wrong')) process.exitCode = 1;
 }
 
-async function oneCall(id: string, options: Options): Promise<void> {
+async function oneCall(id: string, options: DoctorOptions): Promise<void> {
   const { api } = runningProcess(options.url);
   const facts = await factsOf(api, id);
   const report = callReport(facts);
@@ -54,7 +57,7 @@ async function oneCall(id: string, options: Options): Promise<void> {
   );
 }
 
-async function factsOf(api: Api, id: string): Promise<CallFacts> {
+async function factsOf(api: Api, id: string): Promise<DiagnosedCall> {
   const call = await findCall(api, id);
   const path = `/api/calls/${encodeURIComponent(call.id)}`;
   const [evidence, events, deliveries] = await Promise.all([
@@ -65,7 +68,7 @@ async function factsOf(api: Api, id: string): Promise<CallFacts> {
   return { call, evidence, events, deliveries };
 }
 
-/** Engineers hold the carrier's id as often as ours. */
+/** Finds a call by our id or by the carrier's: an engineer has the one as often as the other. */
 async function findCall(api: Api, id: string): Promise<ApiCall> {
   if (id.startsWith('call_')) return ask<ApiCall>(api, `/api/calls/${encodeURIComponent(id)}`);
   const { items } = await ask<{ items: ApiCall[] }>(
@@ -95,8 +98,319 @@ async function ask<T>(api: Api, path: string): Promise<T> {
   } catch (error) {
     throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
   }
-  if (response.status === 404) throw new TrunklineError('BAD_INPUT', 'no such call');
+  if (response.status === 404 && path.startsWith('/api/calls/'))
+    throw new TrunklineError('BAD_INPUT', 'no such call');
   if (!response.ok)
     throw new TrunklineError('UNREACHABLE', `${path} was answered with ${response.status}`);
   return (await response.json()) as T;
+}
+
+type DiagnosedCall = {
+  call: ApiCall;
+  evidence: CallDiagnostics;
+  events: CallEvent[];
+  deliveries: ApiDelivery[];
+};
+
+type CallReport = { lines: string[]; todo: string[] };
+
+/** One call on one screen: what came, what became of it, who closed its streams, and what to do. Pure. */
+function callReport({ call, evidence, events, deliveries }: DiagnosedCall): CallReport {
+  const latency = latencies(call, evidence, events);
+  const gaps = events.filter((event) => event.type === 'call.gap');
+  const lines = [
+    `${call.id}  ${call.carrier} ${call.carrier_call_id}  ${call.state}`,
+    `  began ${call.started_at}${call.ended_at === null ? '' : `, ended ${call.ended_at}`}`,
+    '',
+    ...call.legs.flatMap((leg) => {
+      const own = evidence.legs.find((one) => one.id === leg.id);
+      const cadence = own?.cadence;
+      const { received, acknowledged, gaps: lost, paused, filler = 0 } = leg.ledger;
+      return [
+        `${leg.role} (${leg.track})  ${leg.encoding} ${leg.sample_rate} Hz, ${leg.channels} channel`,
+        `  frames    ${cadence == null ? 'none counted' : `${cadence.frames}, every ${cadence.mean_ms} ms, longest pause ${cadence.longest_ms} ms, drift ${cadence.drift_ms} ms`}`,
+        `  bytes     ${received} received = ${acknowledged} acknowledged + ${lost} in gaps + ${paused} paused; ${filler} of silence added`,
+        `  sessions  ${evidence.sessions.filter((session) => session.leg_id === leg.id).length}, resumed ${own?.reconnects ?? 0} times`,
+      ];
+    }),
+    '',
+    `finals      ${latency.length}${latency.length === 0 ? '' : `, ${spread(latency)}`}`,
+    `gaps        ${gaps.length}${gaps.map((gap) => ` · ${gap.data.cause} ${gap.data.start}-${gap.data.end} s`).join('')}`,
+    `streams     ${evidence.streams.map((stream) => `${stream.opened_at.slice(11, 23)} to ${stream.closed_at?.slice(11, 23) ?? 'now'} (${stream.closed_by ?? 'open'})`).join(', ') || 'none'}`,
+    `deliveries  ${deliveryLine(deliveries)}`,
+  ];
+  return { lines, todo: todoOf({ call, evidence, events, deliveries }) };
+}
+
+function todoOf({ call, evidence, events, deliveries }: DiagnosedCall): string[] {
+  const todo: string[] = [];
+  for (const warning of warningsOf(call)) todo.push(warning);
+  for (const leg of call.legs) {
+    const { received, acknowledged, gaps, paused } = leg.ledger;
+    if (call.state === 'ended' && received !== acknowledged + gaps + paused)
+      todo.push(`the ${leg.role}'s audio is unaccounted for: keep the data folder and report it`);
+    if (received === 0)
+      todo.push(
+        `nothing came on track ${leg.track}: look at which tracks the carrier is told to stream`,
+      );
+    const cadence = evidence.legs.find((one) => one.id === leg.id)?.cadence;
+    if (cadence != null && cadence.longest_ms > 2_000)
+      todo.push(
+        `track ${leg.track} was quiet for ${cadence.longest_ms} ms: the carrier or the network held frames back`,
+      );
+    if (leg.state === 'waiting')
+      todo.push(
+        `the ${leg.role}'s audio waits for the speech service: npx trunkline doctor shows it`,
+      );
+    if (leg.state === 'failed')
+      todo.push(`the ${leg.role}'s leg used up its sessions: look at why the service ended them`);
+  }
+  for (const event of events)
+    if (event.type === 'call.gap') todo.push(...gapAdvice(event.data.cause));
+  if (
+    evidence.streams.some((stream) => stream.closed_by === 'error' || stream.closed_by === 'close')
+  )
+    todo.push(
+      'a stream closed without its stop message: look at proxies and idle time-outs between the carrier and here',
+    );
+  if (deliveries.some((delivery) => delivery.state === 'parked'))
+    todo.push(
+      `deliveries are parked: npx trunkline deliveries list --call ${call.id}, then retry or release`,
+    );
+  return [...new Set(todo)];
+}
+
+function gapAdvice(cause: string): string[] {
+  switch (cause) {
+    case 'carrier':
+      return ['the carrier lost audio before it reached us: its own network or a proxy on the way'];
+    case 'journal':
+    case 'damaged':
+      return ['the journal could not be written or read: look at the disk of the data folder'];
+    case 'deadline':
+      return [
+        'the speech service did not answer in time: its health, then TRUNKLINE_FINISH_WITHIN_MS',
+      ];
+    default:
+      return ['the speech service refused or lost audio: its own log has the reason'];
+  }
+}
+
+function warningsOf(call: ApiCall): string[] {
+  const warnings: unknown = 'warnings' in call ? call.warnings : [];
+  return Array.isArray(warnings)
+    ? warnings.flatMap((one: unknown) =>
+        typeof one === 'object' && one !== null && 'message' in one ? [String(one.message)] : [],
+      )
+    : [];
+}
+
+/** Milliseconds from the end of each utterance on the call's clock to its event; negative for a call played faster than life. */
+function latencies(call: ApiCall, evidence: CallDiagnostics, events: CallEvent[]): number[] {
+  const zero = Date.parse(evidence.zero_at ?? call.started_at);
+  return events
+    .flatMap((event) =>
+      event.type === 'call.transcript'
+        ? [Date.parse(event.occurred_at) - zero - event.data.end * 1_000]
+        : [],
+    )
+    .toSorted((a, b) => a - b);
+}
+
+function spread(sorted: number[]): string {
+  if ((sorted[0] ?? 0) < 0) return 'played faster than life: no latency can be told';
+  const at = (share: number): string =>
+    `${Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0)} ms`;
+  return `median ${at(0.5)}, 95 % ${at(0.95)}, slowest ${at(1)} after the end of speech`;
+}
+
+function deliveryLine(deliveries: ApiDelivery[]): string {
+  if (deliveries.length === 0) return 'none: no webhook is configured';
+  const count = (state: string): number =>
+    deliveries.filter((delivery) => delivery.state === state).length;
+  const retries = deliveries.reduce((sum, delivery) => sum + Math.max(0, delivery.attempts - 1), 0);
+  return `${count('delivered')} delivered, ${count('pending')} pending, ${count('parked')} parked, ${retries} retries`;
+}
+
+type InstallationFinding = {
+  what: string;
+  state: 'ok' | 'attention' | 'wrong';
+  detail: string;
+  todo?: string;
+};
+
+/** What a person should do about a part that is not well. */
+const todoOfPart: Partial<Record<string, string>> = {
+  store: 'look at the database and at the disk it is on',
+  disk: 'free space on the data disk: new calls are refused until there is room',
+  memory: 'raise the limit of memory (container, --max-old-space-size), or share the calls out',
+  journal: 'look at the data disk: it is full, slow or cannot be written',
+  recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
+  speech:
+    'audio is kept meanwhile; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
+  outbox:
+    'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
+};
+
+/**
+ * Looks at each thing that an installation needs; each finding says what to do. A process that answers is asked itself,
+ * because the settings of this terminal may be others.
+ */
+async function installationFindings(config: Config, api: Api): Promise<InstallationFinding[]> {
+  const { findings, answers } = await processFindings(api);
+  if (!answers)
+    return [
+      ...findings,
+      await diskFinding(config),
+      keysFinding(config),
+      endpointsFinding(endpointsOf(config.outbox).length),
+      await publicUrlFinding(config.http.publicUrl),
+    ];
+  try {
+    const installation = await ask<Installation>(api, '/api/installation');
+    const endpoints = await ask<{ items: { name: string; disabled_at: string | null }[] }>(
+      api,
+      '/api/deliveries/endpoints',
+    );
+    const { public_url: address } = installation;
+    return [
+      ...findings,
+      keysFinding(config),
+      endpointsFinding(
+        endpoints.items.length,
+        endpoints.items.filter((one) => one.disabled_at !== null).map((one) => one.name),
+      ),
+      await publicUrlFinding(isLoopback(new URL(address).hostname) ? undefined : address),
+    ];
+  } catch (error) {
+    const detail = `the process does not tell more: ${reasonOf(error)}`;
+    const todo = 'set TRUNKLINE_API_KEYS here as the process has it';
+    return [...findings, { what: 'keys', state: 'wrong', detail, todo }];
+  }
+}
+
+async function processFindings(
+  api: Api,
+): Promise<{ findings: InstallationFinding[]; answers: boolean }> {
+  try {
+    const response = await askProcess(api, '/health/ready', answerWithinMs);
+    const body = (await response.json()) as {
+      checks?: Record<string, { state: string; detail?: string }>;
+    };
+    const checks = Object.entries(body.checks ?? {}).map(([what, check]): InstallationFinding => {
+      const todo = check.state === 'ok' ? undefined : todoOfPart[what];
+      return {
+        what,
+        state: check.state === 'ok' ? 'ok' : check.state === 'down' ? 'wrong' : 'attention',
+        detail: check.detail ?? check.state,
+        ...(todo === undefined ? {} : { todo }),
+      };
+    });
+    const process: InstallationFinding = {
+      what: 'process',
+      state: response.ok ? 'ok' : 'wrong',
+      detail: `${api.url} is ${response.ok ? 'ready' : 'not ready'}`,
+    };
+    return { findings: [process, ...checks], answers: true };
+  } catch (error) {
+    const process: InstallationFinding = {
+      what: 'process',
+      state: 'wrong',
+      detail: `${api.url} does not answer: ${whyUnreachable(error)}`,
+      todo: 'npm start, or name the process with --url or TRUNKLINE_URL',
+    };
+    return { findings: [process], answers: false };
+  }
+}
+
+async function diskFinding(config: Config): Promise<InstallationFinding> {
+  const folder = resolve(config.store.dataDir);
+  try {
+    await access(folder, constants.R_OK | constants.W_OK);
+    const { bavail, bsize } = await statfs(folder);
+    const free = bavail * bsize;
+    const low = free < config.store.lowWaterBytes;
+    const detail = `${folder}, ${Math.round(free / 1_048_576)} MiB free`;
+    if (!low) return { what: 'disk', state: 'ok', detail };
+    return {
+      what: 'disk',
+      state: 'wrong',
+      detail,
+      todo: 'free space: new calls are refused under TRUNKLINE_DISK_LOW_WATER_BYTES',
+    };
+  } catch (error) {
+    return {
+      what: 'disk',
+      state: 'attention',
+      detail: `${folder}: ${reasonOf(error)}`,
+      todo: 'the first start makes the folder; later it must be readable and writable',
+    };
+  }
+}
+
+function keysFinding(config: Config): InstallationFinding {
+  const open = config.http.apiKeys.length === 0;
+  const count = config.http.apiKeys.length;
+  if (!open)
+    return { what: 'keys', state: 'ok', detail: `${count} API ${count === 1 ? 'key' : 'keys'}` };
+  if (isLoopback(config.http.host))
+    return { what: 'keys', state: 'ok', detail: 'none: only this machine is answered' };
+  return {
+    what: 'keys',
+    state: 'wrong',
+    detail: 'none, and others can reach this address',
+    todo: 'set TRUNKLINE_API_KEYS',
+  };
+}
+
+function endpointsFinding(count: number, switchedOff: string[] = []): InstallationFinding {
+  if (switchedOff.length > 0)
+    return {
+      what: 'webhooks',
+      state: 'wrong',
+      detail: `switched off: ${switchedOff.join(', ')}`,
+      todo: 'npx trunkline deliveries enable <name>, once it takes events again',
+    };
+  if (count > 0)
+    return {
+      what: 'webhooks',
+      state: 'ok',
+      detail: `${count} configured; npx trunkline webhooks try shows what one is sent`,
+    };
+  return {
+    what: 'webhooks',
+    state: 'attention',
+    detail: 'none',
+    todo: 'set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET',
+  };
+}
+
+/** Carriers reach us by the public address, so this process must be what answers there. */
+async function publicUrlFinding(publicUrl: string | undefined): Promise<InstallationFinding> {
+  if (publicUrl === undefined)
+    return {
+      what: 'public url',
+      state: 'attention',
+      detail: 'not set: carriers elsewhere cannot reach this machine',
+      todo: 'set TRUNKLINE_PUBLIC_URL to the https address that leads here',
+    };
+  try {
+    const response = await fetch(`${publicUrl.replace(/\/+$/, '')}/health/live`, {
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+    if (response.ok) return { what: 'public url', state: 'ok', detail: `${publicUrl} answers` };
+    return {
+      what: 'public url',
+      state: 'wrong',
+      detail: `${publicUrl} answers ${response.status}`,
+      todo: 'point it at this port',
+    };
+  } catch (error) {
+    return {
+      what: 'public url',
+      state: 'wrong',
+      detail: `${publicUrl}: ${reasonOf(error)}`,
+      todo: 'point it at this port',
+    };
+  }
 }

@@ -9,7 +9,7 @@ import { verifyWebhook } from '../lib/webhook-signature.ts';
 const misbehaviours = ['status', 'delay', 'hang', 'reset', 'drip', 'wrong-length'] as const;
 type Misbehaviour = (typeof misbehaviours)[number];
 
-type Options = {
+type HooksOptions = {
   port: number;
   secret?: string;
   fail?: Misbehaviour;
@@ -22,7 +22,7 @@ type Options = {
 
 const bodyMaxBytes = 4 * 1_048_576;
 
-/** `trunkline hooks`: a webhook receiver to try against. It prints, verifies, and fails when told to. */
+/** `trunkline hooks`: a webhook receiver to try against. It prints and verifies events, and fails when told to. */
 export function registerHooks(program: Command): void {
   program
     .command('hooks')
@@ -47,7 +47,7 @@ function number(text: string): number {
   return value;
 }
 
-async function listen(options: Options): Promise<void> {
+async function listen(options: HooksOptions): Promise<void> {
   const { outbox } = loadConfig(process.env).config;
   const secrets = [options.secret ?? outbox.webhookSecret, outbox.webhookSecretOld].filter(
     (secret): secret is string => secret !== undefined,
@@ -91,7 +91,7 @@ async function listen(options: Options): Promise<void> {
   );
 }
 
-/** Remembers the newest thousand ids: enough to see a repetition. */
+/** Counts how often an id came before. The newest thousand ids are kept: enough to see a repetition. */
 function count(seen: Map<string, number>, id: string): number {
   const times = seen.get(id) ?? 0;
   seen.delete(id);
@@ -116,9 +116,14 @@ async function receive(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-type Seen = { verified: string; repeats: number; fails: Misbehaviour | undefined };
+type ReceivedWebhook = { verified: string; repeats: number; fails: Misbehaviour | undefined };
 
-function show(request: IncomingMessage, body: Buffer, seen: Seen, options: Options): void {
+function show(
+  request: IncomingMessage,
+  body: Buffer,
+  seen: ReceivedWebhook,
+  options: HooksOptions,
+): void {
   const text = body.toString('utf8');
   if (options.json) {
     console.log(
@@ -161,10 +166,10 @@ function parsed(text: string): unknown {
 
 async function misbehave(
   how: Misbehaviour,
-  options: Options,
+  options: HooksOptions,
   response: ServerResponse,
 ): Promise<void> {
-  response.on('error', () => undefined); // the sender may lose its patience first
+  response.on('error', () => undefined); // the sender may give up before this answer ends
   switch (how) {
     case 'status':
       response.writeHead(options.status).end('as requested');

@@ -9,7 +9,7 @@ const CallLine = z.looseObject({
   turns: z.array(z.looseObject({ role: z.string().default(''), text: z.string() })),
 });
 
-/** `trunkline language ...`: the insight that a transcript gets, on JSON lines from the outside. */
+/** `trunkline language ...`: gives texts of your own what a transcript gets, as JSON lines. */
 export function registerLanguage(program: Command): void {
   const language = program
     .command('language')
@@ -41,7 +41,7 @@ export function registerLanguage(program: Command): void {
     });
 }
 
-/** Each line answered as it comes; a line that is none of ours is named, the others still get their answer. */
+/** Answers each line as it comes. A line that cannot be used is named on stderr, the others still get their answer. */
 async function overLines<T>(schema: z.ZodType<T>, answer: (line: T) => object): Promise<void> {
   let number = 0;
   let refused = 0;
@@ -68,7 +68,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Told to the reader by the schema: whatever this is, it is not the object that the line should hold.
+    // The schema refuses `undefined` and names the line: it does not hold the object that it should.
     return undefined;
   }
 }

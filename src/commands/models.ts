@@ -9,7 +9,7 @@ import { pullModel } from '../speech-service/models/pull.ts';
 import { progressDisplay } from '../speech-service/models/progress.ts';
 import { modelsFolder } from '../speech-service/models/supply.ts';
 
-/** `trunkline models`: what there is, what is here, and bringing, checking and removing it. */
+/** `trunkline models`: lists, fetches, checks and removes recognition models. */
 export function registerModels(program: Command): void {
   const models = program
     .command('models')
@@ -109,7 +109,7 @@ async function remove(name: string): Promise<void> {
   const entry = catalogueEntry(name);
   if (!(await isThere(folder, name)))
     throw new TrunklineError('BAD_INPUT', `${name} is not installed in ${folder}`);
-  // Not while a process brings it: what it writes next would lie in a folder that is gone.
+  // A process that is downloading the model would go on to write into a folder that is gone.
   const busy = await stat(join(folderOf(folder, name), '.pulling')).catch(() => undefined);
   if (busy && Date.now() - busy.mtimeMs < 20_000)
     throw new TrunklineError('BAD_INPUT', `${name} is being downloaded by another process`);

@@ -17,7 +17,7 @@ type RecordOptions = {
   keepAudio?: true;
 };
 
-/** `trunkline record`: a real carrier's conversation as a fixture, without the people in it. */
+/** `trunkline record`: keeps a real carrier's conversation as a fixture, with numbers and voices masked. */
 export function registerRecord(program: Command): void {
   program
     .command('record')
@@ -74,7 +74,7 @@ async function listen(options: RecorderOptions): Promise<Recorder> {
 }
 
 function writer(file: string, masker: Masker): ReturnType<RecorderOptions['onConversation']> {
-  // What a person could have said is for its owner's eyes, masked or not.
+  // Masked or not, the file may hold what a person said: only its owner may read it.
   const out = createWriteStream(file, { mode: 0o600 });
   let frames = 0;
   return {
@@ -99,7 +99,7 @@ function hostAndPort(text: string): { host: string; port: number } {
   return { host: match[1] === '' ? '127.0.0.1' : (match[1] ?? ''), port: Number(match[2]) };
 }
 
-/** The path can hold a token: only its first word after the carriers goes into the name. */
+/** A path may hold a token: only the carrier's name goes into the name of the file. */
 function fileName(path: string, count: number): string {
   const name = /^\/carriers\/([a-z]+)/.exec(path)?.[1] ?? 'conversation';
   const at = new Date().toISOString().replace(/[:.]/g, '-').slice(0, 19);

@@ -4,8 +4,7 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { playedCarriers, type PlayedCarrier } from '../player/dialogue.ts';
 import { idsOf, readFixtureLines, type RecordedFrame } from '../player/fixture.ts';
 import { replay } from '../player/replay.ts';
-import { secretsOf } from './call-options.ts';
-import { targetBridge } from './running-process.ts';
+import { secretsOf, targetBridge } from './running-process.ts';
 
 type ReplayCommandOptions = {
   carrier?: PlayedCarrier;

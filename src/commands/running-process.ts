@@ -1,13 +1,14 @@
 import { loadConfig, type Config } from '../config.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
+import type { PlayedCarrier, PlayerSecrets } from '../player/dialogue.ts';
 
-/** fetch says only that it failed; its cause says why. */
+/** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
 export function whyUnreachable(error: unknown): string {
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
-/** One GET, with the key that the process wants. */
+/** One GET with the key that the settings name. */
 export async function askProcess(api: Api, path: string, withinMs: number): Promise<Response> {
   return await fetch(`${api.url}${path}`, {
     headers: api.key === undefined ? {} : { 'x-service-key': api.key },
@@ -15,7 +16,7 @@ export async function askProcess(api: Api, path: string, withinMs: number): Prom
   });
 }
 
-/** The process that a command talks to: as told, or the one on this machine with the same settings. */
+/** The process that a command talks to: the one that is named, or the one on this machine with the same settings. */
 export function runningProcess(url: string | undefined): { api: Api; config: Config } {
   const { config } = loadConfig(process.env);
   const [key] = config.http.apiKeys;
@@ -24,10 +25,7 @@ export function runningProcess(url: string | undefined): { api: Api; config: Con
   return { api: { url: address, ...(key === undefined ? {} : { key }) }, config };
 }
 
-/**
- * The bridge that a call goes to. Named by its carrier address alone it may be somebody else's, without
- * our API behind it.
- */
+/** The bridge that a call goes to. Where only its carrier address is named it may be another product, without our API. */
 export function targetBridge({ url, to }: { url?: string; to?: string }): {
   api: Api;
   config: Config;
@@ -37,5 +35,18 @@ export function targetBridge({ url, to }: { url?: string; to?: string }): {
   return {
     ...runningProcess(url ?? ofBridge),
     mayBeForeign: url === undefined && to !== undefined,
+  };
+}
+
+/** What a carrier knows of the secrets that the bridge is configured with. */
+export function secretsOf({ carriers }: Config, carrier: PlayedCarrier): PlayerSecrets {
+  return {
+    twilioAuthToken: carriers.twilioAuthToken[0],
+    plivoAuthToken: carriers.plivoAuthToken[0],
+    audiohookApiKey: carriers.audiohookApiKey,
+    audiohookClientSecret: carriers.audiohookClientSecret,
+    bearer: carrier === 'telnyx' ? carriers.telnyxToken[0] : carriers.signalwireToken[0],
+    username: carriers.asteriskUsername,
+    password: carriers.asteriskPassword,
   };
 }

@@ -4,7 +4,7 @@ import type { LegAudio } from './play.ts';
 
 /**
  * The built-in conversation: a refund call of about a minute, made by us with free speech synthesis
- * (test/support/make-conversation.ts), with its script as ground truth. 8 kHz mu-law, a leg each.
+ * (config/tools/make-conversation.ts), with its script as ground truth. 8 kHz mu-law, a leg each.
  */
 type Turn = { leg: 'agent' | 'customer'; text: string; startMs: number; endMs: number };
 

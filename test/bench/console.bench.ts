@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { startBrowser } from '../support/browser/browser.ts';
-import { startRecordedApi } from '../support/carriers/recorded-api.ts';
-import { manyCalls, recordedInstallation } from '../support/carriers/recorded-call.ts';
+import { startRecordedApi } from '../support/browser/recorded-api.ts';
+import { manyCalls, recordedInstallation } from '../support/browser/recorded-call.ts';
 
 /**
  * The page: its weight, how soon it paints, and what a thousand live calls cost it.

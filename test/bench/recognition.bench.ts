@@ -14,8 +14,8 @@
  *   BENCH_EVERY=8 BENCH_ONLY=accuracy,latency npm run bench -- recognition     every eighth prompt
  */
 import { startApp } from '../support/process/app.ts';
-import { telephonePrompts } from '../support/speech/prompts.ts';
-import { realModel } from '../support/speech/real-model.ts';
+import { telephonePrompts } from '../support/recognition/prompts.ts';
+import { realModel } from '../support/recognition/real-model.ts';
 import { printTable, type Row } from './recognition/figures.ts';
 import {
   accuracy,

@@ -8,7 +8,7 @@ import { play } from '../../src/player/play.ts';
 import type { NewStream } from '../../src/protocol/api.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { startBrowser } from '../support/browser/browser.ts';
-import { tones, type FixtureWord } from '../support/speech/fixture-model.ts';
+import { tones, type FixtureWord } from '../support/recognition/fixture-model.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
 
 const waitMs = 60_000;

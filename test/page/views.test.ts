@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiCall } from '../../src/protocol/api.ts';
 import type { CallEvent } from '../../src/protocol/events.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
-import { startRecordedApi, type Recorded } from '../support/carriers/recorded-api.ts';
+import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
 import {
   callId,
   eventId,
@@ -11,7 +11,7 @@ import {
   recordedDeliveries,
   recordedEvents,
   recordedInstallation,
-} from '../support/carriers/recorded-call.ts';
+} from '../support/browser/recorded-call.ts';
 
 let browser: Browser;
 beforeAll(async () => {

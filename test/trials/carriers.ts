@@ -19,7 +19,7 @@ import {
 } from '../support/carriers/carrier-client.ts';
 import { fixtureNames, readFixture, upgradeRequest } from '../support/carriers/carrier-fixture.ts';
 import { carrierServer, type CarrierServer } from '../support/carriers/carrier-server.ts';
-import { upgrade } from '../support/carriers/upgrade-flood.ts';
+import { upgrade } from '../support/faults/upgrade-flood.ts';
 
 const authToken = 'twilio-secret-of-the-trial';
 

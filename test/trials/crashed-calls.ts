@@ -1,4 +1,4 @@
-import { crashUnderCalls } from '../support/carriers/crashed-calls.ts';
+import { crashUnderCalls } from '../support/faults/crashed-calls.ts';
 
 /** `kill -9` of the bridge under 200 calls of all carriers; CALLS for another number. */
 const startedMs = performance.now();

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { faultsOf, legRig } from '../support/speech/leg-rig.ts';
+import { faultsOf, legRig } from '../support/bridge/leg-rig.ts';
 import { LinkSpeech, frameBytes } from '../support/speech/link-speech.ts';
 
-const child = fileURLToPath(new URL('../support/store/journal-child.ts', import.meta.url));
+const child = fileURLToPath(new URL('../support/bridge/journal-child.ts', import.meta.url));
 const legCount = 8;
 
 /**

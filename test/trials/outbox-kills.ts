@@ -1,4 +1,4 @@
-import { violations } from '../support/speech/checker.ts';
+import { violations } from '../support/crm/delivery-checker.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { secret } from '../support/crm/outbox.ts';
 import { killAtPoints, killPoints, Story } from '../support/crm/outbox-run.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { readTrace, replayCuts, seeded, traced } from '../support/store/power-cut.ts';
 import { temporaryFolder } from '../support/store/store.ts';
-import { runChild } from '../support/store/strace.ts';
+import { runChild } from '../support/faults/strace.ts';
 
 /** Power cuts replayed from traces: 10 runs (RUNS) of 1,000 moments (CUTS) each, and the control that must lose. */
 export async function run(): Promise<string[]> {
@@ -12,15 +12,18 @@ export async function run(): Promise<string[]> {
     await using folder = await temporaryFolder();
     const database = join(folder.path, 'trunkline.sqlite');
     const trace = join(folder.path, 'trace');
-    await runChild('store-writer.ts', [folder.path, '300', String(seed)], [...traced, '-o', trace])
-      .ended;
+    await runChild(
+      'store/store-writer-child.ts',
+      [folder.path, '300', String(seed)],
+      [...traced, '-o', trace],
+    ).ended;
     const result = replayCuts(readTrace(trace, database), database, cuts, seeded(seed));
     for (const key of ['cuts', 'lossy', 'lostRows', 'corrupt'] as const) total[key] += result[key];
   }
   await using folder = await temporaryFolder();
   const bare = join(folder.path, 'bare.sqlite');
   const trace = join(folder.path, 'trace');
-  await runChild('bare-writer.ts', [bare, '300'], [...traced, '-o', trace]).ended;
+  await runChild('store/bare-writer-child.ts', [bare, '300'], [...traced, '-o', trace]).ended;
   const control = replayCuts(readTrace(trace, bare), bare, 200, seeded(99));
   if (total.lossy > 0 || total.corrupt > 0)
     throw new Error(`power cuts lost rows: ${JSON.stringify(total)}`);

@@ -3,9 +3,9 @@ import { recogniserPids, quantile } from '../bench/recognition/figures.ts';
 import { session } from '../bench/recognition/client.ts';
 import { monologue } from '../bench/recognition/measures.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import { telephonePrompts, type Prompt } from '../support/speech/prompts.ts';
-import { realModel } from '../support/speech/real-model.ts';
-import { normalisedWords, wordErrors } from '../support/speech/word-errors.ts';
+import { telephonePrompts, type Prompt } from '../support/recognition/prompts.ts';
+import { realModel } from '../support/recognition/real-model.ts';
+import { normalisedWords, wordErrors } from '../support/recognition/word-errors.ts';
 
 const seconds = Number(process.env['SECONDS_EACH'] ?? 30);
 /** `overload` or `killing`: that half alone. */

@@ -1,5 +1,5 @@
 import { FaultProxy } from '../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/speech/leg-rig.ts';
+import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/bridge/leg-rig.ts';
 import { LinkSpeech } from '../support/speech/link-speech.ts';
 import { until } from '../support/process/until.ts';
 

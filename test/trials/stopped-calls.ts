@@ -1,4 +1,4 @@
-import { stopUnderCalls } from '../support/carriers/stopped-calls.ts';
+import { stopUnderCalls } from '../support/faults/stopped-calls.ts';
 
 /** SIGTERM under 100 Twilio calls of two tracks, 200 legs; CALLS=250 for 500, where two cores are free. */
 const startedMs = performance.now();

@@ -1,5 +1,5 @@
 import { storedRows, temporaryFolder } from '../support/store/store.ts';
-import { acknowledged, runChild, straceMissing } from '../support/store/strace.ts';
+import { acknowledged, runChild, straceMissing } from '../support/faults/strace.ts';
 
 const kinds = [
   { name: 'sync fails', call: 'fsync,fdatasync', error: 'EIO', last: 60 },
@@ -18,11 +18,11 @@ export async function run(): Promise<string[]> {
       const when = 1 + Math.round((step / (steps - 1)) * (last - 1));
       await using folder = await temporaryFolder();
       const inject = ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}`];
-      const child = runChild('store-writer.ts', [folder.path, '40', '3'], inject);
+      const child = runChild('store/store-writer-child.ts', [folder.path, '40', '3'], inject);
       await child.ended;
       const said = acknowledged(child.lines);
       // A second life on the same folder opens, and finds what the first one promised.
-      const second = runChild('store-writer.ts', [folder.path, '1', '1']);
+      const second = runChild('store/store-writer-child.ts', [folder.path, '1', '1']);
       await second.ended;
       const rows = storedRows(folder.path);
       if (said.length < 40) hit++;

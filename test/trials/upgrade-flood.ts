@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { play, type PlayResult } from '../../src/player/play.ts';
 import { voices } from '../../src/player/carriers/all.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import type { Json } from '../support/speech/bridge.ts';
+import type { Json } from '../support/bridge/test-bridge.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../support/speech/scripted-speech.ts';
 import {
@@ -18,7 +18,7 @@ import {
   refusedUpgrades,
   withoutProof,
   wrongCredentials,
-} from '../support/carriers/strangers.ts';
+} from '../support/faults/strangers.ts';
 import { until } from '../support/process/until.ts';
 import {
   bareRefusals,
@@ -27,7 +27,7 @@ import {
   upgrade,
   type FloodReport,
   type Knock,
-} from '../support/carriers/upgrade-flood.ts';
+} from '../support/faults/upgrade-flood.ts';
 
 const seconds = Number(process.argv[2] ?? 10);
 const perSecond = Number(process.argv[3] ?? 2_000);

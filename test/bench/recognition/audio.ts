@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { pinkNoise } from '../../support/speech/noises.ts';
+import { pinkNoise } from '../../support/recognition/noises.ts';
 
 /** With quiet before and after, as a call has it. */
 export function inQuiet(samples: Int16Array, leadS = 0.4, tailS = 1): Int16Array {

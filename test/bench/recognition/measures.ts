@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bare } from '../../../src/speech-service/recognition/offline/readings.ts';
 import type { App } from '../../support/process/app.ts';
-import { lineNoises } from '../../support/speech/noises.ts';
-import type { Prompt } from '../../support/speech/prompts.ts';
-import { sentences, speak, speakWithFlite, type Spoken } from '../../support/speech/spoken.ts';
-import { normalisedWords, wordErrors } from '../../support/speech/word-errors.ts';
+import { lineNoises } from '../../support/recognition/noises.ts';
+import type { Prompt } from '../../support/recognition/prompts.ts';
+import { sentences, speak, speakWithFlite, type Spoken } from './spoken.ts';
+import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
 import { inPinkNoise, inQuiet, speechSpan, throughGsm } from './audio.ts';
 import { session, type SessionOptions, type SessionResult } from './client.ts';
 import { inParallel, quantile, recogniserPids, residentMb, type Row } from './figures.ts';

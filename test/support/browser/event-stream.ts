@@ -1,5 +1,5 @@
 import { until } from '../process/until.ts';
-import type { Json } from '../speech/bridge.ts';
+import type { Json } from '../bridge/test-bridge.ts';
 
 export type StreamMessage = { id: string | undefined; event: string; data: Json };
 

@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verifyWebhook } from '../../../src/lib/webhook-signature.ts';
-import type { Arrival } from '../speech/checker.ts';
+import type { Arrival } from './delivery-checker.ts';
 
 export type CrmRequest = {
   body: Buffer;

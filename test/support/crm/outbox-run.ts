@@ -1,7 +1,7 @@
-import type { History, Issued } from '../speech/checker.ts';
+import type { History, Issued } from './delivery-checker.ts';
 import type { Crm } from './crm.ts';
 import { secret } from './outbox.ts';
-import { runChild, type Child } from '../store/strace.ts';
+import { runChild, type Child } from '../faults/strace.ts';
 
 export type Node = { dataDir: string; databaseUrl?: string; crm: Crm };
 
@@ -20,7 +20,7 @@ export class Story {
   crashes = 0;
 
   start(node: Node, settings: Record<string, string> = {}): Child {
-    return runChild('outbox-node.ts', [], undefined, {
+    return runChild('crm/outbox-node-child.ts', [], undefined, {
       DATA: node.dataDir,
       DATABASE_URL: node.databaseUrl ?? '',
       CRM: node.crm.url,

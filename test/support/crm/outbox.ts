@@ -6,7 +6,7 @@ import { startOutbox, type Outbox, type OutboxOptions } from '../../../src/outbo
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import type { CallEventType, NewCallEvent } from '../../../src/protocol/events.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { Issued } from '../speech/checker.ts';
+import type { Issued } from './delivery-checker.ts';
 import { digestOf } from './crm.ts';
 
 export const secret = newWebhookSecret();

@@ -1,6 +1,6 @@
 import { linearToMulaw } from '../../../src/audio/g711.ts';
 import { cuttingProxy } from './cutting-proxy.ts';
-import { tones } from '../speech/fixture-model.ts';
+import { tones } from '../recognition/fixture-model.ts';
 import { resumingClient } from '../speech/resuming-client.ts';
 import { telephony, type TestService } from '../speech/speech-service.ts';
 

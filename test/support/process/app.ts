@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fixtureModel } from '../speech/fixture-model.ts';
+import { fixtureModel } from '../recognition/fixture-model.ts';
 import { endsWithUs } from './ends-with-us.ts';
 
 const root = resolve(import.meta.dirname, '../../..');

@@ -15,8 +15,8 @@ import type { Recogniser } from '../../../src/speech-service/recognition/recogni
 import { startSpeechService, type SpeechService } from '../../../src/speech-service/service.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
-import { fixtureModel, tones } from './fixture-model.ts';
-import { recogniserOf, silentLog } from './recogniser.ts';
+import { fixtureModel, tones } from '../recognition/fixture-model.ts';
+import { recogniserOf, silentLog } from '../recognition/recogniser.ts';
 import { temporaryStore } from '../store/store.ts';
 
 export type Job = { id: string; url: string; created_at: string };

@@ -5,8 +5,8 @@ import { CallDiagnostics } from '../../../src/protocol/api.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
-import type { Json } from '../../support/speech/bridge.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
 
 const run = promisify(execFile);

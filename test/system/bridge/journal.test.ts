@@ -18,9 +18,9 @@ import { Ledger } from '../../../src/bridge/leg/ledger.ts';
 import type { LegSnapshot } from '../../../src/bridge/leg/leg-snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { handClock } from '../../support/clock/hand-clock.ts';
-import { fastClock, faultsOf, legRig, type Rig } from '../../support/speech/leg-rig.ts';
+import { fastClock, faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';
 import { LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
-import { runChild, straceMissing } from '../../support/store/strace.ts';
+import { runChild, straceMissing } from '../../support/faults/strace.ts';
 import { until } from '../../support/process/until.ts';
 import { runKills } from '../../trials/journal-kills.ts';
 
@@ -388,7 +388,7 @@ test.skipIf(straceMissing).each(injections)(
     const dir = folder();
     await using speech = await LinkSpeech.start();
     const child = runChild(
-      '../store/journal-child.ts',
+      'bridge/journal-child.ts',
       [dir, speech.url, '4', '4', '400'],
       ['-e', `trace=${inject.split(':')[0]}`, '-e', `inject=${inject}`],
     );

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
-import { callsOf, crashUnderCalls } from '../../support/carriers/crashed-calls.ts';
+import { callsOf, crashUnderCalls } from '../../support/faults/crashed-calls.ts';
 import { killRounds } from '../../support/faults/kills.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
-import { stopUnderCalls } from '../../support/carriers/stopped-calls.ts';
+import { stopUnderCalls } from '../../support/faults/stopped-calls.ts';
 import { until } from '../../support/process/until.ts';
 
 test('kill -9 of the whole process under live legs: every received byte is heard, every event is there once', async () => {

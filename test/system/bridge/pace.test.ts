@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { metrics } from '../../../src/lib/metrics.ts';
-import { speak, testBridge } from '../../support/speech/bridge.ts';
-import { journalHolds } from '../../support/store/journal-bytes.ts';
+import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
+import { journalHolds } from '../../support/bridge/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
@@ -103,7 +103,7 @@ test('a pause outlives the stream and the process, and the stream that comes bac
   }
   await using app = await testBridge({ store, speechUrl: speech.url, config });
   const opened = await app.bridge.openStream(
-    (await import('../../support/speech/bridge.ts')).streamStart({ streamId: 'MZ2' }),
+    (await import('../../support/bridge/test-bridge.ts')).streamStart({ streamId: 'MZ2' }),
     { pause: () => undefined, resume: () => undefined, disconnect: () => undefined },
   );
   if (opened.outcome !== 'opened') throw new Error(opened.outcome);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ApiCall, CallEventPage } from '../../../src/protocol/api.ts';
-import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp, type App } from '../../support/process/app.ts';
-import { speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -11,7 +11,7 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { startCrm, type Crm } from '../../support/crm/crm.ts';
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
-import { journalHolds } from '../../support/store/journal-bytes.ts';
+import { journalHolds } from '../../support/bridge/journal-bytes.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

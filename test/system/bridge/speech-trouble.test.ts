@@ -4,7 +4,7 @@ import { openJournal } from '../../../src/bridge/journal/journal.ts';
 import { legTotals } from '../../../src/bridge/leg/leg-metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
-import { quietLog, speak, testBridge, type Json } from '../../support/speech/bridge.ts';
+import { quietLog, speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

@@ -5,7 +5,7 @@ import {
   testBridge,
   TestControl,
   type Json,
-} from '../../support/speech/bridge.ts';
+} from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { testBridge } from '../../support/speech/bridge.ts';
+import { testBridge } from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 

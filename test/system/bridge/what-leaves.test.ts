@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { linearToAlaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
-import { speak, testBridge } from '../../support/speech/bridge.ts';
+import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

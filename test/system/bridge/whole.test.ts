@@ -4,10 +4,10 @@ import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { playedCarriers } from '../../../src/player/dialogue.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';
-import { check, type Issued } from '../../support/speech/checker.ts';
+import { check, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf, startCrm } from '../../support/crm/crm.ts';
-import type { Json } from '../../support/speech/bridge.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { randomFrom } from '../../../src/player/faults.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/speech/bridge.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
 import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
 import { until } from '../../support/process/until.ts';

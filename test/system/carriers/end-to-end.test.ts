@@ -5,7 +5,7 @@ import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 
 /** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
 const secrets = {

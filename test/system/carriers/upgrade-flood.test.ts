@@ -3,7 +3,7 @@ import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/speech/bridge.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
 import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
 import {
@@ -13,9 +13,9 @@ import {
   refusedUpgrades,
   withoutProof,
   wrongCredentials,
-} from '../../support/carriers/strangers.ts';
+} from '../../support/faults/strangers.ts';
 import { until } from '../../support/process/until.ts';
-import { floodUpgrades } from '../../support/carriers/upgrade-flood.ts';
+import { floodUpgrades } from '../../support/faults/upgrade-flood.ts';
 
 const token = 'twilio-secret-of-the-tests';
 

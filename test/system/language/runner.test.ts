@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { startLanguageRunner } from '../../../src/language/runner.ts';
 import type { Utterance } from '../../../src/protocol/addons.ts';
 
-const oddThread = new URL('../../support/children/odd-language-thread.ts', import.meta.url);
+const oddThread = new URL('../../support/language/odd-language-thread.ts', import.meta.url);
 const said = (text: string): { utterance: Utterance } => ({
   utterance: { start: 0, end: 1, confidence: 1, channel: 0, words: [], language: 'en', text },
 });

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTcp, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GuardedClient, type GuardedAnswer } from '../../../src/lib/guarded-fetch.ts';
-import { forbiddenHosts, forbiddenUrls } from '../../support/carriers/url-spellings.ts';
+import { forbiddenHosts, forbiddenUrls } from '../../support/faults/url-spellings.ts';
 
 let canaryPort: number;
 let touched = 0;

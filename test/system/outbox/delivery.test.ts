@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { violations } from '../../support/speech/checker.ts';
+import { violations } from '../../support/crm/delivery-checker.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { check, violations } from '../../support/speech/checker.ts';
+import { check, violations } from '../../support/crm/delivery-checker.ts';
 import { startCrm, type Crm } from '../../support/crm/crm.ts';
 import { secret } from '../../support/crm/outbox.ts';
 import { killAtPoints, killPoints, Story } from '../../support/crm/outbox-run.ts';

@@ -4,7 +4,7 @@ import { systemClock } from '../../../src/lib/clock.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
-import { check, violations, type Issued } from '../../support/speech/checker.ts';
+import { check, violations, type Issued } from '../../support/crm/delivery-checker.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn, secret, silent } from '../../support/crm/outbox.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';

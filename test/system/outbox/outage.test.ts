@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fetch.ts';
 import type { WebhookClient } from '../../../src/outbox/sender.ts';
-import { violations, type Arrival, type Issued } from '../../support/speech/checker.ts';
+import { violations, type Arrival, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';

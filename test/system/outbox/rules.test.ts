@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { violations, type Issued } from '../../support/speech/checker.ts';
+import { violations, type Issued } from '../../support/crm/delivery-checker.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, eventOf, outboxOn, secret } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 
 let app: App;
 let folder: string;

@@ -7,7 +7,7 @@ import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { twilioSignature } from '../../../src/player/signing.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import type { Json } from '../../support/speech/bridge.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,

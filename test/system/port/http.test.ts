@@ -11,7 +11,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import type { Part } from '../../../src/port/part.ts';
 import { Problem } from '../../../src/port/problem.ts';
 import { until } from '../../support/process/until.ts';
-import { refusalEndsConnection } from '../../support/carriers/upgrade-flood.ts';
+import { refusalEndsConnection } from '../../support/faults/upgrade-flood.ts';
 
 type Settings = {
   apiKeys?: string[];

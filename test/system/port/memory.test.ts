@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { twilio } from '../../../src/player/carriers/twilio.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/speech/bridge.ts';
+import type { Json } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,

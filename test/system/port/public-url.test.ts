@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
 
 test('behind a public address that only the outside can reach, the bridge still reaches our own service', async () => {

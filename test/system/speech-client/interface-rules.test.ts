@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/speech/leg-rig.ts';
+import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { frameBytes, LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
 import { until } from '../../support/process/until.ts';
 

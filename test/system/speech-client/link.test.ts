@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/speech/leg-rig.ts';
+import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { LinkSpeech } from '../../support/speech/link-speech.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { legRig, type RigLeg } from '../../support/speech/leg-rig.ts';
+import { legRig, type RigLeg } from '../../support/bridge/leg-rig.ts';
 import {
   mulawOf,
   startTestService,

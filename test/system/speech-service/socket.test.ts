@@ -3,7 +3,7 @@ import { linearToAlaw, linearToMulaw } from '../../../src/audio/g711.ts';
 import { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { buildHeader } from '../../../src/speech-service/live/audio-format.ts';
 import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
-import { tones } from '../../support/speech/fixture-model.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 import {
   connect,
   fixtureRecogniser,
@@ -12,7 +12,7 @@ import {
   telephony,
   type TestService,
 } from '../../support/speech/speech-service.ts';
-import { refusalEndsConnection } from '../../support/carriers/upgrade-flood.ts';
+import { refusalEndsConnection } from '../../support/faults/upgrade-flood.ts';
 
 let recogniser: Recogniser;
 let service: TestService;

@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
 import { readTrace, replayCuts, seeded, traced } from '../../support/store/power-cut.ts';
 import { storedRows, temporaryFolder } from '../../support/store/store.ts';
-import { acknowledged, runChild, straceMissing } from '../../support/store/strace.ts';
+import { acknowledged, runChild, straceMissing } from '../../support/faults/strace.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });
@@ -20,7 +20,7 @@ describe('what the store acknowledged', () => {
     await using folder = await temporaryFolder();
     const acks = new Set<number>();
     for (let round = 0; round < 4; round++) {
-      const child = runChild('store-writer.ts', [folder.path, '100000', '8']);
+      const child = runChild('store/store-writer-child.ts', [folder.path, '100000', '8']);
       await child.saw(`ack`);
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 200));
       child.process.kill('SIGKILL');
@@ -38,7 +38,7 @@ describe('what the store acknowledged', () => {
       await using folder = await temporaryFolder();
       const trace = join(folder.path, 'trace');
       const store = runChild(
-        'store-writer.ts',
+        'store/store-writer-child.ts',
         [join(folder.path, 'data'), '60', '1'],
         ['-e', 'trace=fsync,fdatasync', '-o', trace],
       );
@@ -46,7 +46,7 @@ describe('what the store acknowledged', () => {
       expect(acknowledged(store.lines)).toHaveLength(60);
       expect(syncs(trace)).toBeGreaterThanOrEqual(60);
       const control = runChild(
-        'bare-writer.ts',
+        'store/bare-writer-child.ts',
         [join(folder.path, 'bare.sqlite'), '60'],
         ['-e', 'trace=fsync,fdatasync', '-o', trace],
       );
@@ -62,7 +62,7 @@ describe('what the store acknowledged', () => {
     // Each sync takes 20 ms here, as on a slow disk: what comes meanwhile waits for the next one together. On a
     // busy machine few come in the 5 ms that a group waits, yet never one sync each.
     const child = runChild(
-      'store-writer.ts',
+      'store/store-writer-child.ts',
       [join(folder.path, 'data'), '200', '40'],
       ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=20000', '-o', trace],
     );
@@ -74,7 +74,7 @@ describe('what the store acknowledged', () => {
   test.skipIf(straceMissing)('a sync of 50 ms holds nobody on the event loop', async () => {
     await using folder = await temporaryFolder();
     const child = runChild(
-      'store-writer.ts',
+      'store/store-writer-child.ts',
       [folder.path, '20', '1'],
       ['-e', 'trace=fsync,fdatasync', '-e', 'inject=fsync,fdatasync:delay_exit=50000'],
     );
@@ -91,12 +91,16 @@ describe('what the store acknowledged', () => {
       await using folder = await temporaryFolder();
       const database = join(folder.path, 'trunkline.sqlite');
       const trace = join(folder.path, 'trace');
-      await runChild('store-writer.ts', [folder.path, '120', '4'], [...traced, '-o', trace]).ended;
+      await runChild(
+        'store/store-writer-child.ts',
+        [folder.path, '120', '4'],
+        [...traced, '-o', trace],
+      ).ended;
       const full = replayCuts(readTrace(trace, database), database, 100, seeded(1));
       expect(full).toMatchObject({ lossy: 0, corrupt: 0 });
 
       const bare = join(folder.path, 'bare.sqlite');
-      await runChild('bare-writer.ts', [bare, '120'], [...traced, '-o', trace]).ended;
+      await runChild('store/bare-writer-child.ts', [bare, '120'], [...traced, '-o', trace]).ended;
       const normal = replayCuts(readTrace(trace, bare), bare, 60, seeded(2));
       expect(normal.lossy).toBeGreaterThan(0);
       expect(normal.corrupt).toBe(0);
@@ -112,7 +116,7 @@ describe('what the store acknowledged', () => {
     async (_, call, error, when) => {
       await using folder = await temporaryFolder();
       const child = runChild(
-        'store-writer.ts',
+        'store/store-writer-child.ts',
         [folder.path, '400', '4'],
         ['-e', `trace=${call}`, '-e', `inject=${call}:error=${error}:when=${when}+3`],
       );
@@ -129,7 +133,7 @@ describe('what the store acknowledged', () => {
 describe('the data folder', () => {
   test('belongs to one process, and to nobody once that process is killed', async () => {
     await using folder = await temporaryFolder();
-    const first = runChild('store-writer.ts', [folder.path, '5', '1', 'hold']);
+    const first = runChild('store/store-writer-child.ts', [folder.path, '5', '1', 'hold']);
     await first.saw('done');
     await expect(openStore({ ...quiet, dataDir: folder.path })).rejects.toMatchObject({
       code: 'DATA_LOCKED',

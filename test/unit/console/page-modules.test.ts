@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import type { LiveFeedMessage } from '../../../src/protocol/api.ts';
-import { eventId, recordedEvents } from '../../support/carriers/recorded-call.ts';
+import { eventId, recordedEvents } from '../../support/browser/recorded-call.ts';
 
 /** The page's own modules that need no document, as the browser runs them. */
 type Entry = {

@@ -5,7 +5,7 @@ import {
   parseAllowance,
   whyForbidden,
 } from '../../../src/lib/guarded-fetch-addresses.ts';
-import { forbiddenHosts, forbiddenUrls } from '../../support/carriers/url-spellings.ts';
+import { forbiddenHosts, forbiddenUrls } from '../../support/faults/url-spellings.ts';
 
 test('public addresses pass and special ones do not', () => {
   for (const address of [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { realModel } from '../../../support/speech/real-model.ts';
+import { realModel } from '../../../support/recognition/real-model.ts';
 
 const cli = new URL('../../../../src/cli.ts', import.meta.url).pathname;
 const real = await realModel();

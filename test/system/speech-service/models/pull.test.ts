@@ -20,8 +20,8 @@ import type { CatalogueEntry } from '../../../../src/speech-service/models/catal
 import { problemsOf } from '../../../../src/speech-service/models/installed.ts';
 import { pullModel, type PullOptions } from '../../../../src/speech-service/models/pull.ts';
 import { startModelSupply } from '../../../../src/speech-service/models/supply.ts';
-import { realModel } from '../../../support/speech/real-model.ts';
-import { recogniserOf, silentLog } from '../../../support/speech/recogniser.ts';
+import { realModel } from '../../../support/recognition/real-model.ts';
+import { recogniserOf, silentLog } from '../../../support/recognition/recogniser.ts';
 
 const sha256 = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 const files = new Map([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fixtureModel, tones } from '../../../support/speech/fixture-model.ts';
-import { hear, pushAll, recogniserOf } from '../../../support/speech/recogniser.ts';
+import { fixtureModel, tones } from '../../../support/recognition/fixture-model.ts';
+import { hear, pushAll, recogniserOf } from '../../../support/recognition/recogniser.ts';
 import { until } from '../../../support/process/until.ts';
 
 describe('a recogniser with the fixture model', () => {

@@ -5,12 +5,12 @@ import { findCall, getCall } from '../../../../src/player/api-client.ts';
 import { playCall } from '../../../../src/player/play-call.ts';
 import { startApp } from '../../../support/process/app.ts';
 import { cuttingProxy } from '../../../support/faults/cutting-proxy.ts';
-import { promptsAreThere, telephonePrompts } from '../../../support/speech/prompts.ts';
-import { realModel } from '../../../support/speech/real-model.ts';
+import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
+import { realModel } from '../../../support/recognition/real-model.ts';
 import { resumingClient } from '../../../support/speech/resuming-client.ts';
 import { connect, speechApi, telephony } from '../../../support/speech/speech-service.ts';
 import { until } from '../../../support/process/until.ts';
-import { normalisedWords, wordErrors } from '../../../support/speech/word-errors.ts';
+import { normalisedWords, wordErrors } from '../../../support/recognition/word-errors.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
 const model = await realModel();

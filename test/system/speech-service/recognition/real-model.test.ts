@@ -1,11 +1,16 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
-import { lineNoises } from '../../../support/speech/noises.ts';
-import { promptsAreThere, telephonePrompts } from '../../../support/speech/prompts.ts';
-import { realModel } from '../../../support/speech/real-model.ts';
-import { hear, pushAll, recogniserOf, type Hearing } from '../../../support/speech/recogniser.ts';
+import { lineNoises } from '../../../support/recognition/noises.ts';
+import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
+import { realModel } from '../../../support/recognition/real-model.ts';
+import {
+  hear,
+  pushAll,
+  recogniserOf,
+  type Hearing,
+} from '../../../support/recognition/recogniser.ts';
 import { until } from '../../../support/process/until.ts';
-import { normalisedWords, wordErrors } from '../../../support/speech/word-errors.ts';
+import { normalisedWords, wordErrors } from '../../../support/recognition/word-errors.ts';
 
 vi.setConfig({ testTimeout: 120_000 }); // a busy machine may take its time
 const model = await realModel();

@@ -3,7 +3,7 @@ import {
   leastTonal,
   tonalShare,
 } from '../../../../../src/speech-service/recognition/offline/tonality.ts';
-import { pinkNoise } from '../../../../support/speech/noises.ts';
+import { pinkNoise } from '../../../../support/recognition/noises.ts';
 
 /** A second at 16 kHz. */
 function second(wave: (atS: number) => number): Float32Array {

@@ -34,7 +34,7 @@ export type FloodReport = {
 
 /** Strangers at the door, from a process of their own. */
 export async function floodUpgrades(order: FloodOrder): Promise<FloodReport> {
-  const child = ownChild('upgrade-flood.ts', [JSON.stringify(order)]);
+  const child = ownChild('flood-child.ts', [JSON.stringify(order)]);
   let output = '';
   child.stdout?.on('data', (data: Buffer) => (output += data.toString()));
   const [code] = (await once(child, 'close')) as [number | null];
@@ -46,7 +46,7 @@ export type BareRefusals = AsyncDisposable & { port: number; process: ChildProce
 
 /** A server that only refuses: what the machine can do at all. */
 export async function bareRefusals(): Promise<BareRefusals> {
-  const child = ownChild('bare-refusals.ts', []);
+  const child = ownChild('bare-refusals-child.ts', []);
   const [line] = (await once(child.stdout!, 'data')) as [Buffer];
   return {
     port: Number(line.toString()),
@@ -60,7 +60,7 @@ export async function bareRefusals(): Promise<BareRefusals> {
 
 function ownChild(file: string, args: string[]): ChildProcess {
   return endsWithUs(
-    spawn(process.execPath, [join(import.meta.dirname, '../children', file), ...args], {
+    spawn(process.execPath, [join(import.meta.dirname, file), ...args], {
       stdio: ['ignore', 'pipe', 'inherit'],
     }),
   );

@@ -1,6 +1,6 @@
 import { type App } from '../process/app.ts';
-import { CarrierClient } from './carrier-client.ts';
-import { killRounds, type KillReport } from '../faults/kills.ts';
+import { CarrierClient } from '../carriers/carrier-client.ts';
+import { killRounds, type KillReport } from './kills.ts';
 import { until } from '../process/until.ts';
 
 export type StopReport = KillReport & {

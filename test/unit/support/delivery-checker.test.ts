@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { check, violations, type Arrival, type History } from '../../support/speech/checker.ts';
+import {
+  check,
+  violations,
+  type Arrival,
+  type History,
+} from '../../support/crm/delivery-checker.ts';
 
 /** Two calls of three events, all acknowledged, all arrived once and in order. */
 function clean(): {

@@ -3,9 +3,9 @@
  * says on its standard output how far each leg is. Arguments: folder, speech address, legs, milliseconds
  * between frames, frames after which it kills itself.
  */
-import { legRig } from '../speech/leg-rig.ts';
+import { legRig } from './leg-rig.ts';
 import { numberedFrame } from '../speech/link-speech.ts';
-import type { RigLeg } from '../speech/leg-rig.ts';
+import type { RigLeg } from './leg-rig.ts';
 
 const [dir = '', url = '', legCount = '1', everyMs = '4', lastFrame = 'Infinity'] =
   process.argv.slice(2);

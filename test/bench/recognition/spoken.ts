@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wavSamples } from './prompts.ts';
+import { wavSamples } from '../../support/recognition/prompts.ts';
 
 export type SpokenWord = { word: string; start: number; end: number };
 export type Spoken = { text: string; samples: Int16Array; words: SpokenWord[] };

@@ -5,7 +5,7 @@ import { openStore } from '../../../src/store/store.ts';
  * Writes rows and says which of them were acknowledged: `ack N` goes out with one write call after the
  * commit of row N resolved, so that a trace of system calls shows it in its place among the syncs.
  *
- *   node store-writer.ts <folder> <rows> <at once> [hold]
+ *   node store-writer-child.ts <folder> <rows> <at once> [hold]
  */
 const [dataDir = '', rows = '0', atOnce = '1', hold] = process.argv.slice(2);
 const say = (line: string): void => void writeSync(1, `${line}\n`);

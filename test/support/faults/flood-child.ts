@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import type { FloodOrder, FloodReport } from '../carriers/upgrade-flood.ts';
+import type { FloodOrder, FloodReport } from './upgrade-flood.ts';
 
 /*
  * Knocks with prepared requests, at a steady rate, and says what was answered. A program of its own, and no

@@ -22,14 +22,14 @@ export type Child = {
   saw(line: string): Promise<void>;
 };
 
-/** Runs a program of test/support/children with this Node, under strace when arguments for it are given. */
+/** Runs a program of test/support (named by its path below that folder) with this Node, under strace when arguments for it are given. */
 export function runChild(
   program: string,
   args: readonly string[],
   straceArgs?: readonly string[],
   env: NodeJS.ProcessEnv = {},
 ): Child {
-  const script = fileURLToPath(new URL(`../children/${program}`, import.meta.url));
+  const script = fileURLToPath(new URL(`../${program}`, import.meta.url));
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', script, ...args];
   const [command = '', ...rest] = straceArgs
     ? ['strace', '-f', '-qq', '--seccomp-bpf', '-o', '/dev/null', ...straceArgs, ...node]

@@ -7,8 +7,8 @@ import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { openStore, type Store } from '../../../src/store/store.ts';
-import { digestOf } from '../crm/crm.ts';
-import { eventOf, silent } from '../crm/outbox.ts';
+import { digestOf } from './crm.ts';
+import { eventOf, silent } from './outbox.ts';
 
 /*
  * One node: stores events, delivers them, and says on its output what it issued and what was acknowledged.

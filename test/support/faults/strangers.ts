@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import type { App } from '../process/app.ts';
-import { twilioConnected, twilioStart } from './carrier-client.ts';
+import { twilioConnected, twilioStart } from '../carriers/carrier-client.ts';
 import { textFrames, upgrade, type Knock } from './upgrade-flood.ts';
 
 const wrong = Buffer.alloc(32, 7).toString('base64');

@@ -1,5 +1,5 @@
 /**
- * Speaks src/player/conversation/script.json: `node test/support/make-conversation.ts`.
+ * Speaks src/player/conversation/script.json: `node config/tools/make-conversation.ts`.
  * Needs Debian's flite, festival, festvox-us-slt-hts and sox. Writes one mu-law file of speech for each
  * leg and the length of every turn into turns.json; the silence between turns is not stored.
  */
@@ -10,7 +10,7 @@ import { join } from 'node:path';
 
 type Script = { turns: { leg: 'agent' | 'customer'; text: string; pauseMs: number }[] };
 
-const folder = new URL('../../../src/player/conversation/', import.meta.url).pathname;
+const folder = new URL('../../src/player/conversation/', import.meta.url).pathname;
 const script = JSON.parse(readFileSync(join(folder, 'script.json'), 'utf8')) as Script;
 const work = mkdtempSync(join(tmpdir(), 'conversation-'));
 

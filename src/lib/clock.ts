@@ -22,6 +22,16 @@ export async function wait(clock: Clock, delayMs: number, signal?: AbortSignal):
   });
 }
 
+/** Waits for the work, but not longer than this; the work itself goes on. False when the time was up first. */
+export async function within(
+  clock: Clock,
+  delayMs: number,
+  work: Promise<unknown>,
+): Promise<boolean> {
+  using late = deadline(clock, delayMs);
+  return await Promise.race([work.then(() => true), ended(late.signal).then(() => false)]);
+}
+
 /** A signal that ends after the delay, or with the given signal. Disposing of it frees its timer. */
 export function deadline(
   clock: Clock,
@@ -41,6 +51,10 @@ export function deadline(
   if (signal?.aborted) end();
   else signal?.addEventListener('abort', end);
   return { signal: controller.signal, [Symbol.dispose]: release };
+}
+
+function ended(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 }
 
 /** Node keeps a delay in 31 bits: a longer one, 25 days and more, would fire after one millisecond. */

@@ -63,16 +63,16 @@ const Refusal = z.looseObject({
 
 /** The HTTP half of the interface, one attempt at a time, every attempt with a deadline. Never throws. */
 export class SpeechApi {
-  private readonly agent = new Agent({
+  readonly #agent = new Agent({
     connect: { timeout: 5_000 },
     keepAliveTimeout: 4_000,
     headersTimeout: attemptMs,
     bodyTimeout: attemptMs,
   });
-  private readonly target: () => SpeechTarget;
+  readonly #target: () => SpeechTarget;
 
   constructor(target: () => SpeechTarget) {
-    this.target = target;
+    this.#target = target;
   }
 
   async create(
@@ -80,12 +80,12 @@ export class SpeechApi {
     region: string | undefined,
     signal: AbortSignal,
   ): Promise<CreateResult> {
-    const target = this.target();
+    const target = this.#target();
     const query = region === undefined ? '' : `?region=${encodeURIComponent(region)}`;
     let sent = false;
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
-      const response = await this.ask('POST', `/v2/live${query}`, deadline, JSON.stringify(body));
+      const response = await this.#ask('POST', `/v2/live${query}`, deadline, JSON.stringify(body));
       sent = true;
       const text = await readBody(response, answerBytes);
       return createResult(target, response, text);
@@ -103,7 +103,11 @@ export class SpeechApi {
   async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
     try {
       const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
-      const response = await this.ask('GET', `/v2/live/${encodeURIComponent(sessionId)}`, deadline);
+      const response = await this.#ask(
+        'GET',
+        `/v2/live/${encodeURIComponent(sessionId)}`,
+        deadline,
+      );
       const text = await readBody(response, recordBytes);
       if (response.statusCode === 404) return { outcome: 'unknown' };
       if (response.statusCode !== 200)
@@ -121,7 +125,7 @@ export class SpeechApi {
   async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
     try {
       const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
-      const response = await this.ask('GET', `/v2/live?${query}`, AbortSignal.timeout(attemptMs));
+      const response = await this.#ask('GET', `/v2/live?${query}`, AbortSignal.timeout(attemptMs));
       const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
@@ -136,7 +140,7 @@ export class SpeechApi {
   ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
     try {
       const deadline = AbortSignal.timeout(eraseMs);
-      const response = await this.ask(
+      const response = await this.#ask(
         'DELETE',
         `/v2/live/${encodeURIComponent(sessionId)}`,
         signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
@@ -151,20 +155,20 @@ export class SpeechApi {
   }
 
   async close(): Promise<void> {
-    await this.agent.destroy();
+    await this.#agent.destroy();
   }
 
-  private async ask(
+  async #ask(
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     signal: AbortSignal,
     body?: string,
   ): Promise<Dispatcher.ResponseData> {
-    const target = this.target();
+    const target = this.#target();
     // Redirects are not followed: the key must not travel to another place.
     return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
       method,
-      dispatcher: this.agent,
+      dispatcher: this.#agent,
       signal,
       body: body ?? null,
       headers: {

@@ -1,10 +1,11 @@
 import type { Clock } from '../lib/clock.ts';
 
 const tickMs = 20;
-/** All legs together: what waited in journals must not crowd out the legs that are live. */
-const bytesPerTick = 327_680;
+/** All legs together: audio that waited in journals must not crowd out the legs that are live. */
+export const maxCatchUpBytesPerTick = 327_680;
 
-export type Behind = {
+/** A session with audio that waits to be sent. */
+export type SessionBehind = {
   /** Sends up to so many waiting bytes; answers how many it sent, `caughtUp` when nothing waits any more. */
   catchUp(maxBytes: number): { sent: number; caughtUp: boolean };
   /** What the leg may send in one second of catching up. */
@@ -13,39 +14,39 @@ export type Behind = {
 
 /** Hands out turns to the sessions that have audio waiting. Idle, without a timer, while none has. */
 export class CatchUp {
-  private readonly clock: Clock;
-  private readonly behind = new Set<Behind>();
-  private stopTimer: (() => void) | undefined;
+  readonly #clock: Clock;
+  readonly #behind = new Set<SessionBehind>();
+  #stopTimer: (() => void) | undefined;
 
   constructor(clock: Clock) {
-    this.clock = clock;
+    this.#clock = clock;
   }
 
   get size(): number {
-    return this.behind.size;
+    return this.#behind.size;
   }
 
-  add(session: Behind): void {
-    this.behind.add(session);
-    this.stopTimer ??= this.clock.after(tickMs, () => this.tick());
+  add(session: SessionBehind): void {
+    this.#behind.add(session);
+    this.#stopTimer ??= this.#clock.after(tickMs, () => this.#tick());
   }
 
-  remove(session: Behind): void {
-    this.behind.delete(session);
+  remove(session: SessionBehind): void {
+    this.#behind.delete(session);
   }
 
-  private tick(): void {
-    this.stopTimer = undefined;
-    let budget = bytesPerTick;
-    for (const session of [...this.behind]) {
+  #tick(): void {
+    this.#stopTimer = undefined;
+    let budget = maxCatchUpBytesPerTick;
+    for (const session of [...this.#behind]) {
       if (budget <= 0) break;
       const share = Math.ceil((session.catchUpBytesPerSecond * tickMs) / 1_000);
-      // Whoever had a turn goes to the end, so that a short budget reaches everybody in time.
-      this.behind.delete(session);
+      // A session that had a turn goes to the end, so that a short budget reaches every session in time.
+      this.#behind.delete(session);
       const { sent, caughtUp } = session.catchUp(Math.min(budget, share));
       budget -= sent;
-      if (!caughtUp) this.behind.add(session);
+      if (!caughtUp) this.#behind.add(session);
     }
-    if (this.behind.size > 0) this.stopTimer ??= this.clock.after(tickMs, () => this.tick());
+    if (this.#behind.size > 0) this.#stopTimer ??= this.#clock.after(tickMs, () => this.#tick());
   }
 }

@@ -4,10 +4,10 @@ import type { StreamingRequest } from '../protocol/live-request.ts';
 import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
 import { CatchUp } from './catch-up.ts';
 import type { SpeechConfig } from './config.ts';
-import { Gate, type GateCause } from './gate.ts';
+import { ServiceGate, type GateCause } from './service-gate.ts';
 import { speechTotals } from './metrics.ts';
 import { Orphans, type OrphanSearch } from './orphans.ts';
-import { LiveSession, type SessionOptions } from './session.ts';
+import { SpeechSession, type SessionOptions } from './session.ts';
 
 export type SpeechClientOptions = {
   config: SpeechConfig;
@@ -27,7 +27,7 @@ export type CreateRequest = {
   onWaiting(cause: GateCause): void;
 };
 
-/** `orphans`: answers that were lost; each may have made a session (F19). */
+/** `orphans`: answers that were lost; each may have made a session that nobody knows of. */
 export type Created =
   | { outcome: 'created'; id: string; url: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
@@ -41,172 +41,172 @@ const eraseAttempts = 12;
 /** One per process: creates, runs, reads and erases live sessions at one speech service. */
 export class SpeechClient implements AsyncDisposable {
   readonly config: SpeechConfig;
-  private readonly api: SpeechApi;
-  private readonly target: () => SpeechTarget;
-  private readonly clock: Clock;
-  private readonly log: Logger;
-  private readonly gate: Gate;
-  private readonly catchUp: CatchUp;
-  private readonly orphans: Orphans;
-  private readonly sessions = new Set<LiveSession>();
-  /** Of all who wait for a session: what they wait for may change under them. */
-  private readonly telling = new Set<() => void>();
-  private stopSweep: (() => void) | undefined;
-  private refusal: string | undefined;
-  private closed = false;
+  readonly #api: SpeechApi;
+  readonly #target: () => SpeechTarget;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #gate: ServiceGate;
+  readonly #catchUp: CatchUp;
+  readonly #orphans: Orphans;
+  readonly #sessions = new Set<SpeechSession>();
+  /** Of every leg that waits for a session: says the cause again when it has changed. */
+  readonly #tellCause = new Set<() => void>();
+  #stopSweep: (() => void) | undefined;
+  #refusal: string | undefined;
+  #closed = false;
 
   constructor(options: SpeechClientOptions) {
     this.config = options.config;
-    this.clock = options.clock;
-    this.log = options.log.child({ component: 'speech-client' });
-    this.target = options.target;
-    this.api = new SpeechApi(options.target);
-    this.gate = new Gate(this.clock);
-    this.catchUp = new CatchUp(this.clock);
-    this.orphans = new Orphans(this.api, this.clock, this.log);
+    this.#clock = options.clock;
+    this.#log = options.log.child({ component: 'speech-client' });
+    this.#target = options.target;
+    this.#api = new SpeechApi(options.target);
+    this.#gate = new ServiceGate(this.#clock);
+    this.#catchUp = new CatchUp(this.#clock);
+    this.#orphans = new Orphans(this.#api, this.#clock, this.#log);
   }
 
   /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
   async create(request: CreateRequest): Promise<Created> {
     let told: GateCause | undefined;
     const tell = (): void => {
-      const cause = this.gate.cause;
+      const cause = this.#gate.cause;
       if (cause !== undefined && cause !== told) request.onWaiting(cause);
       told = cause;
     };
     tell();
-    this.telling.add(tell);
+    this.#tellCause.add(tell);
     try {
-      return await this.ask(request);
+      return await this.#ask(request);
     } finally {
-      this.telling.delete(tell);
+      this.#tellCause.delete(tell);
     }
   }
 
-  private async ask(request: CreateRequest): Promise<Created> {
+  async #ask(request: CreateRequest): Promise<Created> {
     const { body, region, signal, sinceMs } = request;
     let orphans = 0;
     while (!signal.aborted) {
-      if (!(await this.gate.enter(sinceMs, signal))) break;
-      const result = await this.api.create(withAcks(body, this.config.model), region, signal);
+      if (!(await this.#gate.enter(sinceMs, signal))) break;
+      const result = await this.#api.create(withAcks(body, this.config.model), region, signal);
       if (result.outcome === 'unreachable' && result.uncertain) orphans++;
       if (signal.aborted && result.outcome !== 'created') {
-        this.gate.leave();
+        this.#gate.leave();
         break;
       }
       switch (result.outcome) {
         case 'created':
-          this.refusal = undefined;
-          this.settle('created');
+          this.#refusal = undefined;
+          this.#settle('created');
           speechTotals.created++;
           return { outcome: 'created', id: result.id, url: result.url, orphans };
         case 'refused':
           speechTotals.createFailures++;
-          this.refusal = `status ${result.status}: ${result.reason}`;
-          this.settle('other');
-          return { outcome: 'refused', reason: this.refusal, orphans };
+          this.#refusal = `status ${result.status}: ${result.reason}`;
+          this.#settle('other');
+          return { outcome: 'refused', reason: this.#refusal, orphans };
         case 'unauthorized':
-          this.failed('unauthorized', `status ${result.status}`);
+          this.#failed('unauthorized', `status ${result.status}`);
           break;
         case 'busy':
-          this.failed('busy', 'status 429', result.waitMs);
+          this.#failed('busy', 'status 429', result.waitMs);
           break;
         case 'unreachable':
-          this.failed('unreachable', result.reason, result.waitMs);
+          this.#failed('unreachable', result.reason, result.waitMs);
           break;
       }
     }
     return { outcome: 'aborted', orphans };
   }
 
-  session(start: SessionStart): LiveSession {
+  session(start: SessionStart): SpeechSession {
     const { coalesceMs, catchUpSpeed } = this.config;
-    const session: LiveSession = new LiveSession({
+    const session: SpeechSession = new SpeechSession({
       ...start,
       // One of before a restart was checked when it was created; where it leads to now may have changed.
-      url: sessionUrl(this.target(), start.url) ?? start.url,
-      clock: this.clock,
-      catchUp: this.catchUp,
+      url: sessionUrl(this.#target(), start.url) ?? start.url,
+      clock: this.#clock,
+      catchUp: this.#catchUp,
       coalesceBytes: Math.floor((start.bytesPerSecond * coalesceMs) / 1_000),
       catchUpSpeed,
       onOver: (reason) => {
-        this.sessions.delete(session);
+        this.#sessions.delete(session);
         start.onOver(reason);
       },
     });
-    this.sessions.add(session);
-    this.stopSweep ??= this.clock.after(sweepMs, () => this.sweep());
+    this.#sessions.add(session);
+    this.#stopSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
     return session;
   }
 
   async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
-    return await this.api.record(sessionId, signal);
+    return await this.#api.record(sessionId, signal);
   }
 
   /** DELETE /v2/live/{id}, asked again for two minutes while the service still finishes the session. */
   async erase(sessionId: string, signal?: AbortSignal): Promise<'erased' | 'unknown' | 'failed'> {
     for (let attempt = 0; attempt < eraseAttempts; attempt++) {
-      if (this.closed || signal?.aborted) break;
-      const result = await this.api.erase(sessionId, signal);
+      if (this.#closed || signal?.aborted) break;
+      const result = await this.#api.erase(sessionId, signal);
       if (result === 'erased' || result === 'unknown') return result;
-      await wait(this.clock, 10_000, signal);
+      await wait(this.#clock, 10_000, signal);
     }
     return 'failed';
   }
 
   /** Sessions of this metadata that nobody knows of are erased, in the background. */
   cancelOrphans(search: OrphanSearch): void {
-    this.orphans.cancel(search);
+    this.#orphans.cancel(search);
   }
 
   health(): { state: 'ok' | 'degraded' | 'down'; detail?: string } {
-    if (this.refusal !== undefined)
-      return { state: 'degraded', detail: `the service refuses our sessions: ${this.refusal}` };
-    switch (this.gate.cause) {
+    if (this.#refusal !== undefined)
+      return { state: 'degraded', detail: `the service refuses our sessions: ${this.#refusal}` };
+    switch (this.#gate.cause) {
       case undefined:
         return { state: 'ok' };
       case 'busy':
-        return { state: 'degraded', detail: `no free session; ${this.gate.waiting} legs wait` };
+        return { state: 'degraded', detail: `no free session; ${this.#gate.waiting} legs wait` };
       case 'unauthorized':
         return { state: 'degraded', detail: 'the service does not accept the key' };
       case 'unreachable':
-        return { state: 'degraded', detail: `not reachable; ${this.gate.waiting} legs wait` };
+        return { state: 'degraded', detail: `not reachable; ${this.#gate.waiting} legs wait` };
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.closed) return;
-    this.closed = true;
-    this.stopSweep?.();
-    this.orphans.close();
-    for (const session of [...this.sessions]) session.drop();
-    await this.api.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#stopSweep?.();
+    this.#orphans.close();
+    for (const session of [...this.#sessions]) session.drop();
+    await this.#api.close();
   }
 
-  private failed(cause: GateCause, reason: string, waitMs?: number): void {
+  #failed(cause: GateCause, reason: string, waitMs?: number): void {
     speechTotals.createFailures++;
     // Once per trouble, not once per attempt of a thousand legs.
-    if (this.gate.cause !== cause)
-      this.log.warn(
-        { cause, reason, service: new URL(this.target().url).host },
+    if (this.#gate.cause !== cause)
+      this.#log.warn(
+        { cause, reason, service: new URL(this.#target().url).host },
         'no live session can be had for now; audio is journalled',
       );
-    this.settle(cause, waitMs);
-    for (const tell of this.telling) tell();
+    this.#settle(cause, waitMs);
+    for (const tell of this.#tellCause) tell();
   }
 
-  private settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {
-    const before = this.gate.cause;
-    this.gate.settle(result, waitMs);
-    if (before !== undefined && this.gate.cause === undefined)
-      this.log.info({ cause: before }, 'live sessions can be had again');
+  #settle(result: 'created' | 'other' | GateCause, waitMs?: number): void {
+    const before = this.#gate.cause;
+    this.#gate.settle(result, waitMs);
+    if (before !== undefined && this.#gate.cause === undefined)
+      this.#log.info({ cause: before }, 'live sessions can be had again');
   }
 
-  private sweep(): void {
-    this.stopSweep = undefined;
-    const nowMs = this.clock.monotonicMs();
-    for (const session of this.sessions) session.tick(nowMs);
-    if (this.sessions.size > 0) this.stopSweep = this.clock.after(sweepMs, () => this.sweep());
+  #sweep(): void {
+    this.#stopSweep = undefined;
+    const nowMs = this.#clock.monotonicMs();
+    for (const session of this.#sessions) session.tick(nowMs);
+    if (this.#sessions.size > 0) this.#stopSweep = this.#clock.after(sweepMs, () => this.#sweep());
   }
 }
 

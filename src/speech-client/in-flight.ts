@@ -13,20 +13,20 @@ type Rebase = { counter: number; surplus: number };
 
 /**
  * What one live session was sent and what it acknowledged. Pure.
- * The service counts bytes of the session from 0; the leg counts positions. They differ by where the
- * session began (`base`) and by what the service took twice or lost around a dropped socket (`surplus`).
+ * The service counts bytes of the session from 0; the leg counts positions. They differ by the position at which
+ * the session began (`base`) and by the bytes that the service took twice or lost around a dropped socket (`surplus`).
  */
 export class InFlight {
   readonly base: number;
-  private acked: number;
-  private sentTo: number;
-  private everSentTo: number;
-  private readonly rebases: Rebase[];
+  #acked: number;
+  #sentTo: number;
+  #everSentTo: number;
+  readonly #rebases: Rebase[];
   /** Nothing can have been heard before: the service's count and ours begin together. */
-  private fresh: boolean;
-  private firstAckDue = false;
+  #fresh: boolean;
+  #firstAckDue = false;
   /** Length of the first message on this socket, which holds what the service may already have. */
-  private firstBytes = 0;
+  #firstBytes = 0;
 
   constructor(from: InFlightState | number) {
     const state =
@@ -34,97 +34,98 @@ export class InFlight {
         ? { base: from, acknowledged: from, everSent: from, rebases: [] }
         : from;
     this.base = state.base;
-    this.acked = state.acknowledged;
-    this.sentTo = state.acknowledged;
-    this.everSentTo = state.everSent;
-    this.rebases = [...state.rebases];
-    this.fresh = typeof from === 'number';
+    this.#acked = state.acknowledged;
+    this.#sentTo = state.acknowledged;
+    this.#everSentTo = state.everSent;
+    this.#rebases = [...state.rebases];
+    this.#fresh = typeof from === 'number';
   }
 
   /** Leg position up to which the service has named every byte as received. */
   get acknowledged(): number {
-    return this.acked;
+    return this.#acked;
   }
 
   /** Leg position up to which this socket was given the audio. */
   get sent(): number {
-    return this.sentTo;
+    return this.#sentTo;
   }
 
   get unacknowledged(): number {
-    return this.sentTo - this.acked;
+    return this.#sentTo - this.#acked;
   }
 
   sentUpTo(position: number): void {
-    if (this.firstBytes === 0) this.firstBytes = position - this.sentTo;
-    this.sentTo = position;
-    if (position > this.everSentTo) this.everSentTo = position;
+    if (this.#firstBytes === 0) this.#firstBytes = position - this.#sentTo;
+    this.#sentTo = position;
+    if (position > this.#everSentTo) this.#everSentTo = position;
   }
 
   /** A new socket of the same session: the first byte on it is the first that is not acknowledged. */
   reconnected(): void {
-    this.sentTo = this.acked;
-    this.firstAckDue = !this.fresh;
-    this.firstBytes = 0;
-    this.fresh = false;
+    this.#sentTo = this.#acked;
+    this.#firstAckDue = !this.#fresh;
+    this.#firstBytes = 0;
+    this.#fresh = false;
   }
 
   /**
    * `byte_range` of one ack. Its end counts the whole session. The start matters only on the first ack of a
    * resumed socket, if it covers just our first message: there it tells whether the service and we mean the
-   * same byte (notes 2.3).
+   * same byte.
    */
   acknowledge(start: number, end: number): AckOutcome {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 0 || end < start)
       return { outcome: 'bad', reason: 'malformed' };
-    const surplus = this.surplus();
+    const surplus = this.#surplus();
     let rebased = 0;
-    if (this.firstAckDue && end - start === this.firstBytes && end > start) {
-      rebased = start - (this.acked - this.base + surplus);
+    if (this.#firstAckDue && end - start === this.#firstBytes && end > start) {
+      rebased = start - (this.#acked - this.base + surplus);
       // It cannot hold more than was ever sent to it.
-      if (start > this.everSentTo - this.base + surplus) return { outcome: 'bad', reason: 'ahead' };
+      if (start > this.#everSentTo - this.base + surplus)
+        return { outcome: 'bad', reason: 'ahead' };
     }
     const position = this.base + end - surplus - rebased;
-    if (position > this.sentTo) return { outcome: 'bad', reason: 'ahead' };
-    if (position < this.acked) return { outcome: 'bad', reason: 'backwards' };
-    if (end > start) this.firstAckDue = false;
-    if (rebased !== 0) this.rebases.push({ counter: start, surplus: surplus + rebased });
-    const moved = position > this.acked;
-    this.acked = position;
+    if (position > this.#sentTo) return { outcome: 'bad', reason: 'ahead' };
+    if (position < this.#acked) return { outcome: 'bad', reason: 'backwards' };
+    if (end > start) this.#firstAckDue = false;
+    if (rebased !== 0) this.#rebases.push({ counter: start, surplus: surplus + rebased });
+    const moved = position > this.#acked;
+    this.#acked = position;
     return { outcome: moved ? 'moved' : 'unmoved', rebased };
   }
 
   /** Leg position of the session's byte 0, as it holds for what the service heard at this session time. */
   originAt(sessionBytes: number): number {
-    const rebase = this.rebases.findLast((one) => one.counter <= sessionBytes);
+    const rebase = this.#rebases.findLast((one) => one.counter <= sessionBytes);
     return this.base - (rebase?.surplus ?? 0);
   }
 
   /** The session's own counter at a leg position: what a stop acknowledgement's duration measures. */
   counterAt(position: number): number {
-    return position - this.base + this.surplus();
+    return position - this.base + this.#surplus();
   }
 
   /** Leg position that the session had heard up to, by its own count of bytes; never more than was sent. */
   heardUpTo(counter: number): number {
-    return Math.min(this.everSentTo, this.base + counter - this.surplus());
+    return Math.min(this.#everSentTo, this.base + counter - this.#surplus());
   }
 
   /** Bytes that some socket carried and no ack has named: the service may have them. */
   get doubtful(): number {
-    return this.everSentTo - this.acked;
+    return this.#everSentTo - this.#acked;
   }
 
   state(): InFlightState {
     return {
       base: this.base,
-      acknowledged: this.acked,
-      everSent: this.everSentTo,
-      rebases: [...this.rebases],
+      acknowledged: this.#acked,
+      everSent: this.#everSentTo,
+      rebases: [...this.#rebases],
     };
   }
 
-  private surplus(): number {
-    return this.rebases.at(-1)?.surplus ?? 0;
+  #surplus(): number {
+    return this.#rebases.at(-1)?.surplus ?? 0;
   }
 }

@@ -59,21 +59,21 @@ export function sessionTimeOf(message: ServerMessage): number | undefined {
 }
 
 /** Lets each identity through once. A resumed socket repeats messages, and so does GET at the end (F25). */
-export class Seen {
-  private readonly identities = new Set<string>();
+export class SeenMessages {
+  readonly #identities = new Set<string>();
 
   isNew(message: ServerMessage): boolean {
     const identity = messageIdentity(message);
     if (identity === undefined) return true;
-    if (this.identities.has(identity)) return false;
-    this.identities.add(identity);
-    if (message.type === 'transcript') this.identities.add(spanOf(message.data.utterance));
+    if (this.#identities.has(identity)) return false;
+    this.#identities.add(identity);
+    if (message.type === 'transcript') this.#identities.add(spanOf(message.data.utterance));
     return true;
   }
 
   /** For records without messages: their utterances have no ids, only times. */
   hasSpan(utterance: Utterance): boolean {
-    return this.identities.has(spanOf(utterance));
+    return this.#identities.has(spanOf(utterance));
   }
 }
 
@@ -85,7 +85,11 @@ function spanOf(utterance: Utterance): string {
  * What the service's record holds of a session and was not seen on its sockets, in the record's order.
  * Where the record lists no messages, its utterances become finals with ids of our own.
  */
-export function missingOf(record: SessionRecord, sessionId: string, seen: Seen): ServerMessage[] {
+export function missingOf(
+  record: SessionRecord,
+  sessionId: string,
+  seen: SeenMessages,
+): ServerMessage[] {
   const listed = record.result?.messages ?? [];
   if (listed.length > 0) {
     return listed
@@ -111,4 +115,54 @@ export function missingOf(record: SessionRecord, sessionId: string, seen: Seen):
 /** Partials and acks that a record may list are of no use afterwards. */
 function belongsInTranscript(message: ServerMessage): boolean {
   return messageIdentity(message) !== undefined;
+}
+
+/** `byte_range` of a positive audio ack. */
+export type AckRange = { start: number; end: number };
+
+const marker = Buffer.from(
+  '"type":"audio_chunk","acknowledged":true,"error":null,"data":{"byte_range":[',
+);
+const timeRange = Buffer.from('],"time_range":[');
+const closing = Buffer.from(']}}');
+const firstByte = marker[0] ?? 0;
+const comma = 0x2c;
+
+/** `{"session_id":"<36>","created_at":"<24>",` comes first where the service writes like ours. */
+const usualOffset = '{"session_id":"","created_at":"",'.length + 36 + 24;
+
+/**
+ * Reads an acknowledgement without parsing it. Acks come one a frame, and a full JSON.parse of each costs about half
+ * of what forwarding the frame costs. Only the exact form is taken, digit by digit; whatever differs in
+ * one byte answers undefined and is read in full by the caller.
+ */
+export function scanAck(message: Buffer, range: AckRange): boolean {
+  const at = usualOffset;
+  if (message.length < at + marker.length || message[at] !== firstByte) return false;
+  if (message[0] !== 0x7b) return false;
+  if (marker.compare(message, at, at + marker.length) !== 0) return false;
+  let index = at + marker.length;
+  let start = 0;
+  let digits = 0;
+  for (; digits < 16; digits++) {
+    const digit = (message[index] ?? 0) - 48;
+    if (digit < 0 || digit > 9) break;
+    start = start * 10 + digit;
+    index++;
+  }
+  if (digits === 0 || digits > 15 || message[index] !== comma) return false;
+  index++;
+  let end = 0;
+  for (digits = 0; digits < 16; digits++) {
+    const digit = (message[index] ?? 0) - 48;
+    if (digit < 0 || digit > 9) break;
+    end = end * 10 + digit;
+    index++;
+  }
+  if (digits === 0 || digits > 15) return false;
+  if (timeRange.compare(message, index, index + timeRange.length) !== 0) return false;
+  if (closing.compare(message, message.length - closing.length, message.length) !== 0) return false;
+  range.start = start;
+  range.end = end;
+  return true;
 }

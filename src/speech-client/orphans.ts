@@ -4,7 +4,7 @@ import type { SpeechApi } from './api.ts';
 import { backOffMs } from './back-off.ts';
 import { speechTotals } from './metrics.ts';
 
-/** The answer to a request that is under way now comes within its own deadline: until then nothing is an orphan. */
+/** The answer to a request that is under way now comes within its own deadline: until then no session is an orphan. */
 const settleMs = 15_000;
 /** A session that nobody ever connects to is ended by the service itself; only then can it be erased. */
 const attempts = 24;
@@ -13,52 +13,52 @@ const delays = { firstMs: 15_000, maxMs: 300_000 };
 export type OrphanSearch = {
   /** What every session of the leg was created with, and no other. */
   metadata: Record<string, unknown>;
-  /** Asked late: what the leg has got to know by then. */
+  /** Asked late: by then the leg may have got to know the session. */
   isKnown: (sessionId: string) => boolean;
 };
 
 /**
- * A request whose answer was lost may have made a session that nobody will use (F19). It is looked for by its
+ * A request whose answer was lost may have made a session that nobody will use. It is looked for by its
  * metadata and erased once the service lets go of it, in the background: no leg waits for it.
  */
 export class Orphans {
-  private readonly api: SpeechApi;
-  private readonly clock: Clock;
-  private readonly log: Logger;
-  private closed = false;
+  readonly #api: SpeechApi;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  #closed = false;
 
   constructor(api: SpeechApi, clock: Clock, log: Logger) {
-    this.api = api;
-    this.clock = clock;
-    this.log = log;
+    this.#api = api;
+    this.#clock = clock;
+    this.#log = log;
   }
 
   cancel(search: OrphanSearch): void {
-    this.run(search).catch((error: unknown) =>
-      this.log.error({ err: error }, 'sessions without an owner could not be looked for'),
+    this.#run(search).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'sessions without an owner could not be looked for'),
     );
   }
 
   close(): void {
-    this.closed = true;
+    this.#closed = true;
   }
 
-  private async run({ metadata, isKnown }: OrphanSearch): Promise<void> {
-    await wait(this.clock, settleMs);
-    for (let attempt = 0; attempt < attempts && !this.closed; attempt++) {
-      const found = await this.api.find(metadata);
-      if (found !== undefined && (await this.eraseAll(found.filter((id) => !isKnown(id))))) return;
-      await wait(this.clock, backOffMs(attempt, delays));
+  async #run({ metadata, isKnown }: OrphanSearch): Promise<void> {
+    await wait(this.#clock, settleMs);
+    for (let attempt = 0; attempt < attempts && !this.#closed; attempt++) {
+      const found = await this.#api.find(metadata);
+      if (found !== undefined && (await this.#eraseAll(found.filter((id) => !isKnown(id))))) return;
+      await wait(this.#clock, backOffMs(attempt, delays));
     }
   }
 
-  private async eraseAll(orphans: readonly string[]): Promise<boolean> {
+  async #eraseAll(orphans: readonly string[]): Promise<boolean> {
     let gone = true;
     for (const id of orphans) {
-      const result = await this.api.erase(id);
+      const result = await this.#api.erase(id);
       if (result === 'erased') {
         speechTotals.orphansErased++;
-        this.log.warn({ sessionId: id }, 'erased a session whose creation was never answered');
+        this.#log.warn({ sessionId: id }, 'erased a session whose creation was never answered');
       }
       gone &&= result === 'erased' || result === 'unknown';
     }

@@ -2,13 +2,11 @@ import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { acknowledgedBytesHeader } from '../protocol/acknowledged-bytes.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
-import { scanAck, type AckRange } from './ack.ts';
 import { backOffMs } from './back-off.ts';
-import type { Behind, CatchUp } from './catch-up.ts';
-import { closeAction } from './close-codes.ts';
+import type { CatchUp, SessionBehind } from './catch-up.ts';
 import { Connection, type ConnectionEnd } from './connection.ts';
 import { InFlight, type InFlightState } from './in-flight.ts';
-import { Seen, sessionTimeOf } from './messages.ts';
+import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './messages.ts';
 import { speechTotals as totals } from './metrics.ts';
 
 /** Under the interface's resend piece of 512 KiB, and whole frames of every telephony format. */
@@ -74,203 +72,203 @@ type Link =
  * One live session through all of its sockets: sends in order, resends exactly what is not acknowledged,
  * repeats the stop, reads on until the service closes.
  */
-export class LiveSession implements Behind {
+export class SpeechSession implements SessionBehind {
   readonly id: string;
   readonly url: string;
   readonly inFlight: InFlight;
-  readonly seen = new Seen();
+  readonly seen = new SeenMessages();
   /** A socket was lost at some time, so messages may be missing: GET fills them in. */
-  swallowed = false;
-  private readonly options: SessionOptions;
-  private readonly ack: AckRange = { start: 0, end: 0 };
-  private link: Link = { at: 'waiting' };
-  private attempts = 0;
-  private resumed = 0;
-  private refusals = 0;
-  private badAcks = 0;
-  private pieceBytes = maxPieceBytes;
-  private lostAtMs: number | undefined;
-  private openedAtMs = 0;
-  private progressAtMs = 0;
-  private progressed = false;
-  private quietTicks = 0;
-  private sentSinceTick = false;
+  hasSwallowed = false;
+  readonly #options: SessionOptions;
+  readonly #ack: AckRange = { start: 0, end: 0 };
+  #link: Link = { at: 'waiting' };
+  #attempts = 0;
+  #resumed = 0;
+  #refusals = 0;
+  #badAcks = 0;
+  #pieceBytes = maxPieceBytes;
+  #lostAtMs: number | undefined;
+  #openedAtMs = 0;
+  #progressAtMs = 0;
+  #progressed = false;
+  #quietTicks = 0;
+  #sentSinceTick = false;
   /** What is being read goes to this connection and no other. */
-  private readingFor: Connection | undefined;
-  private stopWanted = false;
-  private stopSent = false;
-  private stopRetry: (() => void) | undefined;
-  private endReason: SessionOver | undefined;
+  #readingFor: Connection | undefined;
+  #stopWanted = false;
+  #stopSent = false;
+  #stopRetry: (() => void) | undefined;
+  #endReason: SessionOver | undefined;
 
   constructor(options: SessionOptions) {
-    this.options = options;
+    this.#options = options;
     this.id = options.id;
     this.url = options.url;
     this.inFlight = new InFlight(options.from);
-    this.connect();
+    this.#connect();
   }
 
   get catchUpBytesPerSecond(): number {
-    return this.options.bytesPerSecond * this.options.catchUpSpeed;
+    return this.#options.bytesPerSecond * this.#options.catchUpSpeed;
   }
 
   get over(): SessionOver | undefined {
-    return this.endReason;
+    return this.#endReason;
   }
 
   get open(): boolean {
-    return this.link.at === 'open';
+    return this.#link.at === 'open';
   }
 
   /** One carrier frame, just journalled: goes out at once and alone if nothing is waiting before it. */
   frame(position: number, bytes: Buffer): void {
-    const link = this.link;
+    const link = this.#link;
     if (link.at !== 'open') return; // sent from the source once the socket is back
     const flight = this.inFlight;
     if (
       flight.sent !== position ||
-      this.options.coalesceBytes > 0 ||
-      !this.mayFly(link.connection)
+      this.#options.coalesceBytes > 0 ||
+      !this.#mayFly(link.connection)
     ) {
-      this.behind();
+      this.#behind();
       return;
     }
     link.connection.send(bytes);
     flight.sentUpTo(position + bytes.length);
-    this.sentSinceTick = true;
+    this.#sentSinceTick = true;
   }
 
   /** After the last byte of the source the service is told, on this socket and on every later one. */
   stop(): void {
-    if (this.stopWanted) return;
-    this.stopWanted = true;
-    this.pump(this.pieceBytes);
+    if (this.#stopWanted) return;
+    this.#stopWanted = true;
+    this.#pump(this.#pieceBytes);
   }
 
   /** The source has more, or its end is known now. */
   more(): void {
-    if (this.open) this.pump(this.pieceBytes);
+    if (this.open) this.#pump(this.#pieceBytes);
   }
 
   /** Gives up without a word: the service keeps the session for its grace time. */
   drop(): void {
-    this.finish('dropped');
+    this.#finish('dropped');
   }
 
   /** Ends it for good without reading on: the job is finalised, nobody listens (notes 1.2). */
   close(): void {
-    if (this.link.at === 'open') this.link.connection.close(1000);
-    this.finish('dropped');
+    if (this.#link.at === 'open') this.#link.connection.close(1000);
+    this.#finish('dropped');
   }
 
   /** Leg position, in bytes, of this session's time 0 as it holds for a message. */
   originOf(message: ServerMessage): number {
     const time = sessionTimeOf(message);
     return this.inFlight.originAt(
-      time === undefined ? Infinity : time * this.options.bytesPerSecond,
+      time === undefined ? Infinity : time * this.#options.bytesPerSecond,
     );
   }
 
   /** About once a second, from the client's one timer. */
   tick(nowMs: number): void {
-    const link = this.link;
+    const link = this.#link;
     if (link.at !== 'open') return;
     link.connection.tick(nowMs);
     // Whole seconds are fine enough for a deadline of ten: no clock is read per frame or ack.
-    if (this.progressed || this.inFlight.unacknowledged === 0) this.progressAtMs = nowMs;
-    this.progressed = false;
-    if (nowMs - this.progressAtMs > progressMs) {
+    if (this.#progressed || this.inFlight.unacknowledged === 0) this.#progressAtMs = nowMs;
+    this.#progressed = false;
+    if (nowMs - this.#progressAtMs > progressMs) {
       totals.stalled++;
       link.connection.drop();
       return;
     }
-    this.quietTicks = this.sentSinceTick ? 0 : this.quietTicks + 1;
-    this.sentSinceTick = false;
-    if (this.options.coalesceBytes > 0) this.pump(this.pieceBytes);
-    if (this.quietTicks * 1_000 >= keepAliveMs && !this.stopSent) {
-      this.quietTicks = 0;
+    this.#quietTicks = this.#sentSinceTick ? 0 : this.#quietTicks + 1;
+    this.#sentSinceTick = false;
+    if (this.#options.coalesceBytes > 0) this.#pump(this.#pieceBytes);
+    if (this.#quietTicks * 1_000 >= keepAliveMs && !this.#stopSent) {
+      this.#quietTicks = 0;
       link.connection.sendText('{"type":"audio_chunk","data":{"chunk":""}}');
     }
   }
 
   catchUp(maxBytes: number): { sent: number; caughtUp: boolean } {
     if (!this.open) return { sent: 0, caughtUp: true };
-    const sent = this.pump(maxBytes);
-    return { sent, caughtUp: this.inFlight.sent >= this.options.source.end() };
+    const sent = this.#pump(maxBytes);
+    return { sent, caughtUp: this.inFlight.sent >= this.#options.source.end() };
   }
 
-  private connect(): void {
+  #connect(): void {
     totals.connects++;
     const flight = this.inFlight;
     const headers = {
       [acknowledgedBytesHeader]: String(flight.counterAt(flight.acknowledged)),
     };
-    const connection: Connection = new Connection(this.url, headers, this.options.clock, {
-      onOpen: () => this.opened(connection),
-      onMessage: (message) => this.message(message),
-      onEnd: (end) => this.ended(end),
+    const connection: Connection = new Connection(this.url, headers, this.#options.clock, {
+      onOpen: () => this.#opened(connection),
+      onMessage: (message) => this.#message(message),
+      onEnd: (end) => this.#ended(end),
     });
-    this.link = { at: 'connecting', connection };
+    this.#link = { at: 'connecting', connection };
   }
 
-  private opened(connection: Connection): void {
-    if (this.link.at === 'over') return;
-    const nowMs = this.options.clock.monotonicMs();
-    this.link = { at: 'open', connection };
-    this.openedAtMs = nowMs;
-    this.progressAtMs = nowMs;
-    this.quietTicks = 0;
-    this.stopSent = false;
+  #opened(connection: Connection): void {
+    if (this.#link.at === 'over') return;
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#link = { at: 'open', connection };
+    this.#openedAtMs = nowMs;
+    this.#progressAtMs = nowMs;
+    this.#quietTicks = 0;
+    this.#stopSent = false;
     this.inFlight.reconnected();
     // The first message must hold all that the service may already have, so that it can tell (notes 2.3).
-    this.pump(this.pieceBytes);
-    this.options.onLink('open');
+    this.#pump(this.#pieceBytes);
+    this.#options.onLink('open');
   }
 
-  private ended(end: ConnectionEnd): void {
-    if (this.link.at === 'over') return;
-    this.swallowed = true;
-    const nowMs = this.options.clock.monotonicMs();
-    const stable = end.opened && nowMs - this.openedAtMs >= stableMs;
+  #ended(end: ConnectionEnd): void {
+    if (this.#link.at === 'over') return;
+    this.hasSwallowed = true;
+    const nowMs = this.#options.clock.monotonicMs();
+    const stable = end.opened && nowMs - this.#openedAtMs >= stableMs;
     if (stable) {
-      this.attempts = 0;
-      this.lostAtMs = undefined;
+      this.#attempts = 0;
+      this.#lostAtMs = undefined;
     }
-    this.lostAtMs ??= nowMs;
+    this.#lostAtMs ??= nowMs;
     totals.closed(end.code);
     if (end.httpStatus !== undefined && [400, 401, 403, 404, 410].includes(end.httpStatus)) {
       // Twice, in case one node of the service did not know the session yet.
-      if (++this.refusals >= 2) return this.finish('gone');
+      if (++this.#refusals >= 2) return this.#finish('gone');
     }
     switch (closeAction(end.code)) {
       case 'finished':
-        if (this.stopSent) this.swallowed = this.resumed > 0 || this.options.takenOver;
-        return this.finish(this.stopSent ? 'finished' : 'gone');
+        if (this.#stopSent) this.hasSwallowed = this.#resumed > 0 || this.#options.takenOver;
+        return this.#finish(this.#stopSent ? 'finished' : 'gone');
       case 'renew':
-        return this.finish(end.code === 4403 && this.stopWanted ? 'finished' : 'gone');
+        return this.#finish(end.code === 4403 && this.#stopWanted ? 'finished' : 'gone');
       case 'renew-later':
-        return this.finish('crowded');
+        return this.#finish('crowded');
       case 'resume':
         break;
     }
     // The service found a message too big: smaller ones from now on, or it would never end.
     if (end.code === 1009)
-      this.pieceBytes = Math.max(16_000, Math.floor(this.pieceBytes / 2 / 800) * 800);
-    if (nowMs - this.lostAtMs > resumeWindowMs) return this.finish('lost');
-    this.link = { at: 'waiting' };
-    this.options.catchUp.remove(this);
-    this.resumed++;
+      this.#pieceBytes = Math.max(16_000, Math.floor(this.#pieceBytes / 2 / 800) * 800);
+    if (nowMs - this.#lostAtMs > resumeWindowMs) return this.#finish('lost');
+    this.#link = { at: 'waiting' };
+    this.#options.catchUp.remove(this);
+    this.#resumed++;
     // The first attempt after a drop is immediate, as the vendor's own clients do it.
-    const delayMs = this.attempts === 0 ? 0 : backOffMs(this.attempts - 1, reconnect);
-    this.attempts++;
-    this.stopRetry = this.options.clock.after(delayMs, () => this.connect());
-    this.options.onLink('lost');
+    const delayMs = this.#attempts === 0 ? 0 : backOffMs(this.#attempts - 1, reconnect);
+    this.#attempts++;
+    this.#stopRetry = this.#options.clock.after(delayMs, () => this.#connect());
+    this.#options.onLink('lost');
   }
 
-  private message(bytes: Buffer): void {
-    const ack = this.ack;
+  #message(bytes: Buffer): void {
+    const ack = this.#ack;
     if (scanAck(bytes, ack)) {
-      this.acknowledged(ack.start, ack.end);
+      this.#acknowledged(ack.start, ack.end);
       return;
     }
     const read = readServerMessage(bytes.toString('utf8'));
@@ -284,168 +282,171 @@ export class LiveSession implements Behind {
       return;
     }
     if (message.type === 'audio_chunk') {
-      if (!message.acknowledged) this.refused();
-      else if (message.data) this.acknowledged(...message.data.byte_range);
+      if (!message.acknowledged) this.#refused();
+      else if (message.data) this.#acknowledged(...message.data.byte_range);
       else totals.strange++; // an ack that names nothing moves nothing (notes 6.2)
       return;
     }
     if (message.type === 'stop_recording') {
-      this.stopAcknowledged(message.acknowledged ? message.data?.recording_duration : undefined);
+      this.#stopAcknowledged(message.acknowledged ? message.data?.recording_duration : undefined);
       return;
     }
-    if (this.seen.isNew(message)) this.options.onMessage(message);
+    if (this.seen.isNew(message)) this.#options.onMessage(message);
     else totals.repeated++;
   }
 
-  private acknowledged(start: number, end: number): void {
-    if (this.link.at !== 'open') return;
+  #acknowledged(start: number, end: number): void {
+    if (this.#link.at !== 'open') return;
     const flight = this.inFlight;
     const before = flight.acknowledged;
     const result = flight.acknowledge(start, end);
     if (result.outcome === 'bad') {
       // Ignored, counted, and a fresh start: nothing is ever freed on the word of such an ack (F24).
       totals.badAcks++;
-      this.options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
-      if (++this.badAcks >= 5) this.leave();
-      else this.link.connection.drop();
+      this.#options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
+      if (++this.#badAcks >= 5) this.#leave();
+      else this.#link.connection.drop();
       return;
     }
-    if (result.rebased !== 0) this.rebased(before, result.rebased);
+    if (result.rebased !== 0) this.#rebased(before, result.rebased);
     if (result.outcome === 'unmoved') return;
-    this.progressed = true;
-    this.options.onAcknowledged(flight.acknowledged);
-    if (flight.sent < this.options.source.end() && this.options.coalesceBytes === 0) this.behind();
+    this.#progressed = true;
+    this.#options.onAcknowledged(flight.acknowledged);
+    if (flight.sent < this.#options.source.end() && this.#options.coalesceBytes === 0)
+      this.#behind();
   }
 
   /** After a drop the service counts from elsewhere than we do, and each difference is one of two things. */
-  private rebased(acknowledged: number, bytes: number): void {
+  #rebased(acknowledged: number, bytes: number): void {
     totals.rebases++;
     if (bytes > 0) {
-      this.options.log.warn(
+      this.#options.log.warn(
         { sessionId: this.id, bytes },
         'the speech service hears audio twice that was sent again after a drop: its times are corrected from here',
       );
       return;
     }
-    this.options.log.warn(
+    this.#options.log.warn(
       { sessionId: this.id, bytes: -bytes },
       'the speech service does not have audio any more that it had acknowledged: that is a gap, and its times are corrected from here',
     );
-    this.options.onTakenBack(Math.max(this.inFlight.base, acknowledged + bytes), acknowledged);
+    this.#options.onTakenBack(Math.max(this.inFlight.base, acknowledged + bytes), acknowledged);
   }
 
   /** Audio that the service will not take: after a stop it is too late, before one the session is of no use. */
-  private refused(): void {
+  #refused(): void {
     totals.refusedAcks++;
-    if (!this.stopSent) this.leave();
+    if (!this.#stopSent) this.#leave();
   }
 
   /** Of no more use, but not to be leaked: closed in a way that lets the service finish it. */
-  private leave(): void {
-    if (this.link.at === 'open') this.link.connection.close(1000);
-    this.finish('gone');
+  #leave(): void {
+    if (this.#link.at === 'open') this.#link.connection.close(1000);
+    this.#finish('gone');
   }
 
   /** The stop's own ack says how much audio the session holds: as good as an ack of the last byte. */
-  private stopAcknowledged(durationS: number | undefined): void {
+  #stopAcknowledged(durationS: number | undefined): void {
     const flight = this.inFlight;
     if (durationS === undefined || flight.unacknowledged === 0) return;
     const end = flight.counterAt(flight.sent);
-    if (Math.abs(durationS * this.options.bytesPerSecond - end) < 1)
-      this.acknowledged(flight.counterAt(flight.acknowledged), end);
+    if (Math.abs(durationS * this.#options.bytesPerSecond - end) < 1)
+      this.#acknowledged(flight.counterAt(flight.acknowledged), end);
   }
 
-  private mayFly(connection: Connection): boolean {
-    return connection.writable && this.inFlight.unacknowledged < this.pieceBytes && !this.stopSent;
+  #mayFly(connection: Connection): boolean {
+    return (
+      connection.writable && this.inFlight.unacknowledged < this.#pieceBytes && !this.#stopSent
+    );
   }
 
-  private behind(): void {
-    const waiting = this.options.source.end() - this.inFlight.sent;
-    if (this.options.coalesceBytes > 0) {
-      if (waiting < this.options.coalesceBytes) return; // the sweep sends a rest that grows no more
-      if (waiting < 2 * this.options.coalesceBytes) {
-        this.pump(this.options.coalesceBytes);
+  #behind(): void {
+    const waiting = this.#options.source.end() - this.inFlight.sent;
+    if (this.#options.coalesceBytes > 0) {
+      if (waiting < this.#options.coalesceBytes) return; // the sweep sends a rest that grows no more
+      if (waiting < 2 * this.#options.coalesceBytes) {
+        this.#pump(this.#options.coalesceBytes);
         return;
       }
     }
-    this.options.catchUp.add(this);
+    this.#options.catchUp.add(this);
   }
 
   /** Sends waiting audio in order, as far as window, socket and allowance go; then the stop, if it is time. */
-  private pump(allowance: number): number {
-    const { source } = this.options;
+  #pump(allowance: number): number {
+    const { source } = this.#options;
     const flight = this.inFlight;
     let sent = 0;
-    while (this.link.at === 'open' && !this.stopSent) {
-      const { connection } = this.link;
-      if (this.readingFor === connection) break;
+    while (this.#link.at === 'open' && !this.#stopSent) {
+      const { connection } = this.#link;
+      if (this.#readingFor === connection) break;
       const waiting = source.end() - flight.sent;
       if (waiting <= 0) {
-        this.stopIfDue(connection);
+        this.#stopIfDue(connection);
         break;
       }
-      const room = Math.min(allowance - sent, this.pieceBytes - flight.unacknowledged);
+      const room = Math.min(allowance - sent, this.#pieceBytes - flight.unacknowledged);
       const size = Math.min(waiting, room);
       if (size <= 0 || !connection.writable) {
-        this.options.catchUp.add(this);
+        this.#options.catchUp.add(this);
         break;
       }
       const bytes = source.read(flight.sent, wholeFrames(size, waiting));
       if (bytes instanceof Promise) {
-        this.readBack(bytes, connection, flight.sent);
+        this.#readBack(bytes, connection, flight.sent);
         break;
       }
-      this.sendPiece(connection, bytes);
+      this.#sendPiece(connection, bytes);
       sent += bytes.length;
     }
     return sent;
   }
 
-  private sendPiece(connection: Connection, bytes: Buffer): void {
-    if (this.inFlight.unacknowledged === 0) this.progressed = true;
+  #sendPiece(connection: Connection, bytes: Buffer): void {
+    if (this.inFlight.unacknowledged === 0) this.#progressed = true;
     connection.send(bytes);
     this.inFlight.sentUpTo(this.inFlight.sent + bytes.length);
-    this.sentSinceTick = true;
+    this.#sentSinceTick = true;
   }
 
-  private readBack(pending: Promise<Buffer>, connection: Connection, position: number): void {
-    this.readingFor = connection;
+  #readBack(pending: Promise<Buffer>, connection: Connection, position: number): void {
+    this.#readingFor = connection;
     void pending.then(
       (bytes) => {
         // Read for a socket that is gone: the one after it has asked by itself.
-        if (this.readingFor !== connection) return;
-        this.readingFor = undefined;
-        if (this.link.at !== 'open' || this.link.connection !== connection) return;
-        if (this.inFlight.sent === position && bytes.length > 0) this.sendPiece(connection, bytes);
-        this.options.catchUp.add(this);
+        if (this.#readingFor !== connection) return;
+        this.#readingFor = undefined;
+        if (this.#link.at !== 'open' || this.#link.connection !== connection) return;
+        if (this.inFlight.sent === position && bytes.length > 0) this.#sendPiece(connection, bytes);
+        this.#options.catchUp.add(this);
       },
       (error: unknown) => {
-        if (this.readingFor !== connection) return;
-        this.readingFor = undefined;
-        this.options.log.error(
+        if (this.#readingFor !== connection) return;
+        this.#readingFor = undefined;
+        this.#options.log.error(
           { err: error, sessionId: this.id },
           'journal could not be read back',
         );
-        this.options.catchUp.add(this);
+        this.#options.catchUp.add(this);
       },
     );
   }
 
-  private stopIfDue(connection: Connection): void {
-    if (!this.stopWanted || this.stopSent || !this.options.source.ended()) return;
-    this.stopSent = true;
+  #stopIfDue(connection: Connection): void {
+    if (!this.#stopWanted || this.#stopSent || !this.#options.source.ended()) return;
+    this.#stopSent = true;
     connection.sendText('{"type":"stop_recording"}');
   }
 
-  private finish(reason: SessionOver): void {
-    if (this.link.at === 'over') return;
-    const link = this.link;
-    this.link = { at: 'over' };
-    this.endReason = reason;
-    this.stopRetry?.();
-    this.options.catchUp.remove(this);
+  #finish(reason: SessionOver): void {
+    if (this.#link.at === 'over') return;
+    const link = this.#link;
+    this.#link = { at: 'over' };
+    this.#endReason = reason;
+    this.#stopRetry?.();
+    this.#options.catchUp.remove(this);
     if (link.at !== 'waiting') link.connection.release();
-    this.options.onOver(reason);
+    this.#options.onOver(reason);
   }
 }
 
@@ -453,4 +454,24 @@ export class LiveSession implements Behind {
 function wholeFrames(size: number, waiting: number): number {
   if (size === waiting || size < 640) return size;
   return size - (size % 640);
+}
+
+export type CloseAction =
+  /** The session is over in good order. */
+  | 'finished'
+  /** Same address again. */
+  | 'resume'
+  /** The session is gone; a leg that still has audio needs a new one. */
+  | 'renew'
+  /** The service says that there are too many sessions: a new one, when it is our turn. */
+  | 'renew-later';
+
+/** The interface's own clients come back on 1002 to 4399 and from 4500 on, never on 44xx; so do we. */
+export function closeAction(code: number): CloseAction {
+  if (code === 1000) return 'finished';
+  if (code === 1001) return 'renew';
+  if (code < 4400) return 'resume';
+  if (code === 4429) return 'renew-later';
+  if (code < 4500) return 'renew';
+  return 'resume';
 }

@@ -5,7 +5,7 @@ import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/leg.ts';
 import { legsOf, turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';
-import type { LegState } from '../leg/leg-audio.ts';
+import type { LegState } from '../leg/sessions.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
 export type CallJson = ApiCall & {

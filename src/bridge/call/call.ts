@@ -16,14 +16,10 @@ import {
 } from './state.ts';
 import { CallEvents } from '../events/call-events.ts';
 import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
-import type { RecoveredLeg } from '../journal/journal.ts';
-import {
-  openLegAudio,
-  type LegAudio,
-  type LegGap,
-  type LegRequest,
-  type LegState,
-} from '../leg/leg-audio.ts';
+import type { RecoveredLeg } from '../journal/recovery.ts';
+import type { LegGap } from '../leg/ledger.ts';
+import { Leg } from '../leg/leg.ts';
+import type { LegRequest, LegState } from '../leg/sessions.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
@@ -275,9 +271,9 @@ export class Call {
     }) as LegRequest;
   }
 
-  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): LegAudio {
+  #openAudio(record: LegRecord, leg: () => CallLeg, recovered?: RecoveredLeg): Leg {
     const { config, journal, speech, clock } = this.#env;
-    return openLegAudio({
+    return new Leg({
       legId: record.id,
       callId: this.record.id,
       request: this.#requestOf(record),
@@ -467,7 +463,7 @@ export class Call {
 
   /** The process stops. Journals and rows stay on disk: the next start goes on with the call. */
   async leave(): Promise<void> {
-    await Promise.all(this.legs.map((leg) => leg.audio.leave()));
+    for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
     await this.events.settled();
     this.#take({ type: 'leave' });

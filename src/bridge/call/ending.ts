@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/log.ts';
 import { Role, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import { gapsOf, legsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
-import type { LegOutcome } from '../leg/leg-audio.ts';
+import type { LegOutcome } from '../leg/leg.ts';
 import type { StreamEncoding } from '../seam.ts';
 import type { CallEnvironment } from './environment.ts';
 import { bytesPerSecondOf, type CallLeg } from './leg.ts';

@@ -3,7 +3,7 @@ import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import type { Cadence } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { StreamEncoding } from '../seam.ts';
-import type { LegAudio } from '../leg/leg-audio.ts';
+import type { Leg } from '../leg/leg.ts';
 import type { LastFinal } from '../events/timeline.ts';
 
 export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
@@ -25,7 +25,7 @@ const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8
 /** One party's audio in a call: its place on the call's clock, and which of the call's streams may write into it. */
 export class CallLeg {
   readonly record: LegRecord;
-  readonly audio: LegAudio;
+  readonly audio: Leg;
   /** Where the leg's first byte lies on the call's clock; known with the first byte. */
   offsetS: number | undefined;
   /** The last final heard in each session, for add-ons that fail without naming theirs. */
@@ -49,7 +49,7 @@ export class CallLeg {
 
   constructor(
     record: LegRecord,
-    audio: LegAudio,
+    audio: Leg,
     taken: { offsetS?: number | undefined; again: boolean },
   ) {
     this.record = record;

@@ -8,7 +8,7 @@ import type { CallRecord } from '../call/record.ts';
 import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
 import { CommitQueue, type Said } from './commit-queue.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
-import type { LegSession } from '../leg/leg-audio.ts';
+import type { LegSession } from '../leg/sessions.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { Redactor } from './redactor.ts';

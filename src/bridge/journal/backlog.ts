@@ -1,100 +1,175 @@
-import { ChunkPool, type Chunk } from './chunk-pool.ts';
+const blockBytes = 4_096;
+/** Four megabytes stay with the pool: what an outage took beyond that goes back to the machine. */
+export const maxFreeBlocks = 1_024;
+/** The longest view of silence: all silent runs of an encoding are views of one frame of this length. */
+const silenceFrameBytes = 16_000;
 
-const sharedPool = new ChunkPool();
+/** Audio [start, end) of a leg lies at the beginning of the memory. */
+type AudioBlock = { readonly memory: Buffer; start: number; end: number };
+/** Silence [start, end) of a leg: two numbers and the code of silence, however long it is. */
+type SilentRun = { readonly memory: undefined; silence: number; start: number; end: number };
 
 /**
- * The part of a leg's audio that is in memory: one run of bytes [start, end) by leg position. Pure.
- * In the ordinary case acks follow within milliseconds and all legs use a few chunks over and over.
+ * Memory for audio that waits, which all legs take from and give back. A block is wanted for a second or two: left
+ * to the garbage collector each would be old by then, and only a full collection would free it.
+ */
+export class BlockPool {
+  readonly #free: AudioBlock[] = [];
+
+  take(position: number): AudioBlock {
+    const block = this.#free.pop();
+    // Not from Node's shared pool: a waiting leg must not hold other legs' memory.
+    if (!block)
+      return { memory: Buffer.allocUnsafeSlow(blockBytes), start: position, end: position };
+    block.start = block.end = position;
+    return block;
+  }
+
+  /** Nobody may look at the memory any more. */
+  give(block: AudioBlock): void {
+    if (this.#free.length < maxFreeBlocks) this.#free.push(block);
+  }
+}
+
+const sharedPool = new BlockPool();
+
+/**
+ * The part of a leg's audio that is in memory: one run of bytes [start, end) by leg position.
+ * In the ordinary case acknowledgements follow within milliseconds and all legs use a few blocks over and over.
  */
 export class Backlog {
-  private chunks: Chunk[] = [];
-  private first: number;
-  private next: number;
-  private readonly pool: ChunkPool;
-  /** Somebody reads views of it beside us: what is dropped meanwhile is not written over. */
-  private readers = 0;
+  readonly #parts: (AudioBlock | SilentRun)[] = [];
+  readonly #pool: BlockPool;
+  #start: number;
+  #end: number;
+  /** How many readers hold views of the blocks just now: what is dropped meanwhile is not given to others. */
+  #readers = 0;
 
   constructor(position = 0, pool = sharedPool) {
-    this.pool = pool;
-    this.first = position;
-    this.next = position;
+    this.#pool = pool;
+    this.#start = position;
+    this.#end = position;
   }
 
   get start(): number {
-    return this.first;
+    return this.#start;
   }
 
   get end(): number {
-    return this.next;
+    return this.#end;
   }
 
   get heldBytes(): number {
-    return this.next - this.first;
+    return this.#end - this.#start;
   }
 
   append(bytes: Buffer): void {
     let taken = 0;
     while (taken < bytes.length) {
-      const chunk = this.roomy();
-      const at = chunk.end - chunk.start;
-      const size = Math.min(bytes.length - taken, chunk.memory.length - at);
-      if (taken === 0 && size === bytes.length) chunk.memory.set(bytes, at);
-      else chunk.memory.set(bytes.subarray(taken, taken + size), at);
-      chunk.end += size;
-      this.next += size;
+      const block = this.#blockWithRoom();
+      const at = block.end - block.start;
+      const size = Math.min(bytes.length - taken, block.memory.length - at);
+      if (taken === 0 && size === bytes.length) block.memory.set(bytes, at);
+      else block.memory.set(bytes.subarray(taken, taken + size), at);
+      block.end += size;
+      this.#end += size;
       taken += size;
     }
   }
 
+  /** A long silence takes no memory of its own; a short one shares a block with the audio around it. */
+  appendSilence(bytes: number, silence: number): void {
+    if (bytes <= silenceFrameBytes) {
+      this.append(silenceFrame(silence, bytes));
+      return;
+    }
+    const start = this.#end;
+    this.#end += bytes;
+    this.#parts.push({ memory: undefined, silence, start, end: this.#end });
+  }
+
   /** Forgets everything before the position. */
   dropTo(position: number): void {
-    if (position <= this.first) return;
-    this.first = Math.min(position, this.next);
-    while ((this.chunks[0]?.end ?? Infinity) <= this.first) {
-      const chunk = this.chunks.shift();
-      if (chunk && this.readers === 0) this.pool.give(chunk);
+    if (position <= this.#start) return;
+    this.#start = Math.min(position, this.#end);
+    while ((this.#parts[0]?.end ?? Infinity) <= this.#start) {
+      const part = this.#parts.shift();
+      if (part?.memory && this.#readers === 0) this.#pool.give(part);
     }
   }
 
-  /** The same views for as long as the work takes. */
+  /** The views stay as they are for as long as the work takes. */
   async lend<T>(
     position: number,
     maxBytes: number,
     to: (views: Buffer[]) => Promise<T>,
   ): Promise<T> {
-    this.readers++;
+    this.#readers++;
     try {
-      return await to(this.pieces(position, maxBytes));
+      return await to(this.views(position, maxBytes));
     } finally {
-      this.readers--;
+      this.#readers--;
     }
   }
 
-  /** Up to `maxBytes` from the position on. A view where one chunk holds it all, else a copy. */
+  /** Up to `maxBytes` from the position on. A view where one block holds it all, else a copy. */
   read(position: number, maxBytes: number): Buffer {
-    const [first, ...more] = this.pieces(position, maxBytes);
+    const [first, ...more] = this.views(position, maxBytes);
     if (first === undefined) return Buffer.alloc(0);
     return more.length === 0 ? first : Buffer.concat([first, ...more]);
   }
 
-  /** Views of the same run, chunk by chunk; valid until the bytes are dropped. */
-  pieces(position: number, maxBytes: number): Buffer[] {
-    const end = Math.min(this.next, position + maxBytes);
+  /** Views of the same run, part by part; valid until the bytes are dropped. */
+  views(position: number, maxBytes: number): Buffer[] {
+    const end = Math.min(this.#end, position + maxBytes);
     const views: Buffer[] = [];
-    if (position < this.first) return views;
-    for (const chunk of this.chunks) {
-      if (chunk.end <= position || chunk.start >= end) continue;
-      const from = Math.max(position, chunk.start) - chunk.start;
-      views.push(chunk.memory.subarray(from, Math.min(end, chunk.end) - chunk.start));
+    if (position < this.#start) return views;
+    for (const part of this.#parts) {
+      if (part.end <= position || part.start >= end) continue;
+      const from = Math.max(position, part.start);
+      const to = Math.min(end, part.end);
+      if (part.memory) views.push(part.memory.subarray(from - part.start, to - part.start));
+      else views.push(...silenceViews(part.silence, to - from));
     }
     return views;
   }
 
-  private roomy(): Chunk {
-    const last = this.chunks.at(-1);
-    if (last && last.end - last.start < last.memory.length) return last;
-    const chunk = this.pool.take(this.next);
-    this.chunks.push(chunk);
-    return chunk;
+  /** Walks over everything that is held from the position on; a long silence is said as a length. */
+  visit(
+    position: number,
+    visitor: { audio(view: Buffer): void; silence(bytes: number): void },
+  ): void {
+    for (const part of this.#parts) {
+      const from = Math.max(position, this.#start, part.start);
+      if (part.end <= from) continue;
+      if (part.memory)
+        visitor.audio(part.memory.subarray(from - part.start, part.end - part.start));
+      else visitor.silence(part.end - from);
+    }
   }
+
+  #blockWithRoom(): AudioBlock {
+    const last = this.#parts.at(-1);
+    if (last?.memory && last.end - last.start < last.memory.length) return last;
+    const block = this.#pool.take(this.#end);
+    this.#parts.push(block);
+    return block;
+  }
+}
+
+const silenceFrames = new Map<number, Buffer>();
+
+/** A view of silence: as long as asked for, up to two seconds of telephony. */
+export function silenceFrame(silence: number, maxBytes: number): Buffer {
+  let frame = silenceFrames.get(silence);
+  if (!frame) silenceFrames.set(silence, (frame = Buffer.alloc(silenceFrameBytes, silence)));
+  return frame.subarray(0, Math.max(0, Math.min(maxBytes, frame.length)));
+}
+
+/** So many bytes of silence as views of one frame. */
+export function silenceViews(silence: number, bytes: number): Buffer[] {
+  const views: Buffer[] = [];
+  for (let left = bytes; left > 0; left -= silenceFrameBytes)
+    views.push(silenceFrame(silence, left));
+  return views;
 }

@@ -19,139 +19,156 @@ export type LedgerSnapshot = {
   marks: LedgerMark[];
 };
 
+export type GapCause =
+  /** Disk full or failing while the service was away: no copy is left. */
+  | 'journal'
+  /** The journal of an earlier run was damaged here. */
+  | 'damaged'
+  /** The service acknowledged the audio and, by its own count after a drop, has it no more. */
+  | 'service'
+  /** `finish` ran out of time. */
+  | 'deadline'
+  /** The bound of sessions per leg was passed. */
+  | 'sessions'
+  /** The service does not take our request for a session, and the call is over. */
+  | 'refused';
+
+/** Leg time counts from the leg's first byte; silence that we added counts too. */
+export type LegGap = { startS: number; durationS: number; bytes: number; cause: GapCause };
+
 const nothing: LedgerCounts = { received: 0, acknowledged: 0, gaps: 0, paused: 0, filler: 0 };
 
 /**
- * Every byte of one leg accounted for, over all its sessions. Pure.
- * Positions count the bytes that journal and wire see: carrier audio and our silence in place of what
- * was paused or lost.
+ * Every byte of one leg accounted for, over all its sessions. Pure; only the leg itself writes it.
+ * Positions count the bytes that journal and wire see: carrier audio, and our silence in place of audio that was
+ * paused or lost.
  */
-export class Ledger {
-  private readonly total: LedgerCounts;
-  private marks: LedgerMark[];
-  private settledTo: number;
-  private next: number;
+export class LegLedger {
+  readonly #total: LedgerCounts;
+  #marks: LedgerMark[];
+  #settledTo: number;
+  #end: number;
 
   constructor(from?: LedgerSnapshot) {
-    this.total = { ...(from?.counts ?? nothing) };
-    this.marks = (from?.marks ?? []).map((mark) => ({ ...mark }));
-    this.settledTo = from?.settled ?? 0;
-    this.next = from?.end ?? 0;
+    this.#total = { ...(from?.counts ?? nothing) };
+    this.#marks = (from?.marks ?? []).map((mark) => ({ ...mark }));
+    this.#settledTo = from?.settled ?? 0;
+    this.#end = from?.end ?? 0;
   }
 
   get settled(): number {
-    return this.settledTo;
+    return this.#settledTo;
   }
 
   get end(): number {
-    return this.next;
+    return this.#end;
+  }
+
+  /** Every byte that came is acknowledged, a gap or filler. */
+  get isSettled(): boolean {
+    return this.#settledTo === this.#end;
   }
 
   audio(bytes: number): void {
-    this.total.received += bytes;
-    this.next += bytes;
+    this.#total.received += bytes;
+    this.#end += bytes;
   }
 
   /** Silence in the stream; `paused`: in place of carrier bytes that were thrown away on request. */
   filler(bytes: number, paused: boolean): void {
-    this.total.filler += bytes;
+    this.#total.filler += bytes;
     if (paused) {
-      this.total.received += bytes;
-      this.total.paused += bytes;
+      this.#total.received += bytes;
+      this.#total.paused += bytes;
     }
-    this.mark(this.next, this.next + bytes, 'filler');
-    this.next += bytes;
+    this.#mark(this.#end, this.#end + bytes, 'filler');
+    this.#end += bytes;
   }
 
   /** The service has everything before the position. Never moves back. Answers the carrier bytes in it. */
   acknowledge(position: number): number {
-    const to = Math.min(position, this.next);
-    if (to <= this.settledTo) return 0;
-    const bytes = to - this.settledTo - this.marked(this.settledTo, to);
-    this.total.acknowledged += bytes;
-    this.settle(to);
+    const to = Math.min(position, this.#end);
+    if (to <= this.#settledTo) return 0;
+    const bytes = to - this.#settledTo - this.#marked(this.#settledTo, to);
+    this.#total.acknowledged += bytes;
+    this.#settle(to);
     return bytes;
   }
 
   /** These bytes will never be transcribed. Answers how many of them were carrier audio still under way. */
   gap(start: number, end: number): number {
-    const from = Math.max(start, this.settledTo);
-    const to = Math.min(end, this.next);
+    const from = Math.max(start, this.#settledTo);
+    const to = Math.min(end, this.#end);
     if (to <= from) return 0;
-    const lost = to - from - this.marked(from, to);
-    this.total.gaps += lost;
-    this.insertGap(from, to);
-    if (from === this.settledTo) this.settle(to);
+    const lost = to - from - this.#marked(from, to);
+    this.#total.gaps += lost;
+    this.#insertGap(from, to);
+    if (from === this.#settledTo) this.#settle(to);
     return lost;
   }
 
   /**
-   * The service no longer has so many bytes that it had acknowledged. What of them was our own silence is not
+   * The service no longer has so many bytes that it had acknowledged. Which of them were our own silence is not
    * known any more: all count as carrier audio, which can only make the loss look greater. Answers how many.
    */
   takenBack(bytes: number): number {
-    const lost = Math.min(bytes, this.total.acknowledged);
-    this.total.acknowledged -= lost;
-    this.total.gaps += lost;
+    const lost = Math.min(bytes, this.#total.acknowledged);
+    this.#total.acknowledged -= lost;
+    this.#total.gaps += lost;
     return lost;
   }
 
-  /** Where our own silence stands for lost audio: the first such range at or after the position. */
-  gapAfter(position: number): LedgerMark | undefined {
-    return this.marks.find((mark) => mark.kind === 'gap' && mark.end > position);
-  }
-
   counts(): LedgerCounts {
-    return { ...this.total };
+    return { ...this.#total };
   }
 
   /** Carrier bytes that are neither acknowledged nor declared lost yet. */
   underWay(): number {
-    return this.next - this.settledTo - this.marked(this.settledTo, this.next);
+    return this.#end - this.#settledTo - this.#marked(this.#settledTo, this.#end);
   }
 
   /** The promise of the ledger; false is an alarm. */
   balanced(): boolean {
-    const { received, acknowledged, gaps, paused } = this.total;
+    const { received, acknowledged, gaps, paused } = this.#total;
     return received === acknowledged + gaps + paused + this.underWay();
   }
 
   snapshot(): LedgerSnapshot {
     return {
       counts: this.counts(),
-      settled: this.settledTo,
-      end: this.next,
-      marks: this.marks.map((mark) => ({ ...mark })),
+      settled: this.#settledTo,
+      end: this.#end,
+      marks: this.#marks.map((mark) => ({ ...mark })),
     };
   }
 
-  private settle(position: number): void {
-    this.settledTo = position;
+  #settle(position: number): void {
+    this.#settledTo = position;
     let gone = 0;
-    while (gone < this.marks.length && (this.marks[gone]?.end ?? Infinity) <= position) gone++;
-    if (gone > 0) this.marks.splice(0, gone);
-    const first = this.marks[0];
+    while (gone < this.#marks.length && (this.#marks[gone]?.end ?? Infinity) <= position) gone++;
+    if (gone > 0) this.#marks.splice(0, gone);
+    const first = this.#marks[0];
     if (first && first.start < position) first.start = position;
   }
 
-  private marked(from: number, to: number): number {
+  #marked(from: number, to: number): number {
     let bytes = 0;
-    for (const mark of this.marks)
+    for (const mark of this.#marks)
       bytes += Math.max(0, Math.min(to, mark.end) - Math.max(from, mark.start));
     return bytes;
   }
 
-  private mark(start: number, end: number, kind: LedgerMark['kind']): void {
+  #mark(start: number, end: number, kind: LedgerMark['kind']): void {
     if (end <= start) return;
-    const last = this.marks.at(-1);
+    const last = this.#marks.at(-1);
     if (last?.kind === kind && last.end === start) last.end = end;
-    else this.marks.push({ start, end, kind });
+    else this.#marks.push({ start, end, kind });
   }
 
   /** A gap swallows the filler inside it, so that marks never overlap. */
-  private insertGap(start: number, end: number): void {
+  #insertGap(start: number, end: number): void {
     const kept: LedgerMark[] = [];
-    for (const mark of this.marks) {
+    for (const mark of this.#marks) {
       if (mark.end <= start || mark.start >= end) {
         kept.push(mark);
         continue;
@@ -160,6 +177,6 @@ export class Ledger {
       if (mark.end > end) kept.push({ ...mark, start: end });
     }
     kept.push({ start, end, kind: 'gap' });
-    this.marks = kept.sort((one, other) => one.start - other.start);
+    this.#marks = kept.sort((one, other) => one.start - other.start);
   }
 }

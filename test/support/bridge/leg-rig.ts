@@ -2,13 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openJournal, type Journal } from '../../../src/bridge/journal/journal.ts';
-import {
-  openLegAudio,
-  type LegAudio,
-  type LegAudioOptions,
-  type LegGap,
-  type LegState,
-} from '../../../src/bridge/leg/leg-audio.ts';
+import type { LegGap } from '../../../src/bridge/leg/ledger.ts';
+import { Leg, type LegOptions } from '../../../src/bridge/leg/leg.ts';
+import type { LegState } from '../../../src/bridge/leg/sessions.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createLog } from '../../../src/lib/log.ts';
@@ -32,7 +28,7 @@ export function fastClock(factor: number): Clock {
 export type Heard = { word: string; atS: number; sessionId: string };
 
 export type RigLeg = {
-  leg: LegAudio;
+  leg: Leg;
   words: Heard[];
   gaps: LegGap[];
   states: LegState[];
@@ -46,7 +42,7 @@ export type Rig = AsyncDisposable & {
   dir: string;
   journal: Journal;
   speech: SpeechClient;
-  leg(overrides?: Partial<LegAudioOptions>): RigLeg;
+  leg(overrides?: Partial<LegOptions>): RigLeg;
 };
 
 export async function legRig(options: {
@@ -89,7 +85,7 @@ export async function legRig(options: {
         },
       };
       const legId = overrides.legId ?? `leg_${++count}`;
-      const leg = openLegAudio({
+      const leg = new Leg({
         legId,
         callId: 'call_1',
         request: {

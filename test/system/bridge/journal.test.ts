@@ -13,9 +13,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { recoverJournal } from '../../../src/bridge/journal/journal-recovery.ts';
-import { Ledger } from '../../../src/bridge/leg/ledger.ts';
-import type { LegSnapshot } from '../../../src/bridge/leg/leg-snapshot.ts';
+import { recoverJournal } from '../../../src/bridge/journal/recovery.ts';
+import type { LegSnapshot } from '../../../src/bridge/leg/snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { handClock } from '../../support/clock/hand-clock.ts';
 import { fastClock, faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';
@@ -53,7 +52,7 @@ test('a leg that is left is found again: ledger, pause, session; segments of the
     await until(() => leg.leg.ledger().acknowledged === 9_600);
     leg.leg.pause();
     leg.push(10);
-    await leg.leg.leave();
+    leg.leg.leave();
   }
   await using rig = await legRig({ url: speech.url, dir });
   const left = rig.journal.recovered.get('leg_1');
@@ -242,7 +241,7 @@ function openStore({ journal }: Rig, legId: string): ReturnType<Rig['journal']['
     recording: true,
     silence: 0xff,
     bytesPerSecond: 8_000,
-    ledger: new Ledger(),
+    position: { settled: 0, end: 0 },
     log: createLog({ level: 'silent' }),
     snapshot: () => ({ ledger: { end: 0 } }) as LegSnapshot,
     onWritten: () => undefined,
@@ -292,7 +291,7 @@ test('a journal that is closed leaves no file open, those of recovered legs that
     for (const recording of [true, false]) {
       const leg = rig.leg({ recording });
       leg.push(60);
-      await leg.leg.leave();
+      leg.leg.leave();
     }
     expect(openIn(dir)).not.toEqual([]);
   }
@@ -350,7 +349,7 @@ test('cut off at any byte, as a power cut may leave it, the journal gives back w
       leg.push(1);
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await leg.leg.leave();
+    leg.leg.leave();
   }
   const [name = ''] = readdirSync(join(dir, 'wal'));
   const whole = readFileSync(join(dir, 'wal', name));

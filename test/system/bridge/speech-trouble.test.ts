@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openJournal } from '../../../src/bridge/journal/journal.ts';
-import { legTotals } from '../../../src/bridge/leg/leg-metrics.ts';
+import { legTotals } from '../../../src/bridge/leg/metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { quietLog, speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';

@@ -113,7 +113,7 @@ describe('a session that is created late', () => {
       const leg = rig.leg();
       leg.push(100);
       await until(() => speech.sessions.size === 1);
-      await leg.leg.leave();
+      leg.leg.leave();
     }
     proxy.cut();
     proxy.mend();
@@ -148,7 +148,7 @@ describe('a session that is created late', () => {
         custom_metadata: { call_id: 'call_1', leg_id: 'leg_1' },
       });
       await until(() => speech.sessions.size === 2);
-      await leg.leg.leave();
+      leg.leg.leave();
     }
     delete speech.faults.ack;
     await using rig = await legRig({ url: speech.url, dir: folder.path, clock: fastClock(20) });

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { sessionUrl } from '../../../src/speech-client/api.ts';
 import { backOffMs, retryAfterMs } from '../../../src/speech-client/back-off.ts';
 import { CatchUp } from '../../../src/speech-client/catch-up.ts';
-import { closeAction } from '../../../src/speech-client/close-codes.ts';
-import { Gate } from '../../../src/speech-client/gate.ts';
-import { messageIdentity, missingOf, Seen } from '../../../src/speech-client/messages.ts';
+import { closeAction } from '../../../src/speech-client/session.ts';
+import { ServiceGate } from '../../../src/speech-client/service-gate.ts';
+import { messageIdentity, missingOf, SeenMessages } from '../../../src/speech-client/messages.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { handClock } from '../../support/clock/hand-clock.ts';
 
@@ -73,7 +73,7 @@ describe('where a session address may lead', () => {
 describe('the gate before POST /v2/live', () => {
   test('after a failure one asks for all, the oldest first, and a success lets everyone through', async () => {
     const clock = handClock();
-    const gate = new Gate(clock);
+    const gate = new ServiceGate(clock);
     const signal = new AbortController().signal;
     const through: number[] = [];
     const enter = (leg: number, sinceMs: number): void =>
@@ -98,7 +98,7 @@ describe('the gate before POST /v2/live', () => {
 
   test('a wrong key is asked about at most every fifteen seconds, whatever the number of legs', async () => {
     const clock = handClock();
-    const gate = new Gate(clock);
+    const gate = new ServiceGate(clock);
     const signal = new AbortController().signal;
     let asked = 0;
     for (let leg = 0; leg < 500; leg++)
@@ -114,7 +114,7 @@ describe('the gate before POST /v2/live', () => {
 
   test('a leg that ends leaves the queue', async () => {
     const clock = handClock();
-    const gate = new Gate(clock);
+    const gate = new ServiceGate(clock);
     const end = new AbortController();
     await gate.enter(0, new AbortController().signal);
     gate.settle('unreachable', 1_000);
@@ -179,7 +179,7 @@ describe('messages', () => {
 
   test('the record adds what no socket brought, in its order, from messages or else from utterances', () => {
     const session_id = '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11';
-    const seen = new Seen();
+    const seen = new SeenMessages();
     seen.isNew(final('b', 5));
     const messages = ['a', 'b', 'c'].map((id, index) =>
       JSON.stringify({ ...final(id, index * 5), session_id }),

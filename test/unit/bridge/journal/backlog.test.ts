@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Backlog } from '../../../../src/bridge/journal/backlog.ts';
-import { ChunkPool } from '../../../../src/bridge/journal/chunk-pool.ts';
+import { Backlog, BlockPool } from '../../../../src/bridge/journal/backlog.ts';
 
 test('holds exactly the bytes between what was dropped and what was appended', () => {
   fc.assert(
@@ -46,7 +45,7 @@ test('what was dropped cannot be read', () => {
 });
 
 test('memory that was dropped goes to whoever needs some next', () => {
-  const pool = new ChunkPool();
+  const pool = new BlockPool();
   const [one, other] = [new Backlog(0, pool), new Backlog(0, pool)];
   one.append(Buffer.alloc(160, 1));
   const { buffer } = one.read(0, 160);
@@ -56,7 +55,7 @@ test('memory that was dropped goes to whoever needs some next', () => {
 });
 
 test('memory that is being read is not written over, though its bytes are dropped meanwhile', async () => {
-  const pool = new ChunkPool();
+  const pool = new BlockPool();
   const [one, other] = [new Backlog(0, pool), new Backlog(0, pool)];
   one.append(Buffer.alloc(9_000, 1));
   await one.lend(0, 9_000, async (views) => {

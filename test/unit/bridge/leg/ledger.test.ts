@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Ledger } from '../../../../src/bridge/leg/ledger.ts';
+import { LegLedger } from '../../../../src/bridge/leg/ledger.ts';
 
 test('received = acknowledged + gaps + paused, filler outside the sum', () => {
-  const ledger = new Ledger();
+  const ledger = new LegLedger();
   ledger.audio(1_000);
   ledger.filler(300, true);
   ledger.filler(200, false);
@@ -22,7 +22,7 @@ test('received = acknowledged + gaps + paused, filler outside the sum', () => {
 });
 
 test('an ack of a place that was declared a gap counts nothing twice', () => {
-  const ledger = new Ledger();
+  const ledger = new LegLedger();
   ledger.audio(1_000);
   ledger.gap(200, 400);
   expect(ledger.gap(300, 500)).toBe(100);
@@ -42,12 +42,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 test('whatever happens in whatever order, every byte is in exactly one place (model: a byte at a time)', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.nat(60), (steps, reopenAt) => {
-      let ledger = new Ledger();
+      let ledger = new LegLedger();
       const kinds: string[] = [];
       let settled = 0;
       for (const [index, one] of steps.entries()) {
         // A restart in between changes nothing.
-        if (index === reopenAt) ledger = new Ledger(JSON.parse(JSON.stringify(ledger.snapshot())));
+        if (index === reopenAt)
+          ledger = new LegLedger(JSON.parse(JSON.stringify(ledger.snapshot())));
         if (one.do === 'gap') {
           ledger.gap(one.from, one.from + one.bytes);
           for (

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { JournalWriter } from '../../../../src/bridge/journal/journal-writer.ts';
+import { JournalWriter } from '../../../../src/bridge/journal/writer.ts';
 import { systemClock } from '../../../../src/lib/clock.ts';
 import { createLog } from '../../../../src/lib/log.ts';
 import { until } from '../../../support/process/until.ts';
@@ -66,6 +66,7 @@ test('whoever is told may append more than a batch holds: the ones after it are 
       heard.set(id, [...(heard.get(id) ?? []), Buffer.from(bytes)]);
       then?.();
     },
+    silenceWritten: () => undefined,
   });
   const many = Array.from({ length: 300 }, (_, at) => Buffer.alloc(16_000, at));
   const appendMany = (): void => {

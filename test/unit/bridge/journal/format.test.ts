@@ -8,7 +8,7 @@ import {
   segmentHeaderBytes,
   writeRecordHeader,
   writeSegmentHeader,
-} from '../../../../src/bridge/journal/journal-format.ts';
+} from '../../../../src/bridge/journal/format.ts';
 
 function segment(batches: number): Buffer {
   const header = Buffer.alloc(segmentHeaderBytes);

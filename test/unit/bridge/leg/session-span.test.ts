@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { heardWithin, type Span } from '../../../../src/bridge/leg/heard-within.ts';
+import { withinSpan, type Span } from '../../../../src/bridge/leg/session-span.ts';
 import type { ServerMessage } from '../../../../src/protocol/live-messages.ts';
 
 const envelope = { session_id: 's', created_at: '2026-02-03T09:15:02.207Z' };
@@ -35,16 +35,16 @@ test.each([
   [3.3, ' my card, is', 2.8],
   [1.9, ' my card,', 1.8],
 ])('an utterance that goes over %s s is cut between two words', (endS, text, end) => {
-  const told = heardWithin(final, before(endS));
+  const told = withinSpan(final, before(endS));
   expect(told).toMatchObject({ data: { id: '00_0', utterance: { text, end } } });
 });
 
 test('nothing is left of what begins behind the border or has no word before it', () => {
-  expect(heardWithin(final, before(0))).toBeUndefined();
-  expect(heardWithin(final, before(0.1))).toBeUndefined();
+  expect(withinSpan(final, before(0))).toBeUndefined();
+  expect(withinSpan(final, before(0.1))).toBeUndefined();
   const end: ServerMessage = { ...envelope, type: 'speech_end', data: { time: 2, channel: 0 } };
-  expect(heardWithin(end, before(2))).toBeUndefined();
-  expect(heardWithin(end, before(2.1))).toBe(end);
+  expect(withinSpan(end, before(2))).toBeUndefined();
+  expect(withinSpan(end, before(2.1))).toBe(end);
 });
 
 test('what add-ons say of the utterance is cut with it', () => {
@@ -58,15 +58,15 @@ test('what add-ons say of the utterance is cut with it', () => {
     error: null,
     data: { utterance_id: '00_0', utterance, results },
   };
-  expect(heardWithin(entities, before(2))).toMatchObject({
+  expect(withinSpan(entities, before(2))).toMatchObject({
     data: { utterance: { text: ' my card,' }, results: [{ text: 'card' }] },
   });
   const failed: ServerMessage = { ...entities, error: { message: 'no' }, data: null };
-  expect(heardWithin(failed, before(2))).toBe(failed);
+  expect(withinSpan(failed, before(2))).toBe(failed);
 });
 
 test('a text that is written otherwise than its words is made of the words', () => {
-  const told = heardWithin(
+  const told = withinSpan(
     { ...final, data: { ...final.data, utterance: { ...utterance, text: 'MY CARD IS LOST' } } },
     before(2),
   );
@@ -80,7 +80,7 @@ test.each([
   [1.9, 'is lost', 2],
   [3.3, 'lost', 3],
 ])('what an earlier session said up to %s s is not said again', (startS, text, start) => {
-  const told = heardWithin(final, from(startS));
+  const told = withinSpan(final, from(startS));
   expect(told).toMatchObject({ data: { utterance: { text, start, end: 3.8 } } });
 });
 
@@ -90,6 +90,6 @@ test('each channel has its own border: one party may have been heard further tha
     ...final,
     data: { ...final.data, utterance: { ...utterance, channel } },
   });
-  expect(heardWithin(onChannel(0), span)).toEqual(onChannel(0));
-  expect(heardWithin(onChannel(1), span)).toBeUndefined();
+  expect(withinSpan(onChannel(0), span)).toEqual(onChannel(0));
+  expect(withinSpan(onChannel(1), span)).toBeUndefined();
 });

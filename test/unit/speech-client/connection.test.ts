@@ -1,6 +1,6 @@
 import * as ws from 'ws';
 import { expect, test } from 'vitest';
-import { maskGenerator } from '../../../src/speech-client/mask.ts';
+import { maskGenerator } from '../../../src/speech-client/connection.ts';
 
 // The published types do not know it.
 const { Sender } = ws as unknown as {

@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
  *   segment  "TLJ1" run:u32 | batch batch batch ...
  *   batch    magic:u32 bodyBytes:u32 crc(body):u32 crc(the 12 bytes before):u32 | record record ...
  *   record   leg:u32 kind:u8 bytes:u24 position:u48 | payload
+ *            The payload is audio, a silence note (bytes:u32 paused:u8), or a leg's snapshot as JSON.
  */
 export const segmentMagic = 0x544c4a31;
 export const segmentHeaderBytes = 8;
@@ -14,8 +15,11 @@ export const batchHeaderBytes = 16;
 export const recordHeaderBytes = 14;
 const batchMagic = 0xb47c0de5;
 
-export const recordKinds = { audio: 1, filler: 2, leg: 3 } as const;
+export const recordKinds = { audio: 1, silence: 2, leg: 3 } as const;
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
+
+/** Payload of a silence record: bytes:u32 paused:u8. */
+export const silenceNoteBytes = 5;
 
 export type JournalRecord = { leg: number; kind: RecordKind; position: number; payload: Buffer };
 
@@ -53,6 +57,15 @@ export function writeRecordHeader(
   into[at + 11] = position >>> 24;
   into[at + 12] = high;
   into[at + 13] = high >>> 8;
+}
+
+export function writeSilenceNote(into: Buffer, bytes: number, paused: boolean): void {
+  into.writeUInt32LE(bytes, 0);
+  into[4] = paused ? 1 : 0;
+}
+
+export function readSilenceNote(payload: Buffer): { bytes: number; paused: boolean } {
+  return { bytes: payload.readUInt32LE(0), paused: payload[4] === 1 };
 }
 
 /** Fills in the header in front of a body that begins at `batchHeaderBytes`. */

@@ -1,14 +1,44 @@
 import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { SessionSnapshot } from './snapshot.ts';
 
-/** Session times between which a session speaks for the leg; where it begins can differ by channel. */
+/** Session times between which a session speaks for the leg; the beginning can differ by channel. */
 export type Span = { fromS(channel: number): number; toS(channel: number): number };
+
+/**
+ * The message as far as the session speaks for its audio, undefined where it does not. Of audio that two sessions
+ * heard the one speaks that spoke first. Pure.
+ */
+export function spokenBy(
+  { from, end, said }: SessionSnapshot,
+  message: ServerMessage,
+  {
+    origin,
+    bytesPerSecond,
+    isReplaced,
+  }: {
+    /** Leg position of the session's time 0. */
+    origin: number;
+    bytesPerSecond: number;
+    /** Another session of the leg came after this one. */
+    isReplaced: boolean;
+  },
+): ServerMessage | undefined {
+  // Audio that the session heard beyond its end was sent again to the session after it.
+  const to = isReplaced ? end : undefined;
+  if (from === undefined && to === undefined) return message;
+  return withinSpan(message, {
+    fromS: (channel) => ((from?.[channel] ?? 0) - origin) / bytesPerSecond,
+    toS: (channel) =>
+      to === undefined ? Infinity : (Math.max(to, said?.[channel] ?? 0) - origin) / bytesPerSecond,
+  });
+}
 
 /**
  * What a message says of the audio in a span: other sessions of the leg say the rest. An utterance that goes over
  * a border is cut between two words; undefined where nothing of it is left. Pure.
  */
-export function heardWithin(message: ServerMessage, span: Span): ServerMessage | undefined {
+export function withinSpan(message: ServerMessage, span: Span): ServerMessage | undefined {
   switch (message.type) {
     case 'speech_start':
     case 'speech_end': {
@@ -54,7 +84,7 @@ function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   return utterance && { ...data, utterance, results };
 }
 
-/** The greater part of it: of a word that a border cuts in two one session heard more than the other. */
+/** By the greater part: of a word that a border cuts in two, one session heard more than the other. */
 function isWithin({ start, end }: Timed, channel: number, span: Span): boolean {
   const middle = (start + end) / 2;
   return middle >= span.fromS(channel) && middle < span.toS(channel);
@@ -62,7 +92,7 @@ function isWithin({ start, end }: Timed, channel: number, span: Span): boolean {
 
 function cut(utterance: Utterance, span: Span): Utterance | undefined {
   const { words, channel } = utterance;
-  // Without words it cannot be cut: it belongs to where the greater part of it lies.
+  // An utterance without words cannot be cut: it belongs to the span that has the greater part of it.
   if (words.length === 0) return isWithin(utterance, channel, span) ? utterance : undefined;
   const first = words.findIndex((word) => isWithin(word, channel, span));
   const last = words.findLastIndex((word) => isWithin(word, channel, span));
@@ -78,7 +108,7 @@ function cut(utterance: Utterance, span: Span): Utterance | undefined {
   };
 }
 
-/** As it was written, with its spaces and signs, from one of its words to another. */
+/** The text as it was written, with its spaces and signs, from one of its words to another. */
 function textOf({ text, words }: Utterance, first: number, last: number): string {
   let at = 0;
   let from = 0;

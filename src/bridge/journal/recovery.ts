@@ -1,0 +1,206 @@
+import { readFile, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from '../../lib/log.ts';
+import { LegLedger, type LedgerCounts } from '../leg/ledger.ts';
+import type { LegSnapshot } from '../leg/snapshot.ts';
+import { silenceViews } from './backlog.ts';
+import {
+  readSegmentHeader,
+  readSilenceNote,
+  recordKinds,
+  scanSegment,
+  type JournalRecord,
+} from './format.ts';
+import { fileNameOf, LegFile, maxChunkBytes } from './leg-file.ts';
+
+/** What a killed process left of a leg. */
+export type RecoveredLeg = {
+  legId: string;
+  callId: string;
+  ledger: LedgerCounts;
+  /** The live session that held the leg, if it may still be alive. */
+  sessionId: string | undefined;
+  /** True when the leg's `finish` had begun: no more audio can come. */
+  finishing: boolean;
+  recording: boolean;
+  paused: boolean;
+  /** The new leg goes on from exactly here. */
+  snapshot: LegSnapshot;
+  /** Damaged in the journal: declared when the leg goes on. */
+  gaps: { start: number; end: number }[];
+  file: LegFile;
+};
+
+/** Audio of a leg as the shared segments have it; silence is only a length there. */
+type JournalledAudio = { position: number; length: number; audio: Buffer | undefined };
+/** A leg of the earlier run, as far as the segments have been read. */
+type FoundLeg = { snapshot: LegSnapshot; ledger: LegLedger; journalled: JournalledAudio[] };
+
+export type Recovery = {
+  recovered: Map<string, RecoveredLeg>;
+  nextSeq: number;
+  /** Once this run has written down the legs by itself. */
+  removeOldSegments(): Promise<void>;
+};
+
+/**
+ * Reads the journal of an earlier run. Each leg's last snapshot and the audio after it make up its state; audio
+ * that is still needed moves into the leg's own file, so that the old segments can go. Killed in the middle
+ * of this, the next start does it again: everything here can be done twice.
+ */
+export async function recoverJournal(dir: string, log: Logger): Promise<Recovery> {
+  const folder = join(dir, 'wal');
+  const names = (await readdir(folder)).filter((name) => /^\d{12}\.wal$/.test(name)).sort();
+  const legs = new Map<string, FoundLeg>();
+  let damagedBytes = 0;
+  for (const name of names) {
+    const bytes = await readFile(join(folder, name));
+    damagedBytes += readSegment(bytes, legs);
+  }
+  if (damagedBytes > 0) log.warn({ bytes: damagedBytes }, 'journal has torn or damaged parts');
+  const recovered = new Map<string, RecoveredLeg>();
+  for (const leg of legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
+  return {
+    recovered,
+    nextSeq: Number((names.at(-1) ?? '0').slice(0, 12)) + 1,
+    removeOldSegments: async () => {
+      for (const name of names) await rm(join(folder, name), { force: true });
+      await removeLeftovers(join(dir, 'legs'), recovered);
+    },
+  };
+}
+
+/** Later segments of one run go on with the same leg numbers; another run has its own. */
+function readSegment(bytes: Buffer, legs: Map<string, FoundLeg>): number {
+  const header = readSegmentHeader(bytes);
+  if (!header) return bytes.length;
+  return scanSegment(bytes, (record) => {
+    const key = `${header.run} ${record.leg}`;
+    if (record.kind === recordKinds.leg) takeSnapshot(key, record.payload, legs);
+    // A leg whose first snapshot was lost to damage is not in the map: nothing says whose audio this is.
+    else if (legs.has(key)) takeAudio(record, legs.get(key) as FoundLeg);
+  }).damagedBytes;
+}
+
+function takeAudio({ kind, position, payload }: JournalRecord, leg: FoundLeg): void {
+  const { ledger } = leg;
+  const silence = kind === recordKinds.silence ? readSilenceNote(payload) : undefined;
+  const length = silence ? silence.bytes : payload.length;
+  // Bytes that a damaged batch held count as received; `rescue` looks for them elsewhere.
+  const missing = position - ledger.end;
+  if (missing > 0) ledger.audio(missing);
+  // Audio that was written twice, after trouble with the disk, counts once.
+  if (position >= ledger.end) {
+    if (silence) ledger.filler(length, silence.paused);
+    else ledger.audio(length);
+  }
+  leg.journalled.push({ position, length, audio: silence ? undefined : Buffer.from(payload) });
+}
+
+function takeSnapshot(key: string, payload: Buffer, legs: Map<string, FoundLeg>): void {
+  const state = JSON.parse(payload.toString('utf8')) as LegSnapshot;
+  const known = legs.get(key);
+  // The same leg under the number of a run before: the newer snapshot counts.
+  if (!known || state.done)
+    for (const [other, leg] of legs) if (leg.snapshot.legId === state.legId) legs.delete(other);
+  if (state.done) {
+    legs.delete(key);
+    return;
+  }
+  const keepFrom = state.recording ? state.spilled : Math.max(state.ledger.settled, state.spilled);
+  const journalled = (known?.journalled ?? []).filter(
+    ({ position, length }) => position + length > keepFrom,
+  );
+  legs.set(key, { snapshot: state, ledger: new LegLedger(state.ledger), journalled });
+}
+
+async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
+  const { snapshot, ledger, journalled } = leg;
+  const path = join(dir, 'legs', fileNameOf(snapshot.legId));
+  const file = await LegFile.load(path, snapshot.silence, snapshot.recording);
+  const from = snapshot.recording ? 0 : ledger.settled;
+  await moveIntoFile(file, journalled, from, snapshot.silence);
+  await file.release(); // opened again by whoever takes the leg; perhaps nobody does
+  const gaps: { start: number; end: number }[] = [];
+  for (let position = ledger.settled; position < ledger.end;) {
+    const next = file.holds(position)
+      ? Math.min(ledger.end, file.endOfRun(position))
+      : Math.min(ledger.end, file.nextFrom(position));
+    if (!file.holds(position)) {
+      ledger.gap(position, next);
+      gaps.push({ start: position, end: next });
+    }
+    position = next;
+  }
+  // Audio is journalled before it is sent: the speech service cannot have heard more than the journal has.
+  const current = snapshot.current && {
+    ...snapshot.current,
+    flight: { ...snapshot.current.flight, everSent: ledger.end },
+  };
+  return {
+    legId: snapshot.legId,
+    callId: snapshot.callId,
+    ledger: ledger.counts(),
+    sessionId: snapshot.current?.id,
+    finishing: snapshot.finishing,
+    recording: snapshot.recording,
+    paused: snapshot.paused,
+    snapshot: {
+      ...snapshot,
+      spilled: file.end,
+      ledger: ledger.snapshot(),
+      ...(current ? { current } : {}),
+    },
+    gaps,
+    file,
+  };
+}
+
+/** Journalled audio that only the shared segments have goes into the leg's own file, in runs that join. */
+async function moveIntoFile(
+  file: LegFile,
+  journalled: readonly JournalledAudio[],
+  from: number,
+  silence: number,
+): Promise<void> {
+  let run: Buffer[] = [];
+  let runStart = 0;
+  let next = -1;
+  const add = async (start: number, views: readonly Buffer[]): Promise<void> => {
+    if (start !== next || start - runStart >= maxChunkBytes) {
+      await file.append(runStart, run);
+      run = [];
+      runStart = start;
+    }
+    run.push(...views);
+    next = start + views.reduce((sum, view) => sum + view.length, 0);
+  };
+  for (const { position, length, audio } of [...journalled].sort(byPosition)) {
+    const end = position + length;
+    let start = Math.max(position, file.end, from, next);
+    // A long silence goes in piece by piece: it is a number here, and each piece is views of one short frame.
+    for (; start < end; start = next) {
+      const size = Math.min(end - start, maxChunkBytes);
+      const at = start - position;
+      await add(start, audio ? [audio.subarray(at, at + size)] : silenceViews(silence, size));
+    }
+  }
+  await file.append(runStart, run);
+}
+
+function byPosition(one: JournalledAudio, other: JournalledAudio): number {
+  return one.position - other.position;
+}
+
+/** Files of legs that ended just before the process did: only recordings outlive their leg. */
+async function removeLeftovers(
+  folder: string,
+  recovered: Map<string, RecoveredLeg>,
+): Promise<void> {
+  const wanted = new Set([...recovered.keys()].map(fileNameOf));
+  for (const name of await readdir(folder)) {
+    if (wanted.has(name)) continue;
+    const header = await LegFile.headerOf(join(folder, name));
+    if (!header?.recording) await rm(join(folder, name), { force: true });
+  }
+}

@@ -1,0 +1,440 @@
+import { close, fdatasync, openSync, write as writeAsync, writeSync, unlink } from 'node:fs';
+import { join } from 'node:path';
+import { within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import {
+  batchHeaderBytes,
+  recordHeaderBytes,
+  recordKinds,
+  sealBatch,
+  segmentHeaderBytes,
+  silenceNoteBytes,
+  writeRecordHeader,
+  writeSegmentHeader,
+  writeSilenceNote,
+  type RecordKind,
+} from './format.ts';
+
+/** What one batch can hold. There are two such arenas: one is filled while the other is on its way to the disk. */
+export const maxBatchBytes = 1_048_576;
+const segmentBytes = 67_108_864;
+/** Small enough in time that an erased call's bytes are gone within a minute. */
+const segmentMs = 10_000;
+/** A write to the page cache takes microseconds. One this slow means that the disk pushes back ... */
+const slowMs = 5;
+/** ... or that the machine was busy for a moment: the wait doubles each time, up to half a minute. */
+const slowForMs = { first: 1_000, most: 30_000 };
+const retryMs = 1_000;
+/**
+ * A few frames wait a moment for more: a write and the wake-ups after it cost more than a frame does. As many as
+ * a busy process gets in one turn of the event loop do not wait.
+ */
+const gatherMs = 2;
+const gatheredRecords = 8;
+/** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
+const heldMs = 25;
+/** A sync or a write that takes this long while the process stops will never end: the process stops without it. */
+const closeMs = 5_000;
+
+/** Hears that audio is with the operating system: from here on a `kill -9` cannot lose it. */
+export type WriteListener = {
+  /** The bytes lie in memory that is written over soon: who wants them longer copies them. */
+  written(position: number, bytes: Buffer): void;
+  silenceWritten(position: number, bytes: number): void;
+};
+
+export type Segment = { seq: number; path: string; openedAtMs: number };
+
+export type WriterOptions = {
+  dir: string;
+  run: number;
+  firstSeq: number;
+  clock: Clock;
+  log: Logger;
+  /** A segment is full: nothing more goes into it. */
+  onSealed(segment: Segment): void;
+  /** Writing works again after it had failed: what was not written meanwhile is missing here. */
+  onRecovered(): void;
+};
+
+/**
+ * Writes what all legs received, a batch at a time, before any of it goes to a socket:
+ * whatever the speech service can have heard is in the journal, which is what makes resuming after a
+ * `kill -9` exact. A write costs microseconds, but not beside a sync, which holds the file for milliseconds:
+ * then the thread pool writes, and the frames wait for it instead of the event loop. If the disk begins to
+ * push back, writes move there for good and nobody waits for them until it has been well for a while.
+ */
+export class JournalWriter {
+  readonly totals = { batches: 0, bytes: 0, slowestMs: 0, unwrittenBytes: 0, failures: 0 };
+  readonly #options: WriterOptions;
+  #arena = Buffer.allocUnsafeSlow(maxBatchBytes);
+  #spare = Buffer.allocUnsafeSlow(maxBatchBytes);
+  #at = batchHeaderBytes;
+  #notices = new WriteNotices();
+  /** Notices of the batch that is being written beside a sync: delivered when it has arrived. */
+  #held: WriteNotices | undefined;
+  /** Notices that are being delivered just now: a listener may append, and so begin another batch. */
+  readonly #delivering: WriteNotices[] = [];
+  readonly #silenceNote = Buffer.alloc(silenceNoteBytes);
+  #heldUntilMs = 0;
+  #scheduled: NodeJS.Immediate | undefined;
+  #gathering: NodeJS.Timeout | undefined;
+  /** Records since the last flush. */
+  #records = 0;
+  #segment: Segment;
+  #fd: number;
+  #offset = 0;
+  /** Number of the batch that is being filled, and of the last one that was written. */
+  #batch = 1;
+  #writtenBatch = 0;
+  #nextSeq: number;
+  /** A batch is on its way through the thread pool; at most one is. */
+  #inFlight = false;
+  #whenArrived: (() => void) | undefined;
+  /** The segment ends as soon as the batch that is on its way has arrived. */
+  #rollWanted = false;
+  #slowUntilMs = 0;
+  #slowForMs: number = slowForMs.first;
+  #wellSinceMs = -Infinity;
+  #failing: { reason: string; retryAtMs: number } | undefined;
+  #unsynced = false;
+  #syncs = 0;
+  #closed = false;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+    this.#nextSeq = options.firstSeq;
+    [this.#segment, this.#fd] = this.#openSegment();
+  }
+
+  get seq(): number {
+    return this.#segment.seq;
+  }
+
+  get trouble(): string | undefined {
+    return this.#failing?.reason;
+  }
+
+  /** Of what was appended so far, for `isWritten`. */
+  get mark(): number {
+    return this.#at > batchHeaderBytes ? this.#batch : this.#batch - 1;
+  }
+
+  /** With the operating system: older copies of it may go. */
+  isWritten(mark: number): boolean {
+    return this.#failing === undefined && this.#writtenBatch >= mark;
+  }
+
+  get slow(): boolean {
+    return this.#slowUntilMs > 0;
+  }
+
+  audio(leg: number, position: number, bytes: Buffer, to: WriteListener): void {
+    const at = this.#record(leg, recordKinds.audio, position, bytes);
+    this.#notices.add(to, position, this.#arena, at, bytes.length);
+  }
+
+  /** The journal keeps only how much silence there is. `paused`: in place of audio that was thrown away on request. */
+  silence(leg: number, position: number, bytes: number, paused: boolean, to: WriteListener): void {
+    writeSilenceNote(this.#silenceNote, bytes, paused);
+    this.#record(leg, recordKinds.silence, position, this.#silenceNote);
+    this.#notices.add(to, position, undefined, 0, bytes);
+  }
+
+  leg(leg: number, position: number, snapshot: string): void {
+    this.#record(leg, recordKinds.leg, position, Buffer.from(snapshot));
+  }
+
+  /** Everything appended so far goes to the operating system and then to whoever waits for it. */
+  flush(): void {
+    if (this.#scheduled) clearImmediate(this.#scheduled);
+    if (this.#gathering) clearTimeout(this.#gathering);
+    this.#scheduled = this.#gathering = undefined;
+    this.#records = 0;
+    if (this.#at > batchHeaderBytes && !this.#inFlight) {
+      if (this.slow) this.#writeLater(slowMs);
+      else if (this.#syncs > 0) this.#writeHeld();
+      else this.#writeNow();
+    }
+    if (this.#held && this.#options.clock.monotonicMs() < this.#heldUntilMs) return;
+    this.#deliver();
+  }
+
+  /** About once a second. */
+  tick(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    if (this.slow && nowMs > this.#slowUntilMs && !this.#inFlight) {
+      this.#slowUntilMs = 0;
+      this.#wellSinceMs = nowMs;
+    }
+    if (nowMs - this.#segment.openedAtMs > segmentMs) this.roll();
+    this.#sync();
+  }
+
+  /** Ends the segment, so that it can be freed once its legs allow it. */
+  roll(): void {
+    this.#rollWanted = this.#inFlight;
+    if (this.#inFlight || this.#offset <= segmentHeaderBytes || this.#closed) return;
+    const sealed = this.#segment;
+    const fd = this.#fd;
+    try {
+      [this.#segment, this.#fd] = this.#openSegment();
+    } catch (error) {
+      this.#fail(error);
+      return;
+    }
+    this.#syncs++;
+    fdatasync(fd, () => {
+      this.#syncs--;
+      close(fd, ignoreError);
+    });
+    this.#options.onSealed(sealed);
+  }
+
+  remove(segment: Segment): void {
+    unlink(segment.path, (error) => {
+      if (error && error.code !== 'ENOENT')
+        this.#options.log.warn({ err: error }, 'journal segment could not be removed');
+    });
+  }
+
+  /** Puts everything on disk and lets go of the file. A disk that hangs holds the end up for seconds, not for ever. */
+  async close(): Promise<void> {
+    const { clock } = this.#options;
+    this.flush();
+    this.#closed = true;
+    if (this.#inFlight)
+      await within(clock, closeMs, new Promise<void>((resolve) => (this.#whenArrived = resolve)));
+    if (this.#at > batchHeaderBytes && !this.#inFlight) this.#writeNow();
+    this.#deliver();
+    await within(
+      clock,
+      closeMs,
+      new Promise<void>((resolve) => fdatasync(this.#fd, () => close(this.#fd, () => resolve()))),
+    );
+  }
+
+  /** Answers where in the arena the payload lies. */
+  #record(leg: number, kind: RecordKind, position: number, payload: Buffer): number {
+    const size = recordHeaderBytes + payload.length;
+    if (this.#at + size > this.#arena.length) this.#makeRoom();
+    const at = this.#at + recordHeaderBytes;
+    writeRecordHeader(this.#arena, this.#at, leg, kind, payload.length, position);
+    this.#arena.set(payload, at);
+    this.#at += size;
+    // Timers of the machine and not of the clock: they gather frames, no rule depends on their time.
+    if (++this.#records >= gatheredRecords) this.#scheduled ??= setImmediate(() => this.flush());
+    else this.#gathering ??= setTimeout(() => this.flush(), gatherMs);
+    return at;
+  }
+
+  #deliver(): void {
+    this.#deliverHeld();
+    this.#deliverAll(this.#notices);
+  }
+
+  #deliverHeld(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held) this.#deliverAll(held);
+  }
+
+  #deliverAll(notices: WriteNotices): void {
+    this.#delivering.push(notices);
+    notices.deliver();
+    this.#delivering.pop();
+  }
+
+  #makeRoom(): void {
+    this.flush();
+    if (this.#at === batchHeaderBytes) return;
+    // The disk hangs and both arenas are full. The legs still hold what is unacknowledged in memory.
+    this.#deliver();
+    this.totals.unwrittenBytes += this.#at - batchHeaderBytes;
+    this.#at = batchHeaderBytes;
+  }
+
+  #writeNow(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { end, batch } = this.#takeArena();
+    if (this.#failing && nowMs < this.#failing.retryAtMs) {
+      this.totals.unwrittenBytes += end;
+      return;
+    }
+    sealBatch(batch, end);
+    try {
+      for (let done = 0; done < end;)
+        done += writeSync(this.#fd, batch, done, end - done, this.#offset + done);
+    } catch (error) {
+      this.totals.unwrittenBytes += end;
+      this.#fail(error);
+      return;
+    }
+    const tookMs = this.#options.clock.monotonicMs() - nowMs;
+    if (tookMs > this.totals.slowestMs) this.totals.slowestMs = tookMs;
+    if (tookMs > slowMs) this.#becomeSlow(nowMs);
+    this.#wrote(end);
+  }
+
+  /** A slow write while we are slow already makes it last, not grow. */
+  #becomeSlow(nowMs: number): void {
+    const again = nowMs - this.#wellSinceMs < slowForMs.most;
+    if (!this.slow)
+      this.#slowForMs = again ? Math.min(slowForMs.most, this.#slowForMs * 2) : slowForMs.first;
+    this.#slowUntilMs = nowMs + this.#slowForMs;
+  }
+
+  #writeHeld(): void {
+    this.#held = this.#notices;
+    this.#notices = new WriteNotices();
+    this.#heldUntilMs = this.#options.clock.monotonicMs() + heldMs;
+    this.#writeLater(heldMs);
+  }
+
+  /** `slow` from this long on: beside a sync a write may take as long as the sync. */
+  #writeLater(slowAfterMs: number): void {
+    const { end, batch } = this.#takeArena();
+    sealBatch(batch, end);
+    this.#inFlight = true;
+    const startedMs = this.#options.clock.monotonicMs();
+    writeAsync(this.#fd, batch, 0, end, this.#offset, (error, bytes) => {
+      this.#inFlight = false;
+      this.#whenArrived?.();
+      const nowMs = this.#options.clock.monotonicMs();
+      if (nowMs - startedMs > slowAfterMs) this.#becomeSlow(nowMs);
+      if (error || bytes < end) {
+        this.totals.unwrittenBytes += end;
+        this.#fail(error ?? new Error('short write'));
+      } else {
+        this.#wrote(end);
+      }
+      this.#deliverHeld();
+      if (this.#rollWanted) this.roll();
+      if (this.#at > batchHeaderBytes && !this.#closed) this.flush();
+    });
+  }
+
+  /**
+   * The other arena takes the records that come next: this one may still be on its way to the disk, and a
+   * listener that hears of it may append.
+   */
+  #takeArena(): { batch: Buffer; end: number } {
+    // Notices that are being delivered just now point into the arena that is filled next: they go out first.
+    for (const notices of this.#delivering) notices.deliver();
+    const batch = this.#arena;
+    const end = this.#at;
+    this.#arena = this.#spare;
+    this.#spare = batch;
+    this.#at = batchHeaderBytes;
+    this.#batch++;
+    return { batch, end };
+  }
+
+  #wrote(bytes: number): void {
+    this.#offset += bytes;
+    // Only one is on its way at a time, so the one that arrived is the one before the one being filled.
+    this.#writtenBatch = this.#batch - 1;
+    this.totals.batches++;
+    this.totals.bytes += bytes;
+    this.#unsynced = true;
+    if (this.#failing) {
+      this.#failing = undefined;
+      this.#options.log.info('journal can be written again');
+      setImmediate(() => this.#options.onRecovered());
+    }
+    if (this.#offset >= segmentBytes) this.roll();
+  }
+
+  #fail(error: unknown): void {
+    this.totals.failures++;
+    const reason = reasonOf(error);
+    if (!this.#failing) this.#options.log.error({ err: error }, 'journal cannot be written');
+    this.#failing = { reason, retryAtMs: this.#options.clock.monotonicMs() + retryMs };
+  }
+
+  /** Against a power cut; a killed process needs no sync. In the background, never waited for. */
+  #sync(): void {
+    if (!this.#unsynced || this.#syncs > 0 || this.#closed) return;
+    this.#unsynced = false;
+    this.#syncs++;
+    fdatasync(this.#fd, (error) => {
+      this.#syncs--;
+      if (!error || this.#closed) return;
+      // The kernel forgets a failed sync: a later one would succeed although these bytes are gone. So nothing more
+      // goes into this file.
+      this.totals.failures++;
+      this.#options.log.error({ err: error }, 'journal could not be synced');
+      this.roll();
+    });
+  }
+
+  #openSegment(): [Segment, number] {
+    const seq = this.#nextSeq++;
+    const path = join(this.#options.dir, `${String(seq).padStart(12, '0')}.wal`);
+    const fd = openSync(path, 'wx', 0o600);
+    const header = Buffer.alloc(segmentHeaderBytes);
+    writeSegmentHeader(header, this.#options.run);
+    writeSync(fd, header, 0, header.length, 0);
+    this.#offset = segmentHeaderBytes;
+    return [{ seq, path, openedAtMs: this.#options.clock.monotonicMs() }, fd];
+  }
+}
+
+/** A batch of a busy process holds some hundred frames; room for more is given back. */
+const noticesKept = 1_024;
+
+/**
+ * Who hears of a batch, and where its bytes lie. Arrays side by side, used over and over: an object for each frame,
+ * or arrays that grow anew for each batch, would be garbage a frame later. The carrier's buffer is let go of at
+ * once: while a batch is on its way thousands of them would grow old, and only a full collection frees what is old.
+ */
+class WriteNotices {
+  readonly #listeners: WriteListener[] = [];
+  readonly #positions: number[] = [];
+  /** Undefined for silence. */
+  readonly #memories: (Buffer | undefined)[] = [];
+  readonly #starts: number[] = [];
+  readonly #lengths: number[] = [];
+  #count = 0;
+  #next = 0;
+
+  add(
+    listener: WriteListener,
+    position: number,
+    memory: Buffer | undefined,
+    start: number,
+    length: number,
+  ): void {
+    const at = this.#count++;
+    this.#listeners[at] = listener;
+    this.#positions[at] = position;
+    this.#memories[at] = memory;
+    this.#starts[at] = start;
+    this.#lengths[at] = length;
+  }
+
+  deliver(): void {
+    // By index: a listener may append more, which is delivered in the same go, or may have us deliver meanwhile.
+    while (this.#next < this.#count) {
+      const at = this.#next++;
+      const memory = this.#memories[at];
+      const position = this.#positions[at] ?? 0;
+      const length = this.#lengths[at] ?? 0;
+      const start = this.#starts[at] ?? 0;
+      if (memory) this.#listeners[at]?.written(position, memory.subarray(start, start + length));
+      else this.#listeners[at]?.silenceWritten(position, length);
+    }
+    this.#next = this.#count = 0;
+    if (this.#listeners.length <= noticesKept) return;
+    this.#listeners.length = 0;
+    this.#positions.length = 0;
+    this.#memories.length = 0;
+    this.#starts.length = 0;
+    this.#lengths.length = 0;
+  }
+}
+
+function ignoreError(): void {
+  // a file that is left behind cannot be closed twice
+}

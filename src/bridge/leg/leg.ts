@@ -1,0 +1,361 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { bytesPerSecond } from '../../protocol/live-request.ts';
+import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { SpeechClient } from '../../speech-client/client.ts';
+import type { WaitingResults } from '../events/timeline.ts';
+import type { Journal, JournalEntry } from '../journal/journal.ts';
+import type { LegStore } from '../journal/leg-store.ts';
+import type { RecoveredLeg } from '../journal/recovery.ts';
+import { LegLedger, type GapCause, type LedgerCounts, type LegGap } from './ledger.ts';
+import { legClosed, legOpened, legTotals } from './metrics.ts';
+import { LegSessions, type LegRequest, type LegSession, type LegState } from './sessions.ts';
+import type { LegSnapshot } from './snapshot.ts';
+
+export type LegOptions = {
+  legId: string;
+  callId: string;
+  /** The whole body of POST /v2/live, `custom_metadata` included. Acknowledgements are always asked for. */
+  request: LegRequest;
+  region?: 'us-west' | 'eu-west';
+  journal: Journal;
+  speech: SpeechClient;
+  /** Keep the audio after it is acknowledged: `journal.recordingOf(legId)` reads it. */
+  recording: boolean;
+  /** Start paused: the call was paused before this leg opened or before the process was killed. */
+  paused?: boolean;
+  /** What `journal.recovered` had for this leg after a restart: session, position and ledger go on from there. */
+  recovered?: RecoveredLeg;
+  /** Results that the call has heard and not told: they are journalled with the leg. */
+  waiting?(): WaitingResults | undefined;
+  log: Logger;
+  clock: Clock;
+  /**
+   * Every message but acks, in the service's order, each identity once in this process; messages that a
+   * lost socket swallowed come from GET at the end. After a restart an identity may come again:
+   * `messageIdentity(message)` in speech-client/messages.ts is what to compare by.
+   * Call time of a message = the leg's own offset in the call + `offsetS` + its session time.
+   */
+  onMessage(message: ServerMessage, sessionId: string, offsetS: number): void;
+  onState(state: LegState): void;
+  /** Audio of the leg that will never be transcribed, once per hole, in order of position but for what a service took back. */
+  onGap(gap: LegGap): void;
+  /** A session was created for this leg (first one, or after the old was lost or grew too old). */
+  onSession?(session: LegSession): void;
+};
+
+export type FinishDeadlines = {
+  /** How long the last finals may take once the service has every byte. */
+  finalsMs: number;
+  /** How long unacknowledged audio may wait for a service that cannot be reached. */
+  withinMs: number;
+  /**
+   * Awaited after the last message and gap, before the journal forgets that the leg was unfinished: everything that
+   * was handed over is durable then, and a process killed before that finds the leg again.
+   * False: it is not and will not be here, the journal keeps the leg.
+   */
+  settled?: () => Promise<boolean>;
+};
+
+export type LegOutcome = {
+  ledger: LedgerCounts;
+  sessions: LegSession[];
+  /** `late`: a deadline passed before the service had said its last word. */
+  finals: 'complete' | 'late';
+};
+
+/**
+ * One party's audio from its first byte to its outcome: the ledger, the place in the journal, the pause and the end.
+ * The first session is asked for at once; a leg that is `recovered` goes on with its old session.
+ *
+ *   push ─▶ ledger ─▶ journal ─ written ─▶ session ─▶ speech service
+ *                 ◀──────── acknowledged ────┘
+ */
+export class Leg {
+  readonly legId: string;
+  readonly #options: LegOptions;
+  readonly #log: Logger;
+  /** The code of silence in the leg's encoding. */
+  readonly #silence: number;
+  readonly #bytesPerSecond: number;
+  /** Written in this class and nowhere else. */
+  readonly #ledger: LegLedger;
+  readonly #store: LegStore;
+  readonly #entry: JournalEntry;
+  readonly #sessions: LegSessions;
+  #state: LegState = { at: 'opening' };
+  #isPaused: boolean;
+  #deadlines: FinishDeadlines | undefined;
+  #outcome: Promise<LegOutcome> | undefined;
+  #resolveOutcome: (outcome: LegOutcome) => void = () => undefined;
+  #isOver = false;
+  /** What the journal keeps of a leg that is left to the next process. */
+  #left: LegSnapshot | undefined;
+
+  constructor(options: LegOptions) {
+    const { recovered, journal, request } = options;
+    const left = recovered?.snapshot;
+    this.#options = options;
+    this.legId = options.legId;
+    this.#log = options.log.child({ legId: options.legId });
+    this.#silence = left?.silence ?? silenceCode(request);
+    this.#bytesPerSecond = bytesPerSecond({
+      sample_rate: request.sample_rate,
+      channels: request.channels,
+      bit_depth: request.bit_depth,
+    });
+    this.#ledger = new LegLedger(left?.ledger);
+    legOpened(this.#ledger);
+    this.#isPaused = options.paused ?? left?.paused ?? false;
+    ({ store: this.#store, entry: this.#entry } = journal.openLeg({
+      legId: options.legId,
+      recording: options.recording,
+      silence: this.#silence,
+      bytesPerSecond: this.#bytesPerSecond,
+      position: { settled: this.#ledger.settled, end: this.#ledger.end },
+      log: this.#log,
+      snapshot: () => this.#snapshot(),
+      onWritten: (position, bytes) => this.#sessions.frame(position, bytes),
+      onLost: (start, end, cause) => this.#lost(start, end, cause),
+    }));
+    this.#sessions = new LegSessions({
+      ...options,
+      log: this.#log,
+      bytesPerSecond: this.#bytesPerSecond,
+      ledger: this.#ledger,
+      store: this.#store,
+      left,
+      onAcknowledged: (position) => this.#acknowledged(position),
+      onTakenBack: (start, end) => this.#takenBack(start, end),
+      onState: (state) => this.#setState(state),
+      onStarted: () => journal.snapshotNow(this.#entry),
+      onChanged: () => this.#entry.changed(),
+      onIdle: () => this.#checkFinished(),
+      onHopeless: (cause) => this.#giveUp(cause),
+    });
+    for (const { start, end } of recovered?.gaps ?? [])
+      this.#tellGap(start, end, end - start, 'damaged');
+    this.#sessions.begin();
+    journal.snapshotNow(this.#entry);
+  }
+
+  /** Carrier bytes, unchanged. Never blocks and keeps no reference to the buffer. */
+  push(bytes: Buffer): void {
+    if (this.#deadlines || this.#isOver || bytes.length === 0) return;
+    if (this.#isPaused) {
+      this.#ledger.filler(bytes.length, true);
+      this.#store.silence(bytes.length, true);
+    } else {
+      this.#ledger.audio(bytes.length);
+      this.#store.audio(bytes);
+    }
+    this.#sessions.ensure();
+  }
+
+  /** What the carrier lost: silence of this many bytes goes instead, outside the ledger's sum. */
+  filler(bytes: number): void {
+    if (this.#deadlines || this.#isOver || bytes <= 0) return;
+    this.#ledger.filler(bytes, false);
+    this.#store.silence(bytes, false);
+    this.#sessions.ensure();
+  }
+
+  /** From here on pushed bytes reach neither journal nor wire; silence of the same length does. */
+  pause(): void {
+    this.#setPaused(true);
+  }
+
+  resume(): void {
+    this.#setPaused(false);
+  }
+
+  ledger(): LedgerCounts {
+    return this.#ledger.counts();
+  }
+
+  /** Leg time of the next byte, seconds. */
+  positionS(): number {
+    return this.#ledger.end / this.#bytesPerSecond;
+  }
+
+  state(): LegState {
+    return this.#state;
+  }
+
+  sessionId(): string | undefined {
+    return this.#sessions.lastId;
+  }
+
+  sessions(): LegSession[] {
+    return this.#sessions.all();
+  }
+
+  /** No more audio comes. Resolves once: when all is acknowledged and the finals are in, or a deadline passed. */
+  finish(deadlines: FinishDeadlines): Promise<LegOutcome> {
+    this.#outcome ??= new Promise((resolve) => {
+      this.#resolveOutcome = resolve;
+      this.#startFinishing(deadlines);
+    });
+    return this.#outcome;
+  }
+
+  /** Another language: a new session takes over from one frame to the next. */
+  changeRequest(request: LegRequest): void {
+    this.#sessions.changeRequest(request);
+  }
+
+  /** What `waiting` says has changed and must outlive a kill. */
+  keepState(): void {
+    if (!this.#isOver) this.#options.journal.snapshotNow(this.#entry);
+  }
+
+  /** The process stops: sockets go, journal and session stay for the next start. */
+  leave(): void {
+    // The snapshot is taken while the session is still known, and kept: the next process resumes that session.
+    if (!this.#isOver) this.#left = this.#snapshot();
+    this.#release();
+    this.#options.journal.snapshotNow(this.#entry);
+    this.#options.journal.flush();
+  }
+
+  /** Erasure: session, journal and recording go now. The hosted side is erased by `speech.erase(sessionId)`. */
+  async abandon(): Promise<void> {
+    this.#sessions.close();
+    this.#release();
+    await this.#options.journal.erase(this.legId);
+  }
+
+  #startFinishing(deadlines: FinishDeadlines): void {
+    const { journal } = this.#options;
+    this.#deadlines = deadlines;
+    journal.flush(); // the last frames go first, one for one
+    const id = this.#sessions.currentId;
+    this.#setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
+    journal.snapshotNow(this.#entry);
+    this.#sessions.finish(deadlines);
+    this.#checkFinished();
+  }
+
+  #checkFinished(): void {
+    if (!this.#deadlines || this.#isOver || this.#sessions.isBusy) return;
+    if (!this.#ledger.isSettled) this.#sessions.ensure();
+    else if (!this.#sessions.isAsking) this.#end(this.#deadlines);
+  }
+
+  /** No time or no way left: audio that is not acknowledged is declared lost, in the ledger and to the call. */
+  #giveUp(cause: GapCause): void {
+    if (this.#isOver) return;
+    this.#lost(this.#ledger.settled, this.#ledger.end, cause);
+    this.#sessions.giveUp();
+    if (this.#deadlines) this.#end(this.#deadlines);
+  }
+
+  #end(deadlines: FinishDeadlines): void {
+    if (this.#isOver) return;
+    this.#release();
+    this.#checkEven();
+    this.#setState({ at: 'ended' });
+    void this.#putAway(deadlines)
+      .catch((error: unknown) =>
+        this.#log.error({ err: error }, 'audio of an ended leg could not be put away'),
+      )
+      .then(() => {
+        const { finals } = this.#sessions;
+        this.#resolveOutcome({ ledger: this.ledger(), sessions: this.sessions(), finals });
+      });
+  }
+
+  /** Only when everything that was handed over is durable: until then a killed process must find the leg again. */
+  async #putAway({ settled }: FinishDeadlines): Promise<void> {
+    if (settled && !(await settled())) return;
+    await this.#options.journal.finish(this.#entry);
+  }
+
+  /** Nothing happens here any more. */
+  #release(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    legClosed(this.#ledger);
+    this.#sessions.release();
+  }
+
+  #setPaused(paused: boolean): void {
+    if (this.#isPaused === paused || this.#isOver) return;
+    this.#isPaused = paused;
+    this.#options.journal.snapshotNow(this.#entry);
+  }
+
+  // --- the ledger --------------------------------------------------------------------------------
+
+  #acknowledged(position: number): void {
+    this.#ledger.acknowledge(position);
+    this.#settle();
+  }
+
+  #lost(start: number, end: number, cause: GapCause): void {
+    const bytes = this.#ledger.gap(start, end);
+    this.#settle();
+    if (bytes > 0) this.#tellGap(start, end, bytes, cause);
+  }
+
+  /** Acknowledged once, and the service has it no more. */
+  #takenBack(start: number, end: number): void {
+    const bytes = this.#ledger.takenBack(end - start);
+    this.#entry.changed();
+    if (bytes > 0) this.#tellGap(start, end, bytes, 'service');
+  }
+
+  #settle(): void {
+    this.#store.settled(this.#ledger.settled);
+    this.#entry.changed();
+  }
+
+  #tellGap(start: number, end: number, bytes: number, cause: GapCause): void {
+    this.#log.warn({ bytes, cause }, 'audio of a leg will not be transcribed');
+    const rate = this.#bytesPerSecond;
+    this.#options.onGap({ startS: start / rate, durationS: (end - start) / rate, bytes, cause });
+  }
+
+  /** At the end nothing may be under way: if something is, that is an alarm. */
+  #checkEven(): void {
+    if (this.#ledger.balanced() && this.#ledger.underWay() === 0) return;
+    legTotals.unbalanced++;
+    this.#log.error({ ledger: this.#ledger.counts() }, 'ledger does not come out even');
+  }
+
+  // --- what others see of it ---------------------------------------------------------------------
+
+  #setState(state: LegState): void {
+    if (JSON.stringify(state) === JSON.stringify(this.#state)) return;
+    this.#state = state;
+    this.#options.onState(state);
+  }
+
+  #snapshot(): LegSnapshot {
+    if (this.#left) return this.#left;
+    const waiting = this.#options.waiting?.();
+    return {
+      legId: this.legId,
+      callId: this.#options.callId,
+      recording: this.#options.recording,
+      paused: this.#isPaused,
+      finishing: this.#deadlines !== undefined,
+      silence: this.#silence,
+      spilled: this.#store.spilled,
+      ledger: this.#ledger.snapshot(),
+      ...this.#sessions.snapshot(),
+      ...(waiting === undefined ? {} : { waiting }),
+    };
+  }
+}
+
+function silenceCode(request: LegRequest): number {
+  switch (request.encoding) {
+    case 'wav/ulaw':
+      return 0xff;
+    case 'wav/alaw':
+      return 0xd5;
+    case 'wav/pcm':
+      return request.bit_depth === 8 ? 0x80 : 0;
+  }
+}

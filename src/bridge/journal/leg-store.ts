@@ -65,6 +65,11 @@ export class LegStore implements WriteListener {
     return this.#settledTo;
   }
 
+  /** Audio that is in memory. */
+  get heldBytes(): number {
+    return this.#backlog.heldBytes;
+  }
+
   get end(): number {
     return this.#backlog.end;
   }

@@ -100,6 +100,8 @@ export class JournalWriter {
   #failing: { reason: string; retryAtMs: number } | undefined;
   #unsynced = false;
   #syncs = 0;
+  /** Files of ended segments whose last sync is under way. */
+  readonly #closingFiles = new Set<Promise<void>>();
   #closed = false;
 
   constructor(options: WriterOptions) {
@@ -185,10 +187,11 @@ export class JournalWriter {
       return;
     }
     this.#syncs++;
-    fdatasync(fd, () => {
+    const closing = syncAndClose(fd).then(() => {
       this.#syncs--;
-      close(fd, ignoreError);
+      this.#closingFiles.delete(closing);
     });
+    this.#closingFiles.add(closing);
     this.#options.onSealed(sealed);
   }
 
@@ -208,11 +211,7 @@ export class JournalWriter {
       await within(clock, closeMs, new Promise<void>((resolve) => (this.#whenArrived = resolve)));
     if (this.#at > batchHeaderBytes && !this.#inFlight) this.#writeNow();
     this.#deliver();
-    await within(
-      clock,
-      closeMs,
-      new Promise<void>((resolve) => fdatasync(this.#fd, () => close(this.#fd, () => resolve()))),
-    );
+    await within(clock, closeMs, Promise.all([syncAndClose(this.#fd), ...this.#closingFiles]));
   }
 
   /** Answers where in the arena the payload lies. */
@@ -435,6 +434,7 @@ class WriteNotices {
   }
 }
 
-function ignoreError(): void {
-  // a file that is left behind cannot be closed twice
+/** Never rejects: nothing can be done for a file that cannot be synced or closed any more. */
+function syncAndClose(fd: number): Promise<void> {
+  return new Promise((resolve) => fdatasync(fd, () => close(fd, () => resolve())));
 }

@@ -178,6 +178,11 @@ export class Leg {
     return this.#ledger.end / this.#bytesPerSecond;
   }
 
+  /** Audio of the leg that is in memory; the rest of what waits is on disk. */
+  get heldBytes(): number {
+    return this.#store.heldBytes;
+  }
+
   state(): LegState {
     return this.#state;
   }

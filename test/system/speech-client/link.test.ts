@@ -209,7 +209,7 @@ describe('a session that is lost', () => {
       for (const leg of legs) leg.push(50);
       if (second % 3 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     }
-    const heldBytes = legs.reduce((sum, leg) => sum + heldOf(leg.leg), 0);
+    const heldBytes = legs.reduce((sum, leg) => sum + leg.leg.heldBytes, 0);
     expect(heldBytes / legs.length).toBeLessThan(240_000);
     speech.expireAll();
     await proxy.accept();
@@ -388,7 +388,7 @@ describe('a session that is lost', () => {
     await until(() => leg.leg.ledger().acknowledged === 800);
     speech.deaf(true);
     leg.push(20_000);
-    await until(() => heldOf(leg.leg) < 100_000);
+    await until(() => leg.leg.heldBytes < 100_000);
     speech.deaf(false);
     await leg.leg.finish(deadlines);
     expect(faultsOf(leg)).toEqual([]);
@@ -501,8 +501,3 @@ test('frames are forwarded one for one, or joined where coalesceMs asks for it',
   expect(sizes).toEqual([800, 800, 800, 800, 320]);
   expect(faultsOf(other)).toEqual([]);
 });
-
-/** Audio that the leg has in memory: read from the store that the journal gave it. */
-function heldOf(leg: unknown): number {
-  return (leg as { store: { heldBytes: number } }).store.heldBytes;
-}

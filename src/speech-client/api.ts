@@ -21,7 +21,7 @@ export type CreateResult =
   | { outcome: 'busy'; waitMs: number | undefined }
   /** The request itself is at fault: asking again as it is changes nothing. */
   | { outcome: 'refused'; status: number; reason: string }
-  /** `uncertain`: a session may exist all the same, its answer was lost (F19). */
+  /** `uncertain`: the answer was lost, a session may exist all the same. */
   | { outcome: 'unreachable'; reason: string; waitMs: number | undefined; uncertain: boolean };
 
 export type RecordResult =
@@ -51,8 +51,8 @@ const eraseMs = 60_000;
 const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
 
-/** All that we need of the answer (issue: only `id` and `url`). */
-const Created = z.looseObject({
+/** All that we need of the answer to a request for a session. */
+const CreatedAnswer = z.looseObject({
   id: z.string().min(1).max(200),
   url: z.string().min(1).max(4_096),
 });
@@ -189,7 +189,7 @@ function createResult(
   const header = response.headers['retry-after'];
   const waitMs = retryAfterMs(Array.isArray(header) ? header[0] : header, Date.now());
   if (status === 200 || status === 201) {
-    const created = Created.safeParse(parseJson(text));
+    const created = CreatedAnswer.safeParse(parseJson(text));
     if (!created.success)
       return {
         outcome: 'unreachable',
@@ -213,7 +213,8 @@ function createResult(
 
 /**
  * The address may be relative (vendor clients resolve it against the base). It must lead to the service's
- * own host or one that the operator allowed, and never from an encrypted service to a plain socket (T37).
+ * own host or one that the operator allowed, and never from an encrypted service to a plain socket: audio of a call
+ * must not leak to whoever can change an answer.
  */
 export function sessionUrl(target: SpeechTarget, given: string): string | undefined {
   const base = new URL(target.url);

@@ -28,7 +28,7 @@ export type CreateRequest = {
 };
 
 /** `orphans`: answers that were lost; each may have made a session that nobody knows of. */
-export type Created =
+export type CreatedSession =
   | { outcome: 'created'; id: string; url: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
   | { outcome: 'aborted'; orphans: number };
@@ -67,7 +67,7 @@ export class SpeechClient implements AsyncDisposable {
   }
 
   /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
-  async create(request: CreateRequest): Promise<Created> {
+  async create(request: CreateRequest): Promise<CreatedSession> {
     let told: GateCause | undefined;
     const tell = (): void => {
       const cause = this.#gate.cause;
@@ -83,7 +83,7 @@ export class SpeechClient implements AsyncDisposable {
     }
   }
 
-  async #ask(request: CreateRequest): Promise<Created> {
+  async #ask(request: CreateRequest): Promise<CreatedSession> {
     const { body, region, signal, sinceMs } = request;
     let orphans = 0;
     while (!signal.aborted) {

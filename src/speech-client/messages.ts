@@ -58,7 +58,7 @@ export function sessionTimeOf(message: ServerMessage): number | undefined {
   }
 }
 
-/** Lets each identity through once. A resumed socket repeats messages, and so does GET at the end (F25). */
+/** Lets each identity through once. A resumed socket repeats messages, and so does GET at the end. */
 export class SeenMessages {
   readonly #identities = new Set<string>();
 

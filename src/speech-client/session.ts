@@ -10,12 +10,12 @@ import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './messages.
 import { speechTotals as totals } from './metrics.ts';
 
 /** Under the interface's resend piece of 512 KiB, and whole frames of every telephony format. */
-const maxPieceBytes = 512_000;
-/** Audio was sent and no ack moved for this long: the socket is of no use (F23). */
+export const maxPieceBytes = 512_000;
+/** Audio was sent and no acknowledgement moved for this long: the socket is of no use, though it is open. */
 const progressMs = 10_000;
-/** A service drops a quiet session after about 30 s; an empty chunk counts as life (notes 1.2). */
+/** A service drops a quiet session after about 30 s; an empty chunk counts as life. */
 const keepAliveMs = 15_000;
-/** A session without a socket lives about this long; later a new one is the better way (notes 2.5). */
+/** A service keeps a session without a socket about this long; later a new session is the better way. */
 const resumeWindowMs = 60_000;
 /** A socket that stayed open this long was a good one: the back-off begins anew. */
 const stableMs = 5_000;
@@ -155,7 +155,7 @@ export class SpeechSession implements SessionBehind {
     this.#finish('dropped');
   }
 
-  /** Ends it for good without reading on: the job is finalised, nobody listens (notes 1.2). */
+  /** Ends the session for good without reading on: the service finalises its record, nobody listens. */
   close(): void {
     if (this.#link.at === 'open') this.#link.connection.close(1000);
     this.#finish('dropped');
@@ -220,7 +220,8 @@ export class SpeechSession implements SessionBehind {
     this.#quietTicks = 0;
     this.#stopSent = false;
     this.inFlight.reconnected();
-    // The first message must hold all that the service may already have, so that it can tell (notes 2.3).
+    // A service that was sent audio again compares the first message with the end of what it has. So the first
+    // message must hold everything that the service may already have.
     this.#pump(this.#pieceBytes);
     this.#options.onLink('open');
   }
@@ -278,13 +279,13 @@ export class SpeechSession implements SessionBehind {
     }
     const message = read.message;
     if (message.session_id !== this.id) {
-      totals.strange++; // another session's message proves nothing about ours (T36)
+      totals.strange++; // another session's message proves nothing about ours
       return;
     }
     if (message.type === 'audio_chunk') {
       if (!message.acknowledged) this.#refused();
       else if (message.data) this.#acknowledged(...message.data.byte_range);
-      else totals.strange++; // an ack that names nothing moves nothing (notes 6.2)
+      else totals.strange++; // an acknowledgement that names no bytes moves nothing
       return;
     }
     if (message.type === 'stop_recording') {
@@ -301,7 +302,7 @@ export class SpeechSession implements SessionBehind {
     const before = flight.acknowledged;
     const result = flight.acknowledge(start, end);
     if (result.outcome === 'bad') {
-      // Ignored, counted, and a fresh start: nothing is ever freed on the word of such an ack (F24).
+      // Ignored and counted, and the socket is renewed: audio is never freed on the word of such an ack.
       totals.badAcks++;
       this.#options.log.warn({ sessionId: this.id, reason: result.reason }, 'ack cannot be true');
       if (++this.#badAcks >= 5) this.#leave();

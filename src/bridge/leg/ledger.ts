@@ -19,7 +19,7 @@ export type LedgerSnapshot = {
   marks: LedgerMark[];
 };
 
-export type GapCause =
+export type LegGapCause =
   /** Disk full or failing while the service was away: no copy is left. */
   | 'journal'
   /** The journal of an earlier run was damaged here. */
@@ -34,7 +34,7 @@ export type GapCause =
   | 'refused';
 
 /** Leg time counts from the leg's first byte; silence that we added counts too. */
-export type LegGap = { startS: number; durationS: number; bytes: number; cause: GapCause };
+export type LegGap = { startS: number; durationS: number; bytes: number; cause: LegGapCause };
 
 const nothing: LedgerCounts = { received: 0, acknowledged: 0, gaps: 0, paused: 0, filler: 0 };
 

@@ -7,7 +7,7 @@ import type { WaitingResults } from '../events/timeline.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { LegStore } from '../journal/leg-store.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
-import { LegLedger, type GapCause, type LedgerCounts, type LegGap } from './ledger.ts';
+import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from './ledger.ts';
 import { legClosed, legOpened, legTotals } from './metrics.ts';
 import { LegSessions, type LegRequest, type LegSession, type LegState } from './sessions.ts';
 import type { LegSnapshot } from './snapshot.ts';
@@ -248,7 +248,7 @@ export class Leg {
   }
 
   /** No time or no way left: audio that is not acknowledged is declared lost, in the ledger and to the call. */
-  #giveUp(cause: GapCause): void {
+  #giveUp(cause: LegGapCause): void {
     if (this.#isOver) return;
     this.#lost(this.#ledger.settled, this.#ledger.end, cause);
     this.#sessions.giveUp();
@@ -297,7 +297,7 @@ export class Leg {
     this.#settle();
   }
 
-  #lost(start: number, end: number, cause: GapCause): void {
+  #lost(start: number, end: number, cause: LegGapCause): void {
     const bytes = this.#ledger.gap(start, end);
     this.#settle();
     if (bytes > 0) this.#tellGap(start, end, bytes, cause);
@@ -315,7 +315,7 @@ export class Leg {
     this.#entry.changed();
   }
 
-  #tellGap(start: number, end: number, bytes: number, cause: GapCause): void {
+  #tellGap(start: number, end: number, bytes: number, cause: LegGapCause): void {
     this.#log.warn({ bytes, cause }, 'audio of a leg will not be transcribed');
     const rate = this.#bytesPerSecond;
     this.#options.onGap({ startS: start / rate, durationS: (end - start) / rate, bytes, cause });

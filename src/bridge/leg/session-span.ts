@@ -3,7 +3,7 @@ import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SessionSnapshot } from './snapshot.ts';
 
 /** Session times between which a session speaks for the leg; the beginning can differ by channel. */
-export type Span = { fromS(channel: number): number; toS(channel: number): number };
+export type SpokenSpan = { fromS(channel: number): number; toS(channel: number): number };
 
 /**
  * The message as far as the session speaks for its audio, undefined where it does not. Of audio that two sessions
@@ -38,7 +38,7 @@ export function spokenBy(
  * What a message says of the audio in a span: other sessions of the leg say the rest. An utterance that goes over
  * a border is cut between two words; undefined where nothing of it is left. Pure.
  */
-export function withinSpan(message: ServerMessage, span: Span): ServerMessage | undefined {
+export function withinSpan(message: ServerMessage, span: SpokenSpan): ServerMessage | undefined {
   switch (message.type) {
     case 'speech_start':
     case 'speech_end': {
@@ -76,7 +76,7 @@ type Timed = { start: number; end: number };
 /** An add-on's results go with the words they are about. */
 function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
   data: D,
-  span: Span,
+  span: SpokenSpan,
 ): D | undefined {
   const utterance = cut(data.utterance, span);
   const { channel } = data.utterance;
@@ -85,12 +85,12 @@ function cutResults<D extends { utterance: Utterance; results: Timed[] }>(
 }
 
 /** By the greater part: of a word that a border cuts in two, one session heard more than the other. */
-function isWithin({ start, end }: Timed, channel: number, span: Span): boolean {
+function isWithin({ start, end }: Timed, channel: number, span: SpokenSpan): boolean {
   const middle = (start + end) / 2;
   return middle >= span.fromS(channel) && middle < span.toS(channel);
 }
 
-function cut(utterance: Utterance, span: Span): Utterance | undefined {
+function cut(utterance: Utterance, span: SpokenSpan): Utterance | undefined {
   const { words, channel } = utterance;
   // An utterance without words cannot be cut: it belongs to the span that has the greater part of it.
   if (words.length === 0) return isWithin(utterance, channel, span) ? utterance : undefined;

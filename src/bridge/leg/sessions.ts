@@ -6,7 +6,7 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { SessionOver, SpeechSession } from '../../speech-client/session.ts';
 import type { LegStore } from '../journal/leg-store.ts';
-import type { GapCause, LegLedger } from './ledger.ts';
+import type { LegGapCause, LegLedger } from './ledger.ts';
 import { legTotals } from './metrics.ts';
 import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 import { spokenBy } from './session-span.ts';
@@ -75,7 +75,7 @@ export type LegSessionsOptions = {
   /** The leg may be done: nothing is under way here that was before. */
   onIdle: () => void;
   /** The rest of the leg's audio can no longer be transcribed. */
-  onHopeless: (cause: GapCause) => void;
+  onHopeless: (cause: LegGapCause) => void;
 };
 
 type MadeSession = { id: string; url: string };

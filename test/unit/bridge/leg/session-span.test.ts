@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withinSpan, type Span } from '../../../../src/bridge/leg/session-span.ts';
+import { withinSpan, type SpokenSpan } from '../../../../src/bridge/leg/session-span.ts';
 import type { ServerMessage } from '../../../../src/protocol/live-messages.ts';
 
 const envelope = { session_id: 's', created_at: '2026-02-03T09:15:02.207Z' };
@@ -24,8 +24,8 @@ const final: ServerMessage = {
   data: { id: '00_0', is_final: true, utterance },
 };
 
-const before = (endS: number): Span => ({ fromS: () => 0, toS: () => endS });
-const from = (startS: number): Span => ({ fromS: () => startS, toS: () => Infinity });
+const before = (endS: number): SpokenSpan => ({ fromS: () => 0, toS: () => endS });
+const from = (startS: number): SpokenSpan => ({ fromS: () => startS, toS: () => Infinity });
 
 test.each([
   [5, ' my card, is lost', 3.8],
@@ -85,7 +85,7 @@ test.each([
 });
 
 test('each channel has its own border: one party may have been heard further than the other', () => {
-  const span: Span = { fromS: (channel) => (channel === 1 ? 10 : 0), toS: () => Infinity };
+  const span: SpokenSpan = { fromS: (channel) => (channel === 1 ? 10 : 0), toS: () => Infinity };
   const onChannel = (channel: number): ServerMessage => ({
     ...final,
     data: { ...final.data, utterance: { ...utterance, channel } },

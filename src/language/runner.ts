@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import type { LlmConfig } from './config.ts';
-import { withModel, type OnThread } from './llm/route.ts';
 import { llmProvider } from './llm/provider.ts';
+import { withModel, type OnThread } from './llm/route.ts';
 import {
   failedTask,
   type AnswerMessage,
@@ -9,18 +10,26 @@ import {
   type OrderMessage,
   type TaskName,
 } from './tasks.ts';
+import { maxOrdersWaiting, Turns } from './turns.ts';
 
 export type LanguageRunnerOptions = {
   /** Names the language model, if there is one. */
   config?: LlmConfig;
-  /** Orders that may wait per thread; one more is answered with an error block at once. */
+  clock?: Clock;
+  /** Orders that may wait per lane; one more is answered with an error block at once. */
   queueLimit?: number;
   /** The thread's own file; another one only where a thread's misbehaviour is the subject. */
   workerUrl?: URL;
-  onReplaced?(failure: TaskFailure): void;
+  /** Told each time a thread had to be replaced. */
+  onReplaced?(reason: TaskFailure | 'slow'): void;
 };
 
-export type RunOptions = { deadlineMs?: number; signal?: AbortSignal };
+export type RunOptions = {
+  deadlineMs?: number;
+  signal?: AbortSignal;
+  /** The session or call that the task is for: tasks of different owners take turns. */
+  owner?: string;
+};
 
 export type LanguageRunner = AsyncDisposable & {
   /** Does the task on a thread. Always answers, with the error block when there is no result; never throws. */
@@ -33,15 +42,45 @@ export type LanguageRunner = AsyncDisposable & {
   warm(): Promise<void>;
 };
 
-/** Whole calls take seconds and must not stand before a sentence that somebody waits for: they have their own thread. */
-const wholeCallTasks = new Set<TaskName>(['summarization', 'chapterization', 'call']);
+type LaneName = 'live' | 'redaction' | 'wholeCalls' | 'apart';
+
+/**
+ * Which thread does a task. Whole calls take seconds and must not stand before a sentence that somebody waits for.
+ * Redaction stands behind nothing: a final without its answer in time leaves as `[REDACTED]`, so whatever else is
+ * slow must not cost a call its words.
+ */
+const laneOf: Partial<Record<TaskName, LaneName>> = {
+  redact: 'redaction',
+  summarization: 'wholeCalls',
+  chapterization: 'wholeCalls',
+  call: 'wholeCalls',
+};
+
+/**
+ * How long an order may keep the others of its lane waiting. An utterance takes milliseconds, a call of an hour less
+ * than a second; what is past this has a vocabulary or a text that nobody else should pay for.
+ */
+const slowMs: Record<LaneName, number> = {
+  live: 250,
+  redaction: 250,
+  wholeCalls: 5_000,
+  apart: Infinity,
+};
+
+/** How long the owner of a slow order is done apart. Each further slow order begins the time anew. */
+const apartMs = 60_000;
+
+/** Owners that are remembered as slow. Past it the one that was slow longest ago is forgotten. */
+export const maxOwnersApart = 1_000;
 
 const liveDeadlineMs = 2_000;
 const wholeCallDeadlineMs = 20_000;
 
 function deadlineOf(task: TaskName): number {
-  return wholeCallTasks.has(task) ? wholeCallDeadlineMs : liveDeadlineMs;
+  return laneOf[task] === 'wholeCalls' ? wholeCallDeadlineMs : liveDeadlineMs;
 }
+
+export type TaskFailure = 'deadline' | 'crashed' | 'full' | 'closed' | 'aborted';
 
 const reasons: Record<TaskFailure, [number, string, string]> = {
   deadline: [504, 'LanguageDeadline', 'the language task did not end before its deadline'],
@@ -51,36 +90,81 @@ const reasons: Record<TaskFailure, [number, string, string]> = {
   aborted: [499, 'LanguageAborted', 'the language task was no longer wanted'],
 };
 
+/**
+ * Four lanes, each a thread that is started when something first needs it:
+ *
+ *   live ───────┐
+ *   redaction ──┤  an order that keeps others waiting too long
+ *   wholeCalls ─┴────────────────────────────────────────────> apart
+ *
+ * In each lane owners take turns. An owner whose order was slow, hung or killed its thread is done in the lane
+ * `apart` for a while, where it only meets others of its kind.
+ */
 export function startLanguageRunner(options: LanguageRunnerOptions = {}): LanguageRunner {
-  const thread = (idleMs: number): Thread =>
-    new Thread({
+  const clock = options.clock ?? systemClock;
+  const apartUntilMs = new Map<string, number>();
+  const lane = (name: LaneName, idleMs: number): Lane =>
+    new Lane({
+      clock,
       workerUrl: options.workerUrl ?? new URL('./worker.ts', import.meta.url),
-      queueLimit: options.queueLimit ?? 1_000,
+      queueLimit: options.queueLimit ?? maxOrdersWaiting,
       idleMs,
-      onReplaced: (failure) => options.onReplaced?.(failure),
+      slowMs: slowMs[name],
+      onSlow: setApart,
+      moveOut: (order) => lanes.apart.give(order),
+      onReplaced: (reason) => options.onReplaced?.(reason),
     });
-  const live = thread(0);
-  const wholeCalls = thread(60_000);
+  const lanes: Record<LaneName, Lane> = {
+    live: lane('live', 0),
+    redaction: lane('redaction', 0),
+    wholeCalls: lane('wholeCalls', 60_000),
+    apart: lane('apart', 60_000),
+  };
   const llm = llmProvider(options.config);
   let lastId = 0;
+
+  function setApart(owner: string): void {
+    // Tasks without an owner are of many sessions: one of them being slow says nothing about the others.
+    if (owner === '') return;
+    apartUntilMs.delete(owner);
+    apartUntilMs.set(owner, clock.monotonicMs() + apartMs);
+    if (apartUntilMs.size <= maxOwnersApart) return;
+    for (const oldest of apartUntilMs.keys()) {
+      apartUntilMs.delete(oldest);
+      break;
+    }
+  }
+
+  function laneFor(task: TaskName, owner: string): Lane {
+    const untilMs = apartUntilMs.get(owner);
+    if (untilMs !== undefined && clock.monotonicMs() < untilMs) return lanes.apart;
+    if (untilMs !== undefined) apartUntilMs.delete(owner);
+    return lanes[laneOf[task] ?? 'live'];
+  }
 
   async function runOnThread<K extends TaskName>(
     task: K,
     input: LanguageTasks[K]['input'],
-    { deadlineMs, signal }: RunOptions = {},
+    { deadlineMs, signal, owner = '' }: RunOptions = {},
   ): Promise<LanguageTasks[K]['output']> {
     const startedAtMs = performance.now();
-    const isWholeCall = wholeCallTasks.has(task);
-    const chosen = isWholeCall ? wholeCalls : live;
-    const id = ++lastId;
-    const abort = (): void => chosen.abort(id);
-    const result = await new Promise<{ output: unknown } | { failure: TaskFailure }>((settle) => {
+    let abort = (): void => undefined;
+    const result = await new Promise<TaskResult>((settle) => {
       if (signal?.aborted) {
         settle({ failure: 'aborted' });
         return;
       }
+      const order: TaskOrder = {
+        id: ++lastId,
+        task,
+        input,
+        owner,
+        deadlineMs: deadlineMs ?? deadlineOf(task),
+        settle,
+      };
+      abort = () => order.lane?.abort(order);
       signal?.addEventListener('abort', abort, { once: true });
-      chosen.give({ id, task, input, deadlineMs: deadlineMs ?? deadlineOf(task), settle });
+      laneFor(task, owner).give(order);
     });
     signal?.removeEventListener('abort', abort);
     if ('output' in result) return result.output as LanguageTasks[K]['output'];
@@ -98,7 +182,7 @@ export function startLanguageRunner(options: LanguageRunnerOptions = {}): Langua
       await runOnThread('entities', { utterance: emptyUtterance }, { deadlineMs: 30_000 });
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all([live.close(), wholeCalls.close()]);
+      await Promise.all(Object.values(lanes).map((one) => one.close()));
     },
   };
 }
@@ -113,100 +197,146 @@ const emptyUtterance = {
   language: 'en',
 };
 
+type TaskResult = { output: unknown } | { failure: TaskFailure };
+
 /** One piece of work for a thread. `settle` gets the output, or the reason why there is none. */
 type TaskOrder = {
-  id: number;
-  task: TaskName;
-  input: unknown;
-  deadlineMs: number;
-  settle(result: { output: unknown } | { failure: TaskFailure }): void;
+  readonly id: number;
+  readonly task: TaskName;
+  readonly input: unknown;
+  readonly owner: string;
+  readonly deadlineMs: number;
+  readonly settle: (result: TaskResult) => void;
+  /** Where it waits or is done. */
+  lane?: Lane;
+  /** Set while the deadline runs. */
+  stopDeadline?: () => void;
+  /** Nobody waits for the answer any more. */
+  isAborted?: true;
 };
 
-export type TaskFailure = 'deadline' | 'crashed' | 'full' | 'closed' | 'aborted';
-
-type ThreadOptions = {
+type LaneOptions = {
+  clock: Clock;
   workerUrl: URL;
-  /** Orders that may wait; one more is refused at once. */
   queueLimit: number;
   /** A thread that nobody needed for so long is ended, and its memory with it. 0: kept. */
   idleMs: number;
-  /** Told each time a thread had to be replaced. */
-  onReplaced(failure: TaskFailure): void;
+  slowMs: number;
+  /** Told whose order was slow, hung or lost its thread. */
+  onSlow: (owner: string) => void;
+  /** Takes an order that kept others waiting. */
+  moveOut: (order: TaskOrder) => void;
+  onReplaced: (reason: TaskFailure | 'slow') => void;
 };
 
 /**
- * A worker thread that takes orders one at a time. One order is with the thread, the others wait here, so a
- * thread that hangs takes only its own order with it: it is terminated and the next one goes on with the queue.
- * The clock of an order runs from when it is given; the start of a fresh thread is not charged to it.
+ * One worker thread and the orders that wait for it. One order is with the thread, the others wait here in turns, so
+ * a thread that hangs takes only its own order with it: it is terminated and a fresh one goes on with the others.
+ * The deadline of an order runs from when it is given; the start of a thread is not charged to it.
  */
-class Thread {
-  readonly #options: ThreadOptions;
-  readonly #queue: TaskOrder[] = [];
+class Lane {
+  readonly #options: LaneOptions;
+  readonly #waiting: Turns<TaskOrder>;
   #worker: Worker | undefined;
   #ready = false;
-  #running: TaskOrder | undefined;
-  #timers = new Map<number, NodeJS.Timeout>();
-  #idle: NodeJS.Timeout | undefined;
+  #running: { order: TaskOrder; isSlow: boolean; stopWatch: () => void } | undefined;
+  #stopIdle: (() => void) | undefined;
   #closed = false;
   #startFailures = 0;
 
-  constructor(options: ThreadOptions) {
+  constructor(options: LaneOptions) {
     this.#options = options;
+    this.#waiting = new Turns(options.queueLimit);
   }
 
   give(order: TaskOrder): void {
-    if (this.#closed) {
-      order.settle({ failure: 'closed' });
-      return;
+    order.lane = this;
+    if (this.#closed) this.#settle(order, { failure: 'closed' });
+    else if (!this.#waiting.push(order)) this.#settle(order, { failure: 'full' });
+    else {
+      if (this.#ready) this.#startDeadline(order);
+      this.#next();
     }
-    if (this.#queue.length >= this.#options.queueLimit) {
-      order.settle({ failure: 'full' });
-      return;
-    }
-    this.#queue.push(order);
-    if (this.#ready) this.#watch(order);
-    this.#next();
   }
 
-  /** The order is no longer wanted; one that is with the thread is left to finish, its answer dropped. */
-  abort(id: number): void {
-    this.#drop(id, 'aborted');
+  /**
+   * The order is no longer wanted. One that is with the thread is left to finish and its answer dropped; its deadline
+   * goes on, or a thread that hangs on it would never be replaced.
+   */
+  abort(order: TaskOrder): void {
+    if (this.#waiting.remove(order)) this.#settle(order, { failure: 'aborted' });
+    else if (this.#running?.order === order) {
+      order.isAborted = true;
+      order.settle({ failure: 'aborted' });
+    }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#idle);
-    for (const order of [this.#running, ...this.#queue.splice(0)])
+    this.#stopIdle?.();
+    const running = this.#running?.order;
+    const worker = this.#forget();
+    for (const order of [running, ...this.#waiting.clear()])
       if (order) this.#settle(order, { failure: 'closed' });
-    this.#running = undefined;
-    await this.#worker?.terminate();
-    this.#worker = undefined;
+    await worker?.terminate();
   }
 
   #next(): void {
-    clearTimeout(this.#idle);
-    if (this.#running || this.#closed) return;
-    if (this.#queue.length === 0) {
+    this.#stopIdle?.();
+    if (this.#closed) return;
+    this.#moveOutSlow();
+    if (this.#running) return;
+    if (this.#waiting.size === 0) {
       this.#rest();
       return;
     }
     this.#worker ??= this.#start();
     if (!this.#ready) return;
-    const order = this.#queue.shift();
+    const order = this.#waiting.shift();
     if (!order) return;
-    this.#running = order;
+    this.#running = { order, isSlow: false, stopWatch: this.#watch(order) };
     const message: OrderMessage = { id: order.id, task: order.task, input: order.input };
     this.#worker.postMessage(message);
   }
 
+  /** Notices when the order with the thread has taken longer than others should wait. */
+  #watch(order: TaskOrder): () => void {
+    const { clock, slowMs: afterMs } = this.#options;
+    if (afterMs === Infinity) return () => undefined;
+    return clock.after(afterMs, () => {
+      if (this.#running?.order !== order) return;
+      this.#running.isSlow = true;
+      this.#setApart(order.owner);
+      this.#next();
+    });
+  }
+
+  /** What else the owner has waiting here would be as slow: it goes along. */
+  #setApart(owner: string): void {
+    const { onSlow, moveOut, slowMs: afterMs } = this.#options;
+    onSlow(owner);
+    if (owner === '' || afterMs === Infinity) return;
+    for (const order of this.#waiting.takeOf(owner)) moveOut(order);
+  }
+
+  /**
+   * While nobody else waits, a slow order is left alone: the machine may just be busy. As soon as somebody does, the
+   * order begins again in the lane of the slow ones, with what is left of its deadline, and the thread is replaced.
+   */
+  #moveOutSlow(): void {
+    const running = this.#running;
+    if (!running?.isSlow || !this.#waiting.hasOthers(running.order.owner)) return;
+    void this.#forget()?.terminate();
+    this.#options.onReplaced('slow');
+    if (running.order.isAborted) running.order.stopDeadline?.();
+    else this.#options.moveOut(running.order);
+  }
+
   #rest(): void {
     if (this.#options.idleMs === 0 || !this.#worker) return;
-    this.#idle = setTimeout(() => {
-      const worker = this.#worker;
-      this.#forget();
-      void worker?.terminate();
-    }, this.#options.idleMs);
-    this.#idle.unref();
+    this.#stopIdle = this.#options.clock.after(this.#options.idleMs, () => {
+      void this.#forget()?.terminate();
+    });
   }
 
   #start(): Worker {
@@ -227,9 +357,10 @@ class Thread {
     if ('ready' in answer) {
       this.#ready = true;
       this.#startFailures = 0;
-      for (const order of this.#queue) this.#watch(order);
-    } else if (this.#running?.id === answer.id) {
-      const order = this.#running;
+      for (const order of this.#waiting) this.#startDeadline(order);
+    } else if (this.#running?.order.id === answer.id) {
+      const { order, stopWatch } = this.#running;
+      stopWatch();
       this.#running = undefined;
       this.#settle(order, { output: answer.output });
     }
@@ -239,47 +370,57 @@ class Thread {
   #onGone(worker: Worker): void {
     if (worker !== this.#worker) return;
     const wasReady = this.#ready;
-    const order = this.#running;
+    const order = this.#running?.order;
     this.#forget();
     this.#options.onReplaced('crashed');
-    if (order) this.#settle(order, { failure: 'crashed' });
+    if (order) {
+      this.#setApart(order.owner);
+      this.#settle(order, { failure: 'crashed' });
+    }
     // A thread that cannot even start would be started for ever: three tries, then the orders are answered.
     if (!wasReady && ++this.#startFailures >= 3) {
       this.#startFailures = 0;
-      for (const waiting of this.#queue.splice(0)) this.#settle(waiting, { failure: 'crashed' });
+      for (const waiting of this.#waiting.clear()) this.#settle(waiting, { failure: 'crashed' });
     }
     this.#next();
   }
 
-  #watch(order: TaskOrder): void {
-    const timer = setTimeout(() => this.#drop(order.id, 'deadline'), order.deadlineMs);
-    timer.unref();
-    this.#timers.set(order.id, timer);
+  /** Once per order: one that is moved keeps the deadline that it has. */
+  #startDeadline(order: TaskOrder): void {
+    order.stopDeadline ??= this.#options.clock.after(order.deadlineMs, () =>
+      order.lane?.onDeadline(order),
+    );
   }
 
-  #drop(id: number, failure: TaskFailure): void {
-    const waiting = this.#queue.findIndex((order) => order.id === id);
-    const order = waiting >= 0 ? this.#queue.splice(waiting, 1)[0] : this.#running;
-    if (order?.id !== id) return;
-    if (waiting < 0 && failure === 'deadline') {
-      const worker = this.#worker;
-      this.#forget();
-      void worker?.terminate();
+  /** Called by the order's own deadline, which may have begun in another lane. */
+  onDeadline(order: TaskOrder): void {
+    const isRunning = this.#running?.order === order;
+    if (!isRunning && !this.#waiting.remove(order)) return;
+    if (isRunning) {
+      void this.#forget()?.terminate();
+      this.#setApart(order.owner);
       this.#options.onReplaced('deadline');
     }
-    this.#settle(order, { failure });
+    this.#settle(order, { failure: 'deadline' });
     this.#next();
   }
 
-  #forget(): void {
+  /** Lets go of the thread. Deadlines of what waits begin anew with the next one: its start is not charged to them. */
+  #forget(): Worker | undefined {
+    const worker = this.#worker;
+    for (const order of this.#waiting) {
+      order.stopDeadline?.();
+      delete order.stopDeadline;
+    }
+    this.#running?.stopWatch();
+    this.#running = undefined;
     this.#worker = undefined;
     this.#ready = false;
-    this.#running = undefined;
+    return worker;
   }
 
-  #settle(order: TaskOrder, result: Parameters<TaskOrder['settle']>[0]): void {
-    clearTimeout(this.#timers.get(order.id));
-    this.#timers.delete(order.id);
+  #settle(order: TaskOrder, result: TaskResult): void {
+    order.stopDeadline?.();
     order.settle(result);
   }
 }

@@ -62,7 +62,7 @@ export class Call {
       ...env,
       record,
       log: this.#log,
-      redactor: Redactor.from(env.language, env.config),
+      redactor: Redactor.from(env.language, record.id, env.config),
     });
     this.#ending = new CallEnding({
       env,

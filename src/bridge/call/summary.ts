@@ -27,7 +27,7 @@ export async function summaryOf(options: SummaryOptions): Promise<SummaryData> {
   const block = await options.language.run(
     'call',
     { turns, summaryType: options.type, language: options.languageCode },
-    { deadlineMs: options.deadlineMs },
+    { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)
     return { ...insightParts(block.results, options.type), sentiment, transcript: turns };

@@ -46,20 +46,31 @@ export type Step = { released: Final[]; holdMs: number };
  */
 export class Redactor {
   readonly #language: LanguageRunner;
+  readonly #callId: string;
   readonly #types: string[];
   readonly #form: 'MARKER' | 'MASK';
   #numbers: RedactionState['numbers'] = {};
 
-  private constructor(language: LanguageRunner, types: string[], form: 'MARKER' | 'MASK') {
+  private constructor(
+    language: LanguageRunner,
+    callId: string,
+    types: string[],
+    form: 'MARKER' | 'MASK',
+  ) {
+    this.#callId = callId;
     this.#language = language;
     this.#types = types;
     this.#form = form;
   }
 
   /** Undefined when nothing is to be redacted. */
-  static from(language: LanguageRunner, config: BridgeConfig): Redactor | undefined {
+  static from(
+    language: LanguageRunner,
+    callId: string,
+    config: BridgeConfig,
+  ): Redactor | undefined {
     if (config.redactEntities.length === 0) return undefined;
-    return new Redactor(language, [...config.redactEntities], config.redactForm);
+    return new Redactor(language, callId, [...config.redactEntities], config.redactForm);
   }
 
   /** The highest number given to each kind of entity. After a restart it keeps a number from being given twice. */
@@ -197,11 +208,11 @@ export class Redactor {
   }
 
   async #run(input: Pick<RedactInput, 'text' | 'words' | 'mayHold' | 'flush' | 'state'>) {
-    const { results } = await this.#language.run('redact', {
-      ...input,
-      entityTypes: this.#types,
-      form: this.#form,
-    });
+    const { results } = await this.#language.run(
+      'redact',
+      { ...input, entityTypes: this.#types, form: this.#form },
+      { owner: this.#callId },
+    );
     if (results !== null) this.#numbers = results.state.numbers;
     return results;
   }

@@ -13,6 +13,8 @@ export type AddonsOptions = {
   clock: Clock;
   realtimeMs: number;
   postMs: number;
+  /** The session: add-ons of different sessions take turns. */
+  owner?: string;
 };
 
 type AddonTask = keyof LanguageTasks;
@@ -28,6 +30,11 @@ export class Addons {
 
   constructor(options: AddonsOptions) {
     this.#options = options;
+  }
+
+  /** The add-ons of one session. */
+  of(owner: string): Addons {
+    return new Addons({ ...this.#options, owner });
   }
 
   /** Applies vocabulary and spelling. Without an answer in time the words stay as they were recognised. */
@@ -117,6 +124,7 @@ export class Addons {
     input: LanguageTasks[K]['input'],
     deadlineMs: number,
   ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: AddonFailure }> {
+    const { owner = '' } = this.#options;
     let cancel = (): void => undefined;
     const late = new Promise<{ failure: AddonFailure }>((resolve) => {
       // Later than the runner's own deadline: its answer names the reason better than this one.
@@ -128,7 +136,7 @@ export class Addons {
       { output: LanguageTasks[K]['output'] } | { failure: AddonFailure }
     > => {
       try {
-        return { output: await this.#options.runner.run(task, input, { deadlineMs }) };
+        return { output: await this.#options.runner.run(task, input, { deadlineMs, owner }) };
       } catch {
         // The text of the error is not passed on: it may quote the caller's words.
         return { failure: { status: 500, exception: 'AddonFailed', message: `${task} failed` } };

@@ -227,7 +227,7 @@ export class Sessions {
     const assembled = assemble(
       {
         ...this.#options,
-        addons: this.#addons,
+        addons: this.#addons.of(id),
         paths: pathsOf(folder, id),
         onRecording: () => {
           unpromise();

@@ -50,6 +50,58 @@ test('a thread that cannot start is tried three times, then its tasks are answer
   expect(block).toMatchObject({ success: false, error: { exception: 'LanguageThreadLost' } });
 });
 
+test('a session whose vocabulary runs each rewrite to its deadline costs other calls nothing', async () => {
+  await using runner = startLanguageRunner();
+  await runner.warm();
+  // What a request body of a megabyte holds, every term of the length that is compared with the most windows.
+  const vocabulary = Array.from(
+    { length: 60_000 },
+    (_, i) => `pa${i.toString(36).padStart(6, 'e')}`,
+  );
+  const text = Array.from({ length: 400 }, (_, i) => `patient${i}`).join(' ');
+  const realtime = { custom_vocabulary: true, custom_vocabulary_config: { vocabulary } };
+  let isOver = false;
+  let rewrites = 0;
+  const hostile = Array.from({ length: 3 }, async () => {
+    while (!isOver) {
+      const { utterance } = said(text);
+      await runner.run('rewrite', { utterance, realtime }, { deadlineMs: 1_500, owner: 'hostile' });
+      rewrites += 1;
+    }
+  });
+  const outcomes = { entities: [] as boolean[], redact: [] as boolean[] };
+  const line = 'This is Laura Bennett.';
+  // Until both sides have had their share of a busy machine.
+  for (let i = 0; i < 200 || rewrites < 6; i++) {
+    const owner = `call ${i % 5}`;
+    const [found, covered] = await Promise.all([
+      runner.run('entities', said(line), { owner }),
+      runner.run('redact', { text: line, entityTypes: ['NAME'], form: 'MARKER' }, { owner }),
+    ]);
+    outcomes.entities.push(found.results?.[0]?.text === 'Laura Bennett');
+    outcomes.redact.push(covered.results?.released[0]?.text === 'This is [NAME_1].');
+  }
+  isOver = true;
+  await Promise.all(hostile);
+  const failed = (all: boolean[]): string => `${all.filter((ok) => !ok).length} of ${all.length}`;
+  console.log(
+    `rewrites ${rewrites}, failed: entities ${failed(outcomes.entities)}, redactions ${failed(outcomes.redact)}`,
+  );
+  expect(outcomes.redact).not.toContain(false);
+  expect(outcomes.entities).not.toContain(false);
+}, 60_000);
+
+test('a task that hangs after nobody wants it any more does not hold its thread', async () => {
+  await using runner = startLanguageRunner({ workerUrl: oddThread });
+  const stop = new AbortController();
+  await runner.warm();
+  const hanging = runner.run('entities', said('hang'), { deadlineMs: 700, signal: stop.signal });
+  stop.abort();
+  expect(await hanging).toMatchObject({ error: { exception: 'LanguageAborted' } });
+  const waiting = runner.run('entities', said('next'), { deadlineMs: 20_000 });
+  expect((await waiting).results).toMatchObject([{ text: 'next' }]);
+});
+
 test('a full queue answers at once, without a deadline', async () => {
   await using runner = startLanguageRunner({ workerUrl: oddThread, queueLimit: 1 });
   const first = runner.run('entities', said('hang'), { deadlineMs: 2_000 });

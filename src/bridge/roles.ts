@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Direction, Role } from './seam.ts';
+import type { Role } from '../protocol/events.ts';
+import type { Direction } from './seam.ts';
 
 export const roleRuleSchema = z.strictObject({
   carrier: z.string().optional(),

@@ -1,9 +1,10 @@
+import type { Role } from '../protocol/events.ts';
+
 /**
  * The seam between carriers/ (codec, authentication, sockets) and the bridge (calls, legs, sessions).
  * A carrier calls `Bridge.openStream` once it knows who calls and has authenticated it, then hands over
  * audio track by track. Nothing here blocks: a carrier's loop never waits for speech or disk.
  */
-export type Role = 'customer' | 'agent';
 export type Direction = 'inbound' | 'outbound';
 
 /** As declared by the stream's own first message. L16 has been turned to little-endian by the carrier. */

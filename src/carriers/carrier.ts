@@ -1,4 +1,5 @@
-import type { Direction, Role, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type { Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type { Role } from '../protocol/events.ts';
 import type { CarriersConfig } from './config.ts';
 
 /** What a stream's own first messages say about it, in one form for all carriers. */

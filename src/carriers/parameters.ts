@@ -1,4 +1,5 @@
-import type { Direction, Role } from '../bridge/seam.ts';
+import type { Direction } from '../bridge/seam.ts';
+import type { Role } from '../protocol/events.ts';
 
 export type LiftedParameters = {
   token?: string;

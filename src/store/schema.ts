@@ -117,6 +117,13 @@ export type CallStatusesTable = {
   status: string;
 };
 
+/** An erased call, known by nothing but this: status callbacks of it that come later are dropped. */
+export type ErasedCallsTable = {
+  /** SHA-256 of the carrier and its call id. */
+  digest: string;
+  erased_at: number;
+};
+
 /** Sessions of erased calls that the speech service still has to forget. */
 export type ErasuresTable = {
   session_id: string;
@@ -134,6 +141,7 @@ type CallsTables = {
   stream_tokens: StreamTokensTable;
   call_statuses: CallStatusesTable;
   erasures: ErasuresTable;
+  erased_calls: ErasedCallsTable;
 };
 
 /* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */

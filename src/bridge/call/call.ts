@@ -28,7 +28,7 @@ import { Redactor } from '../events/redactor.ts';
 import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 
-export type CallOptions = {
+export type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
   /** After a restart: what the rows say. */
@@ -52,7 +52,7 @@ export class Call {
   #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
 
-  constructor({ env, record, state, onOver }: CallOptions) {
+  constructor({ env, record, state, onOver }: OpenCallOptions) {
     this.#env = env;
     this.record = record;
     this.#state = state ?? { at: 'live', streams: new Set() };

@@ -1,5 +1,5 @@
-import type { EventCall } from '../../protocol/events.ts';
-import type { Direction, Role } from '../seam.ts';
+import type { EventCall, Role } from '../../protocol/events.ts';
+import type { Direction } from '../seam.ts';
 
 /** The facts of a call that stay the same from its first stream to its end; only `overrides` may still change. */
 export type CallRecord = {
@@ -39,7 +39,7 @@ export const metadataLimit = 2_000;
 /** Characters left free for the three keys of a leg, so that every leg of a call drops the same parameters. */
 const legKeysReserve = 160;
 
-export type CallFacts = {
+export type MetadataFacts = {
   callId: string;
   carrier: string;
   carrierCallId: string;
@@ -51,7 +51,7 @@ export type CallFacts = {
   parameters: Record<string, unknown>;
 };
 
-export type LegFacts = { legId: string; role: Role; track: string };
+export type LegMetadataFacts = { legId: string; role: Role; track: string };
 
 export type CustomMetadata = Record<string, unknown>;
 
@@ -63,7 +63,7 @@ const chosenByCarrier = ['carrier_call_id', 'from', 'to'] as const;
  * equal names; over the limit the longest of the carrier's goes first, then the longest of ours that it
  * chose, and the count says how many: a session whose metadata is too long is refused whole.
  */
-export function callMetadata(facts: CallFacts): { metadata: CustomMetadata; dropped: number } {
+export function callMetadata(facts: MetadataFacts): { metadata: CustomMetadata; dropped: number } {
   const ours: CustomMetadata = {
     call_id: facts.callId,
     carrier: facts.carrier,
@@ -106,7 +106,7 @@ export function callMetadata(facts: CallFacts): { metadata: CustomMetadata; drop
 }
 
 /** The same object with the leg's own keys: what POST /v2/live and the leg's events carry. */
-export function legMetadata(metadata: CustomMetadata, leg: LegFacts): CustomMetadata {
+export function legMetadata(metadata: CustomMetadata, leg: LegMetadataFacts): CustomMetadata {
   return { ...metadata, leg_id: leg.legId, role: leg.role, track: leg.track };
 }
 

@@ -1,6 +1,6 @@
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
-import type { StreamEncoding } from '../seam.ts';
+import type { LegFormat } from './leg.ts';
 import type { CustomMetadata } from './record.ts';
 
 type Json = Record<string, unknown>;
@@ -31,8 +31,6 @@ const neededMessages = {
   receive_realtime_processing_events: true,
   receive_acknowledgments: true,
 };
-
-export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: number };
 
 const wireEncodings = {
   mulaw: { encoding: 'wav/ulaw', bit_depth: 8 },

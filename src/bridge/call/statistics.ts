@@ -15,7 +15,7 @@ const interruptsFromS = 0.3;
 /** A turn shorter than this is a `mhm`: it neither interrupts the other nor ends a monologue. */
 const backchannelS = 0.7;
 
-type Span = { start: number; end: number };
+type Stretch = { start: number; end: number };
 type PerRole = Record<Role, number>;
 
 export function statisticsOf(turns: readonly Turn[], durationS: number): Statistics {
@@ -49,7 +49,7 @@ function interruptionsOf(turns: readonly Turn[]): PerRole {
 /** From one's first word to one's last before the other says more than a backchannel. */
 function longestMonologues(turns: readonly Turn[]): PerRole {
   const longest: PerRole = { customer: 0, agent: 0 };
-  let current: (Span & { role: Role }) | undefined;
+  let current: (Stretch & { role: Role }) | undefined;
   for (const turn of turns) {
     if (current !== undefined && current.role !== turn.role && turn.end - turn.start < backchannelS)
       continue;
@@ -60,7 +60,7 @@ function longestMonologues(turns: readonly Turn[]): PerRole {
   return longest;
 }
 
-function deadAir(speech: readonly Span[], durationS: number): Statistics['dead_air'] {
+function deadAir(speech: readonly Stretch[], durationS: number): Statistics['dead_air'] {
   let [total, longest, count, at] = [0, 0, 0, 0];
   for (const span of [...speech, { start: durationS, end: durationS }]) {
     const silence = span.start - at;
@@ -75,8 +75,8 @@ function deadAir(speech: readonly Span[], durationS: number): Statistics['dead_a
 }
 
 /** Expects the spans in order of their starts. */
-function merged(spans: readonly Span[]): Span[] {
-  const joined: Span[] = [];
+function merged(spans: readonly Stretch[]): Stretch[] {
+  const joined: Stretch[] = [];
   for (const { start, end } of spans) {
     const last = joined.at(-1);
     if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
@@ -85,7 +85,7 @@ function merged(spans: readonly Span[]): Span[] {
   return joined;
 }
 
-function lengthOf(spans: readonly Span[]): number {
+function lengthOf(spans: readonly Stretch[]): number {
   return rounded(spans.reduce((sum, span) => sum + span.end - span.start, 0));
 }
 

@@ -10,7 +10,8 @@ import type {
 import { checkBasic } from '../credentials.ts';
 import { isObject, parseObject, textParameters } from '../json/frames.ts';
 import { liftParameters, type LiftedParameters } from '../parameters.ts';
-import type { Role, StreamEncoding } from '../../bridge/seam.ts';
+import type { StreamEncoding } from '../../bridge/seam.ts';
+import type { Role } from '../../protocol/events.ts';
 
 /** Asterisk's chan_websocket (section 9): bare audio in binary frames, control in text of one of two formats. */
 export const asterisk: Carrier = {

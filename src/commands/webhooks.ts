@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
+import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointsOf } from '../outbox/config.ts';
@@ -55,7 +56,7 @@ async function tryEvent(
   for (const text of await previewOf(endpoint, example, answersOf(options.answers)))
     console.log(text);
   if (!options.send) return;
-  await using sender = new Sender(endpoint);
+  await using sender = new Sender(endpoint, systemClock);
   const item = {
     eventId: example.id, callId: example.call.id, sequence: example.sequence, type: example.type, attempts: 0,
     history: null, progress: null, occurredAt: Date.now(), body: JSON.stringify(example),

@@ -11,6 +11,10 @@ const Secret = z
   }, 'must hold 24 to 64 bytes')
   .meta({ secret: true });
 
+/** Names and values of headers as HTTP writes them: nothing that could begin a line of its own. */
+export const headerName = z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/);
+export const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/);
+
 const Address = z.url({ protocol: /^https?$/ });
 
 /** `call.skipped` is not chosen here: it goes to endpoints whose ordering rule is `skip`. */
@@ -52,7 +56,7 @@ export const Endpoint = z.strictObject({
     .max(2)
     .describe('The first signs; during a rotation both do.'),
   headers: z
-    .record(z.string().regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/), z.string().regex(/^[\t\x20-\x7e]*$/))
+    .record(headerName, headerValue)
     .default({})
     .meta({ secret: true })
     .describe("Sent with every request: a CRM's bearer token."),

@@ -71,7 +71,7 @@ export class Dispatcher {
         endpoint.name,
         {
           endpoint,
-          sender: new Sender(endpoint, options.client),
+          sender: new Sender(endpoint, options.clock, options.client),
           breaker: new Breaker(endpoint.concurrency),
           couriers: new Set(),
           full: false,

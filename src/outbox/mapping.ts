@@ -1,15 +1,34 @@
-import jsonata from 'jsonata';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import type { Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import type { CallEvent } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
-import type { Endpoint, MappingStep } from './config.ts';
+import type { CallEvent } from '../protocol/events.ts';
+import { headerName, headerValue, type Endpoint } from './config.ts';
+import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
+
+/** How long one expression may work on one event. Usual mappings take a few milliseconds. */
+const maxEvaluationMs = 1_000;
+/** A process that takes longer to start is given up. It takes 0.2 s, on a machine under load some seconds. */
+const maxStartMs = 20_000;
+/** JSON of one request that a mapping makes. */
+export const maxMappedBytes = 1_048_576;
+/** The heap of an endpoint's mapping process. A process that needs more ends, and only its event fails. */
+const maxHeapMiB = 64;
+/** Orders that wait for an endpoint's mapping process: as many as an endpoint can have calls under way. */
+export const maxMappingsWaiting = 1_000;
+const maxHeaders = 64;
 
 /** The request that a step's expression makes. */
 const MappedRequest = z.strictObject({
   method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']).default('POST'),
   path: z.string().startsWith('/'),
-  headers: z.record(z.string(), z.string()).default({}),
+  headers: z
+    .record(headerName, headerValue)
+    .refine((headers) => Object.keys(headers).length <= maxHeaders, `at most ${maxHeaders} headers`)
+    .default({}),
   body: z.unknown().optional(),
 });
 
@@ -21,37 +40,220 @@ export type StepRequest = {
 };
 
 export type StepAnswer = { status: number; body: unknown };
+/** By the name of the step. A name may be that of an inherited property: read with `Object.hasOwn`. */
 export type StepAnswers = Record<string, StepAnswer>;
 
-export type CompiledStep = {
-  name: string;
-  accept: readonly number[];
-  /** Undefined when this event needs no such request. */
-  request(event: unknown, answers: StepAnswers): Promise<StepRequest | undefined>;
+/** The process did not come to this order in time. The event itself may be well. */
+export class MappingBusy extends Error {}
+
+type Waiting = {
+  step: number;
+  event: string;
+  answers: string;
+  settle: (result: string | null | Error) => void;
 };
 
-/** A mapping ready to run. Throws CONFIG_INVALID with the step's name and the place in its expression. */
-export function compileMapping(endpoint: Endpoint): CompiledStep[] {
-  if (endpoint.shape === 'envelope') return [];
-  return endpoint.shape.steps.map((step) => compileStep(endpoint, step));
+/**
+ * The mapping of one endpoint, in a child process that works on one event at a time. A child that misses the deadline
+ * or runs out of memory is ended and takes only that event's attempt with it; a fresh one goes on with the queue. The
+ * child is started by the first event and then kept.
+ */
+export class Mapping implements AsyncDisposable {
+  readonly steps: readonly { name: string; accept: readonly number[] }[];
+  readonly #endpoint: Endpoint;
+  readonly #clock: Clock;
+  readonly #expressions: string[];
+  readonly #waiting: Waiting[] = [];
+  #current: (Waiting & { id: number }) | undefined;
+  #child: ChildProcess | undefined;
+  #invalid: MappingReady['invalid'];
+  #isReady = false;
+  #cancelDeadline: () => void = () => undefined;
+  #ending: Promise<unknown> = Promise.resolve();
+  #lastId = 0;
+  #closed = false;
+
+  constructor(endpoint: Endpoint, clock: Clock) {
+    const steps = endpoint.shape === 'envelope' ? [] : endpoint.shape.steps;
+    this.#endpoint = endpoint;
+    this.#clock = clock;
+    this.steps = steps.map(({ name, accept = [] }) => ({ name, accept }));
+    this.#expressions = steps.map((step) => step.request);
+  }
+
+  /**
+   * The request of that step; undefined when this event needs none. Rejects with the reason when it cannot be made,
+   * with `MappingBusy` when the child does not come to it within `deadlineMs`.
+   */
+  async request(
+    step: number,
+    event: string,
+    answers: StepAnswers,
+    deadlineMs: number,
+  ): Promise<StepRequest | undefined> {
+    const made = await this.#evaluate(step, event, JSON.stringify(answers), deadlineMs);
+    if (made === null || made === 'null') return undefined;
+    return requestOf(this.#endpoint, JSON.parse(made));
+  }
+
+  /**
+   * For the start: every expression can be read, and the first step makes a request of an example of every type that
+   * the endpoint gets. Later steps depend on answers that only the CRM can give. Throws CONFIG_INVALID with the step's
+   * name and the place in its expression.
+   */
+  async check(): Promise<void> {
+    if (this.steps.length === 0) return;
+    for (const event of examplesFor(this.#endpoint))
+      try {
+        await this.request(0, JSON.stringify(event), {}, maxStartMs);
+      } catch (error) {
+        if (this.#invalid) throw this.#notValid(this.#invalid.step, this.#invalid);
+        throw this.#notValid(0, { message: reasonOf(error), position: undefined }, event.type);
+      }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#endChild(new Error('the mapping is closed'));
+    for (const one of this.#waiting.splice(0)) one.settle(new Error('the mapping is closed'));
+    await this.#ending;
+  }
+
+  #evaluate(
+    step: number,
+    event: string,
+    answers: string,
+    deadlineMs: number,
+  ): Promise<string | null> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new Error('the mapping is closed'));
+      if (this.#waiting.length >= maxMappingsWaiting)
+        return reject(new MappingBusy('too many events wait for the mapping'));
+      const order: Waiting = {
+        step,
+        event,
+        answers,
+        settle: (result) => {
+          cancel();
+          if (result instanceof Error) reject(result);
+          else resolve(result);
+        },
+      };
+      // While it is evaluated the order has the deadline of the evaluation; this one is for the wait before.
+      const cancel = this.#clock.after(deadlineMs, () => {
+        const place = this.#waiting.indexOf(order);
+        if (place < 0) return;
+        this.#waiting.splice(place, 1);
+        order.settle(new MappingBusy('the mapping was busy with other events'));
+      });
+      this.#waiting.push(order);
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current || this.#closed || this.#waiting.length === 0) return;
+    if (!this.#child) return this.#startChild();
+    if (!this.#isReady) return;
+    const waiting = this.#waiting.shift();
+    if (!waiting) return;
+    const { step, event, answers } = waiting;
+    const id = ++this.#lastId;
+    this.#current = { ...waiting, id };
+    this.#cancelDeadline = this.#clock.after(maxEvaluationMs, () =>
+      this.#endChild(new Error(`the expression did not end within ${maxEvaluationMs} ms`)),
+    );
+    this.#tell({ id, step, event, answers });
+  }
+
+  #startChild(): void {
+    const child = fork(fileURLToPath(new URL('./mapping-child.ts', import.meta.url)), [], {
+      execArgv: [`--max-old-space-size=${maxHeapMiB}`],
+      // An expression has no business with the settings of this process.
+      env: Object.create(null) as NodeJS.ProcessEnv,
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    child.unref();
+    child.channel?.unref();
+    this.#child = child;
+    this.#cancelDeadline = this.#clock.after(maxStartMs, () =>
+      this.#endChild(new Error('the process of the mapping did not start')),
+    );
+    // What a child still says after it was replaced concerns nobody.
+    const current = (): boolean => this.#child === child;
+    child.on('message', (message: MappingReady | MappingResult) => {
+      if (current()) this.#take(message);
+    });
+    child.on('error', (error) => {
+      if (current())
+        this.#endChild(new Error(`the process of the mapping failed: ${error.message}`));
+    });
+    child.on('exit', (_code, signal) => {
+      if (current()) this.#endChild(lossOf(signal));
+    });
+    this.#tell({ expressions: this.#expressions, maxResultBytes: maxMappedBytes });
+  }
+
+  #tell(message: MappingSetup | MappingOrder): void {
+    // A message that cannot be sent has a child that ends: its exit fails the order.
+    this.#child?.send(message, () => undefined);
+  }
+
+  #take(message: MappingReady | MappingResult): void {
+    this.#cancelDeadline();
+    if ('ready' in message) {
+      this.#isReady = true;
+      this.#invalid = message.invalid;
+      if (message.invalid) {
+        const error = this.#notValid(message.invalid.step, message.invalid);
+        for (const one of this.#waiting.splice(0)) one.settle(error);
+      }
+    } else if (message.id === this.#current?.id) {
+      const { settle } = this.#current;
+      this.#current = undefined;
+      settle('error' in message ? new Error(message.error) : message.made);
+    }
+    this.#next();
+  }
+
+  /** Ends the child and fails the order that it works on, or the first that waits for its start. */
+  #endChild(reason: Error): void {
+    this.#cancelDeadline();
+    const child = this.#child;
+    this.#child = undefined;
+    const failed = this.#current ?? (this.#isReady ? undefined : this.#waiting.shift());
+    this.#isReady = false;
+    this.#current = undefined;
+    if (child && child.exitCode === null && child.signalCode === null) {
+      const exited = once(child, 'exit').catch(() => undefined);
+      this.#ending = Promise.all([this.#ending, exited]);
+      child.kill('SIGKILL');
+    }
+    failed?.settle(reason);
+    this.#next();
+  }
+
+  #notValid(
+    step: number,
+    why: { message: string; position: number | undefined },
+    type?: string,
+  ): TrunklineError {
+    const place = why.position === undefined ? '' : ` at character ${why.position}`;
+    const event = type === undefined ? '' : ` for ${type}`;
+    return new TrunklineError(
+      'CONFIG_INVALID',
+      `outbox.endpoints: ${this.#endpoint.name}, step ${this.steps[step]?.name ?? step}${event}${place}: ${why.message}`,
+    );
+  }
 }
 
-function compileStep(endpoint: Endpoint, step: MappingStep): CompiledStep {
-  let expression: jsonata.Expression;
-  try {
-    expression = jsonata(step.request);
-  } catch (error) {
-    throw invalid(endpoint, step, error);
-  }
-  return {
-    name: step.name,
-    accept: step.accept ?? [],
-    request: async (event, answers) => {
-      const made: unknown = await expression.evaluate({ event, answers });
-      if (made === undefined || made === null) return undefined;
-      return requestOf(endpoint, made);
-    },
-  };
+/** A heap at its bound aborts the process; so does no other mistake of an expression. */
+function lossOf(signal: NodeJS.Signals | null): Error {
+  return new Error(
+    signal === 'SIGABRT'
+      ? `the expression needs more memory than ${maxHeapMiB} MiB`
+      : 'the process of the mapping ended',
+  );
 }
 
 function requestOf(endpoint: Endpoint, made: unknown): StepRequest {
@@ -76,47 +278,10 @@ function bodyBytes(body: unknown): Buffer | undefined {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/**
- * At start: every step on an example of every type that the endpoint gets. What depends on an answer that
- * only the CRM can give is made with none, and may then fail; the first step depends on nothing.
- */
-export async function checkMapping(endpoint: Endpoint): Promise<void> {
-  const [first] = compileMapping(endpoint);
-  if (!first || endpoint.shape === 'envelope') return;
-  for (const event of examplesFor(endpoint))
-    try {
-      await first.request(event, {});
-    } catch (error) {
-      const step = endpoint.shape.steps[0];
-      if (step) throw invalid(endpoint, step, error, event.type);
-    }
-}
-
-export function examplesFor(endpoint: Endpoint): CallEvent[] {
+function examplesFor(endpoint: Endpoint): CallEvent[] {
   const wanted = endpoint.events;
   return Object.values(eventExamples).filter(
     (event) =>
       event.type !== 'call.skipped' && (wanted === undefined || wanted.includes(event.type)),
-  );
-}
-
-function invalid(
-  endpoint: Endpoint,
-  step: MappingStep,
-  cause: unknown,
-  type?: string,
-): TrunklineError {
-  const position =
-    typeof cause === 'object' && cause !== null && 'position' in cause
-      ? ` at character ${String(cause.position)}`
-      : '';
-  const event = type === undefined ? '' : ` for ${type}`;
-  const reason =
-    typeof cause === 'object' && cause !== null && 'message' in cause
-      ? String(cause.message)
-      : reasonOf(cause);
-  return new TrunklineError(
-    'CONFIG_INVALID',
-    `outbox.endpoints: ${endpoint.name}, step ${step.name}${event}${position}: ${reason}`,
   );
 }

@@ -10,7 +10,7 @@ import { endpointsOf, type OutboxConfig } from './config.ts';
 import { Deliveries, deliveriesApi } from './deliveries.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
-import { checkMapping } from './mapping.ts';
+import { Mapping } from './mapping.ts';
 import type { WebhookClient } from './sender.ts';
 import { eraseCall, OutboxTables } from './tables.ts';
 
@@ -38,7 +38,10 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const { config, store, clock = systemClock, random = Math.random } = options;
   const log = options.log.child({ part: 'outbox' });
   const endpoints = endpointsOf(config);
-  for (const endpoint of endpoints) await checkMapping(endpoint);
+  for (const endpoint of endpoints) {
+    await using mapping = new Mapping(endpoint, clock);
+    await mapping.check();
+  }
   const tables = new OutboxTables(store);
   const disabled = await tables.saveEndpoints(endpoints);
   const housekeeping = new Housekeeping({

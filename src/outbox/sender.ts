@@ -1,15 +1,11 @@
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/guarded-fetch.ts';
 import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import type { Endpoint } from './config.ts';
-import {
-  compileMapping,
-  type CompiledStep,
-  type StepAnswers,
-  type StepRequest,
-} from './mapping.ts';
+import { Mapping, MappingBusy, type StepAnswers, type StepRequest } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './tables.ts';
 
@@ -26,11 +22,13 @@ export class Sender implements AsyncDisposable {
   readonly #endpoint: Endpoint;
   readonly #client: WebhookClient;
   readonly #own: GuardedClient | undefined;
-  readonly #steps: CompiledStep[];
+  readonly #clock: Clock;
+  readonly #mapping: Mapping;
 
-  constructor(endpoint: Endpoint, client?: WebhookClient) {
+  constructor(endpoint: Endpoint, clock: Clock, client?: WebhookClient) {
     this.#endpoint = endpoint;
-    this.#steps = compileMapping(endpoint);
+    this.#clock = clock;
+    this.#mapping = new Mapping(endpoint, clock);
     // The operator wrote this address: it is trusted as written, its redirects are not.
     this.#own = client
       ? undefined
@@ -52,7 +50,7 @@ export class Sender implements AsyncDisposable {
     const answer = await this.#client.send({
       url: this.#endpoint.url,
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...this.#headers(id, bytes, nowMs) },
+      headers: this.#headers({ 'content-type': 'application/json' }, id, bytes, nowMs),
       body: bytes,
       deadlineMs,
       maxBytes: maxAnswerBytes,
@@ -63,15 +61,23 @@ export class Sender implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#mapping[Symbol.asyncDispose]();
     await this.#own?.[Symbol.asyncDispose]();
   }
 
-  #headers(id: string, body: Buffer, nowMs: number): Record<string, string> {
-    return {
-      'user-agent': 'Trunkline',
-      ...this.#endpoint.headers,
-      ...signWebhook(this.#endpoint.secrets, id, Math.floor(nowMs / 1000), body),
-    };
+  /** The operator's headers go before those of a mapping, and the signature goes before all. */
+  #headers(
+    made: Record<string, string>,
+    id: string,
+    body: Buffer,
+    nowMs: number,
+  ): Record<string, string> {
+    return mergedHeaders(
+      { 'user-agent': 'Trunkline' },
+      made,
+      this.#endpoint.headers,
+      signWebhook(this.#endpoint.secrets, id, Math.floor(nowMs / 1000), body),
+    );
   }
 
   /** Step by step. A step that has its answer from an earlier attempt is not repeated. */
@@ -81,37 +87,25 @@ export class Sender implements AsyncDisposable {
     nowMs: number,
     signal: AbortSignal,
   ): Promise<SendResult> {
-    const endsMs = performance.now() + deadlineMs;
+    const endsMs = this.#clock.monotonicMs() + deadlineMs;
+    const leftMs = (): number => Math.max(1, endsMs - this.#clock.monotonicMs());
     const answers = progressOf(item.progress);
     let verdict: DeliveryVerdict = {
       kind: 'delivered',
       status: 204,
       answer: 'this event needs no request',
     };
-    for (const step of this.#steps) {
-      if (answers[step.name]) continue;
-      const request = await stepRequest(step, item, answers);
-      if ('unusable' in request) {
-        const reason = `mapping step ${step.name}: ${request.unusable}`;
-        verdict = {
-          kind: 'failed',
-          scope: 'item',
-          hard: false,
-          status: null,
-          answer: null,
-          reason,
-        };
+    for (const [index, step] of this.#mapping.steps.entries()) {
+      if (Object.hasOwn(answers, step.name)) continue;
+      let made: StepRequest | undefined;
+      try {
+        made = await this.#mapping.request(index, item.body, answers, leftMs());
+      } catch (error) {
+        verdict = unmappable(step.name, error);
         break;
       }
-      if (!request.made) continue;
-      const answer = await this.#sendStep(
-        step,
-        item,
-        request.made,
-        Math.max(1, endsMs - performance.now()),
-        nowMs,
-        signal,
-      );
+      if (made === undefined) continue;
+      const answer = await this.#sendStep(step.name, item, made, leftMs(), nowMs, signal);
       verdict = judge(answer, nowMs, step.accept);
       if (verdict.kind !== 'delivered') break;
       answers[step.name] = {
@@ -123,7 +117,7 @@ export class Sender implements AsyncDisposable {
   }
 
   #sendStep(
-    step: CompiledStep,
+    step: string,
     item: QueuedEvent,
     made: StepRequest,
     deadlineMs: number,
@@ -134,11 +128,12 @@ export class Sender implements AsyncDisposable {
     return this.#client.send({
       url: made.url,
       method: made.method,
-      headers: {
-        'idempotency-key': `${item.eventId}/${step.name}`,
-        ...made.headers,
-        ...this.#headers(item.eventId, body, nowMs),
-      },
+      headers: this.#headers(
+        mergedHeaders({ 'idempotency-key': `${item.eventId}/${step}` }, made.headers),
+        item.eventId,
+        body,
+        nowMs,
+      ),
       ...(made.body ? { body: made.body } : {}),
       deadlineMs,
       maxBytes: maxAnswerBytes,
@@ -148,22 +143,32 @@ export class Sender implements AsyncDisposable {
   }
 }
 
-async function stepRequest(
-  step: CompiledStep,
-  item: QueuedEvent,
-  answers: StepAnswers,
-): Promise<{ made: StepRequest | undefined } | { unusable: string }> {
-  try {
-    return { made: await step.request(JSON.parse(item.body), answers) };
-  } catch (error) {
-    return {
-      unusable: messageOf(error).slice(0, 300),
-    };
-  }
+/**
+ * An expression that fails on this event is the event's own trouble. A process that was busy with other events is not:
+ * the event is tried again like after any failure of the endpoint.
+ */
+function unmappable(step: string, error: unknown): DeliveryVerdict {
+  const reason = `mapping step ${step}: ${reasonOf(error).slice(0, 300)}`;
+  const scope = error instanceof MappingBusy ? 'endpoint' : 'item';
+  return { kind: 'failed', scope, hard: false, status: null, answer: null, reason };
 }
 
+/**
+ * Headers under lower-case names, the last of a name wins: a receiver never meets one header twice. Without a
+ * prototype, because names come from a mapping, and so perhaps from a caller.
+ */
+function mergedHeaders(...sources: Record<string, string>[]): Record<string, string> {
+  const merged = Object.create(null) as Record<string, string>;
+  for (const source of sources)
+    for (const [name, value] of Object.entries(source)) merged[name.toLowerCase()] = value;
+  return merged;
+}
+
+/** Without a prototype: a step may have the name of an inherited property. */
 function progressOf(progress: string | null): StepAnswers {
-  return progress === null ? {} : (JSON.parse(progress) as StepAnswers);
+  const answers = Object.create(null) as StepAnswers;
+  if (progress === null) return answers;
+  return Object.assign(answers, JSON.parse(progress) as StepAnswers);
 }
 
 function parsedBody(body: Buffer): unknown {
@@ -173,14 +178,6 @@ function parsedBody(body: Buffer): unknown {
   } catch {
     return text; // the next step can look at an answer that is not JSON as well
   }
-}
-
-/** JSONata throws plain objects with a message. */
-function messageOf(error: unknown): string {
-  if (error instanceof Error) return reasonOf(error);
-  return typeof error === 'object' && error !== null && 'message' in error
-    ? String(error.message)
-    : 'failed';
 }
 
 /* ---- Markers ---- */
@@ -232,6 +229,9 @@ function markerOf(item: QueuedEvent): SkipMarker {
 
 /* ---- For commands: what would be sent ---- */
 
+/** A command waits this long for the process of the mapping. */
+const previewMs = 20_000;
+
 /** The requests that an event becomes, as text for a person; the operator's own headers are only named. */
 export async function previewOf(
   endpoint: Endpoint,
@@ -252,16 +252,17 @@ export async function previewOf(
     ];
   }
   const texts: string[] = [];
-  for (const step of compileMapping(endpoint)) {
+  await using mapping = new Mapping(endpoint, systemClock);
+  for (const [index, step] of mapping.steps.entries()) {
     try {
-      const request = await step.request(event, answers);
+      const request = await mapping.request(index, JSON.stringify(event), answers, previewMs);
       texts.push(
         request === undefined
           ? `# step ${step.name}: nothing for ${event.type}\n`
           : `# step ${step.name}\n${requestText(endpoint, request.method, request.url, request.headers, request.body ?? Buffer.alloc(0), event.id)}`,
       );
     } catch (error) {
-      texts.push(`# step ${step.name}: cannot be made: ${messageOf(error)}\n`);
+      texts.push(`# step ${step.name}: cannot be made: ${reasonOf(error)}\n`);
     }
   }
   return texts;
@@ -275,9 +276,9 @@ function requestText(
   body: Buffer,
   id: string,
 ): string {
-  const signed = signWebhook(endpoint.secrets, id, Math.floor(Date.now() / 1000), body);
+  const signed = signWebhook(endpoint.secrets, id, Math.floor(systemClock.now() / 1000), body);
   const own = Object.fromEntries(Object.keys(endpoint.headers).map((name) => [name, '********']));
-  const lines = Object.entries({ ...headers, ...own, ...signed }).map(
+  const lines = Object.entries(mergedHeaders(headers, own, signed)).map(
     ([name, value]) => `${name}: ${value}`,
   );
   return `${method} ${url}\n${lines.join('\n')}\n\n${pretty(body)}\n`;

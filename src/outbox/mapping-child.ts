@@ -1,0 +1,88 @@
+import { isMainThread, Worker } from 'node:worker_threads';
+import jsonata from 'jsonata';
+
+/*
+ * The process in which an endpoint's mapping runs. An expression may never end, or fill the memory, at one word of a
+ * caller. Here a deadline can end it, and the heap has a bound of its own. A thread would not do: a thread that meets
+ * its heap's bound within one large string ends the whole process.
+ */
+
+/* The messages between Trunkline and this process. Trunkline imports only these types from here. */
+
+/** The first message: what is to be compiled. */
+export type MappingSetup = { expressions: string[]; maxResultBytes: number };
+
+/** The answer to the first message. `invalid` names the first expression that cannot be read. */
+export type MappingReady = {
+  ready: true;
+  invalid?: { step: number; message: string; position: number | undefined };
+};
+
+/** One expression over one input. The input is JSON, as it is stored: parsing is work of this process too. */
+export type MappingOrder = { id: number; step: number; event: string; answers: string };
+
+/** What the expression made, as JSON; null when it made nothing. */
+export type MappingResult = { id: number } & ({ made: string | null } | { error: string });
+
+const lookForParentEveryMs = 1_000;
+const compiled: jsonata.Expression[] = [];
+let maxResultBytes = 0;
+
+function compileAll({ expressions, maxResultBytes: bytes }: MappingSetup): MappingReady {
+  maxResultBytes = bytes;
+  for (const [step, text] of expressions.entries())
+    try {
+      compiled.push(jsonata(text));
+    } catch (error) {
+      return { ready: true, invalid: { step, message: messageOf(error), position: at(error) } };
+    }
+  return { ready: true };
+}
+
+async function perform(order: MappingOrder): Promise<MappingResult> {
+  const { id } = order;
+  try {
+    const input = {
+      event: JSON.parse(order.event) as unknown,
+      answers: JSON.parse(order.answers) as unknown,
+    };
+    const made: unknown = await compiled[order.step]?.evaluate(input);
+    // Undefined and functions have no JSON: the expression made nothing.
+    const text = (JSON.stringify(made) as string | undefined) ?? null;
+    const bytes = text === null ? 0 : Buffer.byteLength(text);
+    return bytes > maxResultBytes
+      ? { id, error: `the expression makes a request of ${bytes} bytes; at most ${maxResultBytes}` }
+      : { id, made: text };
+  } catch (error) {
+    return { id, error: messageOf(error) };
+  }
+}
+
+/** JSONata throws plain objects with a message and often a position. */
+function messageOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message).slice(0, 300)
+    : 'failed';
+}
+
+function at(error: unknown): number | undefined {
+  return typeof error === 'object' && error !== null && 'position' in error
+    ? Number(error.position)
+    : undefined;
+}
+
+if (isMainThread) {
+  // An expression that never ends would outlive a parent that was killed: the thread beside it sees that, and ends both.
+  new Worker(new URL(import.meta.url), { workerData: null }).unref();
+  process.on('disconnect', () => process.exit());
+  process.on('message', (message: MappingSetup | MappingOrder) => {
+    if ('expressions' in message) process.send?.(compileAll(message));
+    // Never rejects: every failure is a result.
+    else void perform(message).then((result) => process.send?.(result));
+  });
+} else {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+  }, lookForParentEveryMs);
+}

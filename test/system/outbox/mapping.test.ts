@@ -1,0 +1,146 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { describe, expect, test } from 'vitest';
+import { startCrm } from '../../support/crm/crm.ts';
+import { eventOf, secret, silent } from '../../support/crm/outbox.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { until } from '../../support/process/until.ts';
+import { OutboxConfig } from '../../../src/outbox/config.ts';
+import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
+import { startOutbox } from '../../../src/outbox/outbox.ts';
+import { previewOf } from '../../../src/outbox/sender.ts';
+import { eventExamples } from '../../../src/protocol/event-examples.ts';
+import type { NewCallEvent } from '../../../src/protocol/events.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+const mapped = (url: string, steps: { name: string; request: string }[]) =>
+  OutboxConfig.parse({
+    pollMs: 100,
+    refusedTries: 1,
+    endpoints: [{ name: 'crm', url, secrets: [secret], shape: { steps } }],
+  });
+
+/** A final of the call in which somebody said these words. */
+const say = (store: Store, callId: string, text: string) =>
+  store.transaction((tx) => {
+    const event = eventOf(callId, 'call.transcript');
+    return enqueueEvent(tx, { ...event, data: { ...event.data, text } } as NewCallEvent);
+  });
+
+/** Expressions that are well-behaved until a caller says a certain word. */
+const traps: [what: string, word: string, request: string, reason: RegExp][] = [
+  [
+    'never ends',
+    'endless',
+    `($f := function($n) { $f($n + 1) }; event.data.text = 'endless' ? $f(0) : {'path': '/x'})`,
+    /step note: .*did not end within 1000 ms/,
+  ],
+  [
+    'backtracks for years',
+    `${'a'.repeat(60)}!`,
+    `{'path': $contains(event.data.text, /^(a+)+$/) ? '/a' : '/x'}`,
+    /step note: .*did not end within 1000 ms/,
+  ],
+  [
+    'fills the memory',
+    'memory',
+    // One string of 256 MB: a thread that meets its bound in there would take the whole process with it.
+    `($f := function($s, $n) { $n > 0 ? $f($s & $s, $n - 1) : $s };
+      event.data.text = 'memory' ? $uppercase($f('aaaaaaaaaaaaaaaa', 24)) : {'path': '/x'})`,
+    /step note: .*(more memory than 64 MiB|did not end within 1000 ms)/,
+  ],
+  [
+    'makes a request of 20 MB',
+    'long',
+    `{'path': '/x', 'body': $pad('', event.data.text = 'long' ? 20000000 : 2, 'b')}`,
+    /step note: .*a request of 20000\d+ bytes; at most 1048576/,
+  ],
+];
+
+describe('a mapping', () => {
+  test.each(traps)(
+    'that %s at a word of one caller parks that event with the reason; others go on',
+    { timeout: 60_000 },
+    async (_, word, request, reason) => {
+      await using store = await temporaryStore();
+      await using crm = await startCrm([secret]);
+      await using outbox = await startOutbox({
+        store,
+        log: silent,
+        config: mapped(crm.url, [{ name: 'note', request }]),
+      });
+      using lag = lagWatch();
+      await say(store, 'call_bad', word);
+      for (let call = 0; call < 5; call++) await say(store, `call_${call}`, 'hello');
+      outbox.wake();
+      await until(() => crm.requests.length === 5);
+      const parked = await until(async () => {
+        const { items } = await outbox.deliveries.list({ state: 'parked', limit: 9 });
+        return items.length > 0 && items;
+      });
+      expect(parked.map((item) => item.call_id)).toEqual(['call_bad']);
+      expect(parked[0]!.reason).toMatch(reason);
+      expect(lag.maxMs()).toBeLessThan(1_000);
+      // The next process of the mapping works as the first one did.
+      await say(store, 'call_after', 'hello');
+      outbox.wake();
+      await until(() => crm.requests.length === 6);
+    },
+  );
+
+  test('that never ends with an example is refused at the start, and shown by its preview', async () => {
+    await using store = await temporaryStore();
+    const request = `($f := function($n) { $f($n + 1) }; $f(0))`;
+    const config = mapped('http://127.0.0.1:1/', [{ name: 'note', request }]);
+    await expect(startOutbox({ store, log: silent, config })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/crm, step note for call\.\w+: .*did not end within 1000 ms/),
+    });
+    const texts = await previewOf(config.endpoints[0]!, eventExamples['call.started'], {});
+    expect(texts.join()).toMatch(/step note: cannot be made: .*did not end within 1000 ms/);
+  });
+
+  test('whose step has the name of an inherited property is sent like any other', async () => {
+    await using store = await temporaryStore();
+    await using crm = await startCrm([secret]);
+    const steps = [{ name: 'constructor', request: `{'path': '/x', 'body': event.data}` }];
+    await using outbox = await startOutbox({
+      store,
+      log: silent,
+      config: mapped(crm.url, steps),
+    });
+    await say(store, 'call_1', 'hello');
+    outbox.wake();
+    await until(
+      async () =>
+        (await outbox.deliveries.list({ state: 'delivered', limit: 9 })).items.length === 1,
+    );
+    expect(crm.requests.map((request) => request.path)).toEqual(['/hook/x']);
+  });
+
+  test('cannot set the signature of the request, nor a header twice', async () => {
+    await using store = await temporaryStore();
+    await using crm = await startCrm([secret]);
+    const request = `{'path': '/x', 'headers': {
+      'Webhook-Signature': 'v1,forged', 'X-Note': event.data.text, '__proto__': 'x', 'constructor': 'y'}}`;
+    await using outbox = await startOutbox({
+      store,
+      log: silent,
+      config: mapped(crm.url, [{ name: 'note', request }]),
+    });
+    await say(store, 'call_1', 'hello');
+    outbox.wake();
+    await until(() => crm.requests.length + crm.refusedSignatures === 1);
+    expect(crm.refusedSignatures).toBe(0);
+    expect(crm.requests[0]!.headers['x-note']).toBe('hello');
+  });
+});
+
+/** The longest time for which this process answered nobody. */
+function lagWatch(): Disposable & { maxMs(): number } {
+  const delays = monitorEventLoopDelay({ resolution: 10 });
+  delays.enable();
+  return {
+    maxMs: () => delays.max / 1e6,
+    [Symbol.dispose]: () => delays.disable(),
+  };
+}

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startBridge } from './bridge/bridge.ts';
-import { carriers } from './carriers/all.ts';
+import { carrierNames, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
+import { carrierRoutes } from './carriers/webhooks.ts';
 import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './port/docs.ts';
@@ -88,7 +89,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const { dataDir } = config.store;
   const { publicUrl } = http;
   const roles = new Set(config.roles);
-  mount(openDocs({ version, publicUrl: () => publicUrl() }));
+  mount(openDocs({ version, carrierRoutes, publicUrl: () => publicUrl() }));
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
@@ -117,7 +118,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       publicUrl,
       speech: speechTarget(config, http, internalKey),
       loopback: isLoopback(config.http.host),
-      carriers: Object.keys(carriers),
+      carriers: carrierNames,
     }),
   );
   mount(
@@ -136,6 +137,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
     await startConsole({
       store,
       bridge,
+      player: firstCarrier.player,
       http,
       log,
       apiKeys: config.http.apiKeys,

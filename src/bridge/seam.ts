@@ -44,12 +44,12 @@ export type StreamEnd = 'stop' | 'close' | 'error' | 'idle' | 'drain' | 'refused
 
 /** What the bridge may ask of the carrier's socket. All idempotent, none may throw. */
 export type StreamControl = {
-  /** Ask the carrier to stop or go on sending (AudioHook); others ignore it. */
+  /** Ask the carrier to stop or go on sending; carriers without such a message ignore it. */
   pause(): void;
   resume(): void;
   /** End the stream from our side in the way that harms the phone call least. */
   disconnect(reason: string): void;
-  /** A final, for carriers that take results back (AudioHook `event`); others ignore it. */
+  /** A final, for carriers that take results back; absent for the others. */
   result?(final: {
     track: string;
     text: string;

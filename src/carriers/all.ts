@@ -1,24 +1,49 @@
+import type { z } from 'zod';
 import { asterisk } from './asterisk/asterisk.ts';
+import { asteriskSettings } from './asterisk/settings.ts';
 import { audiohook } from './audiohook/audiohook.ts';
+import { audiohookSettings } from './audiohook/settings.ts';
 import type { Carrier } from './carrier.ts';
 import { plivo } from './plivo/plivo.ts';
+import { plivoSettings } from './plivo/settings.ts';
 import { signalwire } from './signalwire/signalwire.ts';
+import { signalwireSettings } from './signalwire/settings.ts';
 import { telnyx } from './telnyx/telnyx.ts';
+import { telnyxSettings } from './telnyx/settings.ts';
 import { twilio } from './twilio/twilio.ts';
+import { twilioSettings } from './twilio/settings.ts';
 
-/** One line for each carrier. */
-export const carriers = {
+// The one list. Outside of it a carrier's name stands in the carrier's own folder only.
+
+/** The settings of all carriers, in the order in which they are documented. */
+export const carrierSettings = {
+  ...twilioSettings,
+  ...telnyxSettings,
+  ...audiohookSettings,
+  ...asteriskSettings,
+  ...signalwireSettings,
+  ...plivoSettings,
+};
+
+export type AnyCarrier = Carrier<z.infer<z.ZodObject<typeof carrierSettings>>>;
+
+const list = {
   twilio,
   telnyx,
   audiohook,
   asterisk,
   signalwire,
   plivo,
-} as const satisfies Record<string, Carrier>;
+} satisfies Record<string, AnyCarrier>;
 
-export type CarrierName = keyof typeof carriers;
-export const carrierNames = Object.keys(carriers) as CarrierName[];
+export type CarrierName = keyof typeof list;
 
-export function carrierNamed(name: string): Carrier | undefined {
+export const carriers: Readonly<Record<CarrierName, AnyCarrier>> = list;
+export const carrierNames = Object.keys(list) as CarrierName[];
+
+/** The carrier that is played, or shown in an example, when nobody names one. */
+export const firstCarrier: AnyCarrier = twilio;
+
+export function carrierNamed(name: string): AnyCarrier | undefined {
   return Object.hasOwn(carriers, name) ? carriers[name as CarrierName] : undefined;
 }

@@ -1,6 +1,9 @@
-import type { Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type { Request } from 'express';
+import type { Bridge, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { CarrierPlayer, PlayerSecrets } from '../player/dialogue.ts';
 import type { Role } from '../protocol/events.ts';
-import type { CarriersConfig } from './config.ts';
+import type { Parameter } from '../protocol/openapi/route.ts';
 
 /** What a stream's own first messages say about it, in one form for all carriers. */
 export type CarrierStart = {
@@ -19,7 +22,7 @@ export type CarrierStart = {
   closingEndsCall: boolean;
 };
 
-/** By what a stream without other proof may be let in: a stream token, and the call that it must be of. */
+/** A stream without any other proof is let in by its token alone, and only for the call that the token names. */
 export type StreamClaim = Pick<CarrierStart, 'carrierCallId' | 'token'>;
 
 /** Frames in, events out: what the call takes as it is, and what only the socket needs to know. */
@@ -54,10 +57,10 @@ export type CarrierCommand =
       };
     };
 
-/** Has no socket, clock or log. `decode` does not throw: what it cannot read, it counts. */
+/** Has no socket, clock or log. `decode` does not throw: frames that it cannot read are counted. */
 export type Codec = {
   decode(data: Buffer, isBinary: boolean): CarrierEvent[];
-  /** What still waits for its turn, when the stream is over. */
+  /** The frames that still wait for their turn when the stream is over. */
   flush?(): StreamEvent[];
   encode?(command: CarrierCommand): string[];
 };
@@ -68,38 +71,81 @@ export type UpgradeRequest = {
   target: string;
   path: string;
   query: string;
-  /** Lower-case names; repeats joined with ", ". */
+  /** Lower-case names; repeats joined with ", ". No prototype: a header may have any name. */
   headers: Readonly<Record<string, string | undefined>>;
 };
 
-export type Verdict =
+/** What a carrier's own proof on the upgrade is worth. */
+export type UpgradeVerdict =
   | { outcome: 'accepted'; by: string }
   /** Nothing was offered: 401. Something wrong was offered: 403. The reason holds no secret. */
   | { outcome: 'refused'; status: 401 | 403; reason: string }
   /** No proof on the upgrade; only a stream token in the first message can still be one. */
   | { outcome: 'at-start' };
 
-export type AuthContext = {
-  config: CarriersConfig;
+export type AuthContext<Config> = {
+  config: Config;
   /** Base address by which carriers reach us, from the configuration, never from the request. */
   publicUrl: string;
   nowMs: number;
   nonces: NonceMemory;
 };
 
-/** True the first time, false when it was seen while remembered. */
+/** True for a nonce that is new, false for one that was seen and is still remembered. */
 export type NonceMemory = { remember(scheme: string, nonce: string, untilMs: number): boolean };
 
-export type Carrier = {
+/** One of the first text messages on the detecting path, and the JSON object that it is, if it is one. */
+export type FirstText = { text: string; message: Record<string, unknown> | undefined };
+
+export type WebhookContext<Config> = {
+  config: Config;
+  bridge: Bridge;
+  clock: Clock;
+  publicUrl: () => string;
+  insecure: boolean;
+};
+
+/** A status to be kept with the call that it is about, or the text that the carrier asked for. */
+export type WebhookAnswer =
+  { callId: string | undefined; fields: Record<string, string> } | { xml: string };
+
+/** One of a carrier's own HTTP requests to us: POST /carriers/<name>/<action>. */
+export type CarrierWebhook<Config> = {
+  action: string;
+  /** `bytes` where the signature is over the body as it came: it must not be parsed on the way. */
+  body: 'form' | 'bytes';
+  /** For the API's description. */
+  summary: string;
+  headers: Parameter[];
+  answers: 'kept' | 'xml';
+  /** Checks the signature first; throws a Problem for whatever is wrong. */
+  handle(request: Request, context: WebhookContext<Config>): Promise<WebhookAnswer>;
+};
+
+/** Everything that the rest of the house knows of a carrier. `Config` is the carrier's slice of the settings. */
+export type Carrier<Config> = {
   name: string;
-  authenticate(request: UpgradeRequest, context: AuthContext): Verdict;
+  authenticate(request: UpgradeRequest, context: AuthContext<Config>): UpgradeVerdict;
   /** Whether a secret of its own is configured; without one only stream tokens let it in. */
-  hasSecret(config: CarriersConfig): boolean;
-  newCodec(config: CarriersConfig, request: UpgradeRequest): Codec;
+  hasSecret(config: Config): boolean;
+  /** Throws CONFIG_INVALID for settings that are each right and together wrong. */
+  checkSettings?(config: Config): void;
+  newCodec(config: Config, request: UpgradeRequest): Codec;
   /** Whether WebSocket pings are harmless to this carrier. */
-  pings(config: CarriersConfig): boolean;
+  pings(config: Config): boolean;
+  /** Whether the carrier wants the finals of its call back. */
+  takesResults?(config: Config): boolean;
   /** Whether a stream token may stand in its Authorization header. */
   sendsBearer: boolean;
   /** Sends a last message of its own after our `disconnect`; we do not close first. */
   closesItself: boolean;
+  /** On the detecting path: whether the headers of an upgrade show this carrier. */
+  matchesUpgrade?(request: UpgradeRequest): boolean;
+  /** On the detecting path: whether the first texts are this carrier's, `more` when the second will tell. */
+  matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
+  webhooks: readonly CarrierWebhook<Config>[];
+  /** The carrier's own side of the protocol, for calls without a phone. */
+  player: CarrierPlayer;
+  /** The secrets with which the player proves itself to a bridge of this configuration. */
+  playerSecrets(config: Config): PlayerSecrets;
 };

@@ -1,12 +1,11 @@
 import type { Bridge } from '../bridge/seam.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
-import { TrunklineError } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
-import { RecentNonces } from './nonces.ts';
+import { RecentNonces } from './credentials.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
 import { webhookRouter } from './webhooks.ts';
 
@@ -30,7 +29,7 @@ const liveShare = 0.6;
 
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
-  refuseHalfSecrets(options.config);
+  for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
   const context: UpgradeContext = {
@@ -64,35 +63,6 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       return Promise.resolve();
     },
   });
-}
-
-/** Half a secret would leave a door that looks closed (T5). */
-function refuseHalfSecrets(config: CarriersConfig): void {
-  const pairs = [
-    [
-      'TRUNKLINE_AUDIOHOOK_API_KEY',
-      config.audiohookApiKey,
-      'TRUNKLINE_AUDIOHOOK_CLIENT_SECRET',
-      config.audiohookClientSecret,
-    ],
-    [
-      'TRUNKLINE_ASTERISK_USERNAME',
-      config.asteriskUsername,
-      'TRUNKLINE_ASTERISK_PASSWORD',
-      config.asteriskPassword,
-    ],
-  ] as const;
-  for (const [one, oneValue, other, otherValue] of pairs)
-    if ((oneValue === undefined) !== (otherValue === undefined))
-      throw new TrunklineError(
-        'CONFIG_INVALID',
-        `${one} and ${other} belong together: set both or neither`,
-      );
-  if (config.twilioDial !== undefined && config.twilioContinueUrl !== undefined)
-    throw new TrunklineError(
-      'CONFIG_INVALID',
-      'set TRUNKLINE_TWILIO_DIAL or TRUNKLINE_TWILIO_CONTINUE_URL, not both',
-    );
 }
 
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {

@@ -1,5 +1,22 @@
+import { z } from 'zod';
+import { TrunklineError } from '../lib/errors.ts';
 import { equalSecrets } from '../port/keys.ts';
-import type { UpgradeRequest, Verdict } from './carrier.ts';
+import type { NonceMemory, UpgradeRequest, UpgradeVerdict } from './carrier.ts';
+
+/** Every secret is a list: during a rotation the old and the new one are both good. */
+export const secretList = z.array(z.string().min(8)).default([]);
+
+/** Half a secret would leave a door that looks closed and is open: the start is refused. */
+export function refuseHalf(pair: Record<string, string | undefined>): void {
+  const values = Object.values(pair);
+  if (values.every((value) => value === undefined) || values.every((value) => value !== undefined))
+    return;
+  const [one, other] = Object.keys(pair);
+  throw new TrunklineError(
+    'CONFIG_INVALID',
+    `${one} and ${other} belong together: set both or neither`,
+  );
+}
 
 /** `Authorization: Bearer`; undefined when the header is of another kind. */
 export function bearerOf(request: UpgradeRequest): string | undefined {
@@ -9,7 +26,7 @@ export function bearerOf(request: UpgradeRequest): string | undefined {
 }
 
 /** A shared secret that the carrier sends as a bearer token. Nothing sent leaves the stream token. */
-export function checkBearer(request: UpgradeRequest, secrets: readonly string[]): Verdict {
+export function checkBearer(request: UpgradeRequest, secrets: readonly string[]): UpgradeVerdict {
   if (request.headers['authorization'] === undefined) return { outcome: 'at-start' };
   const given = bearerOf(request);
   if (given === undefined)
@@ -21,7 +38,7 @@ export function checkBearer(request: UpgradeRequest, secrets: readonly string[])
 export function checkBasic(
   request: UpgradeRequest,
   expected: { username: string | undefined; password: string | undefined },
-): Verdict {
+): UpgradeVerdict {
   const header = request.headers['authorization'];
   if (header === undefined) return { outcome: 'at-start' };
   const given = basicOf(header);
@@ -53,4 +70,44 @@ function isOneOf(given: string, secrets: readonly string[]): boolean {
   let found = false;
   for (const secret of secrets) found = equalSecrets(given, secret) || found;
   return found;
+}
+
+/** Only a request whose signature was right is remembered, so a stranger cannot push the others out. */
+export const maxNonces = 100_000;
+
+/** Nonces of signed requests, each good once until it expires; the oldest go first when it is full. */
+export class RecentNonces implements NonceMemory {
+  readonly #until = new Map<string, number>();
+  readonly #now: () => number;
+  #nextSweepMs = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  remember(scheme: string, nonce: string, untilMs: number): boolean {
+    this.#makeRoom();
+    const key = `${scheme} ${nonce}`;
+    if ((this.#until.get(key) ?? -Infinity) > this.#now()) return false;
+    this.#until.set(key, untilMs);
+    return true;
+  }
+
+  get size(): number {
+    return this.#until.size;
+  }
+
+  /** Once a second, or when it is full: then the oldest tenth makes room for the next ones. */
+  #makeRoom(): void {
+    const now = this.#now();
+    const isFull = this.#until.size >= maxNonces;
+    if (now < this.#nextSweepMs && !isFull) return;
+    this.#nextSweepMs = now + 1_000;
+    for (const [key, untilMs] of this.#until) if (untilMs <= now) this.#until.delete(key);
+    let spare = this.#until.size >= maxNonces ? maxNonces / 10 : 0;
+    for (const key of this.#until.keys()) {
+      if (spare-- <= 0) return;
+      this.#until.delete(key);
+    }
+  }
 }

@@ -5,16 +5,16 @@ export type Origin = { scheme: string; authority: string; prefix: string };
 
 const defaultPorts: Record<string, string> = { https: ':443', wss: ':443', http: ':80', ws: ':80' };
 
-type Kind = 'socket' | 'webhook';
+type RequestKind = 'socket' | 'webhook';
 
 /** Our address does not change while we run, and every stranger who brings a signature asks for its spellings. */
-const latest = new Map<Kind, { publicUrl: string; origins: Origin[] }>();
+const latest = new Map<RequestKind, { publicUrl: string; origins: Origin[] }>();
 
 /**
  * The spellings of our configured base address. Each names our own endpoint, so trying several weakens
- * nothing; a request's Host and forwarded headers never add one (T2).
+ * nothing; a request's Host and forwarded headers never add one: the sender chooses them.
  */
-export function originsOf(publicUrl: string, kind: Kind): readonly Origin[] {
+export function originsOf(publicUrl: string, kind: RequestKind): readonly Origin[] {
   const known = latest.get(kind);
   if (known?.publicUrl === publicUrl) return known.origins;
   const origins = spell(publicUrl, kind);
@@ -22,7 +22,7 @@ export function originsOf(publicUrl: string, kind: Kind): readonly Origin[] {
   return origins;
 }
 
-function spell(publicUrl: string, kind: Kind): Origin[] {
+function spell(publicUrl: string, kind: RequestKind): Origin[] {
   const url = new URL(publicUrl);
   const prefix = url.pathname.replace(/\/+$/, '');
   return schemesOf(url.protocol, kind).flatMap((scheme) =>
@@ -39,7 +39,7 @@ function spell(publicUrl: string, kind: Kind): Origin[] {
   );
 }
 
-function schemesOf(protocol: string, kind: Kind): string[] {
+function schemesOf(protocol: string, kind: RequestKind): string[] {
   const secure = kind === 'socket' ? ['wss', 'https'] : ['https'];
   if (protocol === 'https:') return secure;
   // Plain http is a test on this machine, or a proxy in front that speaks TLS.

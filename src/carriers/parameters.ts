@@ -1,6 +1,16 @@
 import type { Direction } from '../bridge/seam.ts';
 import type { Role } from '../protocol/events.ts';
 
+/**
+ * Names from outside as keys. The record has no prototype, and no key of it can be mistaken for one when the
+ * record is copied: `__proto__` is left out.
+ */
+export function ownRecord(entries: Iterable<readonly [string, string]>): Record<string, string> {
+  const record = Object.create(null) as Record<string, string>;
+  for (const [name, value] of entries) if (name !== '__proto__') record[name] = value;
+  return record;
+}
+
 export type LiftedParameters = {
   token?: string;
   from?: string;
@@ -15,7 +25,7 @@ const lifted = new Set(['token', 'from', 'to', 'direction', 'role', 'leg']);
 
 /** Parameters with a meaning to us leave the list; the token must never travel on with it. */
 export function liftParameters(all: Record<string, string>): LiftedParameters {
-  const rest = Object.fromEntries(Object.entries(all).filter(([name]) => !lifted.has(name)));
+  const rest = ownRecord(Object.entries(all).filter(([name]) => !lifted.has(name)));
   const direction = directionOf(all['direction']);
   const role = roleOf(all['role'] ?? all['leg']);
   return {

@@ -1,7 +1,35 @@
 import type { RawData, WebSocket } from 'ws';
-import type { CarrierName } from './all.ts';
-import { recogniseTexts } from './detect.ts';
+import { carrierNames, carriers, type AnyCarrier, type CarrierName } from './all.ts';
+import type { FirstText, UpgradeRequest } from './carrier.ts';
+import { parseObject } from './json/frames.ts';
 import { socketLimits } from './socket.ts';
+
+/** `more`: the second text message will tell. */
+export type CarrierMatch = CarrierName | 'more' | 'unknown';
+
+/** The carrier whose headers the upgrade has; many carriers show themselves only by their first message. */
+export function matchUpgrade(request: UpgradeRequest): AnyCarrier | undefined {
+  return Object.values(carriers).find((carrier) => carrier.matchesUpgrade?.(request));
+}
+
+/** Never needs more than two texts: every carrier says its ids in its first message or its second. */
+export function matchTexts([first = '', second]: readonly string[]): CarrierMatch {
+  const texts = [
+    asFirstText(first),
+    second === undefined ? undefined : asFirstText(second),
+  ] as const;
+  let isOpen = false;
+  for (const name of carrierNames) {
+    const matches = carriers[name].matchesTexts(...texts);
+    if (matches === true) return name;
+    isOpen ||= matches === 'more';
+  }
+  return isOpen ? 'more' : 'unknown';
+}
+
+function asFirstText(text: string): FirstText {
+  return { text, message: parseObject(text) };
+}
 
 export type HeldMessage = { data: RawData; isBinary: boolean };
 
@@ -11,10 +39,10 @@ export type RecognisingEvents = {
   onUnrecognised: (reason: string | undefined) => void;
 };
 
-/** Queue `carrier-recognising`: audio can come ahead of the first text; past this bound the peer is refused. */
-const heldBytesAtMost = 65_536;
-/** Once recognised the socket is paused, but what it has read already still comes. */
-const restBytesAtMost = 1_048_576;
+/** Audio can come ahead of the first text; a peer that sends more than this before it is refused. */
+export const maxRecognisingBytes = 65_536;
+/** Once recognised the socket is paused, but the frames that it has read already still come. */
+export const maxRestBytes = 1_048_576;
 
 /** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
 export class RecognisingSocket {
@@ -49,19 +77,22 @@ export class RecognisingSocket {
     this.#held.push({ data, isBinary });
     this.#heldBytes += Buffer.isBuffer(data) ? data.length : 0;
     if (this.#isRecognised) {
-      if (this.#heldBytes > restBytesAtMost) this.#refuse();
+      if (this.#heldBytes > maxRestBytes) this.#refuse();
       return;
     }
-    if (this.#heldBytes > heldBytesAtMost || this.#held.length > socketLimits.messagesBeforeStart)
+    if (
+      this.#heldBytes > maxRecognisingBytes ||
+      this.#held.length > socketLimits.messagesBeforeStart
+    )
       return this.#refuse();
     if (isBinary) return;
     this.#texts.push(asText(data));
-    const verdict = recogniseTexts(this.#texts);
-    if (verdict === 'more') return;
-    if (verdict === 'unknown') return this.#refuse();
+    const match = matchTexts(this.#texts);
+    if (match === 'more') return;
+    if (match === 'unknown') return this.#refuse();
     this.#isRecognised = true;
     this.#socket.pause();
-    this.#on.onRecognised(verdict);
+    this.#on.onRecognised(match);
   };
 
   #refuse(): void {

@@ -11,8 +11,8 @@ import type {
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import type { AnyCarrier } from './all.ts';
 import type {
-  Carrier,
   CarrierCommand,
   CarrierEvent,
   CarrierStart,
@@ -21,9 +21,8 @@ import type {
   UpgradeRequest,
 } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
-import { framesTotal, streamsTotal } from './counters.ts';
 import { durationMsOf } from './encodings.ts';
-import { EventQueue } from './event-queue.ts';
+import { framesTotal, streamsTotal } from './metrics.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
 export const socketLimits = {
@@ -57,12 +56,12 @@ export type SocketContext = {
   refusals: RefusalLog;
 };
 
-type State =
+type SocketState =
   | { at: 'waiting' }
   | {
       at: 'opening';
       start: CarrierStart;
-      queue: EventQueue;
+      queue: OpeningQueue;
       ended?: { reason: StreamEnd; detail?: string };
     }
   | { at: 'live'; start: CarrierStart; stream: CallStream }
@@ -75,12 +74,12 @@ export class StreamSocket {
   readonly #context: SocketContext;
   readonly #socket: WebSocket;
   readonly #raw: Duplex & { bytesRead?: number };
-  readonly #carrier: Carrier;
+  readonly #carrier: AnyCarrier;
   readonly #codec: Codec;
   #ownLog: Logger | undefined;
   #proof: Proof;
   readonly #onProven: () => void;
-  #state: State = { at: 'waiting' };
+  #state: SocketState = { at: 'waiting' };
   #messages = 0;
   #malformed = 0;
   /** Set while the answer to the carrier's end waits for the last results. */
@@ -99,7 +98,7 @@ export class StreamSocket {
     parts: {
       socket: WebSocket;
       raw: Duplex;
-      carrier: Carrier;
+      carrier: AnyCarrier;
       request: UpgradeRequest;
       proof: Proof;
       onProven: () => void;
@@ -132,6 +131,10 @@ export class StreamSocket {
   /** A stranger gets none: making it costs more than looking at him. */
   get #log(): Logger {
     return (this.#ownLog ??= this.#context.log.child({ carrier: this.#carrier.name }));
+  }
+
+  get #takesResults(): boolean {
+    return this.#carrier.takesResults?.(this.#context.config) ?? false;
   }
 
   get isLive(): boolean {
@@ -264,7 +267,7 @@ export class StreamSocket {
   /** Whoever has not proven himself causes nothing beyond this method (T1). */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
-    const opening: State = { at: 'opening', start, queue: new EventQueue() };
+    const opening: SocketState = { at: 'opening', start, queue: new OpeningQueue() };
     this.#state = opening;
     try {
       const refusal = await this.#prove(start);
@@ -296,7 +299,7 @@ export class StreamSocket {
   }
 
   #opened(
-    opening: Extract<State, { at: 'opening' }>,
+    opening: Extract<SocketState, { at: 'opening' }>,
     stream: CallStream,
     startPaused: boolean,
   ): void {
@@ -373,7 +376,7 @@ export class StreamSocket {
       pause: () => this.#say({ type: 'pause' }),
       resume: () => this.#say({ type: 'resume' }),
       disconnect: (reason) => this.#disconnect(reason),
-      ...(this.#context.config.audiohookResults ? { result: (final) => this.#result(final) } : {}),
+      ...(this.#takesResults ? { result: (final) => this.#result(final) } : {}),
     };
   }
 
@@ -386,7 +389,7 @@ export class StreamSocket {
 
   /** At once, or after the last results where the carrier takes them (section 3.6). */
   #answerEnd(): void {
-    if (!this.#context.config.audiohookResults) return this.#say({ type: 'closed' });
+    if (!this.#takesResults) return this.#say({ type: 'closed' });
     const now = this.#now();
     this.#endAnswer ??= {
       dueMs: now + socketLimits.resultsQuietMs,
@@ -482,6 +485,60 @@ export class StreamSocket {
 
   #now(): number {
     return this.#context.clock.monotonicMs();
+  }
+}
+
+/** What waits for the call: its own events, and the end of the stream behind them. */
+type WaitingEvent = StreamEvent | Extract<CarrierEvent, { type: 'stop' }>;
+
+/** A minute of one leg at 8 kHz: longer than the bridge ever needed for its answer. */
+export const maxOpeningBytes = 480_000;
+/** Counts beyond this are left out; audio is bounded by its bytes, other events by the carrier's message rate. */
+export const maxOpeningEvents = 20_000;
+
+/**
+ * The events between a stream's start and the bridge's answer. When the audio exceeds its bound, the oldest
+ * audio goes and is declared lost; nothing else goes.
+ */
+class OpeningQueue {
+  #events: WaitingEvent[] = [];
+  #audioBytes = 0;
+  readonly #droppedBytes = new Map<string, number>();
+
+  push(event: WaitingEvent): void {
+    if (this.#events.length >= maxOpeningEvents && event.type === 'count') return;
+    this.#events.push(event);
+    if (event.type !== 'audio') return;
+    this.#audioBytes += event.payload.length;
+    if (this.#audioBytes > maxOpeningBytes) this.#dropOldest();
+  }
+
+  /** In order; bytes that had to go come first, as what was lost of each track. */
+  take(durationMsOf: (bytes: number) => number): WaitingEvent[] {
+    const lost = [...this.#droppedBytes].map(([track, bytes]): WaitingEvent => ({
+      type: 'lost',
+      track,
+      durationMs: durationMsOf(bytes),
+      cause: 'opening',
+    }));
+    const events = this.#events;
+    this.#events = [];
+    return [...lost, ...events];
+  }
+
+  /** A quarter at once, so that a long wait does not search the list for every frame. */
+  #dropOldest(): void {
+    let spare = maxOpeningBytes / 4;
+    this.#events = this.#events.filter((event) => {
+      if (event.type !== 'audio' || spare <= 0) return true;
+      spare -= event.payload.length;
+      this.#audioBytes -= event.payload.length;
+      this.#droppedBytes.set(
+        event.track,
+        (this.#droppedBytes.get(event.track) ?? 0) + event.payload.length,
+      );
+      return false;
+    });
   }
 }
 

@@ -7,12 +7,12 @@ import type { IsProxy } from '../port/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../port/memory.ts';
 import { refuseUpgrade } from '../port/upgrades.ts';
-import { admit } from './admission.ts';
-import { carrierNamed, carriers, type CarrierName } from './all.ts';
-import type { Carrier, NonceMemory, UpgradeRequest } from './carrier.ts';
-import { socketsOpen, upgradesTotal } from './counters.ts';
-import { recogniseUpgrade } from './detect.ts';
-import { RecognisingSocket } from './recognising-socket.ts';
+import { carrierNamed, carriers, type AnyCarrier, type CarrierName } from './all.ts';
+import type { AuthContext, NonceMemory, UpgradeRequest } from './carrier.ts';
+import type { CarriersConfig } from './config.ts';
+import { bearerOf } from './credentials.ts';
+import { socketsOpen, upgradesTotal } from './metrics.ts';
+import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
@@ -47,7 +47,7 @@ export type UpgradeContext = Omit<SocketContext, 'refusals'> & {
   nonces: NonceMemory;
 };
 
-type Refusal = { status: 401 | 403 | 404 | 503; reason: string };
+type UpgradeRefusal = { status: 401 | 403 | 404 | 503; reason: string };
 
 /** Decides who may stream, and keeps the sockets of those who do. */
 export class Upgrades {
@@ -102,7 +102,7 @@ export class Upgrades {
     }
     this.#inProgress++;
     let decided = false;
-    const decide = (refusal: Refusal | undefined, name = 'unknown'): boolean => {
+    const decide = (refusal: UpgradeRefusal | undefined, name = 'unknown'): boolean => {
       if (decided) return false;
       decided = true;
       this.#inProgress--;
@@ -125,15 +125,13 @@ export class Upgrades {
     incoming: IncomingMessage,
     raw: Duplex,
     head: Buffer,
-    decide: (refusal: Refusal | undefined, name?: string) => boolean,
+    decide: (refusal: UpgradeRefusal | undefined, name?: string) => boolean,
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
     // A slash at the end of the address is not a token.
     const token = pathToken || queryToken(request.query) || undefined;
     const isDetecting = name === undefined || name === '';
-    const carrier = isDetecting
-      ? carrierNamed(recogniseUpgrade(request) ?? '')
-      : carrierNamed(name);
+    const carrier = isDetecting ? matchUpgrade(request) : carrierNamed(name);
     if (more.length > 0 || (!carrier && !isDetecting))
       return void decide({ status: 404, reason: 'no such carrier' });
     const full = this.#isFull();
@@ -162,10 +160,10 @@ export class Upgrades {
   }
 
   async #admit(
-    carrier: Carrier,
+    carrier: AnyCarrier,
     request: UpgradeRequest,
     token: string | undefined,
-  ): ReturnType<typeof admit> {
+  ): Promise<UpgradeAdmission> {
     const { bridge, config, insecure, nonces, clock, publicUrl } = this.#context;
     const used: Parameters<Bridge['claimNonce']>[] = [];
     const memory: NonceMemory = {
@@ -180,7 +178,7 @@ export class Upgrades {
     return admission;
   }
 
-  #isFull(): Refusal | undefined {
+  #isFull(): UpgradeRefusal | undefined {
     if (this.#draining) return { status: 503, reason: 'shutting down' };
     if (!this.#context.hasRoom())
       return {
@@ -195,7 +193,7 @@ export class Upgrades {
   }
 
   /** No place for one more stranger, or for one more of this address. */
-  #crowdOf(raw: Duplex): Refusal | undefined {
+  #crowdOf(raw: Duplex): UpgradeRefusal | undefined {
     if (this.#unproven.size >= upgradeLimits.unproven)
       return { status: 503, reason: 'too many unproven streams' };
     if (this.#share.isUsedUp(addressOf(raw)))
@@ -245,7 +243,7 @@ export class Upgrades {
     name: CarrierName,
     request: UpgradeRequest,
     token: string | undefined,
-  ): Promise<{ carrier: Carrier; admission: Awaited<ReturnType<typeof admit>> }> {
+  ): Promise<{ carrier: AnyCarrier; admission: UpgradeAdmission }> {
     const carrier = carriers[name];
     try {
       return { carrier, admission: await this.#admit(carrier, request, token) };
@@ -258,7 +256,7 @@ export class Upgrades {
   #keep(
     socket: WebSocket,
     raw: Duplex,
-    carrier: Carrier,
+    carrier: AnyCarrier,
     request: UpgradeRequest,
     proof: Proof,
   ): StreamSocket {
@@ -304,11 +302,50 @@ export class Upgrades {
   }
 
   /** The reason goes into the answer and the log: it names what to check and holds no secret. */
-  #refuse(raw: Duplex, carrier: string, { status, reason }: Refusal): void {
+  #refuse(raw: Duplex, carrier: string, { status, reason }: UpgradeRefusal): void {
     upgradesTotal.inc({ carrier, outcome: String(status) });
     this.#context.refusals.note('carrier upgrade refused', { carrier, status, reason });
     refuseUpgrade(raw, status, reason);
   }
+}
+
+type UpgradeAdmission =
+  { outcome: 'admitted'; proof: Proof } | { outcome: 'refused'; status: 401 | 403; reason: string };
+
+/**
+ * Whether an upgrade may become a stream of this carrier. Closed by default: the carrier's own proof, or a
+ * stream token that we minted; a carrier that can send parameters may bring the token in its first message.
+ */
+async function admit(
+  carrier: AnyCarrier,
+  request: UpgradeRequest,
+  urlToken: string | undefined,
+  options: { bridge: Bridge; auth: AuthContext<CarriersConfig>; insecure: boolean },
+): Promise<UpgradeAdmission> {
+  const verdict = carrier.authenticate(request, options.auth);
+  const mayBeBearer = carrier.sendsBearer && verdict.outcome !== 'accepted';
+  const token = urlToken ?? (mayBeBearer ? bearerOf(request) : undefined);
+  if (token !== undefined) {
+    const claim = await options.bridge.claimToken(token, carrier.name);
+    if (claim.outcome === 'accepted') {
+      const { metadata, carrierCallId: bound } = claim;
+      return admitted({
+        state: 'proven',
+        metadata,
+        ...(bound === undefined ? {} : { boundCallId: bound }),
+      });
+    }
+    if (!options.insecure && urlToken !== undefined)
+      return { outcome: 'refused', status: 403, reason: `stream token ${claim.reason}` };
+  }
+  if (verdict.outcome === 'accepted' || options.insecure)
+    return admitted({ state: 'proven', metadata: {} });
+  if (verdict.outcome === 'at-start') return admitted({ state: 'at-start' });
+  return verdict;
+}
+
+function admitted(proof: Proof): UpgradeAdmission {
+  return { outcome: 'admitted', proof };
 }
 
 function addressOf(raw: Duplex): string | undefined {

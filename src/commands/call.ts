@@ -1,14 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { carrierNames, carriers, firstCarrier, type CarrierName } from '../carriers/all.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { type Api, findCall, getCall, watchCall } from '../player/api-client.ts';
-import { type Encoding, type PlayedCarrier, playedCarriers } from '../player/dialogue.ts';
+import type { Encoding } from '../player/dialogue.ts';
 import type { Faults } from '../player/faults.ts';
 import { legsOfFiles } from '../player/leg-audio.ts';
 import { type CallPlan, playCall } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
-import { secretsOf, targetBridge } from './running-process.ts';
+import { targetBridge } from './running-process.ts';
 
 /** The bridge knows a call soon after its start. */
 const knownWithinMs = 10_000;
@@ -30,12 +31,13 @@ export function registerCall(program: Command): void {
 
 async function call(audio: string[], options: CallCommandOptions): Promise<void> {
   const { api, config, mayBeForeign } = targetBridge(options);
+  const carrier = carriers[options.carrier];
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   const plan: CallPlan = {
-    carrier: options.carrier,
+    player: carrier.player,
     to: options.to ?? api.url,
-    secrets: secretsOf(config, options.carrier),
+    secrets: carrier.playerSecrets(config.carriers),
     speed: options.speed,
     faults: faultsOf(options),
     parameters: options.param,
@@ -63,7 +65,7 @@ async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal
   const results = await playCall({
     ...plan,
     onStarted: ({ callId }) => {
-      console.log(`${plan.carrier} call ${callId}`);
+      console.log(`${plan.player.name} call ${callId}`);
       if (api) watched = watch(api, callId, printer, AbortSignal.any([watching.signal, signal]));
     },
   });
@@ -154,7 +156,7 @@ function report({ outcome, detail, sentBytes, framesDropped, framesReordered }: 
 }
 
 type CallCommandOptions = {
-  carrier: PlayedCarrier;
+  carrier: CarrierName;
   to?: string;
   url?: string;
   speed: number;
@@ -182,8 +184,8 @@ function addCallOptions(command: Command): Command {
   return command
     .addOption(
       new Option('--carrier <name>', 'whose protocol to speak')
-        .choices([...playedCarriers])
-        .default('twilio'),
+        .choices([...carrierNames])
+        .default(firstCarrier.name),
     )
     .option('--to <ws url>', 'the bridge; with a path of its own for a bridge that is not ours')
     .option('--url <http url>', 'operator API of the bridge, for the token and the transcript')
@@ -205,7 +207,7 @@ function addCallOptions(command: Command): Command {
     .option('--outbound', 'the agent called the customer')
     .option('--param <name=value>', 'a custom parameter of the call, as often as needed', pair, {})
     .option('--dtmf <digit@time>', 'a key press, as often as needed: 5@3s', keyPress, [])
-    .option('--json', 'Asterisk: control messages as JSON')
+    .option('--json', 'control messages as JSON, where the carrier has two forms of them')
     .option(
       '--public-url <url>',
       'the address that signatures are made for, when it is not that of --to',

@@ -1,13 +1,13 @@
 import { Option, type Command } from 'commander';
 import { readFile } from 'node:fs/promises';
+import { carrierNames, carrierNamed, carriers, type CarrierName } from '../carriers/all.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
-import { playedCarriers, type PlayedCarrier } from '../player/dialogue.ts';
 import { idsOf, readFixtureLines, type RecordedFrame } from '../player/fixture.ts';
 import { replay } from '../player/replay.ts';
-import { secretsOf, targetBridge } from './running-process.ts';
+import { targetBridge } from './running-process.ts';
 
 type ReplayCommandOptions = {
-  carrier?: PlayedCarrier;
+  carrier?: CarrierName;
   to?: string;
   url?: string;
   speed: string;
@@ -22,7 +22,7 @@ export function registerReplay(program: Command): void {
     .description('send a recorded conversation to a bridge, at its own pace')
     .addOption(
       new Option('--carrier <name>', 'whose conversation it is, when it does not show').choices([
-        ...playedCarriers,
+        ...carrierNames,
       ]),
     )
     .option('--to <ws url>', 'the bridge')
@@ -41,44 +41,24 @@ async function send(file: string, options: ReplayCommandOptions): Promise<void> 
   if (!(speed > 0)) throw new TrunklineError('BAD_INPUT', '--speed: give a number above 0');
   const { api, config } = targetBridge(options);
   const frames = await framesOf(file);
-  const carrier = options.carrier ?? idsOf(frames)?.carrier;
-  const secrets = carrier === undefined ? {} : onlyOf(carrier, secretsOf(config, carrier));
+  const players = Object.values(carriers).map(({ player }) => player);
+  const name = options.carrier ?? idsOf(frames, players)?.carrier ?? '';
+  const carrier = carrierNamed(name);
   const result = await replay({
     to: options.to ?? api.url,
     frames,
     speed,
-    secrets,
-    ...(carrier === undefined ? {} : { carrier }),
+    players,
+    ...(carrier === undefined
+      ? {}
+      : { carrier: name, secrets: carrier.playerSecrets(config.carriers) }),
     api,
     ...(options.keepIds ? { keepIds: true } : {}),
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
   });
   console.log(
-    `${carrier ?? ''} call ${result.callId}: ${result.sent} frames sent, ${result.answers.length} answers, closed ${result.closed}`,
+    `${name} call ${result.callId}: ${result.sent} frames sent, ${result.answers.length} answers, closed ${result.closed}`,
   );
-}
-
-/** The secrets of other carriers say nothing about this one. */
-function onlyOf(
-  carrier: PlayedCarrier,
-  all: ReturnType<typeof secretsOf>,
-): ReturnType<typeof secretsOf> {
-  switch (carrier) {
-    case 'twilio':
-      return { twilioAuthToken: all.twilioAuthToken };
-    case 'plivo':
-      return { plivoAuthToken: all.plivoAuthToken };
-    case 'audiohook':
-      return {
-        audiohookApiKey: all.audiohookApiKey,
-        audiohookClientSecret: all.audiohookClientSecret,
-      };
-    case 'asterisk':
-      return { username: all.username, password: all.password };
-    case 'telnyx':
-    case 'signalwire':
-      return { bearer: all.bearer };
-  }
 }
 
 async function framesOf(file: string): Promise<RecordedFrame[]> {

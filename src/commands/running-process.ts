@@ -1,7 +1,6 @@
 import { loadConfig, type Config } from '../config.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Api } from '../player/api-client.ts';
-import type { PlayedCarrier, PlayerSecrets } from '../player/dialogue.ts';
 
 /** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
 export function whyUnreachable(error: unknown): string {
@@ -35,18 +34,5 @@ export function targetBridge({ url, to }: { url?: string; to?: string }): {
   return {
     ...runningProcess(url ?? ofBridge),
     mayBeForeign: url === undefined && to !== undefined,
-  };
-}
-
-/** What a carrier knows of the secrets that the bridge is configured with. */
-export function secretsOf({ carriers }: Config, carrier: PlayedCarrier): PlayerSecrets {
-  return {
-    twilioAuthToken: carriers.twilioAuthToken[0],
-    plivoAuthToken: carriers.plivoAuthToken[0],
-    audiohookApiKey: carriers.audiohookApiKey,
-    audiohookClientSecret: carriers.audiohookClientSecret,
-    bearer: carrier === 'telnyx' ? carriers.telnyxToken[0] : carriers.signalwireToken[0],
-    username: carriers.asteriskUsername,
-    password: carriers.asteriskPassword,
   };
 }

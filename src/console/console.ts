@@ -8,6 +8,7 @@ import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
 import type { Part } from '../port/part.ts';
+import type { CarrierPlayer } from '../player/dialogue.ts';
 import { Problem } from '../port/problem.ts';
 import type { Installation } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
@@ -16,6 +17,8 @@ import { TestCalls } from './test-call.ts';
 
 export type ConsoleOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
+  /** The carrier that the test call plays. */
+  player: CarrierPlayer;
   store: Store;
   log: Logger;
   http: {
@@ -35,6 +38,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
   http.acceptSignIns((request) => signIns.accepts(request));
   const testCalls = new TestCalls({
     bridge,
+    player: options.player,
     store,
     log,
     clock: systemClock,

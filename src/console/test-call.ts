@@ -2,8 +2,8 @@ import type { Bridge } from '../bridge/seam.ts';
 import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../port/problem.ts';
-import { twilio } from '../player/carriers/twilio.ts';
 import { builtInConversation } from '../player/conversation.ts';
+import type { CarrierPlayer } from '../player/dialogue.ts';
 import { play, type LegAudio } from '../player/play.ts';
 import type { TestCall } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
@@ -16,6 +16,8 @@ const appearsLookMs = 50;
 
 export type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
+  /** The carrier whose side is played. */
+  player: CarrierPlayer;
   store: Store;
   log: Logger;
   clock: Clock;
@@ -36,16 +38,16 @@ export class TestCalls implements AsyncDisposable {
   async place(): Promise<TestCall> {
     if (this.#playing.size >= maxTestCalls)
       throw new Problem(409, `${maxTestCalls} test calls are going on already`);
-    const { bridge, carriersUrl } = this.#options;
+    const { bridge, player, carriersUrl } = this.#options;
     const audio = await builtInConversation();
-    const ids = twilio.newIds();
-    const { token } = await bridge.mintToken({ carrier: 'twilio', carrierCallId: ids.callId });
-    const playing = this.#play(ids, `${carriersUrl()}/carriers/twilio/${token}`, audio);
+    const ids = player.newIds();
+    const { token } = await bridge.mintToken({ carrier: player.name, carrierCallId: ids.callId });
+    const playing = this.#play(ids, `${carriersUrl()}/carriers/${player.name}/${token}`, audio);
     this.#playing.add(playing);
     // `#play` never rejects: it logs what went wrong and answers with words for the page.
     void playing.then(() => this.#playing.delete(playing));
     return {
-      carrier: 'twilio',
+      carrier: player.name,
       carrier_call_id: ids.callId,
       call_id: await this.#appeared(ids.callId, playing),
     };
@@ -61,11 +63,11 @@ export class TestCalls implements AsyncDisposable {
     to: string,
     audio: LegAudio[],
   ): Promise<string> {
-    const { log } = this.#options;
+    const { log, player } = this.#options;
     try {
       const result = await play({
         to,
-        voice: twilio,
+        player,
         audio,
         signal: this.#stop.signal,
         call: {
@@ -102,7 +104,7 @@ export class TestCalls implements AsyncDisposable {
       const row = await store.db
         .selectFrom('calls')
         .select('id')
-        .where('carrier', '=', 'twilio')
+        .where('carrier', '=', this.#options.player.name)
         .where('carrier_call_id', '=', carrierCallId)
         .executeTakeFirst();
       if (row) return row.id;

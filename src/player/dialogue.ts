@@ -1,13 +1,6 @@
-/** How a player's half of a carrier's protocol is written: pure, like the codecs on the other side. */
-export const playedCarriers = [
-  'twilio',
-  'telnyx',
-  'audiohook',
-  'asterisk',
-  'signalwire',
-  'plivo',
-] as const;
-export type PlayedCarrier = (typeof playedCarriers)[number];
+import { randomBytes } from 'node:crypto';
+
+// How a carrier's side of its protocol is written for the player: pure, like the codecs on our side.
 
 export type Encoding = 'mulaw' | 'alaw' | 'slin';
 
@@ -22,7 +15,7 @@ export type PlayedCall = {
   to: string;
   direction: 'inbound' | 'outbound';
   parameters: Record<string, string>;
-  /** Asterisk has two forms of control messages. */
+  /** For carriers whose control messages have two forms. */
   controlFormat: 'plain-text' | 'json';
 };
 
@@ -47,23 +40,48 @@ export type Dialogue = {
   readonly waitsForOver: boolean;
 };
 
+/** A carrier takes those of its own kind of proof. */
 export type PlayerSecrets = {
-  twilioAuthToken?: string | undefined;
-  plivoAuthToken?: string | undefined;
-  audiohookApiKey?: string | undefined;
-  audiohookClientSecret?: string | undefined;
+  authToken?: string | undefined;
+  apiKey?: string | undefined;
+  clientSecret?: string | undefined;
   bearer?: string | undefined;
   username?: string | undefined;
   password?: string | undefined;
 };
 
-export type CarrierVoice = {
-  name: PlayedCarrier;
+/** A carrier as the player knows it; each is written in the carrier's own folder and handed in. */
+export type CarrierPlayer = {
+  name: string;
   /** Default length of a frame. */
   frameMs: number;
   encodings: readonly Encoding[];
   protocols?: readonly string[];
+  /** A call of two parties is two streams. */
+  oneLegPerStream?: true;
   newIds(): { callId: string; streamId: string };
+  /** Whether these secrets are proof enough; without proof a stream token is asked for. */
+  canProve(secrets: PlayerSecrets): boolean;
   headers(url: string, call: PlayedCall, secrets: PlayerSecrets): Record<string, string>;
+  /** The parameters of the call that stand in the address of its stream. */
+  addressParameters?(call: PlayedCall): Record<string, string>;
   newDialogue(call: PlayedCall): Dialogue;
+  /** The ids in a recorded text of this carrier; undefined for other texts and for other carriers'. */
+  recordedIds(
+    text: string,
+    message: Record<string, unknown>,
+  ): { callId: string; streamId: string } | undefined;
+  /** For sending a recording again: headers of the upgrade that must agree with its texts. */
+  recordedHeaders?(texts: readonly string[]): Record<string, string>;
+  /** For sending a recording again: a text as it must read when the last answer had this number. */
+  retold?(text: string, lastSeq: number): string;
 };
+
+/** The carrier's word for a party, on a stream of the customer's leg. */
+export function trackOf(leg: 'customer' | 'agent'): 'inbound' | 'outbound' {
+  return leg === 'customer' ? 'inbound' : 'outbound';
+}
+
+export function newNonce(): string {
+  return randomBytes(18).toString('base64');
+}

@@ -1,5 +1,5 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
-import type { PlayedCarrier } from './dialogue.ts';
+import type { CarrierPlayer } from './dialogue.ts';
 
 /** One frame of a recorded conversation; a file holds one JSON line for each. */
 export type RecordedFrame = { atMs: number; from: 'carrier' | 'bridge' } & (
@@ -39,49 +39,22 @@ function parsed(line: string, number: number): Record<string, unknown> {
   }
 }
 
-export type RecordedIds = { carrier: PlayedCarrier; callId: string; streamId: string };
+export type RecordedIds = { carrier: string; callId: string; streamId: string };
 
 /** Whose conversation it is, and the ids that stand in it; undefined when the first texts do not say. */
-export function idsOf(frames: readonly RecordedFrame[]): RecordedIds | undefined {
+export function idsOf(
+  frames: readonly RecordedFrame[],
+  players: readonly CarrierPlayer[],
+): RecordedIds | undefined {
   for (const frame of frames.filter(({ from }) => from === 'carrier').slice(0, 8)) {
-    const found = 'text' in frame ? idsOfText(frame.text) : undefined;
-    if (found) return found;
+    if (!('text' in frame)) continue;
+    const message = asObject(safeParse(frame.text));
+    for (const player of players) {
+      const found = player.recordedIds(frame.text, message);
+      if (found) return { carrier: player.name, ...found };
+    }
   }
   return undefined;
-}
-
-function idsOfText(text: string): RecordedIds | undefined {
-  const plain =
-    /^MEDIA_START .*?\bchannel_id:(\S+)/.exec(text)?.[1] ??
-    /^MEDIA_START .*?\bchannel:(\S+)/.exec(text)?.[1];
-  if (plain !== undefined) return { carrier: 'asterisk', callId: plain, streamId: plain };
-  const message = asObject(safeParse(text));
-  const start = asObject(message['start']);
-  const parameters = asObject(message['parameters']);
-  const ids = (
-    carrier: PlayedCarrier,
-    callId: unknown,
-    streamId: unknown,
-  ): RecordedIds | undefined =>
-    typeof callId === 'string' && typeof streamId === 'string'
-      ? { carrier, callId, streamId }
-      : undefined;
-  if (message['event'] === 'MEDIA_START') {
-    const id = message['channel_id'] ?? message['channel'];
-    return ids('asterisk', id, id);
-  }
-  if (message['type'] === 'open')
-    return ids('audiohook', parameters['conversationId'], message['id']);
-  if (message['event'] !== 'start') return undefined;
-  if ('call_control_id' in start)
-    return ids('telnyx', start['call_control_id'], message['stream_id']);
-  if ('callId' in start) return ids('plivo', start['callId'], start['streamId']);
-  const streamSid = start['streamSid'];
-  return ids(
-    typeof streamSid === 'string' && streamSid.startsWith('MZ') ? 'twilio' : 'signalwire',
-    start['callSid'],
-    streamSid,
-  );
 }
 
 function safeParse(text: string): unknown {

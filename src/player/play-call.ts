@@ -1,20 +1,13 @@
 import { TrunklineError } from '../lib/errors.ts';
 import { mintStream, mintStreamIfOffered, type Api } from './api-client.ts';
-import { voices } from './carriers/all.ts';
 import { builtInConversation } from './conversation.ts';
-import type {
-  CarrierVoice,
-  Encoding,
-  PlayedCall,
-  PlayedCarrier,
-  PlayerSecrets,
-} from './dialogue.ts';
+import type { CarrierPlayer, Encoding, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import type { Faults } from './faults.ts';
 import { encodeLegs, samplesOf, type LegSamples } from './leg-audio.ts';
 import { play, type LegAudio, type PlayResult } from './play.ts';
 
 export type CallPlan = {
-  carrier: PlayedCarrier;
+  player: CarrierPlayer;
   /** `ws://host:port`, or with a path of its own for a bridge that is not ours. */
   to: string;
   /** The operator API of the bridge: a stream token is asked for when the carrier has no secret. */
@@ -43,34 +36,34 @@ export type CallPlan = {
 /** Numbers that are kept for fiction. */
 const fiction = { from: '+15550100123', to: '+15550100200' };
 
-/** One call as its carrier would place it. Asterisk needs a stream for each leg, the others carry both in one. */
+/** One call as its carrier would place it: both legs in one stream, or a stream for each. */
 export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
-  const voice = voices[plan.carrier];
+  const { player } = plan;
   const encoding = plan.encoding ?? 'mulaw';
-  if (!voice.encodings.includes(encoding))
+  if (!player.encodings.includes(encoding))
     throw new TrunklineError(
       'BAD_INPUT',
-      `${voice.name} streams ${voice.encodings.join(' or ')}, not ${encoding}`,
+      `${player.name} streams ${player.encodings.join(' or ')}, not ${encoding}`,
     );
   const rateHz = plan.rateHz ?? 8000;
   const legs = plan.legs ?? (await builtInConversation()).map(samplesOf);
   const audio = encodeLegs(legs, plan.faults?.wrongCodec ? otherLaw(encoding) : encoding, rateHz);
-  const ids = voice.newIds();
+  const ids = player.newIds();
   const callId = plan.callId ?? ids.callId;
   plan.onStarted?.({ callId, streamId: ids.streamId });
-  if (voice.name === 'asterisk' && audio.length > 1)
+  if (player.oneLegPerStream && audio.length > 1)
     return Promise.all(
       audio.map((one) =>
         playStream(
           plan,
-          voice,
+          player,
           [one],
-          { callId, streamId: voice.newIds().streamId },
+          { callId, streamId: player.newIds().streamId },
           { encoding, rateHz },
         ),
       ),
     );
-  return playStreams(plan, voice, audio, { callId, streamId: ids.streamId }, { encoding, rateHz });
+  return playStreams(plan, player, audio, { callId, streamId: ids.streamId }, { encoding, rateHz });
 }
 
 function otherLaw(encoding: Encoding): Encoding {
@@ -82,12 +75,12 @@ function otherLaw(encoding: Encoding): Encoding {
 /** After a cut a new stream of the same call may go on from there. */
 async function playStreams(
   plan: CallPlan,
-  voice: CarrierVoice,
+  player: CarrierPlayer,
   audio: LegAudio[],
   ids: { callId: string; streamId: string },
   form: { encoding: Encoding; rateHz: number },
 ): Promise<PlayResult[]> {
-  const first = await playStream(plan, voice, audio, ids, form);
+  const first = await playStream(plan, player, audio, ids, form);
   const { cutAtMs, reopenAfterMs, ...faults } = plan.faults ?? {};
   if (first.outcome !== 'cut' || cutAtMs === undefined || reopenAfterMs === undefined)
     return [first];
@@ -97,13 +90,13 @@ async function playStreams(
     leg,
     bytes: bytes.subarray(Math.round(cutAtMs * bytesPerMs)),
   }));
-  const again = { callId: ids.callId, streamId: voice.newIds().streamId };
-  return [first, await playStream({ ...plan, faults }, voice, rest, again, form)];
+  const again = { callId: ids.callId, streamId: player.newIds().streamId };
+  return [first, await playStream({ ...plan, faults }, player, rest, again, form)];
 }
 
 async function playStream(
   plan: CallPlan,
-  voice: CarrierVoice,
+  player: CarrierPlayer,
   audio: LegAudio[],
   ids: { callId: string; streamId: string },
   form: { encoding: Encoding; rateHz: number },
@@ -119,13 +112,13 @@ async function playStream(
     parameters: plan.parameters ?? {},
     controlFormat: plan.controlFormat ?? 'plain-text',
   };
-  const base = baseUrl(plan.to, voice.name);
-  const target = await withToken(plan, voice, call, base);
+  const base = baseUrl(plan.to, player.name);
+  const target = await withToken(plan, player, call, base);
   const signedUrl =
     plan.publicUrl === undefined ? undefined : signedAddress(plan.publicUrl, target);
   return play({
     to: target,
-    voice,
+    player,
     call,
     audio,
     ...withoutUndefined({
@@ -140,7 +133,7 @@ async function playStream(
 }
 
 /** Without a path of its own the address is that of our own carriers. */
-function baseUrl(to: string, carrier: PlayedCarrier): string {
+function baseUrl(to: string, carrier: string): string {
   const url = new URL(to.replace(/^http/, 'ws'));
   if (url.pathname === '/') url.pathname = `/carriers/${carrier}`;
   return url.href;
@@ -148,16 +141,17 @@ function baseUrl(to: string, carrier: PlayedCarrier): string {
 
 async function withToken(
   plan: CallPlan,
-  voice: CarrierVoice,
+  player: CarrierPlayer,
   call: PlayedCall,
   base: string,
 ): Promise<string> {
   const url = new URL(base);
-  if (voice.name === 'asterisk') addAsteriskParameters(url, call);
-  if (plan.api === undefined || hasToken(url) || hasSecret(voice.name, plan.secrets ?? {}))
+  for (const [name, value] of Object.entries(player.addressParameters?.(call) ?? {}))
+    url.searchParams.set(name, value);
+  if (plan.api === undefined || hasToken(url) || player.canProve(plan.secrets ?? {}))
     return url.href;
   const ask = plan.apiIsOptional ? mintStreamIfOffered : mintStream;
-  const minted = await ask(plan.api, { carrier: voice.name, call_id: call.callId });
+  const minted = await ask(plan.api, { carrier: player.name, call_id: call.callId });
   // The token's path on the road that was asked for: the public address may not be reachable from here.
   if (minted) url.pathname = new URL(minted.url).pathname;
   return url.href;
@@ -166,31 +160,6 @@ async function withToken(
 /** The address came from `POST /api/streams`: it is proof enough. */
 function hasToken(url: URL): boolean {
   return url.searchParams.has('token') || /^\/carriers\/[a-z]+\/./.test(url.pathname);
-}
-
-/** What `v(...)` in the dial string adds to the address. */
-function addAsteriskParameters(
-  url: URL,
-  { callId, legs, from, to, direction, parameters }: PlayedCall,
-): void {
-  const all = { call_id: callId, leg: legs[0] ?? 'customer', from, to, direction, ...parameters };
-  for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value);
-}
-
-function hasSecret(carrier: PlayedCarrier, secrets: PlayerSecrets): boolean {
-  switch (carrier) {
-    case 'twilio':
-      return secrets.twilioAuthToken !== undefined;
-    case 'plivo':
-      return secrets.plivoAuthToken !== undefined;
-    case 'audiohook':
-      return secrets.audiohookApiKey !== undefined && secrets.audiohookClientSecret !== undefined;
-    case 'asterisk':
-      return secrets.username !== undefined && secrets.password !== undefined;
-    case 'telnyx':
-    case 'signalwire':
-      return secrets.bearer !== undefined;
-  }
 }
 
 function signedAddress(publicUrl: string, target: string): string {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket, type RawData } from 'ws';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall, PlayerSecrets } from './dialogue.ts';
+import type { CarrierPlayer, Dialogue, Frame, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import { BadLine, type Faults } from './faults.ts';
 
 export type LegAudio = { leg: 'customer' | 'agent'; bytes: Buffer };
@@ -12,7 +12,7 @@ export type PlayOptions = {
   to: string;
   /** What it signs, when the outside sees another address than `to`. */
   signedUrl?: string;
-  voice: CarrierVoice;
+  player: CarrierPlayer;
   call: PlayedCall;
   audio: LegAudio[];
   secrets?: PlayerSecrets;
@@ -69,7 +69,7 @@ class PlayedStream {
 
   constructor(options: PlayOptions) {
     this.#options = options;
-    this.#dialogue = options.voice.newDialogue(options.call);
+    this.#dialogue = options.player.newDialogue(options.call);
     this.#line = new BadLine(options.faults ?? {});
     this.#ready = this.#dialogue.readyAtOnce;
   }
@@ -95,9 +95,9 @@ class PlayedStream {
 
   /** Undefined once open, else why not. */
   async #connect(): Promise<string | undefined> {
-    const { to, signedUrl, voice, call, secrets = {}, signal } = this.#options;
-    const socket = new WebSocket(to, [...(voice.protocols ?? [])], {
-      headers: voice.headers(signedUrl ?? to, call, secrets),
+    const { to, signedUrl, player, call, secrets = {}, signal } = this.#options;
+    const socket = new WebSocket(to, [...(player.protocols ?? [])], {
+      headers: player.headers(signedUrl ?? to, call, secrets),
       perMessageDeflate: false,
       handshakeTimeout: connectMs,
     });
@@ -137,7 +137,7 @@ class PlayedStream {
   /** Frame after frame on a fixed timetable; true when the line was cut. */
   async #stream(): Promise<boolean> {
     const { audio, call, speed = 1, faults = {}, signal, dtmf = [] } = this.#options;
-    const frameMs = this.#options.frameMs ?? this.#options.voice.frameMs;
+    const frameMs = this.#options.frameMs ?? this.#options.player.frameMs;
     const frameBytes = Math.round(
       (frameMs / 1000) * call.rateHz * (call.encoding === 'slin' ? 2 : 1),
     );

@@ -2,14 +2,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
 import { TrunklineError } from '../lib/errors.ts';
 import { mintStreamIfOffered, type Api } from './api-client.ts';
-import { voices } from './carriers/all.ts';
-import type { PlayedCall, PlayedCarrier, PlayerSecrets } from './dialogue.ts';
+import type { CarrierPlayer, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import { idsOf, type RecordedFrame, type RecordedIds } from './fixture.ts';
 
 export type ReplayOptions = {
   to: string;
   frames: RecordedFrame[];
-  carrier?: PlayedCarrier;
+  /** The carriers that there are; the recording shows whose it is. */
+  players: readonly CarrierPlayer[];
+  /** The carrier's name, when the recording does not show it. */
+  carrier?: string;
   api?: Api;
   secrets?: PlayerSecrets;
   publicUrl?: string;
@@ -27,17 +29,17 @@ const closeWithinMs = 5_000;
 
 /** Sends a recorded conversation again, at its own pace; where the bridge spoke, it waits for the bridge to speak. */
 export async function replay(options: ReplayOptions): Promise<ReplayResult> {
-  const recorded = idsOf(options.frames);
+  const recorded = idsOf(options.frames, options.players);
   const name = options.carrier ?? recorded?.carrier;
-  if (recorded === undefined || name === undefined)
+  const player = options.players.find((one) => one.name === name);
+  if (recorded === undefined || player === undefined)
     throw new TrunklineError(
       'BAD_INPUT',
       'the recording does not say which carrier it is: name it with --carrier',
     );
-  const voice = voices[name];
   const ids: RecordedIds = options.keepIds
     ? recorded
-    : { carrier: name, ...freshIds(recorded, voice.newIds()) };
+    : { carrier: player.name, ...freshIds(recorded, player.newIds()) };
   options.onStarted?.(ids);
   const call: PlayedCall = {
     ...ids,
@@ -50,22 +52,24 @@ export async function replay(options: ReplayOptions): Promise<ReplayResult> {
     parameters: {},
     controlFormat: 'plain-text',
   };
-  const url = await address(options, name, call);
+  const url = await address(options, player, call);
   const signedUrl =
     options.publicUrl === undefined
       ? url.href
       : `${options.publicUrl.replace(/\/+$/, '').replace(/^http/, 'ws')}${url.pathname}${url.search}`;
   const headers = {
-    ...voice.headers(signedUrl, call, options.secrets ?? {}),
-    ...organization(options.frames),
+    ...player.headers(signedUrl, call, options.secrets ?? {}),
+    ...player.recordedHeaders?.(
+      options.frames.flatMap((frame) => ('text' in frame ? frame.text : [])),
+    ),
   };
-  const socket = new WebSocket(url, [...(voice.protocols ?? [])], {
+  const socket = new WebSocket(url, [...(player.protocols ?? [])], {
     headers,
     perMessageDeflate: false,
     handshakeTimeout: 10_000,
   });
   try {
-    return await run(socket, options, recorded, ids);
+    return await run(socket, options, player, recorded, ids);
   } finally {
     socket.terminate();
   }
@@ -83,30 +87,22 @@ function freshIds(
 
 async function address(
   { to, api, secrets = {} }: ReplayOptions,
-  carrier: PlayedCarrier,
+  player: CarrierPlayer,
   call: PlayedCall,
 ): Promise<URL> {
   const url = new URL(to.replace(/^http/, 'ws'));
-  if (url.pathname === '/') url.pathname = `/carriers/${carrier}`;
+  if (url.pathname === '/') url.pathname = `/carriers/${player.name}`;
   const hasSecret = Object.values(secrets).some((secret) => secret !== undefined);
   if (api === undefined || hasSecret) return url;
-  const minted = await mintStreamIfOffered(api, { carrier, call_id: call.callId });
+  const minted = await mintStreamIfOffered(api, { carrier: player.name, call_id: call.callId });
   if (minted) url.pathname = new URL(minted.url).pathname;
   return url;
-}
-
-/** The organization of the recorded `open` must be that of the upgrade. */
-function organization(frames: readonly RecordedFrame[]): Record<string, string> {
-  for (const frame of frames) {
-    const found = 'text' in frame ? /"organizationId":"([^"]+)"/.exec(frame.text)?.[1] : undefined;
-    if (found !== undefined) return { 'audiohook-organization-id': found };
-  }
-  return {};
 }
 
 async function run(
   socket: WebSocket,
   options: ReplayOptions,
+  player: CarrierPlayer,
   recorded: RecordedIds,
   ids: RecordedIds,
 ): Promise<ReplayResult> {
@@ -146,7 +142,7 @@ async function run(
     if (waitMs > 0) await sleep(waitMs, undefined, { signal }).catch(() => undefined);
     socket.send(
       'text' in frame
-        ? adapted(frame.text, recorded, ids, lastSeq)
+        ? adapted(frame.text, recorded, ids, player, lastSeq)
         : Buffer.from(frame.base64, 'base64'),
     );
     sent++;
@@ -156,12 +152,16 @@ async function run(
   return { callId: ids.callId, sent, answers, closed };
 }
 
-/** Fresh ids for the recorded ones; and what AudioHook says it has heard is what it heard this time. */
-function adapted(text: string, from: RecordedIds, to: RecordedIds, lastSeq: number): string {
+/** Fresh ids for the recorded ones; and numbers that answer ours answer those of this time. */
+function adapted(
+  text: string,
+  from: RecordedIds,
+  to: RecordedIds,
+  player: CarrierPlayer,
+  lastSeq: number,
+): string {
   const renamed = text.replaceAll(from.callId, to.callId).replaceAll(from.streamId, to.streamId);
-  return from.carrier === 'audiohook'
-    ? renamed.replace(/"serverseq":\d+/, `"serverseq":${lastSeq}`)
-    : renamed;
+  return player.retold?.(renamed, lastSeq) ?? renamed;
 }
 
 async function until(done: () => boolean, withinMs: number): Promise<void> {

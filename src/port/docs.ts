@@ -1,12 +1,15 @@
 import express from 'express';
 import { readFileSync } from 'node:fs';
 import type { Part } from './part.ts';
+import type { Route } from '../protocol/openapi/route.ts';
 
 const style = readFileSync(new URL('./docs-page.css', import.meta.url), 'utf8');
 
 /** `/openapi.json` and `/docs`: what this process answers to, made from the schemas it checks with. */
 export function openDocs(options: {
   version: string;
+  /** The carriers' own routes, which this room does not know. */
+  carrierRoutes: readonly Route[];
   publicUrl: () => string;
 }): Part & AsyncDisposable {
   const router = express.Router();
@@ -17,7 +20,11 @@ export function openDocs(options: {
     if (made?.url !== url) {
       // Hundreds of descriptions that only a reader of this page needs: they are loaded for the first one.
       const { openApiDocument } = await import('../protocol/openapi/document.ts');
-      const document = openApiDocument({ version: options.version, serverUrl: url });
+      const document = openApiDocument({
+        version: options.version,
+        carrierRoutes: options.carrierRoutes,
+        serverUrl: url,
+      });
       const page = docsPage(document, { style: '/docs/style.css', source: '/openapi.json' });
       made = { url, document, page };
     }

@@ -6,7 +6,7 @@ import type { CallEvent, CallEventType, EventCall, EventLeg } from './events.ts'
  */
 const call: EventCall = {
   id: 'call_01JK5S2M7Q8R9T0V1W2X3Y4Z5A',
-  carrier: 'twilio',
+  carrier: 'example',
   carrier_call_id: 'CA5b0f7d1c2e3a4b5c6d7e8f9a0b1c2d3e',
   direction: 'inbound',
   from: '+15550100123',

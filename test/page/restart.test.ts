@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { linearToMulaw } from '../../src/audio/g711.ts';
-import { twilio } from '../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../src/carriers/twilio/player.ts';
 import { play } from '../../src/player/play.ts';
 import type { NewStream } from '../../src/protocol/api.ts';
 import { startApp, type App } from '../support/process/app.ts';
@@ -25,10 +25,10 @@ async function call(app: App, words: FixtureWord[]): Promise<string> {
     body: JSON.stringify({ carrier: 'twilio' }),
   });
   const { url } = (await asked.json()) as NewStream;
-  const ids = twilio.newIds();
+  const ids = twilioPlayer.newIds();
   const result = await play({
     to: url,
-    voice: twilio,
+    player: twilioPlayer,
     speed: 4,
     audio: [{ leg: 'customer', bytes: spoken(words) }],
     call: playedCall({

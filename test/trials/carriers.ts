@@ -7,9 +7,9 @@ import { connect, type Socket } from 'node:net';
 import { carriers } from '../../src/carriers/all.ts';
 import { carrierNames, type CarrierName } from '../../src/carriers/all.ts';
 import { CarriersConfig } from '../../src/carriers/config.ts';
-import { FrameOrder } from '../../src/carriers/frame-order.ts';
+import { FrameOrder } from '../../src/carriers/json/frame-order.ts';
 import { randomFrom } from '../../src/player/faults.ts';
-import { twilioSignature } from '../../src/player/signing.ts';
+import { twilioSignature } from '../../src/carriers/twilio/player.ts';
 import {
   CarrierClient,
   twilioConnected,

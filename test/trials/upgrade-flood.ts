@@ -6,7 +6,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { play, type PlayResult } from '../../src/player/play.ts';
-import { voices } from '../../src/player/carriers/all.ts';
+import { carriers } from '../../src/carriers/all.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import type { Json } from '../support/bridge/test-bridge.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
@@ -165,9 +165,9 @@ function playCall(app: App, at: number, lasts: number, signal?: AbortSignal): Pr
   return play({
     to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
     signedUrl: `${publicUrl.replace('http', 'ws')}/carriers/twilio`,
-    voice: voices.twilio,
-    call: playedCall({ ...voices.twilio.newIds() }),
-    secrets: { twilioAuthToken: authToken },
+    player: carriers.twilio.player,
+    call: playedCall({ ...carriers.twilio.player.newIds() }),
+    secrets: { authToken: authToken },
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * lasts, at) }],
     speed: 1,
     ...(signal ? { signal } : {}),

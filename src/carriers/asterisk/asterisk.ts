@@ -1,3 +1,5 @@
+import type { StreamEncoding } from '../../bridge/seam.ts';
+import type { Role } from '../../protocol/events.ts';
 import type {
   Carrier,
   CarrierEvent,
@@ -5,18 +7,18 @@ import type {
   Codec,
   StreamClaim,
   UpgradeRequest,
-  Verdict,
+  UpgradeVerdict,
 } from '../carrier.ts';
-import { checkBasic } from '../credentials.ts';
+import { checkBasic, refuseHalf } from '../credentials.ts';
 import { isObject, parseObject, textParameters } from '../json/frames.ts';
-import { liftParameters, type LiftedParameters } from '../parameters.ts';
-import type { StreamEncoding } from '../../bridge/seam.ts';
-import type { Role } from '../../protocol/events.ts';
+import { liftParameters, ownRecord, type LiftedParameters } from '../parameters.ts';
+import { asteriskPlayer } from './player.ts';
+import type { AsteriskConfig } from './settings.ts';
 
-/** Asterisk's chan_websocket (section 9): bare audio in binary frames, control in text of one of two formats. */
-export const asterisk: Carrier = {
+/** Asterisk's chan_websocket: bare audio in binary frames, control in text of one of two formats. */
+export const asterisk: Carrier<AsteriskConfig> = {
   name: 'asterisk',
-  authenticate(request, { config }): Verdict {
+  authenticate(request, { config }): UpgradeVerdict {
     const { asteriskUsername: username, asteriskPassword: password } = config;
     const verdict = checkBasic(request, { username, password });
     // v(token=...) puts a token into the address; without one nothing later could prove this caller.
@@ -29,11 +31,28 @@ export const asterisk: Carrier = {
       : verdict;
   },
   hasSecret: (config) => config.asteriskUsername !== undefined,
+  checkSettings: ({ asteriskUsername, asteriskPassword }) =>
+    refuseHalf({
+      TRUNKLINE_ASTERISK_USERNAME: asteriskUsername,
+      TRUNKLINE_ASTERISK_PASSWORD: asteriskPassword,
+    }),
   newCodec: (_config, request) => new AsteriskCodec(request),
-  // Before 20.18, 22.8 and 23.2 a ping hangs up the call (section 9.1).
+  // Before 20.18, 22.8 and 23.2 a ping hangs up the call.
   pings: (config) => config.asteriskPings,
   sendsBearer: false,
   closesItself: false,
+  matchesUpgrade: ({ headers }) =>
+    (headers['sec-websocket-protocol'] ?? '')
+      .split(',')
+      .some((protocol) => protocol.trim() === 'media'),
+  matchesTexts: ({ text, message }) =>
+    text.startsWith('MEDIA_START') || message?.['event'] === 'MEDIA_START',
+  webhooks: [],
+  player: asteriskPlayer,
+  playerSecrets: ({ asteriskUsername: username, asteriskPassword: password }) => ({
+    username,
+    password,
+  }),
 };
 
 const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
@@ -47,7 +66,7 @@ const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
 };
 
 /** Audio ahead of MEDIA_START is reported from the field; a second of it is more than was ever seen. */
-const heldBytesAtMost = 16_000;
+export const maxBytesAheadOfStart = 16_000;
 
 /** One channel is one leg; that of the agent is what the customer's phone would call outbound. */
 function trackOf(role: Role | undefined): string {
@@ -103,16 +122,16 @@ class AsteriskCodec implements Codec {
     return [{ type: 'audio', track: this.#track, payload: data }];
   }
 
-  /** Queue `asterisk-ahead`: bound in bytes, further audio is counted and left out. */
+  /** Audio ahead of the start waits up to a bound in bytes; further audio is counted as malformed and left out. */
   #hold(data: Buffer): CarrierEvent[] {
-    if (this.#heldBytes + data.length > heldBytesAtMost)
+    if (this.#heldBytes + data.length > maxBytesAheadOfStart)
       return [{ type: 'count', what: 'malformed', track: this.#track }];
     this.#heldBytes += data.length;
     this.#held.push(Buffer.from(data));
     return [];
   }
 
-  #start({ fields, variables }: Control): CarrierEvent[] {
+  #start({ fields, variables }: ControlMessage): CarrierEvent[] {
     if (this.#format !== 'waiting') return [{ type: 'count', what: 'duplicate' }];
     const id = fields['channel_id'] ?? fields['channel'];
     const spelt = fields['format'];
@@ -170,7 +189,7 @@ class AsteriskCodec implements Codec {
     claim: StreamClaim;
     parameters: Record<string, string>;
   } {
-    const query = textParameters(Object.fromEntries(new URLSearchParams(this.#request.query)));
+    const query = textParameters(ownRecord(new URLSearchParams(this.#request.query)));
     const { token: _inUrl, rest: fromQuery, ...lifted } = liftParameters(query);
     const { rest: fromVariables, token, ...more } = liftParameters(variables);
     const { call_id: callId, ...parameters } = { ...fromQuery, ...fromVariables };
@@ -184,10 +203,10 @@ class AsteriskCodec implements Codec {
   }
 }
 
-type Control = { fields: Record<string, string>; variables: Record<string, string> };
+type ControlMessage = { fields: Record<string, string>; variables: Record<string, string> };
 
-/** `EVENT key:value key:value`, or one JSON object. Old versions send fewer fields (section 9.3). */
-function parseControl(text: string): Control | undefined {
+/** `EVENT key:value key:value`, or one JSON object. Old versions send fewer fields. */
+function parseControl(text: string): ControlMessage | undefined {
   if (text.startsWith('{')) {
     const message = parseObject(text);
     if (!message) return undefined;
@@ -204,5 +223,5 @@ function parseControl(text: string): Control | undefined {
       pair.slice(0, pair.indexOf(':')),
       pair.slice(pair.indexOf(':') + 1),
     ]);
-  return { fields: { ...textParameters(Object.fromEntries(fields)), event }, variables: {} };
+  return { fields: { ...textParameters(ownRecord(fields)), event }, variables: {} };
 }

@@ -14,7 +14,7 @@ import { liftParameters } from '../parameters.ts';
 
 const probeConversation = '00000000-0000-0000-0000-000000000000';
 
-type State =
+type DialogueState =
   | { at: 'waiting' }
   | { at: 'open'; media: OfferedMedia | undefined }
   /** We asked the client to end; it answers with `close`. Audio on its way is dropped quietly. */
@@ -23,10 +23,10 @@ type State =
   | { at: 'closing' }
   | { at: 'closed' };
 
-/** Section 3: the dialogue with its two sequence numbers. Every answer goes out before the next message is read. */
+/** The dialogue with its two sequence numbers. Every answer goes out before the next message is read. */
 export class AudiohookCodec implements Codec {
   readonly #expected: { sessionId: string | undefined; organizationId: string | undefined };
-  #state: State = { at: 'waiting' };
+  #state: DialogueState = { at: 'waiting' };
   #id: string;
   #clientSeq = 0;
   #serverSeq = 0;
@@ -112,7 +112,7 @@ export class AudiohookCodec implements Codec {
       case 'close':
         this.#state = { at: 'closing' };
         return [{ type: 'stop', detail: message.parameters.reason }];
-      // An error alone does not end the session (section 3.3).
+      // An error alone does not end the session.
       case 'error':
       case 'playback_started':
       case 'playback_completed':
@@ -137,7 +137,7 @@ export class AudiohookCodec implements Codec {
       media: isProbe || !choice ? [] : [choice.asOffered],
       ...(supportedLanguages ? { supportedLanguages: transcriptionLanguages } : {}),
     });
-    // The answer goes first: a late `opened` is the failure most reported from the field (F12).
+    // The answer goes first: the client waits 5 s for `opened`, and a late one is the failure most reported from the field.
     const answer: CarrierEvent = { type: 'reply', text: opened };
     return isProbe || !choice
       ? [answer, { type: 'probe' }]
@@ -218,7 +218,7 @@ function startOf({ id, parameters }: AudiohookOpen, media: OfferedMedia): Carrie
   };
 }
 
-/** Section 3.5: two channels are interleaved sample by sample, in the order of the chosen list. */
+/** Two channels are interleaved sample by sample, in the order of the chosen list. */
 export function split(
   data: Buffer,
   media: Pick<OfferedMedia, 'format' | 'channels'>,

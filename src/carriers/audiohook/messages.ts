@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-/** Section 3.2: what the client sends. Fields that we do not use are left out of the result. */
+// The messages that the client sends. Fields that we do not use are left out of the result.
+
 const seconds = z
   .string()
   // As many digits as a sum of fractions prints (PT0.30000000000000004S).

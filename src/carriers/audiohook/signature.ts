@@ -1,10 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { equalSecrets } from '../../port/keys.ts';
-import { clockSkewSeconds } from '../counters.ts';
-import { authoritiesOf } from '../origins.ts';
 import type { AuthContext, UpgradeRequest } from '../carrier.ts';
+import { clockSkewSeconds } from '../metrics.ts';
+import { authoritiesOf } from '../origins.ts';
+import type { AudiohookConfig } from './settings.ts';
 
-/** Section 3.1. Our clock may be off by a little; a signature older than a minute is a replay. */
+/** Our clock may be off by a little; a signature older than a minute is a replay. */
 const audiohookClock = { aheadMs: 3_000, ageMs: 60_000 } as const;
 
 const components = [
@@ -20,6 +21,11 @@ const labelsAtMost = 4;
 
 export type SignatureCheck = 'good' | 'missing' | { bad: string };
 
+type SignatureContext = Pick<
+  AuthContext<AudiohookConfig>,
+  'config' | 'publicUrl' | 'nowMs' | 'nonces'
+>;
+
 type SignedList = {
   /** From the bracket on, verbatim: it is part of what was signed. */
   verbatim: string;
@@ -30,7 +36,7 @@ type SignedList = {
 /** The API key and the HTTP message signature over the six components of the upgrade. */
 export function checkAudiohookSignature(
   request: UpgradeRequest,
-  context: AuthContext,
+  context: SignatureContext,
 ): SignatureCheck {
   const { audiohookApiKey: apiKey, audiohookClientSecret: secret } = context.config;
   const given = request.headers['x-api-key'];
@@ -48,7 +54,7 @@ export function checkAudiohookSignature(
 
 function checkSignature(
   request: UpgradeRequest,
-  context: AuthContext,
+  context: SignatureContext,
   secrets: { apiKey: string; secret: Buffer },
 ): SignatureCheck {
   const lists = parseLists(request.headers['signature-input'] ?? '');
@@ -87,7 +93,7 @@ function checkList({ covered, parameters }: SignedList, apiKey: string): string 
     : 'created or expires is missing';
 }
 
-/** Refusals for time say so by the word clock, so that a wrong clock is found at once (F74). */
+/** Refusals for time begin with the word clock, so that a wrong clock is found at once. */
 function checkClock({ parameters }: SignedList, nowMs: number): string | undefined {
   const expiresMs = Number(parameters.get('expires')) * 1000;
   const aheadMs = Number(parameters.get('created')) * 1000 - nowMs;
@@ -102,7 +108,7 @@ function checkClock({ parameters }: SignedList, nowMs: number): string | undefin
 
 function checkDigest(
   request: UpgradeRequest,
-  context: AuthContext,
+  context: SignatureContext,
   list: SignedList,
   signature: Buffer,
   secret: Buffer,
@@ -144,7 +150,10 @@ function valueOf(name: string, request: UpgradeRequest, authority: string): stri
   return name.startsWith('@') ? undefined : request.headers[name]?.trim();
 }
 
-function rememberNonce({ parameters }: SignedList, { nonces, nowMs }: AuthContext): SignatureCheck {
+function rememberNonce(
+  { parameters }: SignedList,
+  { nonces, nowMs }: SignatureContext,
+): SignatureCheck {
   const nonce = String(parameters.get('nonce'));
   const untilMs = nowMs + audiohookClock.ageMs + audiohookClock.aheadMs;
   return nonces.remember('audiohook', nonce, untilMs)
@@ -155,7 +164,7 @@ function rememberNonce({ parameters }: SignedList, { nonces, nowMs }: AuthContex
 const listForm =
   /^([a-z*][a-z0-9_.*-]{0,63})=(\(((?:"[a-z0-9@_.-]{1,64}"(?: "[a-z0-9@_.-]{1,64}")*)?)\)((?:;[a-z]{1,16}=(?:"[^"\\\x00-\x1f\x7f-\uffff]{0,512}"|-?\d{1,15}))*))$/;
 
-/** A dictionary of inner lists, as far as signatures use it; anything else is malformed (T5). */
+/** A dictionary of inner lists, as far as signatures use it; anything else is malformed: half-understood proof must not count as proof. */
 function parseLists(header: string): Map<string, SignedList> | undefined {
   const lists = new Map<string, SignedList>();
   for (const member of splitMembers(header)) {
@@ -180,7 +189,7 @@ function parseParameters(text: string): Map<string, string | number> | undefined
   return parameters;
 }
 
-/** `sig1=:base64:`; HMAC-SHA256 is 32 bytes, whatever else is refused before it is compared (T6). */
+/** `sig1=:base64:`. HMAC-SHA256 is 32 bytes; other lengths are refused here, because comparing them would throw. */
 function parseSignatures(header: string): Map<string, Buffer> | undefined {
   const signatures = new Map<string, Buffer>();
   for (const member of splitMembers(header)) {

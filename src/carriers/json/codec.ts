@@ -1,7 +1,7 @@
 import type { StreamEvent } from '../../bridge/seam.ts';
 import type { CarrierEvent, CarrierStart, Codec, StreamClaim } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
-import { FrameOrder } from '../frame-order.ts';
+import { FrameOrder } from './frame-order.ts';
 import { decodeBase64, objectAt, parseObject, rawMedia, textAt, wholeAt } from './frames.ts';
 
 export type ParsedStart =
@@ -32,12 +32,13 @@ export type Dialect = {
   dtmfTrack(dtmf: Record<string, unknown>): string | undefined;
 };
 
-type Opened = { start: CarrierStart; swapBytes: boolean; orders: Map<string, FrameOrder> };
-type State = { at: 'waiting' } | ({ at: 'open' } & Opened) | { at: 'refused' } | { at: 'stopped' };
+type OpenJsonStream = { start: CarrierStart; swapBytes: boolean; orders: Map<string, FrameOrder> };
+type JsonStreamState =
+  { at: 'waiting' } | ({ at: 'open' } & OpenJsonStream) | { at: 'refused' } | { at: 'stopped' };
 
 export class JsonCodec implements Codec {
   readonly #dialect: Dialect;
-  #state: State = { at: 'waiting' };
+  #state: JsonStreamState = { at: 'waiting' };
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;

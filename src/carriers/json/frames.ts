@@ -1,4 +1,9 @@
-/** A JSON object, or undefined for anything else. Only fields that a codec names are ever read from it (T9). */
+import { ownRecord } from '../parameters.ts';
+
+/**
+ * A JSON object, or undefined for anything else. Its fields are read by `textAt` and its like, which take own
+ * fields only: a name from outside never reaches a prototype.
+ */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -44,7 +49,7 @@ export function wholeAt(value: Record<string, unknown>, name: string): number | 
 
 /**
  * The decoder of Node takes rubbish in silence: what it skipped shows in the length, so text with a
- * character outside the alphabet, or cut short, is refused (F9). Empty is refused as well.
+ * character outside the alphabet, or cut short, is refused. Empty is refused as well.
  */
 export function decodeBase64(text: string): Buffer | undefined {
   const length = text.length;
@@ -86,15 +91,15 @@ export function textParameters(value: unknown): Record<string, string> {
     : isObject(value)
       ? Object.entries(value)
       : [];
-  return Object.fromEntries(
+  return ownRecord(
     entries
       .slice(0, parametersAtMost)
-      .filter(([name, item]) => name !== '' && name !== '__proto__' && isPlain(item))
+      .filter(([name, item]) => name !== '' && isPlain(item))
       .map(([name, item]) => [name, String(item)]),
   );
 }
 
-/** Telnyx writes `[{"name": ..., "value": ...}]`. */
+/** Some carriers write `[{"name": ..., "value": ...}]`. */
 function namedEntry(item: unknown): [string, unknown][] {
   return isObject(item) && typeof item['name'] === 'string' ? [[item['name'], item['value']]] : [];
 }

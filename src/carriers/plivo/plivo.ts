@@ -1,12 +1,14 @@
-import type { AuthContext, Carrier, UpgradeRequest, Verdict } from '../carrier.ts';
-import type { CarriersConfig } from '../config.ts';
+import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
-import { tracksOf } from '../parameters.ts';
+import { ownRecord, tracksOf } from '../parameters.ts';
+import { plivoPlayer } from './player.ts';
 import { isPlivoSignature } from './signature.ts';
+import { plivoWebhooks } from './webhooks.ts';
+import type { PlivoConfig } from './settings.ts';
 
-export const plivo: Carrier = {
+export const plivo: Carrier<PlivoConfig> = {
   name: 'plivo',
   authenticate,
   hasSecret: (config) => config.plivoAuthToken.length > 0,
@@ -14,15 +16,27 @@ export const plivo: Carrier = {
   pings: () => true,
   sendsBearer: false,
   closesItself: false,
+  matchesUpgrade: ({ headers }) => headers['x-plivo-signature-v3'] !== undefined,
+  matchesTexts({ message }) {
+    const start = message?.['event'] === 'start' ? objectAt(message, 'start') : undefined;
+    return (
+      start !== undefined &&
+      textAt(start, 'streamId') !== undefined &&
+      textAt(start, 'callId') !== undefined
+    );
+  },
+  webhooks: plivoWebhooks,
+  player: plivoPlayer,
+  playerSecrets: ({ plivoAuthToken: [authToken] }) => ({ authToken }),
 };
 
-/** The signature has no time in it: a nonce is good once, for as long as a call may last (T3). */
+/** The signature has no time in it: a nonce is good once, for as long as a call may last. */
 const nonceMs = 86_400_000;
 
 function authenticate(
   request: UpgradeRequest,
-  { config, publicUrl, nowMs, nonces }: AuthContext,
-): Verdict {
+  { config, publicUrl, nowMs, nonces }: AuthContext<PlivoConfig>,
+): UpgradeVerdict {
   const signature = request.headers['x-plivo-signature-v3'];
   const nonce = request.headers['x-plivo-signature-v3-nonce'];
   if (signature === undefined) return { outcome: 'at-start' };
@@ -40,7 +54,7 @@ function authenticate(
     : refused('the nonce was used before');
 }
 
-function refused(reason: string): Verdict {
+function refused(reason: string): UpgradeVerdict {
   return { outcome: 'refused', status: 403, reason };
 }
 
@@ -56,7 +70,7 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     : undefined;
 }
 
-function dialect(config: CarriersConfig): Dialect {
+function dialect(config: PlivoConfig): Dialect {
   return {
     mediaHead,
     numbering: 'track',
@@ -83,7 +97,7 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
     tracks: tracksOf(start['tracks']),
     carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
     parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
-    // Without keepCallAlive, which the stream does not show, the call ends with its stream (F90).
+    // Without keepCallAlive the call ends with its stream, and the stream does not show whether it was set.
     closingEndsCall: true,
     remedy: 'set contentType of <Stream> to audio/x-mulaw;rate=8000',
   });
@@ -91,11 +105,11 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
 
 /** `crmCase=C-20417;tier=gold` */
 function extraHeaders(text: string): Record<string, string> {
-  return Object.fromEntries(
+  return ownRecord(
     text
       .split(';')
       .map((part) => part.trim())
-      .filter((part) => part.includes('=') && !part.startsWith('__proto__='))
+      .filter((part) => part.includes('='))
       .slice(0, 64)
       .map((part) => [part.slice(0, part.indexOf('=')), part.slice(part.indexOf('=') + 1)]),
   );

@@ -12,7 +12,10 @@ export type PlivoRequest = {
 const signatureForm = /^[A-Za-z0-9+/]{43}=$/;
 const signaturesAtMost = 8;
 
-/** Section 4.2. The header may list several signatures; one that matches is enough. */
+/**
+ * HMAC-SHA256 over the address, the sorted query and form, a full stop and the nonce. The header may list
+ * several signatures while tokens rotate; one that matches is enough.
+ */
 export function isPlivoSignature(
   header: string,
   tokens: readonly string[],

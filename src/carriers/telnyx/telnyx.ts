@@ -1,19 +1,30 @@
 import type { Carrier } from '../carrier.ts';
-import type { CarriersConfig } from '../config.ts';
 import { checkBearer } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
+import { telnyxPlayer } from './player.ts';
+import { telnyxWebhooks } from './webhooks.ts';
+import type { TelnyxConfig } from './settings.ts';
 
-export const telnyx: Carrier = {
+export const telnyx: Carrier<TelnyxConfig> = {
   name: 'telnyx',
-  // The upgrade is not documented as signed (section 2.1): a stream token, or the shared stream_auth_token.
+  // Telnyx does not sign the upgrade: the proof is a stream token, or the stream_auth_token that we share with it.
   authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
   hasSecret: (config) => config.telnyxToken.length > 0,
   newCodec: (config) => new JsonCodec(dialect(config)),
   pings: () => true,
   sendsBearer: true,
   closesItself: false,
+  matchesTexts({ message: connected }, second) {
+    if (connected?.['event'] !== 'connected' || connected['protocol'] === 'Call') return false;
+    if (second === undefined) return 'more';
+    const start = second.message && objectAt(second.message, 'start');
+    return start !== undefined && textAt(start, 'call_control_id') !== undefined;
+  },
+  webhooks: telnyxWebhooks,
+  player: telnyxPlayer,
+  playerSecrets: ({ telnyxToken: [bearer] }) => ({ bearer }),
 };
 
 const mediaPattern =
@@ -26,10 +37,10 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     : undefined;
 }
 
-function dialect(config: CarriersConfig): Dialect {
+function dialect(config: TelnyxConfig): Dialect {
   return {
     mediaHead,
-    // Section 2.4: the order of messages is not promised, the chunk numbers of a track restore it.
+    // Telnyx does not promise the order of its messages; the chunk numbers of a track restore it.
     numbering: 'track',
     firstNumber: 1,
     sequenceField: 'sequence_number',

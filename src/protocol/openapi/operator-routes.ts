@@ -57,7 +57,7 @@ export const operatorRoutes: readonly Route[] = [
     summary: 'Mint an address for one media stream',
     description:
       'One use, bound to its carrier and call; hand it to the carrier instead of a secret.',
-    body: json(NewStreamRequest, { carrier: 'twilio', metadata: { crmCase: 'C-20417' } }),
+    body: json(NewStreamRequest, { carrier: 'example', metadata: { crmCase: 'C-20417' } }),
     answers: { 201: answer('Where the carrier is to stream to.', NewStream) },
     errors: [400, 422],
   },

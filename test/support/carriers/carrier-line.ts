@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import type { CarrierName } from '../../../src/carriers/all.ts';
-import { voices } from '../../../src/player/carriers/all.ts';
+import { carriers } from '../../../src/carriers/all.ts';
 import type { Dialogue, Frame, PlayedCall } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from './carrier-client.ts';
 import type { RecordedStream } from './recording-bridge.ts';
@@ -20,9 +20,9 @@ export class CarrierLine implements AsyncDisposable {
   private constructor(client: CarrierClient, carrier: CarrierName, parameters = {}) {
     this.client = client;
     this.carrier = carrier;
-    const voice = voices[carrier];
+    const player = carriers[carrier].player;
     this.#call = {
-      ...voice.newIds(),
+      ...player.newIds(),
       legs: carrier === 'asterisk' ? ['customer'] : ['customer', 'agent'],
       encoding: 'mulaw',
       rateHz: 8_000,
@@ -32,7 +32,7 @@ export class CarrierLine implements AsyncDisposable {
       parameters,
       controlFormat: 'plain-text',
     };
-    this.#dialogue = voice.newDialogue(this.#call);
+    this.#dialogue = player.newDialogue(this.#call);
     client.socket.on('message', (data) => {
       const { send } = this.#dialogue.received((data as Buffer).toString(), this.#atMs);
       this.#say(send);
@@ -86,7 +86,7 @@ export class CarrierLine implements AsyncDisposable {
 
   /** The next frame of audio of every leg. */
   frame(): Frame[] {
-    const { frameMs } = voices[this.carrier];
+    const { frameMs } = carriers[this.carrier].player;
     const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(frameMs * 8) }));
     const frames = this.#dialogue.media(parts, (this.#atMs += frameMs));
     if (frames.length > 0)
@@ -114,7 +114,7 @@ export class CarrierLine implements AsyncDisposable {
     for (const [leg, sent] of this.#sent) {
       const came = stream.bytes(this.#trackOf(leg));
       expect(came.length, `${this.carrier} ${leg}`).toBeGreaterThanOrEqual(
-        framesAtLeast * voices[this.carrier].frameMs * 8,
+        framesAtLeast * carriers[this.carrier].player.frameMs * 8,
       );
       const same = Buffer.concat(sent).subarray(0, came.length).equals(came);
       expect(same, `${this.carrier} ${leg}`).toBe(true);

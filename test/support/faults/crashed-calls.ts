@@ -2,9 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { reasonOf } from '../../../src/lib/errors.ts';
-import { voices } from '../../../src/player/carriers/all.ts';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import { mintStream } from '../../../src/player/api-client.ts';
-import { playedCarriers, type PlayedCarrier } from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
 import type { Json } from '../bridge/test-bridge.ts';
@@ -62,7 +61,7 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
   {
     await using app = await start();
     for (let at = 0; at < calls; at++) {
-      const carrier = playedCarriers[at % playedCarriers.length]!;
+      const carrier = carrierNames[at % carrierNames.length]!;
       const callId = `${carrier}-${randomBytes(6).toString('hex')}`;
       const heard = (text: string): void => {
         if (endings.test(text)) endedByUs.push(`${callId}: ${text}`);
@@ -125,7 +124,7 @@ export async function callsOf(app: App): Promise<Json[]> {
 
 async function playOne(
   base: string,
-  carrier: PlayedCarrier,
+  carrier: CarrierName,
   callId: string,
   audio: Buffer,
   onMessage: (text: string) => void,
@@ -142,16 +141,16 @@ async function playOne(
 
 function playAt(
   url: string,
-  carrier: PlayedCarrier,
+  carrier: CarrierName,
   callId: string,
   audio: Buffer,
   onMessage: (text: string) => void,
 ): Promise<PlayResult> {
   return play({
     to: url,
-    voice: voices[carrier],
+    player: carriers[carrier].player,
     call: playedCall({
-      ...voices[carrier].newIds(),
+      ...carriers[carrier].player.newIds(),
       callId,
     }),
     audio: [{ leg: 'customer', bytes: audio }],

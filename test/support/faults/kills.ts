@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
 import type { Json } from '../bridge/test-bridge.ts';
@@ -115,13 +115,13 @@ async function killRound(round: Round): Promise<App> {
     const call = () =>
       play({
         to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-        voice: twilio,
+        player: twilioPlayer,
         call: playedCall({
-          ...twilio.newIds(),
+          ...twilioPlayer.newIds(),
           callId,
           legs: ['customer', 'agent'],
         }),
-        secrets: { twilioAuthToken: token },
+        secrets: { authToken: token },
         audio: [
           { leg: 'customer', bytes: inbound },
           { leg: 'agent', bytes: outbound },

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { CallDiagnostics } from '../../../src/protocol/api.ts';
@@ -29,7 +30,7 @@ async function doctor(app: App, ...args: string[]): Promise<string> {
 /** One short call of a customer, four times as fast as it was spoken. */
 function shortCall(app: App, callId: string, faults: Faults = {}): ReturnType<typeof playCall> {
   return playCall({
-    carrier: 'twilio',
+    player: twilioPlayer,
     to: app.url.replace('http', 'ws'),
     api: { url: app.url },
     callId,

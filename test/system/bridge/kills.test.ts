@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
 import { callsOf, crashUnderCalls } from '../../support/faults/crashed-calls.ts';
@@ -43,8 +43,8 @@ test('SIGTERM with a call that goes on and one whose last words never come: one 
   const playing = hangUps.map(({ signal }, at) =>
     play({
       to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-      voice: twilio,
-      call: playedCall({ ...twilio.newIds(), callId: `CA${at}` }),
+      player: twilioPlayer,
+      call: playedCall({ ...twilioPlayer.newIds(), callId: `CA${at}` }),
       audio: [{ leg: 'customer', bytes: seededAudio(8_000 * 90, at) }],
       speed: 1,
       signal,

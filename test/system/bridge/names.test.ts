@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
@@ -37,8 +37,8 @@ test('a speech service whose name is unknown, then fails, then is slow: one atte
   const playing = audio.map((bytes, at) =>
     play({
       to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-      voice: twilio,
-      call: playedCall({ ...twilio.newIds(), callId: `CA${at}` }),
+      player: twilioPlayer,
+      call: playedCall({ ...twilioPlayer.newIds(), callId: `CA${at}` }),
       audio: [{ leg: 'customer', bytes }],
       speed: 1,
       signal: hangUp.signal,

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
-import { playedCarriers } from '../../../src/player/dialogue.ts';
+import { carrierNames, carriers } from '../../../src/carriers/all.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';
 import { check, type Issued } from '../../support/crm/delivery-checker.ts';
@@ -32,11 +33,11 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
     samples: tones('thanks please', { leadS: 2.2 }),
     rateHz: 8_000,
   };
-  const callIds = playedCarriers.map((carrier) => `${carrier}-${randomBytes(4).toString('hex')}`);
+  const callIds = carrierNames.map((carrier) => `${carrier}-${randomBytes(4).toString('hex')}`);
   await Promise.all(
-    playedCarriers.map((carrier, at) =>
+    carrierNames.map((carrier, at) =>
       playCall({
-        carrier,
+        player: carriers[carrier].player,
         to: app.url.replace('http', 'ws'),
         api: { url: app.url },
         legs: [customer, agent],
@@ -48,7 +49,7 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
   const calls: Json[] = await until(async () => {
     const { items } = (await (await app.get('/api/calls?limit=100')).json()) as Json;
     return (
-      items.length === playedCarriers.length &&
+      items.length === carrierNames.length &&
       items.every((call: Json) => call.summary !== null) &&
       items
     );
@@ -93,7 +94,7 @@ test('SIGTERM under a live call: the process ends by itself, and the next one fi
   await using app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '500' } });
   const hangUp = new AbortController();
   const playing = playCall({
-    carrier: 'twilio',
+    player: twilioPlayer,
     to: app.url.replace('http', 'ws'),
     api: { url: app.url },
     callId: 'CA-drain',

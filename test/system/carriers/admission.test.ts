@@ -2,15 +2,13 @@ import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { carrierNames } from '../../../src/carriers/all.ts';
-import { clockSkewSeconds, upgradesTotal } from '../../../src/carriers/counters.ts';
+import { audiohookSignature } from '../../../src/carriers/audiohook/player.ts';
+import { clockSkewSeconds, upgradesTotal } from '../../../src/carriers/metrics.ts';
+import { plivoSignature } from '../../../src/carriers/plivo/player.ts';
+import { twilioSignature } from '../../../src/carriers/twilio/player.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
-import {
-  audiohookSignature,
-  newNonce,
-  plivoSignature,
-  twilioSignature,
-} from '../../../src/player/signing.ts';
+import { newNonce } from '../../../src/player/dialogue.ts';
 import {
   CarrierClient,
   twilioConnected,

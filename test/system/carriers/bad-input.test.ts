@@ -1,8 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { carrierNames, type CarrierName } from '../../../src/carriers/all.ts';
-import { framesTotal } from '../../../src/carriers/counters.ts';
-import { voices } from '../../../src/player/carriers/all.ts';
+import { framesTotal } from '../../../src/carriers/metrics.ts';
+import { carriers } from '../../../src/carriers/all.ts';
 import type { Frame } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
@@ -140,7 +140,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       await bad.finish();
       const stream = await server.bridge.ended(2);
       const track = carrier === 'audiohook' ? 'external' : 'inbound';
-      const frameBytes = voices[carrier].frameMs * 8;
+      const frameBytes = carriers[carrier].player.frameMs * 8;
       expect(stream.bytes(track).length).toBe((isHeld ? 6 : 5) * frameBytes);
     });
   });
@@ -179,7 +179,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       const stream = await server.bridge.ended(1);
       expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
       const track = carrier === 'audiohook' ? 'external' : 'inbound';
-      expect(stream.bytes(track).length).toBe(5 * voices[carrier].frameMs * 8);
+      expect(stream.bytes(track).length).toBe(5 * carriers[carrier].player.frameMs * 8);
     });
   });
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findCall, getCall } from '../../../src/player/api-client.ts';
-import { playedCarriers, type Encoding, type PlayedCarrier } from '../../../src/player/dialogue.ts';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { Encoding } from '../../../src/player/dialogue.ts';
 import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
@@ -54,10 +55,10 @@ async function ended(carrierCallId: string): Promise<ApiCall> {
   throw new Error('the call did not end');
 }
 
-async function place(carrier: PlayedCarrier, more: Partial<CallPlan> = {}): Promise<ApiCall> {
+async function place(carrier: CarrierName, more: Partial<CallPlan> = {}): Promise<ApiCall> {
   let callId = '';
   const results = await playCall({
-    carrier,
+    player: carriers[carrier].player,
     to: app.url,
     legs,
     speed: 1,
@@ -88,7 +89,7 @@ function expectWhole(call: ApiCall): void {
 }
 
 describe.concurrent('from the carrier to the transcript', () => {
-  test.each(playedCarriers)(
+  test.each(carrierNames)(
     '%s by its own secret: both roles, their words, every byte',
     async (carrier) => {
       const call = await place(carrier, { secrets });
@@ -116,7 +117,7 @@ describe.concurrent('from the carrier to the transcript', () => {
     ['telnyx', 'alaw', 8000],
     ['telnyx', 'slin', 16_000],
     ['audiohook', 'slin', 8000],
-  ] satisfies [PlayedCarrier, Encoding, number][])(
+  ] satisfies [CarrierName, Encoding, number][])(
     '%s with %s at %i Hz',
     async (carrier, encoding, rateHz) => {
       const call = await place(carrier, { secrets, encoding, rateHz });

@@ -1,6 +1,6 @@
 import twilioPackage from 'twilio';
 import { expect, test } from 'vitest';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
@@ -21,7 +21,7 @@ test('a replayed voice webhook opens nothing once its token was used, after kill
     TRUNKLINE_PUBLIC_URL: publicUrl,
     TRUNKLINE_REJOIN_WAIT_MS: '200',
   };
-  const ids = twilio.newIds();
+  const ids = twilioPlayer.newIds();
   const fields = { CallSid: ids.callId, From: '+15550100123', CallStatus: 'ringing' };
   const captured = {
     method: 'POST',
@@ -44,10 +44,10 @@ test('a replayed voice webhook opens nothing once its token was used, after kill
   const stream = (app: App, twiml: string, seconds = 60): ReturnType<typeof play> =>
     play({
       to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-      voice: twilio,
+      player: twilioPlayer,
       call: playedCall({
         ...ids,
-        streamId: twilio.newIds().streamId,
+        streamId: twilioPlayer.newIds().streamId,
         parameters: { token: /name="token" value="([^"]+)"/.exec(twiml)?.[1] ?? '' },
       }),
       audio: [{ leg: 'customer', bytes: seededAudio(8_000 * seconds, 3) }],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { play } from '../../../src/player/play.ts';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import type { PlayedCall } from '../../../src/player/dialogue.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import { randomBytes } from 'node:crypto';
@@ -9,7 +9,7 @@ const authToken = 'twilio-secret-of-the-tests';
 
 function newCall(parameters: Record<string, string> = {}): PlayedCall {
   return {
-    ...twilio.newIds(),
+    ...twilioPlayer.newIds(),
     legs: ['customer', 'agent'],
     encoding: 'mulaw',
     rateHz: 8000,
@@ -29,9 +29,9 @@ describe('a Twilio call over a real socket', () => {
     const call = newCall({ crmCase: 'C-20417' });
     const result = await play({
       to: `${server.url}/carriers/twilio`,
-      voice: twilio,
+      player: twilioPlayer,
       call,
-      secrets: { twilioAuthToken: authToken },
+      secrets: { authToken: authToken },
       audio: [
         { leg: 'customer', bytes: customer },
         { leg: 'agent', bytes: agent },
@@ -59,7 +59,7 @@ describe('a Twilio call over a real socket', () => {
     await using server = await carrierServer({ config: { twilioAuthToken: [authToken] } });
     const result = await play({
       to: `${server.url}/carriers/twilio`,
-      voice: twilio,
+      player: twilioPlayer,
       call: newCall(),
       audio: [{ leg: 'customer', bytes: randomBytes(80_000) }],
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
@@ -33,9 +33,9 @@ test('every stranger of a flood at the whole program is answered in words and co
   const hangUp = new AbortController();
   const playing = play({
     to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-    voice: twilio,
-    call: playedCall(twilio.newIds()),
-    secrets: { twilioAuthToken: token },
+    player: twilioPlayer,
+    call: playedCall(twilioPlayer.newIds()),
+    secrets: { authToken: token },
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * 600, 5) }],
     speed: 1,
     signal: hangUp.signal,

@@ -1,38 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { voices } from '../../../src/player/carriers/all.ts';
-import {
-  playedCarriers,
-  type Encoding,
-  type PlayedCall,
-  type PlayedCarrier,
-  type PlayerSecrets,
-} from '../../../src/player/dialogue.ts';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
-import type { CarriersConfig } from '../../../src/carriers/config.ts';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
 
-const secrets: PlayerSecrets = {
-  twilioAuthToken: 'twilio-secret-of-the-tests',
-  plivoAuthToken: 'plivo-secret-of-the-tests',
-  audiohookApiKey: 'audiohook-key-of-the-tests',
-  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
-  bearer: 'bearer-secret-of-the-tests',
-  username: 'asterisk',
-  password: 'asterisk-secret',
-};
-
-const config: Partial<CarriersConfig> = {
+const config = CarriersConfig.parse({
   twilioAuthToken: ['twilio-secret-of-the-tests'],
   plivoAuthToken: ['plivo-secret-of-the-tests'],
   audiohookApiKey: 'audiohook-key-of-the-tests',
-  audiohookClientSecret: secrets.audiohookClientSecret,
+  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
   telnyxToken: ['bearer-secret-of-the-tests'],
   signalwireToken: ['bearer-secret-of-the-tests'],
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
-};
+});
 
 type Form = {
   encoding: Encoding;
@@ -42,7 +26,7 @@ type Form = {
 };
 
 const both: Form['legs'] = ['customer', 'agent'];
-const forms: [PlayedCarrier, Form][] = [
+const forms: [CarrierName, Form][] = [
   ['twilio', { encoding: 'mulaw', rateHz: 8000, legs: both }],
   ['twilio', { encoding: 'mulaw', rateHz: 8000, legs: ['customer'] }],
   ['telnyx', { encoding: 'mulaw', rateHz: 8000, legs: both }],
@@ -62,7 +46,7 @@ const forms: [PlayedCarrier, Form][] = [
   ['plivo', { encoding: 'slin', rateHz: 16_000, legs: both }],
 ];
 
-const trackOf = (carrier: PlayedCarrier, leg: 'customer' | 'agent'): string => {
+const trackOf = (carrier: CarrierName, leg: 'customer' | 'agent'): string => {
   if (carrier === 'audiohook') return leg === 'customer' ? 'external' : 'internal';
   return leg === 'customer' ? 'inbound' : 'outbound';
 };
@@ -70,14 +54,15 @@ const expectedEncoding = { mulaw: 'mulaw', alaw: 'alaw', slin: 'pcm16' } as cons
 
 async function playOne(
   to: string,
-  carrier: PlayedCarrier,
+  carrier: CarrierName,
   form: Form,
   faults: Faults = {},
   ms = 1_000,
 ): Promise<{ result: PlayResult; call: PlayedCall; audio: Map<string, Buffer> }> {
-  const voice = voices[carrier];
+  const { player } = carriers[carrier];
+  const secrets = carriers[carrier].playerSecrets(config);
   const call: PlayedCall = {
-    ...voice.newIds(),
+    ...player.newIds(),
     ...form,
     controlFormat: form.controlFormat ?? 'plain-text',
     from: '+15550100123',
@@ -87,7 +72,7 @@ async function playOne(
   };
   const bytes = (ms / 1000) * form.rateHz * (form.encoding === 'slin' ? 2 : 1);
   const audio = form.legs.map((leg) => ({ leg, bytes: randomBytes(bytes) }));
-  const result = await play({ to, voice, call, audio, secrets, speed: 20, faults });
+  const result = await play({ to, player, call, audio, secrets, speed: 20, faults });
   return {
     result,
     call,
@@ -153,7 +138,7 @@ describe('faults of the line', () => {
   test('a cut and a close without stop end the stream once each', async () => {
     await using server = await carrierServer({ config });
     const form: Form = { encoding: 'mulaw', rateHz: 8000, legs: both };
-    for (const [at, carrier] of playedCarriers.entries()) {
+    for (const [at, carrier] of carrierNames.entries()) {
       const one: Form = carrier === 'asterisk' ? { ...form, legs: ['customer'] } : form;
       const { result } = await playOne(
         `${server.url}/carriers/${carrier}`,

@@ -6,12 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, test } from 'vitest';
-import { voices } from '../../../src/player/carriers/all.ts';
-import {
-  playedCarriers,
-  type PlayedCall,
-  type PlayedCarrier,
-} from '../../../src/player/dialogue.ts';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { PlayedCall } from '../../../src/player/dialogue.ts';
 import {
   fixtureLine,
   idsOf,
@@ -24,9 +20,11 @@ import { startRecorder } from '../../../src/player/recorder.ts';
 import { replay } from '../../../src/player/replay.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 
+const players = Object.values(carriers).map(({ player }) => player);
+
 async function recordCall(
   server: CarrierServer,
-  carrier: PlayedCarrier,
+  carrier: CarrierName,
   masker?: Masker,
 ): Promise<{ frames: RecordedFrame[]; sent: Buffer; call: PlayedCall }> {
   const frames: RecordedFrame[] = [];
@@ -41,9 +39,9 @@ async function recordCall(
       end: () => ended(),
     }),
   });
-  const voice = voices[carrier];
+  const player = carriers[carrier].player;
   const call: PlayedCall = {
-    ...voice.newIds(),
+    ...player.newIds(),
     legs: ['customer'],
     encoding: 'mulaw',
     rateHz: 8000,
@@ -56,7 +54,7 @@ async function recordCall(
   const sent = randomBytes(4_800);
   const result = await play({
     to: `ws://127.0.0.1:${recorder.port}/carriers/${carrier}`,
-    voice,
+    player,
     call,
     audio: [{ leg: 'customer', bytes: sent }],
     speed: 10,
@@ -66,18 +64,18 @@ async function recordCall(
   return { frames, sent, call };
 }
 
-describe.each(playedCarriers)('a call of %s through the recorder', (carrier) => {
+describe.each(carrierNames)('a call of %s through the recorder', (carrier) => {
   test('reaches the bridge unchanged, is kept whole, and can be sent again as a new call', async () => {
     await using server = await carrierServer({ insecure: true });
     const { frames, sent, call } = await recordCall(server, carrier);
     const track = carrier === 'audiohook' ? 'external' : 'inbound';
     expect((await server.bridge.ended(0)).bytes(track).equals(sent)).toBe(true);
-    expect(idsOf(frames)).toMatchObject({
+    expect(idsOf(frames, players)).toMatchObject({
       carrier,
       callId: carrier === 'asterisk' ? call.streamId : call.callId,
     });
     const again = readFixtureLines(frames.map(fixtureLine).join(''));
-    const result = await replay({ to: server.url, frames: again, speed: 20 });
+    const result = await replay({ players, to: server.url, frames: again, speed: 20 });
     const stream = await server.bridge.ended(1);
     expect(stream.bytes(track).equals(sent)).toBe(true);
     expect(stream.start.carrierCallId).toBe(result.callId);
@@ -100,7 +98,7 @@ describe.each(playedCarriers)('a call of %s through the recorder', (carrier) => 
       sent.subarray(160, 190).toString('base64'),
     ])
       expect(content).not.toContain(secret);
-    await replay({ to: server.url, frames: readFixtureLines(content), speed: 20 });
+    await replay({ players, to: server.url, frames: readFixtureLines(content), speed: 20 });
     const stream = await server.bridge.ended(1);
     const track = carrier === 'audiohook' ? 'external' : 'inbound';
     expect(stream.bytes(track).equals(Buffer.alloc(sent.length, 0xff))).toBe(true);

@@ -3,9 +3,9 @@ import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
-import { twilioSignature } from '../../../src/player/signing.ts';
+import { twilioSignature } from '../../../src/carriers/twilio/player.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
 import {
@@ -30,12 +30,12 @@ function playOne(
 ): Promise<PlayResult> {
   return play({
     to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
-    voice: twilio,
+    player: twilioPlayer,
     call: playedCall({
-      ...twilio.newIds(),
+      ...twilioPlayer.newIds(),
       callId,
     }),
-    secrets: { twilioAuthToken: token },
+    secrets: { authToken: token },
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * seconds, 7) }],
     speed: 1,
     signal,

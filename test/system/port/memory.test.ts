@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { twilio } from '../../../src/player/carriers/twilio.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
@@ -31,8 +31,8 @@ test('in a heap of 40 MB calls come in until there is no room, in words; the pro
   const hangUp = new AbortController();
   const playing = play({
     to: url,
-    voice: twilio,
-    call: playedCall({ ...twilio.newIds(), callId: 'CA-running' }),
+    player: twilioPlayer,
+    call: playedCall({ ...twilioPlayer.newIds(), callId: 'CA-running' }),
     audio: [{ leg: 'customer', bytes: seededAudio(8_000 * 600, 7) }],
     speed: 1,
     signal: hangUp.signal,

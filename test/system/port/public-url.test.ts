@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
@@ -9,7 +10,7 @@ test('behind a public address that only the outside can reach, the bridge still 
     env: { TRUNKLINE_PUBLIC_URL: 'https://calls.example.invalid' },
   });
   await playCall({
-    carrier: 'twilio',
+    player: twilioPlayer,
     to: app.url.replace('http', 'ws'),
     api: { url: app.url },
     callId: 'CA-public',

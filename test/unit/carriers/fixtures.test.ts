@@ -3,7 +3,7 @@ import { carriers } from '../../../src/carriers/all.ts';
 import type { CarrierName } from '../../../src/carriers/all.ts';
 import type { CarrierEvent, Codec } from '../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
-import { recogniseTexts } from '../../../src/carriers/detect.ts';
+import { matchTexts } from '../../../src/carriers/recognising-socket.ts';
 import {
   fixtureNames,
   frame,
@@ -431,12 +431,10 @@ test('the detecting path knows every recorded carrier by its first texts', () =>
     const texts = readFixture(name).flatMap(({ from, isBinary, data }) =>
       from === 'carrier' && !isBinary ? [data.toString()] : [],
     );
-    const first = recogniseTexts(texts.slice(0, 1));
-    expect(first === 'more' ? recogniseTexts(texts.slice(0, 2)) : first, name).toBe(
-      name.split('-')[0],
-    );
+    const first = matchTexts(texts.slice(0, 1));
+    expect(first === 'more' ? matchTexts(texts.slice(0, 2)) : first, name).toBe(name.split('-')[0]);
   }
-  expect(recogniseTexts(['hello'])).toBe('unknown');
-  expect(recogniseTexts(['{"event":"connected"}', '{"event":"start","start":{}}'])).toBe('unknown');
-  expect(recogniseTexts(['{"event":"connected","version":"1.0.0"}'])).toBe('more');
+  expect(matchTexts(['hello'])).toBe('unknown');
+  expect(matchTexts(['{"event":"connected"}', '{"event":"start","start":{}}'])).toBe('unknown');
+  expect(matchTexts(['{"event":"connected","version":"1.0.0"}'])).toBe('more');
 });

@@ -2,10 +2,16 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { docsPage } from '../../../src/port/docs.ts';
 import { callEventTypes } from '../../../src/protocol/events.ts';
-import { openApiDocument, routes } from '../../../src/protocol/openapi/document.ts';
+import { carrierRoutes } from '../../../src/carriers/webhooks.ts';
+import { allRoutes, openApiDocument } from '../../../src/protocol/openapi/document.ts';
 import { webhooks } from '../../../src/protocol/openapi/webhooks.ts';
 
-const document = openApiDocument({ version: '1.2.3', serverUrl: 'http://127.0.0.1:8080' });
+const document = openApiDocument({
+  version: '1.2.3',
+  carrierRoutes,
+  serverUrl: 'http://127.0.0.1:8080',
+});
+const routes = allRoutes(carrierRoutes);
 const text = JSON.stringify(document);
 const { schemas } = z
   .object({ schemas: z.record(z.string(), z.record(z.string(), z.unknown())) })

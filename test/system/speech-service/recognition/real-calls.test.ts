@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { twilioPlayer } from '../../../../src/carriers/twilio/player.ts';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw } from '../../../../src/audio/g711.ts';
 import { findCall, getCall } from '../../../../src/player/api-client.ts';
@@ -51,7 +52,7 @@ describe.skipIf(!model || prompts.length === 0)(
       const agent = prompt(spoken.other, 1.5);
       const callId = `CA${randomBytes(16).toString('hex')}`;
       await playCall({
-        carrier: 'twilio',
+        player: twilioPlayer,
         to: app.url.replace('http', 'ws'),
         api: { url: app.url },
         legs: [

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkAudiohookSignature } from '../../../../src/carriers/audiohook/signature.ts';
 import type { UpgradeRequest } from '../../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../../src/carriers/config.ts';
-import { RecentNonces } from '../../../../src/carriers/nonces.ts';
+import { RecentNonces } from '../../../../src/carriers/credentials.ts';
 
 /** The vector that the reference implementation publishes. */
 const published = {

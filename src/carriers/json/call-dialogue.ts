@@ -1,47 +1,24 @@
-import { randomBytes } from 'node:crypto';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
-import { trackOf } from '../tracks.ts';
-import { twilioSignature } from '../signing.ts';
+import { trackOf, type Dialogue, type Frame, type PlayedCall } from '../../player/dialogue.ts';
+import { isObject } from './frames.ts';
 
-export const twilio: CarrierVoice = {
-  name: 'twilio',
-  frameMs: 20,
-  encodings: ['mulaw'],
-  newIds: () => ({ callId: `CA${hex32()}`, streamId: `MZ${hex32()}` }),
-  headers: (url, _call, { twilioAuthToken }) =>
-    twilioAuthToken === undefined
-      ? {}
-      : { 'x-twilio-signature': twilioSignature(url, twilioAuthToken) },
-  newDialogue: (call) =>
-    new TwilioDialogue(call, {
-      version: '1.0.0',
-      accountSid: `AC${hex32()}`,
-      topLevelSid: true,
-      chunkPerTrack: false,
-    }),
-};
-
-function hex32(): string {
-  return randomBytes(16).toString('hex');
-}
-
-export type TwilioManner = {
+/** How the carriers of this protocol differ in their messages. */
+export type CallManner = {
   version: string;
   accountSid: string;
   topLevelSid: boolean;
   chunkPerTrack: boolean;
 };
 
-/** A forked stream as Twilio, and with other manners SignalWire, sends it. */
-export class TwilioDialogue implements Dialogue {
+/** A forked stream of the protocol that announces itself as `Call`. */
+export class CallDialogue implements Dialogue {
   readonly readyAtOnce = true;
   readonly waitsForOver = false;
   readonly #call: PlayedCall;
-  readonly #manner: TwilioManner;
+  readonly #manner: CallManner;
   #sequence = 0;
   readonly #chunks = new Map<string, number>();
 
-  constructor(call: PlayedCall, manner: TwilioManner) {
+  constructor(call: PlayedCall, manner: CallManner) {
     this.#call = call;
     this.#manner = manner;
   }
@@ -109,4 +86,17 @@ export class TwilioDialogue implements Dialogue {
     this.#chunks.set(key, next);
     return next;
   }
+}
+
+/** The ids of a recorded `start`, when its stream id has the form of the carrier that asks. */
+export function recordedCallIds(
+  message: Record<string, unknown>,
+  isOurs: (streamSid: string) => boolean,
+): { callId: string; streamId: string } | undefined {
+  const start = message['event'] === 'start' ? message['start'] : undefined;
+  if (!isObject(start)) return undefined;
+  const { streamSid, callSid } = start;
+  return typeof streamSid === 'string' && typeof callSid === 'string' && isOurs(streamSid)
+    ? { callId: callSid, streamId: streamSid }
+    : undefined;
 }

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { originsOf } from '../origins.ts';
+import { originsOf } from './origins.ts';
 
 export type SignedRequest = {
   publicUrl: string;
@@ -10,14 +10,14 @@ export type SignedRequest = {
   fields?: readonly (readonly [string, string])[];
 };
 
-/** HMAC-SHA1 is 20 bytes; anything else is refused before a comparison could throw (T6). */
+/** HMAC-SHA1 is 20 bytes; anything else is refused here, because comparing other lengths would throw. */
 const signatureForm = /^[A-Za-z0-9+/]{27}=$/;
 
 /**
- * Section 1.2: the URL as Twilio was told it, the form fields behind it. Ports and the last slash are
- * spelt in more than one way by the service, so every spelling of our own address is tried.
+ * HMAC-SHA1 over the address as the carrier was told it, with the form's sorted names and values behind it.
+ * Carriers spell ports and the last slash in more than one way, so every spelling of our own address is tried.
  */
-export function isTwilioSignature(
+export function isUrlSignature(
   signature: string,
   tokens: readonly string[],
   request: SignedRequest,
@@ -43,7 +43,7 @@ function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
   const [path, query] = split(target);
   const bare = path.replace(/\/+$/, '');
   const paths = [...new Set([path, bare, `${bare}/`])];
-  // A query on a stream address is not supported by Twilio; where one is, both known forms are tried.
+  // A query on a stream address is not documented as supported; where there is one, both known forms are tried.
   const queries = query === '' ? [''] : [`?${query}`, fieldsText([...new URLSearchParams(query)])];
   return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
     paths.flatMap((spelt) =>

@@ -1,27 +1,41 @@
-import { randomBytes, randomUUID } from 'node:crypto';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
-import { newNonce, plivoSignature } from '../signing.ts';
-import { trackOf } from '../tracks.ts';
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import {
+  newNonce,
+  trackOf,
+  type CarrierPlayer,
+  type Dialogue,
+  type Frame,
+  type PlayedCall,
+} from '../../player/dialogue.ts';
+import { isObject } from '../json/frames.ts';
 
-export const plivo: CarrierVoice = {
+export const plivoPlayer: CarrierPlayer = {
   name: 'plivo',
   frameMs: 20,
   encodings: ['mulaw', 'slin'],
   newIds: () => ({ callId: randomUUID(), streamId: randomUUID() }),
-  headers: (url, _call, { plivoAuthToken }) => {
-    if (plivoAuthToken === undefined) return {};
+  canProve: ({ authToken }) => authToken !== undefined,
+  headers: (url, _call, { authToken }) => {
+    if (authToken === undefined) return {};
     const nonce = newNonce();
     return {
-      'x-plivo-signature-v3': plivoSignature(url, nonce, plivoAuthToken),
+      'x-plivo-signature-v3': plivoSignature(url, nonce, authToken),
       'x-plivo-signature-v3-nonce': nonce,
     };
   },
   newDialogue: (call) => new PlivoDialogue(call),
+  recordedIds(_text, { event, start }) {
+    if (event !== 'start' || !isObject(start)) return undefined;
+    const { callId, streamId } = start;
+    return typeof callId === 'string' && typeof streamId === 'string'
+      ? { callId, streamId }
+      : undefined;
+  },
 };
 
 class PlivoDialogue implements Dialogue {
   readonly readyAtOnce = true;
-  /** There is no stop message: the close of the socket is the end (section 4.3). */
+  /** There is no stop message: the close of the socket is the end. */
   readonly waitsForOver = false;
   readonly #call: PlayedCall;
   readonly #extraHeaders: string;
@@ -87,4 +101,21 @@ class PlivoDialogue implements Dialogue {
     const head = { event, sequenceNumber: ++this.#sequence, streamId: this.#call.streamId };
     return JSON.stringify({ ...head, ...body, extra_headers: this.#extraHeaders });
   }
+}
+
+/** X-Plivo-Signature-V3 of an upgrade. */
+export function plivoSignature(url: string, nonce: string, authToken: string): string {
+  const { query, bare } = splitQuery(url);
+  const sorted = [...new URLSearchParams(query)]
+    .map(([name, value]) => `${name}=${value}`)
+    .sort()
+    .join('&');
+  return createHmac('sha256', authToken)
+    .update(`${bare}${sorted && `?${sorted}`}.${nonce}`)
+    .digest('base64');
+}
+
+function splitQuery(url: string): { bare: string; query: string } {
+  const at = url.indexOf('?');
+  return at < 0 ? { bare: url, query: '' } : { bare: url.slice(0, at), query: url.slice(at + 1) };
 }

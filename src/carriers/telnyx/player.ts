@@ -1,15 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
-import { trackOf } from '../tracks.ts';
+import {
+  trackOf,
+  type CarrierPlayer,
+  type Dialogue,
+  type Frame,
+  type PlayedCall,
+} from '../../player/dialogue.ts';
+import { isObject } from '../json/frames.ts';
 
-export const telnyx: CarrierVoice = {
+export const telnyxPlayer: CarrierPlayer = {
   name: 'telnyx',
   frameMs: 20,
   encodings: ['mulaw', 'alaw', 'slin'],
   newIds: () => ({ callId: `v3:${randomUUID().replaceAll('-', '')}`, streamId: randomUUID() }),
+  canProve: ({ bearer }) => bearer !== undefined,
   headers: (_url, _call, { bearer }) =>
     bearer === undefined ? {} : { authorization: `Bearer ${bearer}` },
   newDialogue: (call) => new TelnyxDialogue(call),
+  recordedIds(_text, { event, start, stream_id: streamId }) {
+    if (event !== 'start' || !isObject(start)) return undefined;
+    const callId = start['call_control_id'];
+    return typeof callId === 'string' && typeof streamId === 'string'
+      ? { callId, streamId }
+      : undefined;
+  },
 };
 
 const names = { mulaw: 'PCMU', alaw: 'PCMA', slin: 'L16' } as const;

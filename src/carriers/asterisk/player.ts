@@ -1,7 +1,12 @@
 import { randomInt } from 'node:crypto';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
+import {
+  type CarrierPlayer,
+  type Dialogue,
+  type Frame,
+  type PlayedCall,
+} from '../../player/dialogue.ts';
 
-export const asterisk: CarrierVoice = {
+export const asteriskPlayer: CarrierPlayer = {
   name: 'asterisk',
   frameMs: 20,
   encodings: ['mulaw', 'alaw', 'slin'],
@@ -10,11 +15,29 @@ export const asterisk: CarrierVoice = {
     const id = `pbx1-${Math.floor(Date.now() / 1000)}.${randomInt(1, 1_000_000)}`;
     return { callId: id, streamId: id };
   },
+  canProve: ({ username, password }) => username !== undefined && password !== undefined,
   headers: (_url, _call, { username, password }) =>
     username === undefined || password === undefined
       ? {}
       : { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` },
   newDialogue: (call) => new AsteriskDialogue(call),
+  oneLegPerStream: true,
+  // The parameters that `v(...)` in the dial string adds to the address.
+  addressParameters: ({ callId, legs, from, to, direction, parameters }) => ({
+    call_id: callId,
+    leg: legs[0] ?? 'customer',
+    from,
+    to,
+    direction,
+    ...parameters,
+  }),
+  recordedIds(text, { event, channel_id: channelId, channel }) {
+    const id =
+      /^MEDIA_START .*?\bchannel_id:(\S+)/.exec(text)?.[1] ??
+      /^MEDIA_START .*?\bchannel:(\S+)/.exec(text)?.[1] ??
+      (event === 'MEDIA_START' ? (channelId ?? channel) : undefined);
+    return typeof id === 'string' ? { callId: id, streamId: id } : undefined;
+  },
 };
 
 /** One channel is one leg: a call with two legs is two of these with the same call_id parameter. */

@@ -1,9 +1,6 @@
 import twilio from 'twilio';
 import { describe, expect, test } from 'vitest';
-import {
-  isTwilioSignature,
-  type SignedRequest,
-} from '../../../../src/carriers/twilio/signature.ts';
+import { isUrlSignature, type SignedRequest } from '../../../src/carriers/url-signature.ts';
 
 const token = 'a-twilio-auth-token-of-ours';
 /** The carrier's own package makes the good signatures. */
@@ -126,11 +123,11 @@ const badUpgrades: [string, string][] = [
 
 describe('the signature of a Twilio upgrade', () => {
   test.each(goodUpgrades)('%s is our own address', (signed, request) => {
-    expect(isTwilioSignature(sign(signed), [token], request)).toBe(true);
+    expect(isUrlSignature(sign(signed), [token], request)).toBe(true);
   });
 
   test.each(badUpgrades)('%s is refused without an exception', (_what, signature) => {
-    expect(isTwilioSignature(signature, [token], socket(home, path))).toBe(false);
+    expect(isUrlSignature(signature, [token], socket(home, path))).toBe(false);
   });
 
   test('there are at least 40 vectors on each side', () => {
@@ -141,14 +138,14 @@ describe('the signature of a Twilio upgrade', () => {
   test('during a rotation both tokens are good, and without a token none is', () => {
     const request = socket(home, path);
     const old = sign('wss://bridge.example.net/carriers/twilio', {}, 'the-old-token');
-    expect(isTwilioSignature(old, [token, 'the-old-token'], request)).toBe(true);
-    expect(isTwilioSignature(old, [token], request)).toBe(false);
-    expect(isTwilioSignature(good, [], request)).toBe(false);
+    expect(isUrlSignature(old, [token, 'the-old-token'], request)).toBe(true);
+    expect(isUrlSignature(old, [token], request)).toBe(false);
+    expect(isUrlSignature(good, [], request)).toBe(false);
   });
 
   test('signatures of any length from 0 to 200 are refused without an exception', () => {
     for (let length = 0; length <= 200; length++)
-      expect(isTwilioSignature('A'.repeat(length), [token], socket(home, path))).toBe(false);
+      expect(isUrlSignature('A'.repeat(length), [token], socket(home, path))).toBe(false);
   });
 });
 
@@ -174,8 +171,8 @@ describe('the signature of a Twilio webhook', () => {
 
   test('fields are signed by name, in whatever order they came', () => {
     const signature = sign(url, form);
-    expect(isTwilioSignature(signature, [token], request(Object.entries(form)))).toBe(true);
-    expect(isTwilioSignature(signature, [token], request(Object.entries(form).toReversed()))).toBe(
+    expect(isUrlSignature(signature, [token], request(Object.entries(form)))).toBe(true);
+    expect(isUrlSignature(signature, [token], request(Object.entries(form).toReversed()))).toBe(
       true,
     );
   });
@@ -183,7 +180,7 @@ describe('the signature of a Twilio webhook', () => {
   test('several values of one name are as the package signs them', () => {
     const signature = twilio.getExpectedTwilioSignature(token, url, { a: ['2', '1', '2'], b: '3' });
     expect(
-      isTwilioSignature(
+      isUrlSignature(
         signature,
         [token],
         request([
@@ -201,22 +198,22 @@ describe('the signature of a Twilio webhook', () => {
     const changed = Object.entries({ ...form, [name]: `${form[name] ?? ''}x` });
     const missing = Object.entries(form).filter(([other]) => other !== name);
     const added = [...Object.entries(form), ['Extra', 'x'] as [string, string]];
-    expect(isTwilioSignature(signature, [token], request(changed))).toBe(false);
+    expect(isUrlSignature(signature, [token], request(changed))).toBe(false);
     // An empty field leaves its name behind in what is signed.
-    expect(isTwilioSignature(signature, [token], request(missing))).toBe(false);
-    expect(isTwilioSignature(signature, [token], request(added))).toBe(false);
+    expect(isUrlSignature(signature, [token], request(missing))).toBe(false);
+    expect(isUrlSignature(signature, [token], request(added))).toBe(false);
   });
 
   test('a socket address does not stand for a webhook, nor http for https', () => {
     expect(
-      isTwilioSignature(
+      isUrlSignature(
         sign(url.replace('https', 'wss'), form),
         [token],
         request(Object.entries(form)),
       ),
     ).toBe(false);
     expect(
-      isTwilioSignature(
+      isUrlSignature(
         sign(url.replace('https', 'http'), form),
         [token],
         request(Object.entries(form)),

@@ -1,36 +1,60 @@
-import { randomUUID } from 'node:crypto';
-import type { CarrierVoice, Dialogue, Frame, PlayedCall } from '../dialogue.ts';
-import { audiohookSignature, newNonce } from '../signing.ts';
+import { createHmac, randomUUID } from 'node:crypto';
+import {
+  newNonce,
+  type CarrierPlayer,
+  type Dialogue,
+  type Frame,
+  type PlayedCall,
+} from '../../player/dialogue.ts';
+import { isObject } from '../json/frames.ts';
 
 const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
 const channelOf = { customer: 'external', agent: 'internal' } as const;
 
-export const audiohook: CarrierVoice = {
+export const audiohookPlayer: CarrierPlayer = {
   name: 'audiohook',
   frameMs: 200,
   encodings: ['mulaw', 'slin'],
   newIds: () => ({ callId: randomUUID(), streamId: randomUUID() }),
-  headers(url, call, { audiohookApiKey, audiohookClientSecret }) {
+  canProve: ({ apiKey, clientSecret }) => apiKey !== undefined && clientSecret !== undefined,
+  headers(url, call, { apiKey, clientSecret }) {
     const { pathname, search, host } = new URL(url);
     const headers: Record<string, string> = {
       'audiohook-organization-id': organizationId,
       'audiohook-session-id': call.streamId,
       'audiohook-correlation-id': randomUUID(),
-      ...(audiohookApiKey === undefined ? {} : { 'x-api-key': audiohookApiKey }),
+      ...(apiKey === undefined ? {} : { 'x-api-key': apiKey }),
     };
-    if (audiohookApiKey === undefined || audiohookClientSecret === undefined) return headers;
+    if (apiKey === undefined || clientSecret === undefined) return headers;
     const signed = {
       target: `${pathname}${search}`,
       authority: host.toLowerCase(),
       headers,
-      apiKey: audiohookApiKey,
-      clientSecret: audiohookClientSecret,
+      apiKey,
+      clientSecret,
       nonce: newNonce(),
       createdS: Math.floor(Date.now() / 1000),
     };
     return { ...headers, ...audiohookSignature(signed) };
   },
   newDialogue: (call) => new AudiohookDialogue(call),
+  recordedIds(_text, { type, id, parameters }) {
+    if (type !== 'open' || !isObject(parameters)) return undefined;
+    const { conversationId } = parameters;
+    return typeof conversationId === 'string' && typeof id === 'string'
+      ? { callId: conversationId, streamId: id }
+      : undefined;
+  },
+  // The organization of the recorded `open` must be that of the upgrade.
+  recordedHeaders(texts) {
+    for (const text of texts) {
+      const found = /"organizationId":"([^"]+)"/.exec(text)?.[1];
+      if (found !== undefined) return { 'audiohook-organization-id': found };
+    }
+    return {};
+  },
+  // The number that the client says it has heard is the one that it heard this time.
+  retold: (text, lastSeq) => text.replace(/"serverseq":\d+/, `"serverseq":${lastSeq}`),
 };
 
 type Media = { type: string; format: string; channels: string[]; rate: number };
@@ -153,4 +177,37 @@ function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Bu
     for (let from = 0; from + width <= part.length; from += width)
       part.copy(mixed, from * parts.length + channel * width, from, from + width);
   return mixed;
+}
+
+/** HTTP message signature of an AudioHook upgrade over its six components. */
+export function audiohookSignature(options: {
+  target: string;
+  authority: string;
+  headers: Record<string, string>;
+  apiKey: string;
+  clientSecret: string;
+  nonce: string;
+  createdS: number;
+}): { 'signature-input': string; signature: string } {
+  const { target, authority, headers, apiKey, clientSecret, nonce, createdS } = options;
+  const values: [string, string][] = [
+    ['@request-target', target],
+    ['@authority', authority],
+    ...[
+      'audiohook-organization-id',
+      'audiohook-session-id',
+      'audiohook-correlation-id',
+      'x-api-key',
+    ].map((name): [string, string] => [name, headers[name] ?? '']),
+  ];
+  const list = `(${values.map(([name]) => `"${name}"`).join(' ')})`;
+  const parameters = `${list};keyid="${apiKey}";nonce="${nonce}";alg="hmac-sha256";created=${createdS};expires=${createdS + 30}`;
+  const base = [
+    ...values.map(([name, value]) => `"${name}": ${value}`),
+    `"@signature-params": ${parameters}`,
+  ].join('\n');
+  const digest = createHmac('sha256', Buffer.from(clientSecret, 'base64'))
+    .update(base)
+    .digest('base64');
+  return { 'signature-input': `sig1=${parameters}`, signature: `sig1=:${digest}:` };
 }

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../bridge/seam.ts';
+import type { StreamEvent } from '../../bridge/seam.ts';
 
 export type NumberedFrame = {
   number: number;
@@ -9,8 +9,8 @@ export type NumberedFrame = {
   payload: Buffer;
 };
 
-/** 200 ms of frames of 20 ms (F7). */
-const windowFrames = 10;
+/** 200 ms of frames of 20 ms: frames that come later than that are rarer than frames that never come. */
+export const maxFramesHeld = 10;
 /** A jump further than a minute is a new numbering, not a loss. */
 const jumpAtMost = 3_000;
 const remembered = 64;
@@ -46,7 +46,7 @@ export class FrameOrder {
     if (this.#held.has(frame.number))
       return [{ type: 'count', what: 'duplicate', track: frame.track }];
     this.#held.set(frame.number, frame);
-    return this.#held.size < windowFrames ? [] : this.#skipHole();
+    return this.#held.size < maxFramesHeld ? [] : this.#skipHole();
   }
 
   /** A message that is not audio has used a number of the same counting. */

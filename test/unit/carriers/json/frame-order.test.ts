@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CarrierEvent } from '../../../src/carriers/carrier.ts';
-import { FrameOrder, type NumberedFrame } from '../../../src/carriers/frame-order.ts';
+import type { CarrierEvent } from '../../../../src/carriers/carrier.ts';
+import { FrameOrder, type NumberedFrame } from '../../../../src/carriers/json/frame-order.ts';
 
 function frame(number: number, track = 'inbound'): NumberedFrame {
   const payload = Buffer.alloc(4);

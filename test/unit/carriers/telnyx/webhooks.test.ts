@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign as ed25519, type KeyObject } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { checkTelnyxSignature } from '../../../../src/carriers/telnyx/signature.ts';
+import { checkTelnyxSignature } from '../../../../src/carriers/telnyx/webhooks.ts';
 
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const other = generateKeyPairSync('ed25519');

@@ -30,7 +30,7 @@ export const socketsOpen = new Gauge({
   registers,
 });
 
-/** Only from signatures that are right but for their time: nobody else's time says anything of our clock (F74). */
+/** Only from signatures that are right but for their time: the time that a stranger writes says nothing of our clock. */
 export const clockSkewSeconds = new Gauge({
   name: 'trunkline_carrier_clock_skew_seconds',
   help: 'The clock of a carrier less ours, by its last signature that was right, in time or not.',

@@ -1,0 +1,50 @@
+import type { Request } from 'express';
+import { Problem } from '../port/problem.ts';
+import type { WebhookContext } from './carrier.ts';
+import { isUrlSignature } from './url-signature.ts';
+
+/** Names from outside, in the order in which they came; the same name may come more than once. */
+export type FormFields = [string, string][];
+
+/** More fields than any carrier sends; a stranger's thousands would each be sorted and signed. */
+export const fieldsAtMost = 100;
+
+export function formFields(request: Request): FormFields {
+  const body: unknown = request.body;
+  if (typeof body !== 'string') throw new Problem(415, 'expected a form');
+  return fieldsIn(body);
+}
+
+export function fieldsIn(text: string): FormFields {
+  return [...new URLSearchParams(text)].slice(0, fieldsAtMost);
+}
+
+export type SignedForm = {
+  fields: FormFields;
+  /** The secret and the signature that proved the fields; absent where the insecure mode lets them in unsigned. */
+  by?: { secret: string; signature: string };
+};
+
+/** A form whose signature is over our address and the sorted fields, in a header of the carrier's name for it. */
+export function signedForm(
+  request: Request,
+  { publicUrl, insecure }: Pick<WebhookContext<unknown>, 'publicUrl' | 'insecure'>,
+  by: { header: string; secrets: readonly string[]; setting: string },
+): SignedForm {
+  const { header, secrets, setting } = by;
+  const fields = formFields(request);
+  const signature = request.get(header);
+  if (insecure && signature === undefined) return { fields };
+  if (signature === undefined) throw new Problem(401, `${header} is missing`);
+  if (secrets.length === 0) throw new Problem(403, `${setting} is not set`);
+  const signed = {
+    publicUrl: publicUrl(),
+    kind: 'webhook',
+    target: request.originalUrl,
+    fields,
+  } as const;
+  const [secret] = secrets.filter((one) => isUrlSignature(signature, [one], signed));
+  if (secret === undefined)
+    throw new Problem(403, `${header} does not match: check ${setting} and TRUNKLINE_PUBLIC_URL`);
+  return { fields, by: { secret, signature } };
+}

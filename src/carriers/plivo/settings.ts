@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { secretList } from '../credentials.ts';
+
+export const plivoSettings = {
+  plivoAuthToken: secretList.meta({
+    env: 'TRUNKLINE_PLIVO_AUTH_TOKEN',
+    secret: true,
+    description: 'Plivo auth token that signs its upgrades and callbacks (V3).',
+  }),
+  plivoByteOrder: z.enum(['big', 'little']).default('little').meta({
+    env: 'TRUNKLINE_PLIVO_L16_BYTE_ORDER',
+    description: 'Byte order of Plivo L16 audio.',
+  }),
+};
+export type PlivoConfig = z.infer<z.ZodObject<typeof plivoSettings>>;

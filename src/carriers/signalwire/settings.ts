@@ -1,0 +1,20 @@
+import { z } from 'zod';
+import { secretList } from '../credentials.ts';
+
+export const signalwireSettings = {
+  signalwireToken: secretList.meta({
+    env: 'TRUNKLINE_SIGNALWIRE_TOKEN',
+    secret: true,
+    description: 'The `authBearerToken` of SignalWire streams.',
+  }),
+  signalwireSigningKey: secretList.meta({
+    env: 'TRUNKLINE_SIGNALWIRE_SIGNING_KEY',
+    secret: true,
+    description: 'Signing key of the SignalWire project, with which its webhooks are checked.',
+  }),
+  signalwireByteOrder: z.enum(['big', 'little']).default('little').meta({
+    env: 'TRUNKLINE_SIGNALWIRE_L16_BYTE_ORDER',
+    description: 'Byte order of SignalWire L16 audio.',
+  }),
+};
+export type SignalwireConfig = z.infer<z.ZodObject<typeof signalwireSettings>>;

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { secretList } from '../credentials.ts';
+
+export const telnyxSettings = {
+  telnyxToken: secretList.meta({
+    env: 'TRUNKLINE_TELNYX_TOKEN',
+    secret: true,
+    description: 'What Telnyx sends as `stream_auth_token` (Authorization: Bearer).',
+  }),
+  telnyxPublicKey: z
+    .base64()
+    .refine((key) => Buffer.from(key, 'base64').length === 32, 'an Ed25519 key has 32 bytes')
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_TELNYX_PUBLIC_KEY',
+      description: 'Public key (base64) of the Telnyx portal, with which its webhooks are checked.',
+    }),
+  telnyxByteOrder: z.enum(['big', 'little']).default('big').meta({
+    env: 'TRUNKLINE_TELNYX_L16_BYTE_ORDER',
+    description: 'Byte order of Telnyx L16 audio; RTP prescribes big.',
+  }),
+};
+export type TelnyxConfig = z.infer<z.ZodObject<typeof telnyxSettings>>;

@@ -143,7 +143,7 @@ export class StreamSocket {
 
   message(data: RawData, isBinary: boolean): void {
     this.#messages++;
-    // An unproven or silent peer gets few messages; AudioHook and Twilio start with their first or second.
+    // An unproven or silent peer gets few messages: every carrier starts with its first or second.
     if (this.#state.at === 'waiting' && this.#messages > socketLimits.messagesBeforeStart)
       return this.#refuse('no start among the first messages');
     try {

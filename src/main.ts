@@ -102,6 +102,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       recogniser,
       language,
       publicUrl,
+      recording: recordingOf(config),
     };
     mount(await startSpeechService(part));
   }
@@ -149,6 +150,18 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       },
     }),
   );
+}
+
+/**
+ * One rule for the audio of a call wherever it lies. The bridge's recording follows the same setting, where
+ * `auto` means on loopback only; a service that runs without a bridge keeps audio unless the setting is off.
+ */
+function recordingOf({ bridge, roles, http }: Config): { kept: boolean; days: number } {
+  const auto = !roles.includes('bridge') || isLoopback(http.host);
+  return {
+    kept: bridge.recording === 'on' || (bridge.recording === 'auto' && auto),
+    days: bridge.retentionDays.recordings,
+  };
 }
 
 /** The speech service that is configured, or our own by its real address and with the key made at this start. */

@@ -12,6 +12,7 @@ import { liveRoutes } from './api/live-routes.ts';
 import { notBuilt } from './api/not-built.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
+import type { RecordingRule } from './live/assembly.ts';
 import { DiskWriter } from './live/disk-writer.ts';
 import { SessionRows } from './live/session-rows.ts';
 import { Sessions } from './live/sessions.ts';
@@ -30,6 +31,8 @@ export type SpeechServiceOptions = {
   /** Its folder `speech` holds the audio and the logs of sessions. */
   dataDir: string;
   clock?: Clock;
+  /** Without it every session's audio is kept as long as the session. */
+  recording?: RecordingRule;
 };
 
 export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
@@ -37,6 +40,7 @@ export type SpeechService = Part & AsyncDisposable & { readonly openSessions: nu
 /** Resolves when the service is ready: sessions that an earlier run left open can be resumed from then on. */
 export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
   const { config, store, recogniser, dataDir, clock = systemClock } = options;
+  const { recording = { kept: true, days: config.retentionDays } } = options;
   const log = options.log.child({ part: 'speech-service' });
   const folder = join(dataDir, 'speech');
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -45,7 +49,17 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const sender = callbackSender({ allow: config.callbackHosts });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
-  const sessions = new Sessions({ ...options, rows, folder, disk, node, clock, log, callbacks });
+  const sessions = new Sessions({
+    ...options,
+    rows,
+    folder,
+    disk,
+    node,
+    clock,
+    log,
+    callbacks,
+    recording,
+  });
   await sessions.recover();
   // The language part loads its data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
@@ -53,7 +67,17 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   });
   const admissions = new Admissions({ config, store, sessions, recogniser });
   const sockets = liveSockets({ sessions, log, refuseTokenWith401: config.refuseTokenWith401 });
-  const retention = startRetention({ config, rows, sessions, store, node, clock, log, folder });
+  const retention = startRetention({
+    config,
+    recording,
+    rows,
+    sessions,
+    store,
+    node,
+    clock,
+    log,
+    folder,
+  });
   let closing: Promise<void> | undefined;
 
   const close = async (deadlineMs: number): Promise<void> => {
@@ -68,7 +92,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   return {
     name: 'speech-service',
     routers: [
-      { access: 'speech', router: liveRoutes({ ...options, rows, sessions, admissions, folder }) },
+      {
+        access: 'speech',
+        router: liveRoutes({ ...options, rows, sessions, admissions, folder, recording }),
+      },
       { access: 'speech', router: notBuilt() },
     ],
     upgrades: [sockets],

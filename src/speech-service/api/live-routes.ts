@@ -8,6 +8,7 @@ import { validationErrors } from '../../protocol/validation.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import { recordOfRow, type SessionRow, type SessionRows } from '../live/session-rows.ts';
+import type { RecordingRule } from '../live/assembly.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Admissions } from './admissions.ts';
@@ -21,6 +22,7 @@ export type LiveRoutesOptions = {
   admissions: Admissions;
   publicUrl: PublicUrl;
   folder: string;
+  recording: RecordingRule;
 };
 
 const patchLimitBytes = 102_400;
@@ -39,8 +41,15 @@ export function liveRoutes(options: LiveRoutesOptions): Router {
   router.get('/v2/live/:id/file', async (request, response) => {
     const job = await jobOf(options, request);
     if (job.request_params === null) throw new Problem(404, 'Not found');
+    if (!options.recording.kept)
+      throw new Problem(404, 'the audio of sessions is not kept: TRUNKLINE_RECORDING is off here');
     const live = JSON.parse(job.request_params) as LiveRequest;
-    await sendRecording(request, response, { folder: options.folder, id: job.id, request: live });
+    await sendRecording(request, response, {
+      folder: options.folder,
+      id: job.id,
+      request: live,
+      wasReceived: (job.audio_duration ?? 0) > 0,
+    });
   });
   return router;
 }

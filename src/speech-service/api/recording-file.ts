@@ -1,11 +1,18 @@
 import type { Request, Response } from 'express';
 import { open, type FileHandle } from 'node:fs/promises';
+import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { pathsOf } from '../live/session-audio.ts';
 import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
 
-export type SessionRecording = { folder: string; id: string; request: LiveRequest };
+export type SessionRecording = {
+  folder: string;
+  id: string;
+  request: LiveRequest;
+  /** The session has ended and had audio: without its file the audio was deleted. */
+  wasReceived: boolean;
+};
 
 /** Sends the received audio as a WAV file in the session's encoding. A running session's file ends at this moment. */
 export async function sendRecording(
@@ -14,6 +21,8 @@ export async function sendRecording(
   recording: SessionRecording,
 ): Promise<void> {
   const file = await openOrNothing(pathsOf(recording.folder, recording.id).audio);
+  if (!file && recording.wasReceived)
+    throw new Problem(404, 'the audio of this session was deleted after the days of recordings');
   try {
     const format = formatOf(recording.request);
     const size = file ? (await file.stat()).size : 0;

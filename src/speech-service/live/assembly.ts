@@ -43,7 +43,11 @@ export type SessionsOptions = {
   recogniser: Recogniser;
   language: AddonRunner;
   callbacks: Callbacks;
+  recording: RecordingRule;
 };
+
+/** Whether the audio of sessions is kept after their end, and for how many days. */
+export type RecordingRule = { kept: boolean; days: number };
 
 export type Assembly = {
   id: string;
@@ -87,7 +91,11 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
     format,
     createdAt: assembly.createdAt,
     cutter: restored?.cutter ?? new FrameCutter(format),
-    audio: restored?.audio ?? (zeroRetention ? audioInMemory() : audioOnDisk(disk, paths.audio)),
+    audio:
+      restored?.audio ??
+      (zeroRetention
+        ? audioInMemory()
+        : audioOnDisk(disk, paths.audio, { kept: options.recording.kept })),
     sessionLog,
     record: restored?.record ?? noResults(),
     broadcast,
@@ -187,9 +195,9 @@ export async function restoreSession(
   disk: DiskWriter,
   paths: SessionPaths,
   format: AudioFormat,
-  onLogFailure: (error: unknown) => void,
+  { kept, onLogFailure }: { kept: boolean; onLogFailure: (error: unknown) => void },
 ): Promise<RestoredSession> {
-  const audio = audioOnDisk(disk, paths.audio, await sizeOf(paths.audio));
+  const audio = audioOnDisk(disk, paths.audio, { size: await sizeOf(paths.audio), kept });
   const sessionLog = fileLog(disk, paths.log, await sizeOf(paths.log), onLogFailure);
   const lines = (await sizeOf(paths.log)) === 0 ? [] : await sessionLog.read();
   const cutter = await cutterOf(audio, format);

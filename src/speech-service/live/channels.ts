@@ -179,7 +179,9 @@ export class SessionChannels {
     this.#pushed = 0;
     const decided = Math.min(...this.#channels.map((channel) => channel.decidedFrame));
     const resumable = cutter.bytes - (perSecond * 2 * lostAckWindowMs) / 1e3;
-    audio.release(Math.min(cutter.headerBytes + decided * this.#perFrame, resumable));
+    // The client's header stays: a restarted process reads from it where the first frame begins.
+    const needed = Math.min(cutter.headerBytes + decided * this.#perFrame, resumable);
+    audio.release(cutter.headerBytes, needed);
   }
 }
 

@@ -5,11 +5,13 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
+import type { RecordingRule } from './assembly.ts';
 import type { SessionRows } from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
 
 export type SessionRetentionOptions = {
   config: SpeechServiceConfig;
+  recording: RecordingRule;
   rows: SessionRows;
   sessions: Sessions;
   store: Store;
@@ -41,7 +43,7 @@ export function startRetention(options: SessionRetentionOptions): {
       ids = await rows.completedBefore(node, before, batch);
     }
     if (erased > 0) await store.forgetDeleted();
-    await removeOrphans(options);
+    await sweepFiles(options);
     return erased;
   };
   const again = (): void => {
@@ -67,14 +69,27 @@ export function startRetention(options: SessionRetentionOptions): {
   };
 }
 
-/** A crash between the deletion of a row and of its files leaves files that no request can name. */
-async function removeOrphans({ folder, rows, clock }: SessionRetentionOptions): Promise<void> {
+/**
+ * Deletes audio that is not kept any more: all of it after the days of recordings, at once where no
+ * recording is kept. Deletes also files without a row, which a crash leaves between the deletion of a row
+ * and of its files.
+ */
+async function sweepFiles(options: SessionRetentionOptions): Promise<void> {
+  const { folder, rows, clock, recording } = options;
+  const nowMs = clock.now();
+  const keptSinceMs = recording.kept ? nowMs - recording.days * dayMs : nowMs;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
-    const id = /^([0-9a-f-]{36})\.(?:audio|log)$/.exec(name)?.[1];
+    const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];
     if (id === undefined) continue;
-    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: clock.now() }));
-    if (clock.now() - mtimeMs < everyMs || (await rows.get(id))) continue;
-    await rm(path, { force: true });
+    const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: nowMs }));
+    // What was written since then belongs to audio that is kept, or to a session that runs.
+    const isOrphanable = nowMs - mtimeMs >= everyMs;
+    const isDue = kind === 'audio' && mtimeMs <= keptSinceMs;
+    if (!isOrphanable && !isDue) continue;
+    const end = await rows.endOf(id);
+    const isOrphan = end === undefined && isOrphanable;
+    const isPast = isDue && typeof end === 'number' && end <= keptSinceMs;
+    if (isOrphan || isPast) await rm(path, { force: true });
   }
 }

@@ -1,3 +1,4 @@
+import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppendFile, type DiskWriter } from './disk-writer.ts';
 
@@ -20,13 +21,34 @@ export type SessionAudio = {
   append(bytes: Buffer): Promise<void>;
   flushed(): Promise<void>;
   read(from: number, to: number): Promise<Buffer>;
-  /** No recogniser and no resumed client needs anything before this byte again. */
-  release(before: number): void;
+  /** No recogniser and no resumed client needs the bytes between these two positions again. */
+  release(from: number, before: number): void;
+  /** Lets the files go; the audio stays for a process that restores the session. */
   close(): Promise<void>;
+  /** The session is over: closes, and deletes the audio unless recordings are kept. */
+  end(): Promise<void>;
 };
 
-export function audioOnDisk(disk: DiskWriter, path: string, size = 0): SessionAudio {
+/** Released audio is overwritten when there is so much of it: four seconds of a telephone call. */
+const eraseStepBytes = 32_768;
+
+/**
+ * Audio in a file. An acknowledged byte must survive the process while a client could resume, so it is
+ * written also where no recording is kept. Then everything that is not needed any more is overwritten with
+ * zeros while the session runs, and the file is deleted when it ends. The file keeps its length meanwhile:
+ * that is the count of the session's bytes after a restart.
+ */
+export function audioOnDisk(
+  disk: DiskWriter,
+  path: string,
+  { size = 0, kept }: { size?: number; kept: boolean },
+): SessionAudio {
   const file = new AppendFile(disk, path, size);
+  const erasing = kept ? undefined : new Erasing(path);
+  const close = async (): Promise<void> => {
+    await erasing?.settled();
+    await file.close();
+  };
   return {
     get bytes() {
       return file.size;
@@ -37,11 +59,52 @@ export function audioOnDisk(disk: DiskWriter, path: string, size = 0): SessionAu
     append: (bytes) => file.append(bytes),
     flushed: () => file.flushed(),
     read: (from, to) => file.read(from, to),
-    release() {
-      // The file route hands out the whole audio, so nothing is dropped.
+    release: (from, before) => erasing?.release(from, Math.min(before, file.size)),
+    close,
+    async end() {
+      await close();
+      if (!kept) await rm(path, { force: true });
     },
-    close: () => file.close(),
   };
+}
+
+const zeros = new Uint8Array(eraseStepBytes);
+
+/** Overwrites the released beginning of a file with zeros, one erasure at a time. */
+class Erasing {
+  readonly #path: string;
+  #erased: number | undefined;
+  #atWork: Promise<void> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  release(first: number, before: number): void {
+    const from = this.#erased ?? first;
+    if (this.#atWork || before - from < eraseStepBytes) return;
+    this.#atWork = this.#erase(from, before)
+      .then(() => {
+        this.#erased = before;
+      })
+      // The next release tries the same range again, and the end of the session deletes the file.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#atWork = undefined;
+      });
+  }
+
+  async settled(): Promise<void> {
+    await this.#atWork;
+  }
+
+  async #erase(from: number, before: number): Promise<void> {
+    await using file = await open(this.#path, 'r+');
+    for (let at = from; at < before;) {
+      const length = Math.min(zeros.length, before - at);
+      at += (await file.write(zeros, 0, length, at)).bytesWritten;
+    }
+  }
 }
 
 /** With zero data retention nothing touches the disk: memory holds only what may be needed again. */
@@ -49,6 +112,10 @@ export function audioInMemory(): SessionAudio {
   let chunks: Buffer[] = [];
   let first = 0;
   let bytes = 0;
+  const drop = (): Promise<void> => {
+    chunks = [];
+    return Promise.resolve();
+  };
   return {
     get bytes() {
       return bytes;
@@ -71,7 +138,7 @@ export function audioInMemory(): SessionAudio {
       }
       return Promise.resolve(Buffer.concat(parts));
     },
-    release(before) {
+    release(_from, before) {
       let gone = 0;
       while (gone < chunks.length && first + (chunks[gone]?.length ?? 0) <= before) {
         first += chunks[gone]?.length ?? 0;
@@ -79,9 +146,7 @@ export function audioInMemory(): SessionAudio {
       }
       if (gone > 0) chunks = chunks.slice(gone);
     },
-    close() {
-      chunks = [];
-      return Promise.resolve();
-    },
+    close: drop,
+    end: drop,
   };
 }

@@ -103,6 +103,16 @@ export class SessionRows {
       .executeTakeFirst();
   }
 
+  /** When the session ended; null while it runs, undefined when there is no such session. */
+  async endOf(id: string): Promise<number | null | undefined> {
+    const row = await this.#store.db
+      .selectFrom('speech_jobs')
+      .select('completed_at')
+      .where('id', '=', id)
+      .executeTakeFirst();
+    return row?.completed_at;
+  }
+
   async byToken(digest: string): Promise<SessionRow | undefined> {
     return this.#store.db
       .selectFrom('speech_jobs')

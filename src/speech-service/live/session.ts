@@ -382,7 +382,12 @@ export class LiveSession {
 
   async #letGo(): Promise<void> {
     this.#channels.close();
-    await this.#parts.audio.close().catch(() => undefined);
+    await this.#parts.audio.end().catch((error: unknown) => {
+      this.#parts.log.error(
+        { sessionId: this.id, reason: reasonOf(error) },
+        'the audio of a session could not be closed',
+      );
+    });
   }
 }
 

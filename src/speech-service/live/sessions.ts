@@ -136,8 +136,11 @@ export class Sessions {
       this.#options.disk,
       pathsOf(folder, row.id),
       formatOf(request),
-      (error) =>
-        log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
+      {
+        kept: this.#options.recording.kept,
+        onLogFailure: (error) =>
+          log.error({ sessionId: row.id, err: error }, 'the log of a session could not be written'),
+      },
     );
     const ended = row.status === 'done' || row.status === 'error';
     if (ended) restored.state = { at: 'ended', outcome: row.status === 'done' ? 'done' : 'error' };
@@ -151,6 +154,7 @@ export class Sessions {
     });
     entry.counted = !ended;
     if (ended) {
+      await restored.audio.end();
       this.#sayEnd(entry, row, clock.now());
       void this.#afterEnd(entry);
     } else {

@@ -50,6 +50,7 @@ export type TestServiceOptions = {
   port?: number;
   publicUrl?: string;
   log?: Logger;
+  recording?: { kept: boolean; days: number };
 };
 
 /** One recogniser with the fixture model for a whole test file. */
@@ -85,6 +86,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       recogniser,
       language,
       publicUrl: http.publicUrl,
+      ...(options.recording ? { recording: options.recording } : {}),
     }),
   );
   http.mount(service);

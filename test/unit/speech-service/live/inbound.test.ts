@@ -24,6 +24,7 @@ function rig() {
     read: (from, to) => audio.read(from, to),
     release: () => undefined,
     close: () => Promise.resolve(),
+    end: () => Promise.resolve(),
   };
   const cutter = new FrameCutter({
     encoding: 'wav/ulaw',

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { faultsOf, legRig } from '../support/bridge/leg-rig.ts';
-import { LinkSpeech, frameBytes } from '../support/speech/link-speech.ts';
+import { frameBytes } from '../support/speech/audio.ts';
+import { FakeSpeech } from '../support/speech/fake-speech.ts';
 
 const child = fileURLToPath(new URL('../support/bridge/journal-child.ts', import.meta.url));
 const legCount = 8;
@@ -18,7 +19,7 @@ export async function runKills(
   kills: number,
   seed: number,
 ): Promise<{ problems: string[]; frames: number }> {
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   const dir = await mkdtemp(join(tmpdir(), 'trunkline-kill-'));
   const problems: string[] = [];
   try {

@@ -1,6 +1,6 @@
 import { FaultProxy } from '../support/faults/fault-proxy.ts';
 import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/bridge/leg-rig.ts';
-import { LinkSpeech } from '../support/speech/link-speech.ts';
+import { FakeSpeech } from '../support/speech/fake-speech.ts';
 import { until } from '../support/process/until.ts';
 
 /** What happens to the socket of a live session, by seed, in each phase of its life. */
@@ -52,11 +52,11 @@ const wait = async (ms: number): Promise<void> =>
 /** One leg, one fault; answers what is wrong afterwards. The same seed does the same thing. */
 export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Promise<string[]> {
   const random = randomOf(seed);
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   await using proxy = await FaultProxy.start(speech.port);
   speech.publicPort = proxy.port;
   // As a service does it: a machine that stands still for seconds costs a session, and no words.
-  speech.faults.graceMs = 60_000 / factor;
+  speech.script.graceMs = 60_000 / factor;
   await using rig: Rig = await legRig({ url: proxy.url, clock: fastClock(factor) });
   const frames = 100 + Math.floor(random() * 150);
   if (phase === 'before ready') await strike(fault, speech, proxy, random);
@@ -67,7 +67,7 @@ export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Pro
     leg.push(1);
     if (random() < 0.5) await wait(random() * 4);
   }
-  if (phase === 'after stop') speech.faults.finalsDelayMs = 150;
+  if (phase === 'after stop') speech.script.finalsDelayMs = 150;
   const outcome = leg.leg.finish({ finalsMs: 10_000 * factor, withinMs: 60_000 * factor });
   if (phase === 'after stop') {
     if (random() < 0.7) await until(() => [...speech.sessions.values()].some((one) => one.stopped));
@@ -81,18 +81,18 @@ export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Pro
   return faults;
 }
 
-function describe(leg: RigLeg, speech: LinkSpeech): string {
-  const sessions = [...speech.sessions.values()].map(({ state, stopped, audio }) => ({
+function describe(leg: RigLeg, speech: FakeSpeech): string {
+  const sessions = [...speech.sessions.values()].map(({ state, stopped, bytes }) => ({
     state,
     stopped,
-    bytes: audio.length,
+    bytes: bytes.length,
   }));
   return JSON.stringify({ state: leg.leg.state(), ledger: leg.leg.ledger(), sessions });
 }
 
 async function strike(
   fault: LinkFault,
-  speech: LinkSpeech,
+  speech: FakeSpeech,
   proxy: FaultProxy,
   random: () => number,
 ): Promise<void> {
@@ -148,16 +148,16 @@ async function strike(
       speech.expireAll();
       return;
     case 'withhold':
-      speech.faults.ack = () => undefined;
+      speech.script.ack = () => undefined;
       {
-        after(() => delete speech.faults.ack);
+        after(() => delete speech.script.ack);
         return;
       }
     case 'bad acks': {
       const kind = Math.floor(random() * 3);
-      speech.faults.ack = ([start, end]) =>
+      speech.script.ack = ([start, end]) =>
         kind === 0 ? [start, end + 1_000_000] : kind === 1 ? [0, 0] : [end, start];
-      after(() => delete speech.faults.ack);
+      after(() => delete speech.script.ack);
       return;
     }
     default: {

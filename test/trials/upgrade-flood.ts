@@ -10,7 +10,8 @@ import { carriers } from '../../src/carriers/all.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import type { Json } from '../support/bridge/test-bridge.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../support/speech/scripted-speech.ts';
+import { seededAudio } from '../support/speech/audio.ts';
+import { FakeSpeech } from '../support/speech/fake-speech.ts';
 import {
   guessedTokens,
   handlesOf,
@@ -50,7 +51,7 @@ const floods: [string, Knock[]][] = [
 
 async function run(): Promise<void> {
   await ceiling();
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using app = await startApp({
     env: {
       TRUNKLINE_ROLES: 'bridge',
@@ -92,9 +93,11 @@ async function run(): Promise<void> {
   const exact = sentBytes.filter((bytes, at) => bytes > 0 && bytes === heardBytes[at]).length;
   const whole = ended.filter(({ gaps, received, acknowledged }) => gaps === 0 && received === acknowledged); // prettier-ignore
   tell(
-    exact === played.length && whole.length === played.length && speech.created === played.length,
+    exact === played.length &&
+      whole.length === played.length &&
+      speech.posts.length === played.length,
     `${played.length} calls, ${played.length - goodCalls} of them begun during the floods: ${exact} byte-exact at the speech service, ` +
-      `${whole.length} with every byte acknowledged and no gap; ${speech.created - played.length} speech sessions came of strangers`,
+      `${whole.length} with every byte acknowledged and no gap; ${speech.posts.length - played.length} speech sessions came of strangers`,
   );
 }
 

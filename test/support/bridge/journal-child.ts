@@ -4,7 +4,7 @@
  * between frames, frames after which it kills itself.
  */
 import { legRig } from './leg-rig.ts';
-import { numberedFrame } from '../speech/link-speech.ts';
+import { numberedFrame } from '../speech/audio.ts';
 import type { RigLeg } from './leg-rig.ts';
 
 const [dir = '', url = '', legCount = '1', everyMs = '4', lastFrame = 'Infinity'] =

@@ -11,7 +11,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { SpeechClient } from '../../../src/speech-client/client.ts';
 import { SpeechConfig } from '../../../src/speech-client/config.ts';
-import { numberedFrame } from '../speech/link-speech.ts';
+import { numberedFrame } from '../speech/audio.ts';
 
 /** A clock on which everything takes a fraction of the time: ten-second deadlines in half a second. */
 export function fastClock(factor: number): Clock {

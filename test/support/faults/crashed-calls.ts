@@ -8,7 +8,8 @@ import { play, type PlayResult } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
 import type { Json } from '../bridge/test-bridge.ts';
 import { playedCall } from '../carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../speech/scripted-speech.ts';
+import { seededAudio } from '../speech/audio.ts';
+import { FakeSpeech } from '../speech/fake-speech.ts';
 import { temporaryFolder } from '../store/store.ts';
 import { until } from '../process/until.ts';
 
@@ -39,7 +40,7 @@ export type CrashReport = {
  * never an ending of ours; the next process ends the records of the calls whose streams stay away.
  */
 export async function crashUnderCalls(calls: number): Promise<CrashReport> {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using folder = await temporaryFolder();
   const start = () =>
     startApp({

@@ -9,7 +9,8 @@ import { startApp, type App } from '../process/app.ts';
 import type { Json } from '../bridge/test-bridge.ts';
 import { callsOf } from './crashed-calls.ts';
 import { playedCall } from '../carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../speech/scripted-speech.ts';
+import { seededAudio } from '../speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../speech/fake-speech.ts';
 import { until } from '../process/until.ts';
 
 const token = 'twilio-secret-of-the-tests';
@@ -47,7 +48,7 @@ export async function killRounds(options: {
   frameMs?: number;
   onRound?: (round: number, faults: string[]) => void;
 }): Promise<KillReport> {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-kills-'));
   const report: KillReport = { legs: 0, kills: 0, bytes: 0, finals: 0, uncounted: 0, faults: [] };
   const start = (): Promise<App> =>
@@ -89,7 +90,7 @@ export async function killRounds(options: {
 type Round = {
   app: App;
   start: () => Promise<App>;
-  speech: ScriptedSpeech;
+  speech: FakeSpeech;
   report: KillReport;
   calls: number;
   seed: number;
@@ -191,7 +192,7 @@ export function judgeLeg(options: {
   events: Json[];
   /** What it must have received. */
   least: number;
-  speech: ScriptedSpeech;
+  speech: FakeSpeech;
   report: KillReport;
 }): void {
   const { leg, audio, events, least, speech, report } = options;
@@ -221,7 +222,7 @@ export function judgeLeg(options: {
     (event) => event.type === 'call.transcript' && event.leg.id === leg.id,
   );
   report.finals += said.length;
-  const expected = heard.flatMap((session) => ScriptedSpeech.wordsOf(session));
+  const expected = heard.flatMap((session) => wordsOf(session));
   // What the process heard and had not committed is read again at the end: late, at its own place in time.
   const got = said
     .toSorted((a, b) => Number(a.data.start) - Number(b.data.start))

@@ -7,13 +7,14 @@ import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.t
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
 import { fastClock } from '../../support/bridge/leg-rig.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 test('lists are newest first, in pages without holes, and every answer is of the documented shape', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.sentiment = true;
+  await using speech = await FakeSpeech.start();
+  speech.script.sentiment = true;
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const ids: string[] = [];
@@ -58,7 +59,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
   expect(one.transcript).toEqual([
     {
       role: 'customer',
-      text: ScriptedSpeech.wordsOf(seededAudio(8_000, 4))[0],
+      text: wordsOf(seededAudio(8_000, 4))[0],
       start: 0,
       end: 0.8,
     },
@@ -93,8 +94,8 @@ test('lists are newest first, in pages without holes, and every answer is of the
 });
 
 test('a live stream tells of calls, partials and events, and goes on after its last event', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.partials = true;
+  await using speech = await FakeSpeech.start();
+  speech.script.partials = true;
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const reader = await EventStreamReader.open(`${app.url}/api/live`);
@@ -123,7 +124,7 @@ test('a live stream tells of calls, partials and events, and goes on after its l
 });
 
 test('a live stream goes on over a restart, from the rows', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let lastId = '';
   let callId = '';
@@ -152,7 +153,7 @@ test('a live stream goes on over a restart, from the rows', async () => {
 });
 
 test('the live stream of one call begins with what was said before, and resumes exactly', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const other = await app.open({ carrierCallId: 'CA-other', streamId: 'MZ-other' });
@@ -185,7 +186,7 @@ test('the live stream of one call begins with what was said before, and resumes 
 });
 
 test('the recording is a stereo WAV of both legs, and any range of it is the same bytes', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open({
@@ -240,7 +241,7 @@ test.each([
 ])(
   'recording $recording, on loopback $loopback: audio is kept $kept',
   async ({ recording, loopback, kept }) => {
-    await using speech = await ScriptedSpeech.start();
+    await using speech = await FakeSpeech.start();
     await using store = await temporaryStore();
     const config = { recording };
     await using app = await testBridge({ store, speechUrl: speech.url, config, loopback });
@@ -258,7 +259,7 @@ test.each([
 );
 
 test('an erased call leaves nothing: rows, events, recording, its session at the service', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open({ from: '+15550177777' });
@@ -277,7 +278,7 @@ test('an erased call leaves nothing: rows, events, recording, its session at the
   for (const gone of [path, `${path}/events`, `${path}/recording`, `${path}/live`])
     expect((await app.get(gone)).status).toBe(404);
   expect((await app.get(path, { method: 'DELETE' })).status).toBe(404);
-  await until(() => [...speech.sessions.values()].every((session) => session.deleted));
+  await until(() => speech.sessions.size === 0);
   // The shared segments follow within seconds.
   await until(async () => !(await journalHolds(store.dataDir, audio.subarray(0, 160))), 60_000);
   expect(await journalHolds(store.dataDir, stream.callId)).toBe(false);
@@ -298,7 +299,7 @@ test('an erased call leaves nothing: rows, events, recording, its session at the
 });
 
 test('a call can be erased while it is still finishing', async () => {
-  const gone = await ScriptedSpeech.start();
+  const gone = await FakeSpeech.start();
   await gone[Symbol.asyncDispose]();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: gone.url });
@@ -312,7 +313,7 @@ test('a call can be erased while it is still finishing', async () => {
 });
 
 test('erasing reaches sessions at the service that a kill kept out of the rows, and those of a call that still waits for its finals', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const forgetSessions = () =>
     store.transaction(async (tx) => {
@@ -331,21 +332,21 @@ test('erasing reaches sessions at the service that a kill kept out of the rows, 
   await using app = await testBridge({ store, speechUrl: speech.url });
   await app.ended(callId);
   expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBe(204);
-  await until(() => [...speech.sessions.values()].every((session) => session.deleted));
+  await until(() => speech.sessions.size === 0);
 
-  speech.behaviour.finalsDelayMs = Infinity;
+  speech.script.finalsDelayMs = Infinity;
   const { stream } = await app.open();
   await speak(stream, 'inbound', seededAudio(8_000, 2));
-  await until(() => speech.liveSessions[0]?.bytes.length === 8_000);
+  await until(() => speech.open[0]?.bytes.length === 8_000);
   stream.end('stop');
   await until(async () => (await app.callOf()).state === 'finishing');
   await forgetSessions();
   expect((await app.get(`/api/calls/${stream.callId}`, { method: 'DELETE' })).status).toBe(204);
-  await until(() => speech.sessions.size === 2 && speech.liveSessions.length === 0);
+  await until(() => speech.posts.length === 2 && speech.sessions.size === 0);
 });
 
 test('a session that cannot be erased now is asked for again, after a restart too, and keeps nobody from stopping', async () => {
-  const gone = await ScriptedSpeech.start();
+  const gone = await FakeSpeech.start();
   const port = Number(new URL(gone.url).port);
   await using store = await temporaryStore();
   const owed = () => store.db.selectFrom('erasures').select('session_id').execute();
@@ -362,7 +363,7 @@ test('a session that cannot be erased now is asked for again, after a restart to
   await until(() => isStopped);
   expect(await owed()).toHaveLength(1);
 
-  await using speech = await ScriptedSpeech.start(port);
+  await using speech = await FakeSpeech.start({ port: port });
   // Half a minute and more passes between one look at the list and the next.
   await using again = await testBridge({ store, speechUrl: speech.url, clock: fastClock(100) });
   await until(async () => (await owed()).length === 0);
@@ -370,7 +371,7 @@ test('a session that cannot be erased now is asked for again, after a restart to
 });
 
 test('status callbacks are kept once each, before, during and after the call', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const keep = (SequenceNumber: string) =>

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 test('audio of a stream becomes transcripts in order, and the call ends once with its books balanced', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = seededAudio(8_000 * 5, 1);
@@ -16,7 +17,7 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
   const ended = await app.ended(stream.callId);
 
   const call = await app.json(`/api/calls/${stream.callId}`);
-  expect(call.transcript.map((turn: Json) => turn.text)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(call.transcript.map((turn: Json) => turn.text)).toEqual(wordsOf(audio));
   expect(call.state).toBe('ended');
   expect(call.legs[0].ledger).toEqual({
     received: 40_000,

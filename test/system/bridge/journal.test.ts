@@ -18,7 +18,8 @@ import type { LegSnapshot } from '../../../src/bridge/leg/snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { handClock } from '../../support/clock/hand-clock.ts';
 import { fastClock, faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';
-import { LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
+import { numberedFrame } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { runChild, straceMissing } from '../../support/faults/strace.ts';
 import { until } from '../../support/process/until.ts';
 import { runKills } from '../../trials/journal-kills.ts';
@@ -44,7 +45,7 @@ test('killed at any moment, the next process resumes the same sessions and every
 
 test('a leg that is left is found again: ledger, pause, session; segments of the old run go', async () => {
   const dir = folder();
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   {
     await using rig = await legRig({ url: speech.url, dir });
     const leg = rig.leg({ recording: true });
@@ -89,9 +90,9 @@ test('a leg that is left is found again: ledger, pause, session; segments of the
 
 test('the acknowledged position on disk is always one that an ack named, and follows within two seconds', async () => {
   const dir = folder();
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   const named = new Set([0]);
-  speech.faults.ack = (range) => {
+  speech.script.ack = (range) => {
     named.add(range[1]);
     return range;
   };
@@ -148,7 +149,7 @@ test('a damaged journal costs what was damaged, and says so as a gap', async () 
     await leg.leg.abandon();
     writeFileSync(segment!, bytes);
   }
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   await using rig = await legRig({ url: speech.url, dir });
   const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
   const { ledger } = await leg.leg.finish(deadlines);
@@ -162,7 +163,7 @@ test('the disk is full: live audio goes on, the state says so, and all is journa
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', dir]).status === 0;
   if (!mounted) return context.skip('a small file system needs root');
   onTestFinished(() => void spawnSync('umount', ['-l', dir]));
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   const rig = await legRig({ url: speech.url, dir, clock: fastClock(4) });
   const leg = rig.leg();
   writeFileSync(join(dir, 'ballast'), Buffer.alloc(360_000));
@@ -191,9 +192,9 @@ test('disk full while the service is away too: the oldest is given up, declared,
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=200k', 'tmpfs', dir]).status === 0;
   if (!mounted) return context.skip('a small file system needs root');
   onTestFinished(() => void spawnSync('umount', ['-l', dir]));
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   let away = true;
-  speech.faults.create = () => (away ? { status: 503 } : undefined);
+  speech.script.create = () => (away ? { status: 503 } : undefined);
   const rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
   const leg = rig.leg();
   for (let turn = 0; turn < 600; turn++) {
@@ -213,7 +214,7 @@ test('disk full while the service is away too: the oldest is given up, declared,
 
 test('erased: nothing of a leg is left in any file, while others go on', async () => {
   const dir = folder();
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   await using rig = await legRig({ url: speech.url, dir, clock: fastClock(20) });
   const erased = rig.leg({ recording: true });
   const other = rig.leg({ recording: true });
@@ -324,9 +325,9 @@ test('erased while its audio moves to the disk: nothing is put there afterwards'
 
 test('kept audio goes from the disk once it is acknowledged, unless it is recorded', async () => {
   const dir = folder();
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   let away = true;
-  speech.faults.create = () => (away ? { status: 503 } : undefined);
+  speech.script.create = () => (away ? { status: 503 } : undefined);
   await using rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
   const leg = rig.leg();
   leg.push(2_000);
@@ -340,10 +341,10 @@ test('kept audio goes from the disk once it is acknowledged, unless it is record
 
 test('cut off at any byte, as a power cut may leave it, the journal gives back what was whole and takes no harm', async () => {
   const dir = folder();
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   {
     await using rig = await legRig({ url: speech.url, dir });
-    speech.faults.ack = () => undefined; // nothing is acknowledged: all of it must come from the disk
+    speech.script.ack = () => undefined; // nothing is acknowledged: all of it must come from the disk
     const leg = rig.leg();
     for (let frame = 0; frame < 60; frame++) {
       leg.push(1);
@@ -385,7 +386,7 @@ test.skipIf(straceMissing).each(injections)(
   '%s, and every frame is heard once',
   async (_, inject) => {
     const dir = folder();
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     const child = runChild(
       'bridge/journal-child.ts',
       [dir, speech.url, '4', '4', '400'],

@@ -5,7 +5,8 @@ import { startApp } from '../../support/process/app.ts';
 import { callsOf, crashUnderCalls } from '../../support/faults/crashed-calls.ts';
 import { killRounds } from '../../support/faults/kills.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { stopUnderCalls } from '../../support/faults/stopped-calls.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -29,8 +30,8 @@ test('SIGTERM under 50 live legs: not ready at once, no new leg, gone with code 
 }, 180_000);
 
 test('SIGTERM with a call that goes on and one whose last words never come: one deadline for both', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.finalsDelayMs = Infinity;
+  await using speech = await FakeSpeech.start();
+  speech.script.finalsDelayMs = Infinity;
   await using app = await startApp({
     env: {
       TRUNKLINE_INSECURE: '1',

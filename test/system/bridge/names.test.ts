@@ -6,7 +6,8 @@ import type { Json } from '../../support/bridge/test-bridge.ts';
 import { judgeEvents, judgeLeg, type KillReport } from '../../support/faults/kills.ts';
 import { NameServer } from '../../support/faults/name-server.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
 const calls = 3;
@@ -20,8 +21,8 @@ const leastWaitMs = (attempt: number): number => Math.min(10_000, 250 * 2 ** att
 
 test('a speech service whose name is unknown, then fails, then is slow: one attempt at a time with growing waits, everything journalled, and heard when the name resolves', async () => {
   await using names = await NameServer.start();
-  await using speech = await ScriptedSpeech.start();
-  speech.url = speech.url.replace('127.0.0.1', 'speech.trunkline.test');
+  await using speech = await FakeSpeech.start();
+  speech.publicHost = 'speech.trunkline.test';
   names.answer = (count) => (count > calls + 1 ? 'failing' : 'unknown');
   await using app = await startApp({
     env: {

@@ -2,12 +2,13 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 test('a carrier that sends nothing while nobody speaks gets silence instead, so that words end and times stay true', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -32,7 +33,7 @@ test('a carrier that sends nothing while nobody speaks gets silence instead, so 
 });
 
 test('a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   // Stands still: however busy the machine is, nobody is quiet before or after the burst.
   const nowMs = systemClock.monotonicMs();
@@ -60,7 +61,7 @@ test('a burst of five seconds is taken as it comes, and position is counted in b
 });
 
 test('the wall clock jumps 200 times under a call: its own clock, its wait and its end do not', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const startedMs = Date.now();
   let wallMs: (() => number) | undefined;
@@ -87,7 +88,7 @@ test('the wall clock jumps 200 times under a call: its own clock, its wait and i
     wallMs = () => Date.now() + offMs;
   }
   await until(async () => (await app.callOf()).transcript.length === 20);
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
   stream.end('close');
   const ended = await app.ended(stream.callId);
   expect(ended.data).toMatchObject({ deadline: null, gaps: 0, talk: { customer: 16, agent: 0 } });
@@ -100,7 +101,7 @@ test('the wall clock jumps 200 times under a call: its own clock, its wait and i
 });
 
 test('a process that stood still writes no silence for the time in which it could not listen', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -118,7 +119,7 @@ test('a process that stood still writes no silence for the time in which it coul
 });
 
 test('retention lets go of recordings first, then of calls with all that belongs to them', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let offMs = 0;
   const clock: Clock = { ...systemClock, now: () => Date.now() + offMs };
@@ -141,7 +142,7 @@ test('retention lets go of recordings first, then of calls with all that belongs
 });
 
 test('events go before their call where less is kept of them, but none that the CRM is still owed', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let offMs = 0;
   const clock: Clock = { ...systemClock, now: () => Date.now() + offMs };

@@ -2,14 +2,15 @@ import { expect, test } from 'vitest';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 const post = { method: 'POST' };
 
 test('paused bytes reach nobody, silence of their length does, and both turns are told', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const secret = Buffer.from('4111111111111111'.repeat(500));
@@ -59,7 +60,7 @@ async function audioBytes(): Promise<Record<string, number>> {
 }
 
 test('a call stays paused while either side holds it, and says so once', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
@@ -87,7 +88,7 @@ test('a call stays paused while either side holds it, and says so once', async (
 });
 
 test('a pause outlives the stream and the process, and the stream that comes back starts paused', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { rejoinWaitMs: 30_000 };
   const secret = seededAudio(8_000, 9);
@@ -124,7 +125,7 @@ test('a pause outlives the stream and the process, and the stream that comes bac
 });
 
 test('a call that is over can be neither paused nor resumed', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
@@ -135,7 +136,7 @@ test('a call that is over can be neither paused nor resumed', async () => {
 });
 
 test('digits are masked: an event says that a key was pressed, never which', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -154,7 +155,7 @@ test('digits are masked: an event says that a key was pressed, never which', asy
 });
 
 test('key presses are no events unless they are asked for', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { ApiCall, CallEventPage } from '../../../src/protocol/api.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -10,8 +11,8 @@ test.skipIf(postgresMissing !== undefined)(
   'a call on Postgres: the same events once each, tokens, restart and erasure',
   async () => {
     await using postgres = await startPostgres();
-    await using speech = await ScriptedSpeech.start();
-    Object.assign(speech.behaviour, { twice: true, sentiment: true });
+    await using speech = await FakeSpeech.start();
+    Object.assign(speech.script, { twice: true, sentiment: true });
     await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
     const audio = seededAudio(40_000, 1);
     let callId = '';
@@ -30,7 +31,7 @@ test.skipIf(postgresMissing !== undefined)(
     await using app = await testBridge({ store, speechUrl: speech.url });
     await app.ended(callId);
     const call = ApiCall.parse(await app.callOf());
-    expect(call.transcript.map((turn) => turn.text)).toEqual(ScriptedSpeech.wordsOf(audio));
+    expect(call.transcript.map((turn) => turn.text)).toEqual(wordsOf(audio));
     expect(call.legs[0]?.ledger).toMatchObject({ received: 40_000, acknowledged: 40_000, gaps: 0 });
     const { items } = CallEventPage.parse(await app.json(`/api/calls/${callId}/events?limit=1000`));
     expect(items.map((event) => event.sequence)).toEqual(items.map((_, at) => at + 1));

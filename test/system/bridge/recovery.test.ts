@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 test('a process that stops under a call leaves it to the next one, and the stream goes on in the same record', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { rejoinWaitMs: 30_000 };
   const [first, second] = [seededAudio(16_000, 1), seededAudio(16_000, 2)];
@@ -25,7 +26,7 @@ test('a process that stops under a call leaves it to the next one, and the strea
   await speak(stream, 'inbound', second);
   stream.end('stop');
   const ended = await app.ended(callId);
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
   expect(ended.data.legs[0].ledger).toMatchObject({
     received: 32_000,
     acknowledged: 32_000,
@@ -33,11 +34,11 @@ test('a process that stops under a call leaves it to the next one, and the strea
     paused: 0,
   });
   const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
-  expect(said.slice(0, 2)).toEqual(ScriptedSpeech.wordsOf(first));
+  expect(said.slice(0, 2)).toEqual(wordsOf(first));
 });
 
 test('after a restart a call whose stream stays away ends by itself, with every word', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const audio = seededAudio(40_000, 3);
   let callId = '';
@@ -66,15 +67,13 @@ test('after a restart a call whose stream stays away ends by itself, with every 
   expect(ended.data.reason).toBe('restart');
   // The hour is neither talk nor dead air: nobody knows when the phone call ended.
   expect(ended.data).toMatchObject({ duration: 5, dead_air: { total: 0 } });
-  expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(
-    ScriptedSpeech.wordsOf(audio),
-  );
+  expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(wordsOf(audio));
   const events = await app.events(callId);
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
 });
 
 test('a summary that is owed when the process stops is made by the next one, once', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let callId = '';
   {
@@ -97,7 +96,7 @@ test('a summary that is owed when the process stops is made by the next one, onc
 });
 
 test('rows of rubbish keep nobody from starting, and are set aside after three starts', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using first = await testBridge({ store, speechUrl: speech.url });
   await first.bridge[Symbol.asyncDispose]();
@@ -150,7 +149,7 @@ test('rows of rubbish keep nobody from starting, and are set aside after three s
 });
 
 test('a call stored but never heard ends after a restart without a session for nothing', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let callId = '';
   {

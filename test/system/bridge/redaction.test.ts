@@ -12,11 +12,12 @@ import {
 import { startCrm, type Crm } from '../../support/crm/crm.ts';
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-type Session = ScriptedSpeech['liveSessions'][number];
+type Session = FakeSpeech['open'][number];
 
 const number = '[CREDIT_CARD_1]';
 const track = (session: Session): string => (session.request['custom_metadata'] as Json).track;
@@ -33,12 +34,12 @@ function utterance(text: string, at: number) {
 }
 
 /** A final, from every session of the track. */
-function say(speech: ScriptedSpeech, on: string, text: string, at: number): void {
+function say(speech: FakeSpeech, on: string, text: string, at: number): void {
   const data = { id: `00_${at}`, is_final: true, utterance: utterance(text, at) };
   tell(speech, on, { type: 'transcript', data });
 }
 
-function saySentiment(speech: ScriptedSpeech, on: string, text: string, at: number): void {
+function saySentiment(speech: FakeSpeech, on: string, text: string, at: number): void {
   const spoken = utterance(text, at);
   const { start, end } = spoken;
   const results = [{ sentiment: 'neutral', emotion: 'neutral', text, start, end, channel: 0 }];
@@ -46,7 +47,7 @@ function saySentiment(speech: ScriptedSpeech, on: string, text: string, at: numb
   tell(speech, on, { type: 'sentiment_analysis', error: null, data });
 }
 
-function tell(speech: ScriptedSpeech, on: string, message: object): void {
+function tell(speech: FakeSpeech, on: string, message: object): void {
   speech.sendToAll((session) =>
     track(session) === on
       ? { session_id: session.id, created_at: new Date().toISOString(), ...message }
@@ -59,12 +60,10 @@ const bothTracks = [
   { name: 'outbound', channels: 1 as const },
 ];
 
-async function openCall(speech: ScriptedSpeech, app: Awaited<ReturnType<typeof testBridge>>) {
+async function openCall(speech: FakeSpeech, app: Awaited<ReturnType<typeof testBridge>>) {
   const { stream } = await app.open({ tracks: bothTracks });
   for (const { name } of bothTracks) await speak(stream, name, seededAudio(1_600, 1));
-  await until(
-    () => speech.liveSessions.filter((session) => session.bytes.length === 1_600).length === 2,
-  );
+  await until(() => speech.open.filter((session) => session.bytes.length === 1_600).length === 2);
   return stream;
 }
 
@@ -78,7 +77,7 @@ const textsOf = (events: Json[]): [string, string, string][] =>
     ]);
 
 test('a card number cut over two finals is masked whole, with its sentiments, while the other speaker talks', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { redactEntities: ['CREDIT_CARD'] };
   await using app = await testBridge({ store, speechUrl: speech.url, config });
@@ -107,7 +106,7 @@ test('a card number cut over two finals is masked whole, with its sentiments, wh
 });
 
 test('the live feed of a redacted call has its finals only: a number is no number yet while it is being said', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { redactEntities: ['CREDIT_CARD', 'PHONE_NUMBER'] };
   await using app = await testBridge({ store, speechUrl: speech.url, config });
@@ -130,7 +129,7 @@ test('the live feed of a redacted call has its finals only: a number is no numbe
 });
 
 test('what waits for the rest of a number goes on its way when the time is up, and what waited behind it follows', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { redactEntities: ['CREDIT_CARD'] };
   await using app = await testBridge({ store, speechUrl: speech.url, config });
@@ -155,7 +154,7 @@ test('what waits for the rest of a number goes on its way when the time is up, a
 });
 
 test('the end of a leg, and a pause, let go what waits', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { redactEntities: ['CREDIT_CARD'] };
   await using app = await testBridge({ store, speechUrl: speech.url, config });
@@ -176,7 +175,7 @@ test('the end of a leg, and a pause, let go what waits', async () => {
 test('kill -9 while the head of a card number waits: the next process has it, and the CRM gets the number masked whole', async () => {
   const secret = `whsec_${randomBytes(32).toString('base64')}`;
   await using crm = await startCrm([secret]);
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using folder = await temporaryFolder();
   const dataDir = join(folder.path, 'data');
   const start = (): Promise<App> =>
@@ -195,7 +194,7 @@ test('kill -9 while the head of a card number waits: the next process has it, an
   {
     await using app = await start();
     const carrier = await twilioCall(app);
-    await until(() => speech.liveSessions.some((session) => session.bytes.length > 0));
+    await until(() => speech.open.some((session) => session.bytes.length > 0));
     say(speech, 'inbound', 'my card is 4111 1111', 1);
     await until(() => journalHolds(dataDir, 'my card is 4111 1111'));
     await app.end('SIGKILL');
@@ -203,7 +202,7 @@ test('kill -9 while the head of a card number waits: the next process has it, an
   }
   expect(finalsOf(crm)).toEqual([]);
   await using app = await start();
-  await until(() => speech.liveSessions.some((session) => session.sockets === 2));
+  await until(() => speech.open.some((session) => session.sockets === 2));
   say(speech, 'inbound', '1111 1111 thanks', 3);
   await until(() => finalsOf(crm).length === 2, 60_000);
   expect(finalsOf(crm)).toEqual([`my card is ${number}`, `${number} thanks`]);

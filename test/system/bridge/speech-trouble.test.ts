@@ -5,7 +5,8 @@ import { legTotals } from '../../../src/bridge/leg/metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { quietLog, speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -13,7 +14,7 @@ const texts = (call: Json): string[] => call.transcript.map((turn: Json) => turn
 
 test('a service that is down for longer than the call: the call is finishing, then complete, with no gap', async () => {
   await using store = await temporaryStore();
-  const held = await ScriptedSpeech.start();
+  const held = await FakeSpeech.start();
   const port = Number(new URL(held.url).port);
   await held[Symbol.asyncDispose]();
   await using app = await testBridge({ store, speechUrl: held.url });
@@ -23,19 +24,19 @@ test('a service that is down for longer than the call: the call is finishing, th
   await speak(stream, 'inbound', audio);
   stream.end('stop');
   await until(async () => (await app.callOf()).state === 'finishing');
-  await using speech = await ScriptedSpeech.start(port);
+  await using speech = await FakeSpeech.start({ port: port });
   const ended = await app.ended(stream.callId);
 
   const call = await app.callOf();
-  expect(texts(call)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(texts(call)).toEqual(wordsOf(audio));
   expect(ended.data).toMatchObject({ gaps: 0, deadline: null });
   expect(call.legs[0].ledger).toMatchObject({ received: audio.length, acknowledged: audio.length });
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
 });
 
 test('a service that never comes back: the time that passed is named, the missing audio is a gap before the end', async () => {
   await using store = await temporaryStore();
-  const gone = await ScriptedSpeech.start();
+  const gone = await FakeSpeech.start();
   await gone[Symbol.asyncDispose]();
   await using app = await testBridge({
     store,
@@ -63,7 +64,7 @@ test('a service that never comes back: the time that passed is named, the missin
 });
 
 test('a socket cut at any time loses and doubles no word', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = seededAudio(8_000 * 10, 4);
@@ -75,7 +76,7 @@ test('a socket cut at any time loses and doubles no word', async () => {
   }
   stream.end('stop');
   const ended = await app.ended(stream.callId);
-  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(texts(await app.callOf())).toEqual(wordsOf(audio));
   expect(ended.data.reconnects).toBeGreaterThan(0);
   expect(ended.data.legs[0].ledger).toMatchObject({
     received: audio.length,
@@ -85,7 +86,7 @@ test('a socket cut at any time loses and doubles no word', async () => {
 });
 
 test('a session that is gone is followed by another of the same leg, on the same clock', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = seededAudio(8_000 * 6, 5);
@@ -97,15 +98,15 @@ test('a session that is gone is followed by another of the same leg, on the same
   stream.end('stop');
   await app.ended(stream.callId);
   const call = await app.callOf();
-  expect(speech.created).toBe(2);
-  expect(texts(call)).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(speech.posts.length).toBe(2);
+  expect(texts(call)).toEqual(wordsOf(audio));
   expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 1, 2, 3, 4, 5]);
   expect(call.legs).toHaveLength(1);
 });
 
 test('every message twice is stored once', async () => {
-  await using speech = await ScriptedSpeech.start();
-  Object.assign(speech.behaviour, { twice: true, sentiment: true });
+  await using speech = await FakeSpeech.start();
+  Object.assign(speech.script, { twice: true, sentiment: true });
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = seededAudio(24_000, 6);
@@ -119,8 +120,8 @@ test('every message twice is stored once', async () => {
 });
 
 test('what a lost socket swallowed is read from the record: finals, sentiment and entities, once each, each after its final', async () => {
-  await using speech = await ScriptedSpeech.start();
-  Object.assign(speech.behaviour, { sentiment: true, entities: true });
+  await using speech = await FakeSpeech.start();
+  Object.assign(speech.script, { sentiment: true, entities: true });
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = seededAudio(8_000 * 5, 12);
@@ -128,18 +129,18 @@ test('what a lost socket swallowed is read from the record: finals, sentiment an
   await speak(stream, 'inbound', audio.subarray(0, 16_000));
   await until(async () => (await app.callOf()).transcript.length === 2);
   // The third second's words are lost, the fourth's add-ons.
-  speech.behaviour.swallow = (type) => type !== 'audio_chunk';
+  speech.script.swallow = (type) => type !== 'audio_chunk';
   await speak(stream, 'inbound', audio.subarray(16_000, 24_000));
   await until(async () => (await app.callOf()).legs[0].ledger.acknowledged === 24_000);
-  speech.behaviour.swallow = (type) => type !== 'audio_chunk' && type !== 'transcript';
+  speech.script.swallow = (type) => type !== 'audio_chunk' && type !== 'transcript';
   await speak(stream, 'inbound', audio.subarray(24_000, 32_000));
   await until(async () => (await app.callOf()).transcript.length === 3);
-  delete speech.behaviour.swallow;
+  delete speech.script.swallow;
   speech.cutAll();
   await speak(stream, 'inbound', audio.subarray(32_000));
   stream.end('stop');
   const ended = await app.ended(stream.callId);
-  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(texts(await app.callOf())).toEqual(wordsOf(audio));
   const events = (await app.events(stream.callId)).filter(
     (event) => event.sequence < ended.sequence,
   );
@@ -164,7 +165,7 @@ test('what a lost socket swallowed is read from the record: finals, sentiment an
 const startOf = ({ data }: Json): number => data.start ?? data.utterance.start;
 
 test('an uneven ledger is an alarm: a warning with the call, a metric, a line in the log', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let callId = '';
   let legId = '';
@@ -197,8 +198,8 @@ test('an uneven ledger is an alarm: a warning with the call, a metric, a line in
 });
 
 test('finals that come after the hang-up come before call.ended', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.finalsDelayMs = 1_000;
+  await using speech = await FakeSpeech.start();
+  speech.script.finalsDelayMs = 1_000;
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -216,8 +217,8 @@ test('finals that come after the hang-up come before call.ended', async () => {
 });
 
 test('finals that never come: the call ends by its deadline, and says so before its end', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.finalsDelayMs = Infinity;
+  await using speech = await FakeSpeech.start();
+  speech.script.finalsDelayMs = Infinity;
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -239,8 +240,8 @@ test('finals that never come: the call ends by its deadline, and says so before 
 });
 
 test('an add-on that fails is an event with its error, never silence', async () => {
-  await using speech = await ScriptedSpeech.start();
-  Object.assign(speech.behaviour, { sentiment: true, failAddons: true });
+  await using speech = await FakeSpeech.start();
+  Object.assign(speech.script, { sentiment: true, failAddons: true });
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
@@ -257,8 +258,8 @@ test('an add-on that fails is an event with its error, never silence', async () 
 });
 
 test('429 is waited out while the audio is journalled', async () => {
-  await using speech = await ScriptedSpeech.start();
-  speech.behaviour.create = (count) =>
+  await using speech = await FakeSpeech.start();
+  speech.script.create = (count) =>
     count < 3 ? { status: 429, headers: { 'retry-after': '1' } } : undefined;
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
@@ -267,12 +268,12 @@ test('429 is waited out while the audio is journalled', async () => {
   await speak(stream, 'inbound', audio);
   stream.end('stop');
   const ended = await app.ended(stream.callId);
-  expect(texts(await app.callOf())).toEqual(ScriptedSpeech.wordsOf(audio));
+  expect(texts(await app.callOf())).toEqual(wordsOf(audio));
   expect(ended.data.gaps).toBe(0);
 });
 
 test('finals that go back in time keep their times and the order of their arrival', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();

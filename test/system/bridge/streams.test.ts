@@ -6,7 +6,8 @@ import {
   TestControl,
   type Json,
 } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -18,7 +19,7 @@ const twoTracks = {
 };
 
 test('a close without stop waits for its stream, and the call goes on in the same record', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -45,7 +46,7 @@ test('a close without stop waits for its stream, and the call goes on in the sam
   expect(hung_up_at).toBeGreaterThanOrEqual(goesOnAt);
 
   const call = await app.callOf();
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
   expect(call.legs).toHaveLength(1);
   expect(call.legs[0].ledger).toMatchObject({ received: 32_000, acknowledged: 32_000 });
   const heard = [...speech.sessions.values()][0]!.bytes;
@@ -54,7 +55,7 @@ test('a close without stop waits for its stream, and the call goes on in the sam
 });
 
 test('a hundred drops and redials of one call keep one record, one session and one rising sequence', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -72,13 +73,13 @@ test('a hundred drops and redials of one call keep one record, one session and o
   await app.ended(callId);
   const call = await app.callOf();
   expect(call.legs[0].ledger).toMatchObject({ received: 160_000, acknowledged: 160_000 });
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
   const events = await app.events(callId);
   expect(events.map((event) => event.sequence)).toEqual(events.map((_, at) => at + 1));
 });
 
 test('a close without stop ends the call after the wait, by its reason, once', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -107,7 +108,7 @@ test('a close without stop ends the call after the wait, by its reason, once', a
 });
 
 test('an idle stream ends its call without waiting for another', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -121,7 +122,7 @@ test('an idle stream ends its call without waiting for another', async () => {
 });
 
 test('media after the stop is counted and ignored', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
@@ -133,7 +134,7 @@ test('media after the stop is counted and ignored', async () => {
 });
 
 test('the same stream twice is recognised, also when both come at once', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const opened = await Promise.all(
@@ -143,14 +144,14 @@ test('the same stream twice is recognised, also when both come at once', async (
     ...Array<string>(4).fill('duplicate'),
     'opened',
   ]);
-  await until(() => speech.created === 1);
+  await until(() => speech.posts.length === 1);
   const list = await app.json('/api/calls');
   expect(list.items).toHaveLength(1);
   expect(list.items[0].legs).toHaveLength(1);
 });
 
 test('a second stream on the same track is answered without a second session, and takes over when the first goes', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const first = await app.open();
@@ -165,13 +166,13 @@ test('a second stream on the same track is answered without a second session, an
   second.stream.end('stop');
   await app.ended(first.stream.callId);
   const call = await app.callOf();
-  expect(speech.created).toBe(1);
+  expect(speech.posts.length).toBe(1);
   expect(call.legs[0].ledger.received).toBe(16_000);
   expect(call.counts['second-stream-audio']).toBe(50);
 });
 
 test('a second stream of the call with another track joins it as a second leg', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const first = await app.open();
@@ -187,11 +188,11 @@ test('a second stream of the call with another track joins it as a second leg', 
   await app.ended(first.stream.callId);
   const call = await app.callOf();
   expect(call.legs.map((leg: Json) => leg.role)).toEqual(['customer', 'agent']);
-  expect(speech.created).toBe(2);
+  expect(speech.posts.length).toBe(2);
 });
 
 test('a stream for an ended call begins a new record that names the one it continues', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const first = await app.open();
@@ -206,7 +207,7 @@ test('a stream for an ended call begins a new record that names the one it conti
 });
 
 test('two tracks become a customer and an agent on one clock, whoever comes first', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open(twoTracks);
@@ -220,8 +221,8 @@ test('two tracks become a customer and an agent on one clock, whoever comes firs
   const call = await app.callOf();
   const said = (role: string) =>
     call.transcript.filter((turn: Json) => turn.role === role).map((turn: Json) => turn.text);
-  expect(said('customer')).toEqual(ScriptedSpeech.wordsOf(customer));
-  expect(said('agent')).toEqual(ScriptedSpeech.wordsOf(agent));
+  expect(said('customer')).toEqual(wordsOf(customer));
+  expect(said('agent')).toEqual(wordsOf(agent));
   expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 0, 1, 1, 2, 2]);
   expect(ended.data.talk).toEqual({ customer: 2.4, agent: 2.4 });
   expect(ended.data.talk_ratio).toEqual({ customer: 0.5, agent: 0.5 });
@@ -229,7 +230,7 @@ test('two tracks become a customer and an agent on one clock, whoever comes firs
 });
 
 test('what the carrier lost is silence of its length and a declared gap, outside the books', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { stream } = await app.open();
@@ -260,19 +261,19 @@ test('what the carrier lost is silence of its length and a declared gap, outside
 });
 
 test('audio that no session takes is refused by name, and a full node says so', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url, config: { maxLegs: 1 } });
   const odd = await app.bridge.openStream(streamStart({ sampleRate: 11_025 }), new TestControl());
   expect(odd).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('11025') });
   const many = await app.bridge.openStream(streamStart(twoTracks), new TestControl());
   expect(many).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('capacity') });
-  expect(speech.created).toBe(0);
+  expect(speech.posts.length).toBe(0);
   expect((await app.json('/api/calls')).items).toEqual([]);
 });
 
 test('every encoding and rate of the interface reaches its session as declared', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const expected = {
@@ -304,7 +305,7 @@ test('every encoding and rate of the interface reaches its session as declared',
 });
 
 test('a carrier that changes the language is heard in it from the next frame on, after a restart too', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const config = { rejoinWaitMs: 30_000 };
   const [first, second, third] = [1, 2, 3].map((seed) => seededAudio(8_000, seed));
@@ -322,14 +323,14 @@ test('a carrier that changes the language is heard in it from the next frame on,
     stream.take({ type: 'language', code: 'es-US' });
     stream.take({ type: 'language', code: 'es-US' });
     await until(() => speech.sessions.size === 2);
-    await until(() => [...speech.sessions.values()][0]?.done);
+    await until(() => [...speech.sessions.values()][0]?.state === 'done');
     await speak(stream, 'inbound', second!);
     await until(() => [...speech.sessions.values()][1]?.bytes.length === 8_000);
     stream.end('drain');
   }
   expect(languages()[1]).toEqual(['es']);
   speech.closeAll(4401);
-  for (const session of speech.sessions.values()) session.done = true;
+  for (const session of speech.sessions.values()) session.state = 'done';
   await using app = await testBridge({ store, speechUrl: speech.url, config });
   const { stream } = await app.open({ streamId: 'MZ2' });
   await speak(stream, 'inbound', third!);
@@ -340,5 +341,5 @@ test('a carrier that changes the language is heard in it from the next frame on,
   const ended = await app.ended(callId);
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 24_000, acknowledged: 24_000 });
   const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
-  expect(said).toEqual([first!, second!, third!].flatMap((audio) => ScriptedSpeech.wordsOf(audio)));
+  expect(said).toEqual([first!, second!, third!].flatMap((audio) => wordsOf(audio)));
 });

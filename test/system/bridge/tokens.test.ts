@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { testBridge } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
 const post = (body: object): RequestInit => ({
@@ -11,7 +11,7 @@ const post = (body: object): RequestInit => ({
 });
 
 test('POST /api/streams gives a url and parameters for one stream of one carrier, once', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const answer = await app.get(
@@ -54,7 +54,7 @@ test('POST /api/streams gives a url and parameters for one stream of one carrier
 });
 
 test('of many claims at once one wins, and a used token stays used over a restart', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   let token = '';
   {
@@ -73,7 +73,7 @@ test('of many claims at once one wins, and a used token stays used over a restar
 });
 
 test('strangers who guess tokens wait for no write and keep none waiting', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const { token } = await app.bridge.mintToken({ carrier: 'twilio' });
@@ -94,7 +94,7 @@ test('strangers who guess tokens wait for no write and keep none waiting', async
 });
 
 test('an expired token is refused by that name, and no token is stored as it is', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -112,7 +112,7 @@ test('an expired token is refused by that name, and no token is stored as it is'
 });
 
 test('a request that names no known carrier, or too much metadata, is refused by name', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   expect((await app.get('/api/streams', post({}))).status).toBe(400);
@@ -125,7 +125,7 @@ test('a request that names no known carrier, or too much metadata, is refused by
 });
 
 test('the nonce of a signed request is good once, after a restart too, and again when its time is over', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   const until = Date.now() + 3_600_000;
   {

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { linearToAlaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -28,7 +29,7 @@ const said = (text: string, id: string) => (session: { id: string }) => ({
 });
 
 test('configured entity types are taken out of everything that is stored and sent', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({
     store,
@@ -62,7 +63,7 @@ async function alawSpeech(): Promise<Buffer> {
 }
 
 test('a stream declared mu-law that sounds like A-law gets a warning, and the declared law is kept', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });
   const audio = await alawSpeech();

@@ -4,7 +4,7 @@ import { randomFrom } from '../../../src/player/faults.ts';
 import { startApp } from '../../support/process/app.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
-import { ScriptedSpeech } from '../../support/speech/scripted-speech.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
 type Message = { type: string; seq: number; serverseq: number } & Record<string, unknown>;
@@ -27,7 +27,7 @@ const mutations: [string, (message: Message) => Record<string, unknown>][] = [
 const kinds = ['ping', 'paused', 'update', 'discarded'] as const;
 
 test('a wrong sequence number, anywhere in a call: disconnect with reason error, closed for its close, and the record keeps all that was heard', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using app = await startApp({
     env: {
       TRUNKLINE_ROLES: 'bridge',

@@ -4,7 +4,8 @@ import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -13,7 +14,7 @@ const publicUrl = 'https://bridge.example.net';
 
 test('a replayed voice webhook opens nothing once its token was used, after kill -9 and restart either', async () => {
   await using folder = await temporaryFolder();
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   const env = {
     TRUNKLINE_ROLES: 'bridge',
     TRUNKLINE_SPEECH_URL: speech.url,

@@ -15,7 +15,8 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
 const token = 'twilio-secret-of-the-tests';
@@ -51,7 +52,7 @@ async function callOf(app: App, carrierCallId: string): Promise<Json> {
 }
 
 test('with 256 handles calls come in until there is no room, in words; the running call goes on, its events are delivered, and room comes back', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using crm = await startCrm([secret]);
   await using app = await startApp({
     handles,

@@ -10,13 +10,14 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { killRounds } from '../../support/faults/kills.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
-import { ScriptedSpeech, seededAudio } from '../../support/speech/scripted-speech.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
 const heap = '--max-old-space-size=40';
 
 test('in a heap of 40 MB calls come in until there is no room, in words; the process lives, the running call goes on, and room comes back', async () => {
-  await using speech = await ScriptedSpeech.start();
+  await using speech = await FakeSpeech.start();
   await using app = await startApp({
     env: {
       NODE_OPTIONS: heap,

@@ -3,7 +3,8 @@ import { createLog } from '../../../src/lib/log.ts';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
-import { frameBytes, LinkSpeech, numberedFrame } from '../../support/speech/link-speech.ts';
+import { frameBytes, numberedFrame } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
@@ -11,20 +12,20 @@ const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 /** What the interface asks of a client, point by point, where no other test shows it. */
 describe('a dropped socket', () => {
   test('exactly what is unacknowledged is sent again, in pieces of at most 512 KiB of whole frames', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     await using rig = await legRig({ url: proxy.url, config: { catchUpSpeed: 1_000 } });
     const leg = rig.leg();
     leg.push(50);
     await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
-    speech.faults.ack = () => undefined;
+    speech.script.ack = () => undefined;
     leg.push(10);
     const [session] = speech.sessions.values();
-    await until(() => session!.audio.length === 60 * frameBytes);
+    await until(() => session!.bytes.length === 60 * frameBytes);
     await proxy.refuse();
     leg.push(7_440); // two and a half minutes
-    delete speech.faults.ack;
+    delete speech.script.ack;
     await proxy.accept();
     await until(() => leg.leg.ledger().acknowledged === leg.pushed * frameBytes);
     const again = session!.pieces.filter(({ socket }) => socket > 1).map(({ bytes }) => bytes);
@@ -38,7 +39,7 @@ describe('a dropped socket', () => {
   });
 
   test('a socket that is lost while audio is read from the disk does not hold up the first message on the next one', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const created = await rig.speech.create({
       body: { encoding: 'wav/ulaw', bit_depth: 8, sample_rate: 8_000, channels: 1 },
@@ -86,14 +87,14 @@ describe('a dropped socket', () => {
     session.stop();
     for (const { answer } of reads) answer();
     await until(() => session.over === 'finished');
-    expect([...speech.sessions.values()][0]!.audio.equals(audio)).toBe(true);
+    expect([...speech.sessions.values()][0]!.bytes.equals(audio)).toBe(true);
   });
 
   test('1009: a piece that the service finds too big is never sent so big again', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
-    speech.faults.messageBytesAtMost = 100_000;
+    speech.script.messageBytesAtMost = 100_000;
     await using rig = await legRig({
       url: proxy.url,
       clock: fastClock(20),
@@ -118,12 +119,12 @@ describe('a dropped socket', () => {
   });
 
   test('a service that takes every handshake and closes at once is asked less and less, and a minute of it ends the session', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
     const leg = rig.leg();
     leg.push(20);
     await until(() => leg.leg.ledger().acknowledged === 20 * frameBytes);
-    speech.faults.closeAtOnce = 1011;
+    speech.script.closeAtOnce = 1011;
     speech.closeAll(1011);
     leg.push(20);
     await until(() => speech.sessions.size === 2);
@@ -131,7 +132,7 @@ describe('a dropped socket', () => {
     // 0.3, 0.6, 1.2, 2.4, 4.8 and then every 5 s make sixteen in a minute; each a fifth sooner at most.
     expect(first!.sockets).toBeGreaterThan(3);
     expect(first!.sockets).toBeLessThan(25);
-    delete speech.faults.closeAtOnce;
+    delete speech.script.closeAtOnce;
     speech.expireAll();
     await leg.leg.finish(deadlines);
     // What the old session heard without an ack is heard by the new one too; nothing is lost.
@@ -139,17 +140,17 @@ describe('a dropped socket', () => {
   });
 
   test('a service that counts resent audio twice is followed: nothing is lost, and later times stay true', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.naive = true;
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.naive = true;
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(50);
     await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
-    speech.faults.ack = () => undefined;
+    speech.script.ack = () => undefined;
     leg.push(25);
     const [session] = speech.sessions.values();
-    await until(() => session!.audio.length === 75 * frameBytes);
-    delete speech.faults.ack;
+    await until(() => session!.bytes.length === 75 * frameBytes);
+    delete speech.script.ack;
     const before = speechTotals.rebases;
     speech.closeAll(1012);
     leg.push(50);
@@ -160,14 +161,14 @@ describe('a dropped socket', () => {
   });
 
   test('a service that comes back without audio that it had acknowledged: that much is a declared gap, and later times stay true', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(50);
     await until(() => leg.leg.ledger().acknowledged === 50 * frameBytes);
     const [session] = speech.sessions.values();
     // As a machine that lost its power: the last ten frames never reached its disk.
-    session!.audio = session!.audio.subarray(0, 40 * frameBytes);
+    session!.bytes = session!.bytes.subarray(0, 40 * frameBytes);
     session!.said = 40 * frameBytes;
     speech.closeAll(1012);
     leg.push(50);
@@ -181,14 +182,14 @@ describe('a dropped socket', () => {
       acknowledged: 90 * frameBytes,
       gaps: 10 * frameBytes,
     });
-    expect(session!.audio.length).toBe(ledger.acknowledged);
+    expect(session!.bytes.length).toBe(ledger.acknowledged);
     expect(faultsOf(leg)).toEqual([]);
   });
 });
 
 describe('what a client of the service must bear and keep to', () => {
   test('the region goes into the query and nowhere else, the key into the header of HTTP alone', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg({ region: 'eu-west' });
     await until(() => leg.leg.state().at === 'live');
@@ -201,7 +202,7 @@ describe('what a client of the service must bear and keep to', () => {
   });
 
   test('messages of unknown types, without data, without words, not JSON or after the end do no harm', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(30);
@@ -242,8 +243,8 @@ describe('what a client of the service must bear and keep to', () => {
   });
 
   test('no session is left open that nobody reads: one given up for its late finals is closed with 1000', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.finalsDelayMs = 600_000;
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.finalsDelayMs = 600_000;
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(30);
@@ -259,7 +260,7 @@ describe('what a client of the service must bear and keep to', () => {
   ] as const)(
     'silence is never suppressed: a pause of $encoding at $bit_depth bits is $silence on the wire',
     async ({ encoding, bit_depth, silence }) => {
-      await using speech = await LinkSpeech.start();
+      await using speech = await FakeSpeech.start({ words: 'frames' });
       await using rig = await legRig({ url: speech.url });
       const leg = rig.leg({ request: { encoding, bit_depth, sample_rate: 8_000, channels: 1 } });
       leg.leg.pause();
@@ -267,7 +268,7 @@ describe('what a client of the service must bear and keep to', () => {
       leg.leg.resume();
       await leg.leg.finish(deadlines);
       const [session] = speech.sessions.values();
-      expect(session!.audio.equals(Buffer.alloc(50 * frameBytes, silence))).toBe(true);
+      expect(session!.bytes.equals(Buffer.alloc(50 * frameBytes, silence))).toBe(true);
     },
   );
 });

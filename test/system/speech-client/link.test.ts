@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
-import { LinkSpeech } from '../../support/speech/link-speech.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 import { linkFaults, phases, runSeed } from '../../trials/speech-link.ts';
@@ -20,10 +20,10 @@ describe('a leg through faults of its speech socket (sample of test/trials/speec
 
 describe('a session that is created late', () => {
   test('refused, 500, a lost answer and 503 with a wait; every frame is heard in the end', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
-    speech.faults.create = (count) =>
+    speech.script.create = (count) =>
       [{ status: 500 }, { status: 503, headers: { 'retry-after': '1' } }, { status: 302 }][
         count - 1
       ];
@@ -41,8 +41,8 @@ describe('a session that is created late', () => {
   });
 
   test('a wrong key with 500 legs is asked for less than five times a second', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.create = () => ({ status: 401 });
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.create = () => ({ status: 401 });
     await using rig = await legRig({ url: speech.url });
     const legs = Array.from({ length: 500 }, () => rig.leg());
     await until(() => legs.every((leg) => leg.leg.state().at === 'waiting'));
@@ -57,8 +57,8 @@ describe('a session that is created late', () => {
   });
 
   test('on 429 legs wait their turn by age, honour Retry-After and lose nothing', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.maxSessions = 1;
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.maxSessions = 1;
     await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
     const legs = [rig.leg()];
     await until(() => legs[0]!.leg.state().at === 'live');
@@ -80,7 +80,7 @@ describe('a session that is created late', () => {
   });
 
   test('an answer that is lost leads to a second session, no audio is lost or doubled, and the first does not stay', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     proxy.wire.lose = 'down';
@@ -103,7 +103,7 @@ describe('a session that is created late', () => {
   });
 
   test('a process that ended while it asked for a session leaves none behind', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     proxy.wire.lose = 'down';
@@ -129,7 +129,7 @@ describe('a session that is created late', () => {
   });
 
   test('a session that was to take over when the process ended does not stay behind', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using folder = await temporaryFolder();
     {
       await using rig = await legRig({ url: speech.url, dir: folder.path });
@@ -137,9 +137,9 @@ describe('a session that is created late', () => {
       leg.push(50);
       await until(() => leg.leg.ledger().acknowledged === 8_000);
       // The old session never says that it has the last frame, so the new one never has its turn.
-      speech.faults.ack = () => undefined;
+      speech.script.ack = () => undefined;
       leg.push(1);
-      await until(() => speech.open[0]?.audio.length === 8_160);
+      await until(() => speech.open[0]?.bytes.length === 8_160);
       leg.leg.changeRequest({
         encoding: 'wav/ulaw',
         bit_depth: 8,
@@ -150,7 +150,7 @@ describe('a session that is created late', () => {
       await until(() => speech.sessions.size === 2);
       leg.leg.leave();
     }
-    delete speech.faults.ack;
+    delete speech.script.ack;
     await using rig = await legRig({ url: speech.url, dir: folder.path, clock: fastClock(20) });
     const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
     leg.pushed = 51;
@@ -162,8 +162,8 @@ describe('a session that is created late', () => {
   });
 
   test('a request that the service refuses ends as a gap that says so, with the fields in the log only', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.create = () => ({
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.create = () => ({
       status: 400,
       body: { message: 'no', validation_errors: ['endpointing must be a number'] },
     });
@@ -182,8 +182,8 @@ describe('a session that is created late', () => {
   });
 
   test('a session address that leads elsewhere is refused and gets no audio', async () => {
-    await using speech = await LinkSpeech.start();
-    await using other = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    await using other = await FakeSpeech.start({ words: 'frames' });
     speech.publicPort = other.port;
     await using rig = await legRig({ url: `http://127.0.0.1:${speech.port}` });
     const leg = rig.leg();
@@ -196,7 +196,7 @@ describe('a session that is created late', () => {
 
 describe('a session that is lost', () => {
   test('five minutes away, 5 legs: all is kept, caught up faster than real time, in order, no gap', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     await using rig = await legRig({ url: proxy.url, clock: fastClock(5) });
@@ -223,7 +223,7 @@ describe('a session that is lost', () => {
   }, 180_000);
 
   test('an outage longer than the call: the leg catches up afterwards, from the journal', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     await proxy.refuse();
@@ -255,21 +255,21 @@ describe('a session that is lost', () => {
   });
 
   test('acks that stop are noticed, and the socket is renewed', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
     const leg = rig.leg();
     leg.push(10);
     await until(() => leg.leg.ledger().acknowledged === 1_600);
-    speech.faults.ack = () => undefined;
+    speech.script.ack = () => undefined;
     leg.push(10);
     await until(() => [...speech.sessions.values()].some((session) => session.sockets > 1));
-    delete speech.faults.ack;
+    delete speech.script.ack;
     await leg.leg.finish(deadlines);
     expect(faultsOf(leg)).toEqual([]);
   });
 
   test('messages that come twice, on the socket or from the record, are given once', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(60);
@@ -287,12 +287,12 @@ describe('a session that is lost', () => {
   });
 
   test('finals that a lost socket swallowed come from GET, duplicates dropped', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(30);
     await until(() => leg.words.length === 25);
-    speech.faults.swallow = (type) => type === 'transcript';
+    speech.script.swallow = (type) => type === 'transcript';
     leg.push(50);
     await until(() => leg.leg.ledger().acknowledged === 80 * 160);
     speech.closeAll(1012);
@@ -307,25 +307,25 @@ describe('a session that is lost', () => {
   ])(
     'a session that ends with $heard frames heard and 30 acknowledged, $what, is read long after another took over: no word twice, none missing',
     async ({ heard }) => {
-      await using speech = await LinkSpeech.start();
+      await using speech = await FakeSpeech.start({ words: 'frames' });
       await using rig = await legRig({ url: speech.url, clock: fastClock(10) });
       const leg = rig.leg();
       leg.push(30);
       await until(() => leg.leg.ledger().acknowledged === 30 * 160);
       const [first] = speech.sessions.values();
-      speech.faults.ack = () => undefined;
+      speech.script.ack = () => undefined;
       leg.push(heard - 30);
-      await until(() => first!.audio.length === heard * 160);
+      await until(() => first!.bytes.length === heard * 160);
       await until(() => leg.words.length === heard - (heard % 25));
       // Over for us, and still being processed there.
       first!.socket!.close(4404);
       await until(() => speech.sessions.size === 2);
-      delete speech.faults.ack;
+      delete speech.script.ack;
       leg.push(60);
       await until(() => leg.leg.ledger().acknowledged === leg.pushed * 160);
       // Words are no acknowledgement: all that none has named is heard again.
       const [, second] = speech.sessions.values();
-      expect(second!.audio.length).toBe((leg.pushed - 30) * 160);
+      expect(second!.bytes.length).toBe((leg.pushed - 30) * 160);
       speech.expire(first!);
       const { ledger } = await leg.leg.finish(deadlines);
       expect(ledger).toMatchObject({ acknowledged: leg.pushed * 160, gaps: 0 });
@@ -334,7 +334,7 @@ describe('a session that is lost', () => {
   );
 
   test('words on a channel that the leg does not have hold up nothing', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg();
     leg.push(30);
@@ -366,14 +366,14 @@ describe('a session that is lost', () => {
   });
 
   test('finals that are late are waited for, and no longer than the deadline', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.finalsDelayMs = 300;
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.finalsDelayMs = 300;
     await using rig = await legRig({ url: speech.url });
     const patient = rig.leg();
     patient.push(30);
     expect((await patient.leg.finish(deadlines)).finals).toBe('complete');
     expect(faultsOf(patient)).toEqual([]);
-    speech.faults.finalsDelayMs = 60_000;
+    speech.script.finalsDelayMs = 60_000;
     const hasty = rig.leg();
     hasty.push(30);
     expect((await hasty.leg.finish({ finalsMs: 200, withinMs: 60_000 })).finals).toBe('late');
@@ -381,7 +381,7 @@ describe('a session that is lost', () => {
   });
 
   test('a service that reads slowly does not make us grow, and hears everything', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url, clock: fastClock(2) });
     const leg = rig.leg();
     leg.push(5);
@@ -395,7 +395,7 @@ describe('a session that is lost', () => {
   });
 
   test('the 3 h limit: a new session takes over between two frames, times go on', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({
       url: speech.url,
       clock: fastClock(4),
@@ -422,8 +422,8 @@ describe('a session that is lost', () => {
   });
 
   test('sessions up to a bound, then the audio is journalled only and the gap says why', async () => {
-    await using speech = await LinkSpeech.start();
-    speech.faults.closeAt = () => 4400;
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.closeAt = () => 4400;
     await using rig = await legRig({
       url: speech.url,
       clock: fastClock(20),
@@ -442,7 +442,7 @@ describe('a session that is lost', () => {
 
 describe('pause', () => {
   test('paused bytes reach neither journal nor wire; silence of the same length does; times stay true', async () => {
-    await using speech = await LinkSpeech.start();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({ url: speech.url });
     const leg = rig.leg({ recording: true });
     leg.push(50);
@@ -462,7 +462,7 @@ describe('pause', () => {
       paused: 50 * 160,
       filler: 60 * 160,
     });
-    const heard = [...speech.sessions.values()][0]!.audio;
+    const heard = [...speech.sessions.values()][0]!.bytes;
     for (let frame = 50; frame < 100; frame++)
       expect(heard.subarray(frame * 160, frame * 160 + 160).every((byte) => byte === 0xff)).toBe(
         true,
@@ -477,9 +477,9 @@ describe('pause', () => {
 });
 
 test('frames are forwarded one for one, or joined where coalesceMs asks for it', async () => {
-  await using speech = await LinkSpeech.start();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
   const sizes: number[] = [];
-  speech.faults.ack = (range) => {
+  speech.script.ack = (range) => {
     sizes.push(range[1] - range[0]);
     return range;
   };

@@ -1,0 +1,497 @@
+import { createHash, randomUUID } from 'node:crypto';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer, type WebSocket } from 'ws';
+import { frameBytes, numberedFrame } from './audio.ts';
+
+const framesPerFinal = 25;
+
+export type FakeSession = {
+  readonly id: string;
+  readonly request: Record<string, unknown>;
+  /** What it has heard: a view of `room`, which grows with space to spare. */
+  bytes: Buffer;
+  room: Buffer;
+  /** How many of its bytes have become words. */
+  said: number;
+  stopped: boolean;
+  state: 'live' | 'done' | 'gone';
+  sockets: number;
+  /** Every audio message, by the number of its socket. */
+  pieces: { socket: number; bytes: number }[];
+  /** Of its newest socket. */
+  upgradeHeaders: IncomingHttpHeaders;
+  /** Where each ack ended: the places at which a client that comes back may begin. */
+  ackEnds: number[];
+  /** Messages that found no socket: the next one gets them. */
+  queue: string[];
+  /** The record that `GET` answers. */
+  messages: string[];
+  socket: WebSocket | undefined;
+};
+
+type Json = (status: number, body?: unknown, headers?: Record<string, string>) => void;
+
+/** What the service does otherwise than a good one. A test may change it while it runs. */
+export type SpeechScript = {
+  /** For the n-th POST: a status instead of a session, or no answer at all. */
+  create?: (
+    count: number,
+  ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
+  /** Rewrites the byte range of an ack, or withholds it (undefined). */
+  ack?: (range: [number, number], session: FakeSession) => [number, number] | undefined;
+  /** Resent audio is simply appended, as a careless service would. */
+  naive?: boolean;
+  /** A close code for a session that has taken this audio. */
+  closeAt?: (session: FakeSession) => number | undefined;
+  /** Every socket is closed with this code as soon as it is open. */
+  closeAtOnce?: number;
+  /** Larger messages are refused with 1009. */
+  messageBytesAtMost?: number;
+  /** The ending comes this much later after the stop; Infinity for never. */
+  finalsDelayMs?: number;
+  /** A session without a socket for this long is finished as if stopped. */
+  graceMs?: number;
+  /** The record of a finished session is not ready at once. */
+  recordDelayMs?: number;
+  /** Messages that no socket brings and the record has. */
+  swallow?: (type: string) => boolean;
+  maxSessions?: number;
+  /** Each message twice. */
+  twice?: boolean;
+  partials?: boolean;
+  sentiment?: boolean;
+  entities?: boolean;
+  /** Add-ons answer with their error. */
+  failAddons?: boolean;
+};
+
+/**
+ * The one fake of a speech service, over real sockets. Its sessions outlive their sockets, acknowledge every
+ * message, and say words that are a function of the bytes they heard: equal text proves equal audio. Words are
+ * either a digest of each full second, or the numbers of numbered frames. What can go wrong is its script.
+ */
+export class FakeSpeech implements AsyncDisposable {
+  readonly sessions = new Map<string, FakeSession>();
+  readonly script: SpeechScript = {};
+  /** Every POST, refused ones too. */
+  readonly posts: { atMs: number; key: string | undefined; query: string }[] = [];
+  port = 0;
+  /** Where session addresses lead: the proxy's port in tests with a proxy. */
+  publicPort = 0;
+  /** Another name for this machine, where a test has a name server. */
+  publicHost = '127.0.0.1';
+  readonly #words: 'seconds' | 'frames';
+  readonly #server = createServer((request, response) => this.#answer(request, response));
+  readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: 1_048_576 });
+  readonly #timers = new Set<NodeJS.Timeout>();
+
+  private constructor(words: 'seconds' | 'frames') {
+    this.#words = words;
+  }
+
+  static async start(
+    options: { port?: number; words?: 'seconds' | 'frames' } = {},
+  ): Promise<FakeSpeech> {
+    const speech = new FakeSpeech(options.words ?? 'seconds');
+    speech.#server.on('upgrade', (request, socket, head) => {
+      const id = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
+      socket.on('error', () => socket.destroy());
+      speech.#sockets.handleUpgrade(request, socket, head, (ws) =>
+        speech.#connected(ws, id, request.headers),
+      );
+    });
+    const { port = 0 } = options;
+    await new Promise<void>((resolve) => speech.#server.listen(port, '127.0.0.1', resolve));
+    speech.port = (speech.#server.address() as AddressInfo).port;
+    speech.publicPort = speech.port;
+    return speech;
+  }
+
+  get url(): string {
+    return `http://${this.publicHost}:${this.publicPort}`;
+  }
+
+  get open(): FakeSession[] {
+    return [...this.sessions.values()].filter((session) => session.state === 'live');
+  }
+
+  cutAll(): void {
+    for (const { socket } of this.sessions.values()) socket?.terminate();
+  }
+
+  closeAll(code: number): void {
+    for (const { socket } of this.sessions.values()) socket?.close(code);
+  }
+
+  /** On the sockets only: the record does not have it. */
+  sendToAll(message: (session: FakeSession) => object): void {
+    for (const session of this.sessions.values())
+      session.socket?.send(JSON.stringify(message(session)));
+  }
+
+  /** What a live session without a socket comes to after its grace time: finished as if stopped. */
+  expireAll(): void {
+    for (const session of this.open) this.expire(session);
+  }
+
+  expire(session: FakeSession): void {
+    this.#finish(session);
+  }
+
+  /** The service does not read from its sockets for a while. */
+  deaf(on: boolean): void {
+    for (const { socket } of this.sessions.values()) {
+      if (on) socket?.pause();
+      else socket?.resume();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.cutAll();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #later(delayMs: number, run: () => void): void {
+    if (delayMs === Infinity) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      run();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const url = new URL(request.url ?? '', 'http://local');
+    const json: Json = (status, body, headers = {}) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(body === undefined ? undefined : JSON.stringify(body));
+    };
+    if (request.method === 'POST') return this.#create(request, url, json);
+    if (request.method === 'GET' && url.pathname === '/v2/live')
+      return json(200, { items: this.#withMetadata(url.searchParams.get('custom_metadata')) });
+    const session = this.sessions.get(url.pathname.split('/').at(-1) ?? '');
+    if (!session || session.state === 'gone')
+      return json(404, { statusCode: 404, message: 'Not found' });
+    if (request.method === 'DELETE') {
+      if (session.state === 'live')
+        return json(403, { statusCode: 403, message: 'still processing' });
+      this.sessions.delete(session.id);
+      return json(202, {});
+    }
+    return json(200, recordOf(session));
+  }
+
+  #withMetadata(text: string | null): { id: string }[] {
+    const wanted = Object.entries(JSON.parse(text ?? '{}') as Record<string, unknown>);
+    return [...this.sessions.values()]
+      .filter(({ request }) => {
+        const metadata = (request['custom_metadata'] ?? {}) as Record<string, unknown>;
+        return wanted.every(([name, value]) => metadata[name] === value);
+      })
+      .map(({ id }) => ({ id }));
+  }
+
+  #create(request: IncomingMessage, url: URL, json: Json): void {
+    const key = request.headers['x-service-key'];
+    this.posts.push({
+      atMs: performance.now(),
+      key: typeof key === 'string' ? key : undefined,
+      query: url.search,
+    });
+    const refusal = this.script.create?.(this.posts.length);
+    const parts: Buffer[] = [];
+    request.on('data', (part: Buffer) => parts.push(part));
+    request.on('end', () => {
+      if (refusal === 'hang') return;
+      if (refusal) {
+        const { status, headers, body = { statusCode: status, message: 'scripted' } } = refusal;
+        return json(status, body, headers);
+      }
+      if (this.open.length >= (this.script.maxSessions ?? Infinity))
+        return json(429, { message: 'too many sessions' });
+      const id = randomUUID();
+      this.sessions.set(
+        id,
+        newSession(id, JSON.parse(Buffer.concat(parts).toString()) as Record<string, unknown>),
+      );
+      json(201, {
+        id,
+        created_at: new Date().toISOString(),
+        url: `${this.url.replace('http', 'ws')}/v2/live?token=${id}`,
+      });
+    });
+  }
+
+  #connected(ws: WebSocket, id: string, headers: IncomingHttpHeaders): void {
+    ws.on('error', () => ws.terminate());
+    const session = this.sessions.get(id);
+    if (!session || session.state === 'gone') return ws.close(4401, 'unknown token');
+    if (session.state === 'done') return ws.close(4403, 'session ended');
+    session.socket?.close(4409);
+    session.socket = ws;
+    session.sockets++;
+    session.upgradeHeaders = headers;
+    if (this.script.closeAtOnce !== undefined) return ws.close(this.script.closeAtOnce);
+    /** Where the next byte of this socket belongs; unknown until the first message of a resumed one. */
+    let place: number | undefined = session.sockets > 1 ? undefined : 0;
+    for (const text of session.queue.splice(0)) ws.send(text);
+    ws.on('close', (code) => {
+      if (session.socket !== ws) return;
+      session.socket = undefined;
+      // A client that closes in good order without a stop ends its session all the same.
+      if (code === 1000) this.#finish(session);
+      if (this.script.graceMs !== undefined)
+        this.#later(this.script.graceMs, () => {
+          if (session.socket === undefined) this.#finish(session);
+        });
+    });
+    ws.on('message', (data: Buffer, isBinary) => {
+      // What was still on its way when a newer socket took the session over is in that one's first message.
+      if (session.socket !== ws) return;
+      if (!isBinary) return this.#command(session, ws, data.toString());
+      place ??= this.script.naive ? session.bytes.length : placeOf(session, data);
+      this.#take(session, ws, data, Math.min(place, session.bytes.length));
+      place += data.length;
+      if (this.script.naive) place = session.bytes.length;
+    });
+    if (session.stopped) this.#ending(session);
+  }
+
+  #take(session: FakeSession, ws: WebSocket, data: Buffer, place: number): void {
+    if (session.state !== 'live') return;
+    session.pieces.push({ socket: session.sockets, bytes: data.length });
+    if (data.length > (this.script.messageBytesAtMost ?? Infinity)) return ws.close(1009);
+    append(session, data.subarray(Math.min(data.length, session.bytes.length - place)));
+    const all: [number, number] = [place, place + data.length];
+    const range = this.script.ack ? this.script.ack(all, session) : all;
+    if (range) {
+      session.ackEnds.push(place + data.length);
+      this.#reply(session, ws, 'audio_chunk', { byte_range: range, time_range: [0, 0.1] });
+    }
+    if (this.#words === 'seconds') this.#saySeconds(session);
+    else
+      while (session.bytes.length - session.said >= framesPerFinal * frameBytes)
+        this.#sayFrames(session, framesPerFinal);
+    const code = this.script.closeAt?.(session);
+    if (code !== undefined) ws.close(code);
+  }
+
+  /** Whatever is not the stop is answered as an empty chunk of audio is. */
+  #command(session: FakeSession, ws: WebSocket, text: string): void {
+    const at = session.bytes.length;
+    if (!text.includes('stop_recording'))
+      return this.#reply(session, ws, 'audio_chunk', { byte_range: [at, at], time_range: [0, 0] });
+    session.stopped = true;
+    const recorded = session.bytes.length / bytesPerSecond(session);
+    const data = { recording_duration: recorded, recording_left_to_process: 0 };
+    this.#reply(session, ws, 'stop_recording', data);
+    this.#ending(session);
+  }
+
+  #ending(session: FakeSession): void {
+    this.#later(this.script.finalsDelayMs ?? 0, () => this.#finish(session));
+  }
+
+  #finish(session: FakeSession): void {
+    if (session.state !== 'live') return;
+    if (this.#words === 'frames')
+      this.#sayFrames(session, Math.floor((session.bytes.length - session.said) / frameBytes));
+    this.#send(session, 'end_session', {});
+    const { socket } = session;
+    const done = (): void => {
+      if (session.state === 'live') session.state = 'done';
+      socket?.close(1000);
+    };
+    if (this.script.recordDelayMs) this.#later(this.script.recordDelayMs, done);
+    else done();
+  }
+
+  #saySeconds(session: FakeSession): void {
+    const rate = bytesPerSecond(session);
+    for (; session.bytes.length - session.said >= rate; session.said += rate) {
+      const second = session.said / rate;
+      const text = ` ${digestWord(session.bytes.subarray(session.said, session.said + rate))}`;
+      const times = { start: second, end: second + 0.8 };
+      this.#say(session, `00_${String(second).padStart(8, '0')}`, times, [
+        { word: text, ...times, confidence: 0.9 },
+      ]);
+    }
+  }
+
+  #sayFrames(session: FakeSession, frames: number): void {
+    if (frames === 0) return;
+    const from = session.said;
+    const words = Array.from({ length: frames }, (_, index) => {
+      const at = from + index * frameBytes;
+      const start = at / 8_000;
+      const word = ` ${frameWord(session.bytes.subarray(at, at + frameBytes))}`;
+      return { word, start, end: start + 0.02, confidence: 1 };
+    });
+    const start = from / 8_000;
+    session.said += frames * frameBytes;
+    this.#say(session, `00_${start}`, { start, end: start + frames * 0.02 }, words);
+  }
+
+  #say(
+    session: FakeSession,
+    id: string,
+    times: { start: number; end: number },
+    words: { word: string; start: number; end: number; confidence: number }[],
+  ): void {
+    const { partials, entities, sentiment, failAddons } = this.script;
+    const text = words.map(({ word }) => word).join('');
+    const spoken = { confidence: words[0]?.confidence ?? 1, channel: 0, language: 'en' };
+    const utterance = { ...times, ...spoken, text, words };
+    if (partials)
+      this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
+    this.#send(session, 'transcript', { data: { id, is_final: true, utterance } });
+    if (entities) {
+      const results = [{ entity_type: 'NAME', text: text.trim(), ...times }];
+      const data = { utterance_id: id, utterance, results };
+      this.#send(session, 'named_entity_recognition', { error: null, data });
+    }
+    if (!sentiment) return;
+    if (failAddons) {
+      const error = { message: 'sentiment failed' };
+      return this.#send(session, 'sentiment_analysis', { error, data: null });
+    }
+    const felt = { sentiment: 'neutral', emotion: 'neutral' };
+    const results = [{ ...felt, text: text.trim(), ...times, channel: 0 }];
+    const data = { utterance_id: id, utterance, results };
+    this.#send(session, 'sentiment_analysis', { error: null, data });
+  }
+
+  #send(session: FakeSession, type: string, body: object, kept = true): void {
+    const text = messageOf(session, type, body);
+    if (kept) session.messages.push(text);
+    if (this.script.swallow?.(type)) return;
+    for (let times = this.script.twice ? 2 : 1; times > 0; times--)
+      if (session.socket?.readyState === 1) session.socket.send(text);
+      else session.queue.push(text);
+  }
+
+  /** Answers belong to their socket: they are neither kept nor sent again. */
+  #reply(session: FakeSession, ws: WebSocket, type: string, data: object): void {
+    ws.send(messageOf(session, type, { acknowledged: true, error: null, data }));
+  }
+}
+
+/** What the words of this audio are, where each second is a word: what an undisturbed run says. */
+export function wordsOf(audio: Buffer, secondBytes = 8_000): string[] {
+  const words: string[] = [];
+  for (let at = 0; at + secondBytes <= audio.length; at += secondBytes)
+    words.push(digestWord(audio.subarray(at, at + secondBytes)));
+  return words;
+}
+
+function digestWord(bytes: Buffer): string {
+  return `w${createHash('sha256').update(bytes).digest('hex').slice(0, 10)}`;
+}
+
+/** The word of one frame: its number, or what is wrong with it. */
+function frameWord(frame: Buffer): string {
+  const number = frame.readUInt32LE(0);
+  if (numberedFrame(number).equals(frame)) return `f${number}`;
+  return frame.every((byte) => byte === frame[0]) ? `silence${frame[0] ?? ''}` : 'torn';
+}
+
+function newSession(id: string, request: Record<string, unknown>): FakeSession {
+  return {
+    id,
+    request,
+    bytes: Buffer.alloc(0),
+    room: Buffer.alloc(0),
+    said: 0,
+    stopped: false,
+    state: 'live',
+    sockets: 0,
+    pieces: [],
+    upgradeHeaders: {},
+    ackEnds: [],
+    queue: [],
+    messages: [],
+    socket: undefined,
+  };
+}
+
+function messageOf(session: FakeSession, type: string, body: object): string {
+  const created_at = new Date().toISOString();
+  return JSON.stringify({ session_id: session.id, created_at, type, ...body });
+}
+
+function recordOf(session: FakeSession): object {
+  const done = session.state === 'done';
+  const duration = session.bytes.length / bytesPerSecond(session);
+  return {
+    id: session.id,
+    request_id: `G-${session.id.slice(0, 8)}`,
+    version: 2,
+    kind: 'live',
+    created_at: new Date().toISOString(),
+    status: done ? 'done' : 'processing',
+    post_session_metadata: {},
+    custom_metadata: null,
+    file: {
+      id: session.id,
+      filename: null,
+      source: null,
+      audio_duration: duration,
+      number_of_channels: 1,
+    },
+    request_params: null,
+    completed_at: done ? new Date().toISOString() : null,
+    error_code: null,
+    result: done
+      ? {
+          metadata: {
+            audio_duration: duration,
+            number_of_distinct_channels: 1,
+            billing_time: 1,
+            transcription_time: 1,
+          },
+          messages: session.messages,
+        }
+      : null,
+  };
+}
+
+/**
+ * Where the first message of a resumed socket begins: the earliest end of an ack from which it repeats all that
+ * was heard; a message that is shorter than that begins at the earliest end whose bytes it repeats.
+ */
+function placeOf({ bytes, ackEnds }: FakeSession, data: Buffer): number {
+  const places = [0, ...ackEnds].filter((at) => at <= bytes.length).sort((a, b) => a - b);
+  const repeats = (at: number): boolean => {
+    const size = Math.min(data.length, bytes.length - at);
+    return bytes.compare(data, 0, size, at, at + size) === 0;
+  };
+  return (
+    places.find((at) => bytes.length - at <= data.length && repeats(at)) ??
+    places.find(repeats) ??
+    bytes.length
+  );
+}
+
+function append(session: FakeSession, bytes: Buffer): void {
+  const end = session.bytes.length + bytes.length;
+  if (end > session.room.length) {
+    const room = Buffer.alloc(Math.max(65_536, end * 2));
+    session.bytes.copy(room);
+    session.room = room;
+  }
+  bytes.copy(session.room, session.bytes.length);
+  session.bytes = session.room.subarray(0, end);
+}
+
+function bytesPerSecond({ request }: FakeSession): number {
+  const channels = Number(request['channels'] ?? 1);
+  return (Number(request['sample_rate']) * channels * Number(request['bit_depth'])) / 8;
+}

@@ -1,7 +1,8 @@
 import { FaultProxy } from '../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig, type Rig, type RigLeg } from '../support/bridge/leg-rig.ts';
+import { faultsOf, legRig, type Rig, type RigLeg } from '../support/bridge/leg-rig.ts';
 import { FakeSpeech } from '../support/speech/fake-speech.ts';
 import { until } from '../support/process/until.ts';
+import { TestClock } from '../support/clock/test-clock.ts';
 
 /** What happens to the socket of a live session, by seed, in each phase of its life. */
 export const linkFaults = [
@@ -57,7 +58,7 @@ export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Pro
   speech.publicPort = proxy.port;
   // As a service does it: a machine that stands still for seconds costs a session, and no words.
   speech.script.graceMs = 60_000 / factor;
-  await using rig: Rig = await legRig({ url: proxy.url, clock: fastClock(factor) });
+  await using rig: Rig = await legRig({ url: proxy.url, clock: new TestClock(factor) });
   const frames = 100 + Math.floor(random() * 150);
   if (phase === 'before ready') await strike(fault, speech, proxy, random);
   const leg = rig.leg({ recording: random() < 0.3 });

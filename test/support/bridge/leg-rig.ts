@@ -13,18 +13,6 @@ import { SpeechClient } from '../../../src/speech-client/client.ts';
 import { SpeechConfig } from '../../../src/speech-client/config.ts';
 import { numberedFrame } from '../speech/audio.ts';
 
-/** A clock on which everything takes a fraction of the time: ten-second deadlines in half a second. */
-export function fastClock(factor: number): Clock {
-  return {
-    now: () => Date.now(),
-    monotonicMs: () => performance.now() * factor,
-    after(delayMs, run) {
-      const timer = setTimeout(run, delayMs / factor);
-      return () => clearTimeout(timer);
-    },
-  };
-}
-
 export type Heard = { word: string; atS: number; sessionId: string };
 
 export type RigLeg = {

@@ -5,12 +5,12 @@ import { ApiCall, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
 import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
-import { fastClock } from '../../support/bridge/leg-rig.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 test('lists are newest first, in pages without holes, and every answer is of the documented shape', async () => {
   await using speech = await FakeSpeech.start();
@@ -365,7 +365,7 @@ test('a session that cannot be erased now is asked for again, after a restart to
 
   await using speech = await FakeSpeech.start({ port: port });
   // Half a minute and more passes between one look at the list and the next.
-  await using again = await testBridge({ store, speechUrl: speech.url, clock: fastClock(100) });
+  await using again = await testBridge({ store, speechUrl: speech.url, clock: new TestClock(100) });
   await until(async () => (await owed()).length === 0);
   expect((await again.json('/api/calls')).items).toEqual([]);
 });

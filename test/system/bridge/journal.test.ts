@@ -16,13 +16,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { recoverJournal } from '../../../src/bridge/journal/recovery.ts';
 import type { LegSnapshot } from '../../../src/bridge/leg/snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
-import { handClock } from '../../support/clock/hand-clock.ts';
-import { fastClock, faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';
+import { faultsOf, legRig, type Rig } from '../../support/bridge/leg-rig.ts';
 import { numberedFrame } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { runChild, straceMissing } from '../../support/faults/strace.ts';
 import { until } from '../../support/process/until.ts';
 import { runKills } from '../../trials/journal-kills.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 30_000, withinMs: 60_000 };
 
@@ -97,7 +97,7 @@ test('the acknowledged position on disk is always one that an ack named, and fol
     return range;
   };
   // Time stands still but for the test: no slow machine makes two seconds of one.
-  const clock = handClock();
+  const clock = new TestClock(0);
   await using rig = await legRig({ url: speech.url, dir, clock });
   const leg = rig.leg();
   await until(() => leg.leg.state().at === 'live');
@@ -164,7 +164,7 @@ test('the disk is full: live audio goes on, the state says so, and all is journa
   if (!mounted) return context.skip('a small file system needs root');
   onTestFinished(() => void spawnSync('umount', ['-l', dir]));
   await using speech = await FakeSpeech.start({ words: 'frames' });
-  const rig = await legRig({ url: speech.url, dir, clock: fastClock(4) });
+  const rig = await legRig({ url: speech.url, dir, clock: new TestClock(4) });
   const leg = rig.leg();
   writeFileSync(join(dir, 'ballast'), Buffer.alloc(360_000));
   for (let turn = 0; turn < 200; turn++) {
@@ -195,7 +195,7 @@ test('disk full while the service is away too: the oldest is given up, declared,
   await using speech = await FakeSpeech.start({ words: 'frames' });
   let away = true;
   speech.script.create = () => (away ? { status: 503 } : undefined);
-  const rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
+  const rig = await legRig({ url: speech.url, dir, clock: new TestClock(10) });
   const leg = rig.leg();
   for (let turn = 0; turn < 600; turn++) {
     leg.push(5);
@@ -215,7 +215,7 @@ test('disk full while the service is away too: the oldest is given up, declared,
 test('erased: nothing of a leg is left in any file, while others go on', async () => {
   const dir = folder();
   await using speech = await FakeSpeech.start({ words: 'frames' });
-  await using rig = await legRig({ url: speech.url, dir, clock: fastClock(20) });
+  await using rig = await legRig({ url: speech.url, dir, clock: new TestClock(20) });
   const erased = rig.leg({ recording: true });
   const other = rig.leg({ recording: true });
   const canary = Buffer.from('a secret that was spoken');
@@ -328,7 +328,7 @@ test('kept audio goes from the disk once it is acknowledged, unless it is record
   await using speech = await FakeSpeech.start({ words: 'frames' });
   let away = true;
   speech.script.create = () => (away ? { status: 503 } : undefined);
-  await using rig = await legRig({ url: speech.url, dir, clock: fastClock(10) });
+  await using rig = await legRig({ url: speech.url, dir, clock: new TestClock(10) });
   const leg = rig.leg();
   leg.push(2_000);
   await until(() => filesOf(join(dir, 'legs')).length === 1);

@@ -17,9 +17,8 @@ import {
   twilioStop,
 } from '../../support/carriers/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
-import { handClock } from '../../support/clock/hand-clock.ts';
-import { MovableClock } from '../../support/clock/movable-clock.ts';
 import { until } from '../../support/process/until.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
 const config = {
@@ -482,7 +481,7 @@ async function upgradeCounts(carrier: string): Promise<Record<string, number>> {
 }
 
 test('an upgrade that was proven too late, or whose caller has left, is counted for what it came to', async () => {
-  const clock = handClock();
+  const clock = new TestClock(0);
   await using server = await carrierServer({ clock });
   const before = await upgradeCounts('twilio');
   const claim = server.bridge.claimToken.bind(server.bridge);
@@ -526,7 +525,7 @@ test('an upgrade that was proven too late, or whose caller has left, is counted 
 });
 
 test('strangers who go on to their first messages are each counted, and are a line now and then', async () => {
-  const clock = new MovableClock();
+  const clock = new TestClock(1);
   await using server = await carrierServer({ config, clock });
   const countsOf = async (): Promise<(number | undefined)[]> => [
     (await upgradeCounts('twilio'))['at-start'],
@@ -567,7 +566,7 @@ test('strangers who go on to their first messages are each counted, and are a li
   );
   expect(refusals()).toHaveLength(2);
   // How many there were is told, ten seconds later.
-  clock.forward(10_000);
+  await clock.pass(10_000);
   await until(() => refusals().length === 4);
   expect(refusals().slice(2).map(({ count }) => count)).toEqual([2 * each - 1, each - 1]); // prettier-ignore
 });

@@ -7,8 +7,8 @@ import type { Frame } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
-import { MovableClock } from '../../support/clock/movable-clock.ts';
 import { until } from '../../support/process/until.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 async function oddFrames(carrier: CarrierName): Promise<Record<string, number>> {
   const { values } = await framesTotal.get();
@@ -25,9 +25,9 @@ type Counts = Record<string, number>;
 async function beside(
   carrier: CarrierName,
   counts: Counts,
-  misbehave: (server: CarrierServer, clock: MovableClock, good: CarrierLine) => Promise<void>,
+  misbehave: (server: CarrierServer, clock: TestClock, good: CarrierLine) => Promise<void>,
 ): Promise<void> {
-  const clock = new MovableClock();
+  const clock = new TestClock(1);
   await using server = await carrierServer({
     insecure: true,
     clock,
@@ -207,7 +207,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       const closing = new Promise<Buffer>((resolve) => raw.once('data', resolve));
       const head = Buffer.from([0x81, 0xfe, 0x00, 0xff, 0, 0, 0, 0, 0x7b]);
       for (const byte of head) raw.write(Buffer.from([byte]));
-      clock.forward(5_500);
+      await clock.pass(5_500);
       // Opcode 8 is close, and its reason says what was missing.
       const frame = await closing;
       expect([frame[0], frame.subarray(4).toString()]).toEqual([0x88, 'no first message']);
@@ -231,7 +231,7 @@ describe.each(carrierNames)('a message of %s that drips', (carrier) => {
         await good.client.ping();
         wire.write(' ');
         // Two of these are the idle time, one is not even the time in which a ping must be answered.
-        clock.forward(13_000);
+        await clock.pass(13_000);
         await new Promise((resolve) => setTimeout(resolve, 1_100));
       }
       expect((await server.bridge.ended(1)).ends).toEqual([{ reason: 'idle', detail: undefined }]);

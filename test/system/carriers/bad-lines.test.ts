@@ -3,8 +3,8 @@ import { carrierNames } from '../../../src/carriers/all.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { MovableClock } from '../../support/clock/movable-clock.ts';
 import { until } from '../../support/process/until.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 /** What lines do that still carry everything in the end. */
 const slow: Record<string, (proxy: FaultProxy) => void> = {
@@ -29,7 +29,7 @@ const all = [...Object.keys(slow), ...Object.keys(broken)].flatMap((fault, row) 
 
 describe('a bad line between the carrier and us', () => {
   test.each(all)('$fault while $phase, by $carrier', async ({ fault, phase, carrier }) => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({
       insecure: true,
       clock,
@@ -62,7 +62,7 @@ describe('a bad line between the carrier and us', () => {
       for (let step = 0; fault === 'a black hole' && step < 2; step++) {
         good.speak(1);
         await good.client.ping();
-        clock.forward(13_000);
+        await clock.pass(13_000);
         await new Promise((resolve) => setTimeout(resolve, 1_100));
       }
       if (phase === 'opening') await until(() => line.client.closed ?? fault === 'a black hole');

@@ -10,7 +10,7 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { readFixture } from '../../support/carriers/carrier-fixture.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
-import { MovableClock } from '../../support/clock/movable-clock.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const frame = (at: number): Buffer => Buffer.alloc(160, at + 1);
 
@@ -34,14 +34,14 @@ function openingOf(name: string): (string | Buffer)[] {
 
 describe('deadlines of a carrier socket', () => {
   test('silence and chatter without a start are closed after 5 s, and nothing was opened', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     await using silent = await CarrierClient.open(`${server.url}/carriers/twilio`);
     await using unknown = await CarrierClient.open(`${server.url}/carriers`);
     await using chatty = await CarrierClient.open(`${server.url}/carriers/twilio`);
     chatty.send(twilioConnected, twilioMedia(2, frame(0)));
     await chatty.ping();
-    clock.forward(5_500);
+    await clock.pass(5_500);
     expect(await silent.untilClosed()).toEqual({ code: 1008, reason: 'no first message' });
     expect((await unknown.untilClosed()).code).toBe(1008);
     expect(await chatty.untilClosed()).toEqual({ code: 1008, reason: 'no start message' });
@@ -49,7 +49,7 @@ describe('deadlines of a carrier socket', () => {
   });
 
   test('a peer that answers no ping ends after 15 s, one that answers lives on', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     await using alive = await liveCall(server);
     await using dead = await CarrierClient.open(
@@ -60,7 +60,7 @@ describe('deadlines of a carrier socket', () => {
     dead.send(twilioConnected, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
     await server.bridge.stream(1);
     for (let pings = 1; pings <= 2; pings++) {
-      clock.forward(10_500);
+      await clock.pass(10_500);
       await Promise.race([server.bridge.ended(1), untilPings(alive, pings)]);
     }
     expect((await server.bridge.ended(1)).ends).toEqual([
@@ -70,7 +70,7 @@ describe('deadlines of a carrier socket', () => {
   });
 
   test('a carrier that goes quiet is not dead until the idle time; where closing would hang up, the socket stays', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({
       insecure: true,
       clock,
@@ -82,12 +82,12 @@ describe('deadlines of a carrier socket', () => {
       twilioStart({ callSid: 'CA2', streamSid: 'MZ2', tracks: ['inbound'] }),
     );
     for (let step = 1; step <= 2; step++) {
-      clock.forward(9_000);
+      await clock.pass(9_000);
       await Promise.all([fork.ping(), held.ping()]);
       await ticked();
     }
     expect((await server.bridge.stream(0)).ends).toEqual([]);
-    clock.forward(9_000);
+    await clock.pass(9_000);
     expect((await server.bridge.ended(0)).ends).toEqual([{ reason: 'idle', detail: undefined }]);
     expect((await server.bridge.ended(1)).ends).toEqual([{ reason: 'idle', detail: undefined }]);
     expect((await fork.untilClosed()).code).toBe(1000);
@@ -95,13 +95,13 @@ describe('deadlines of a carrier socket', () => {
   });
 
   test('Asterisk is not pinged unless the operator says that its version bears it', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     await using client = await CarrierClient.open(`${server.url}/carriers/asterisk`);
     client.send(...openingOf('asterisk-plain'));
     await server.bridge.stream();
     for (let step = 0; step < 2; step++) {
-      clock.forward(16_000);
+      await clock.pass(16_000);
       await ticked();
     }
     await client.ping();
@@ -223,12 +223,12 @@ describe('the end of a stream happens once', () => {
   });
 
   test('a carrier that says stop and stays is shown out', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     await using client = await liveCall(server);
     client.send(twilioStop);
     await server.bridge.ended();
-    clock.forward(11_000);
+    await clock.pass(11_000);
     expect((await client.untilClosed()).code).toBe(1000);
   });
 });
@@ -377,7 +377,7 @@ describe('a bridge that takes its time', () => {
 });
 
 test('AudioHook takes finals back, those after its close too, and only then its closed', async () => {
-  const clock = new MovableClock();
+  const clock = new TestClock(1);
   await using server = await carrierServer({
     insecure: true,
     clock,
@@ -400,12 +400,12 @@ test('AudioHook takes finals back, those after its close too, and only then its 
     language: 'en',
   };
   stream.control.result?.(final);
-  clock.forward(2_000);
+  await clock.pass(2_000);
   await ticked();
   stream.control.result?.({ ...final, track: 'internal' });
   await client.ping();
   expect(types().slice(-2)).toEqual(['event', 'event']);
-  clock.forward(3_500);
+  await clock.pass(3_500);
   await ticked();
   await client.ping();
   expect(types().slice(-3)).toEqual(['event', 'event', 'closed']);
@@ -466,7 +466,7 @@ describe('bad input on the wire', () => {
   });
 
   test('a message that drips in byte by byte never becomes a stream', async () => {
-    const clock = new MovableClock();
+    const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     const raw = connect(server.port, '127.0.0.1');
     raw.on('error', () => undefined);
@@ -475,7 +475,7 @@ describe('bad input on the wire', () => {
     );
     await new Promise((resolve) => raw.once('data', resolve));
     raw.write(Buffer.from([0x81, 0xfe, 0x00, 0xff, 0, 0, 0, 0, 0x7b]));
-    clock.forward(5_500);
+    await clock.pass(5_500);
     const closed = await new Promise((resolve) => {
       raw.on('data', (data: Buffer) => resolve(data[0]));
       raw.on('close', () => resolve('closed'));

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { createLog } from '../../../src/lib/log.ts';
 import { speechTotals } from '../../../src/speech-client/metrics.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
+import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { frameBytes, numberedFrame } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 600_000, withinMs: 1_200_000 };
 
@@ -97,7 +98,7 @@ describe('a dropped socket', () => {
     speech.script.messageBytesAtMost = 100_000;
     await using rig = await legRig({
       url: proxy.url,
-      clock: fastClock(20),
+      clock: new TestClock(20),
       config: { catchUpSpeed: 1_000 },
     });
     const leg = rig.leg();
@@ -120,7 +121,7 @@ describe('a dropped socket', () => {
 
   test('a service that takes every handshake and closes at once is asked less and less, and a minute of it ends the session', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
-    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: speech.url, clock: new TestClock(20) });
     const leg = rig.leg();
     leg.push(20);
     await until(() => leg.leg.ledger().acknowledged === 20 * frameBytes);

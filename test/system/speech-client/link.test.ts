@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
-import { fastClock, faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
+import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 import { linkFaults, phases, runSeed } from '../../trials/speech-link.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 60_000, withinMs: 120_000 };
 
@@ -28,7 +29,7 @@ describe('a session that is created late', () => {
         count - 1
       ];
     await proxy.refuse();
-    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: proxy.url, clock: new TestClock(20) });
     const leg = rig.leg();
     leg.push(300);
     await until(() => leg.states.some((state) => state.at === 'waiting'));
@@ -59,7 +60,7 @@ describe('a session that is created late', () => {
   test('on 429 legs wait their turn by age, honour Retry-After and lose nothing', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
     speech.script.maxSessions = 1;
-    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: speech.url, clock: new TestClock(20) });
     const legs = [rig.leg()];
     await until(() => legs[0]!.leg.state().at === 'live');
     for (let index = 0; index < 3; index++) {
@@ -84,7 +85,7 @@ describe('a session that is created late', () => {
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     proxy.wire.lose = 'down';
-    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: proxy.url, clock: new TestClock(20) });
     const leg = rig.leg();
     leg.push(100);
     await until(() => speech.posts.length === 1);
@@ -117,7 +118,7 @@ describe('a session that is created late', () => {
     }
     proxy.cut();
     proxy.mend();
-    await using rig = await legRig({ url: proxy.url, dir: folder.path, clock: fastClock(20) });
+    await using rig = await legRig({ url: proxy.url, dir: folder.path, clock: new TestClock(20) });
     const recovered = rig.journal.recovered.get('leg_1');
     const leg = rig.leg({ recovered: recovered! });
     leg.pushed = 100;
@@ -151,7 +152,7 @@ describe('a session that is created late', () => {
       leg.leg.leave();
     }
     delete speech.script.ack;
-    await using rig = await legRig({ url: speech.url, dir: folder.path, clock: fastClock(20) });
+    await using rig = await legRig({ url: speech.url, dir: folder.path, clock: new TestClock(20) });
     const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
     leg.pushed = 51;
     await leg.leg.finish(deadlines);
@@ -199,7 +200,7 @@ describe('a session that is lost', () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
-    await using rig = await legRig({ url: proxy.url, clock: fastClock(5) });
+    await using rig = await legRig({ url: proxy.url, clock: new TestClock(5) });
     const legs = Array.from({ length: 5 }, () => rig.leg());
     for (const leg of legs) leg.push(50);
     await until(() => legs.every((leg) => leg.leg.ledger().acknowledged === 8_000));
@@ -227,7 +228,7 @@ describe('a session that is lost', () => {
     await using proxy = await FaultProxy.start(speech.port);
     speech.publicPort = proxy.port;
     await proxy.refuse();
-    await using rig = await legRig({ url: proxy.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: proxy.url, clock: new TestClock(20) });
     const leg = rig.leg({ recording: true });
     leg.push(3_000);
     const outcome = leg.leg.finish({ finalsMs: 60_000, withinMs: 10_000_000 });
@@ -239,7 +240,7 @@ describe('a session that is lost', () => {
   });
 
   test('out of time: what was never acknowledged is one declared gap, and the ledger comes out even', async () => {
-    await using rig = await legRig({ url: 'http://127.0.0.1:9', clock: fastClock(20) });
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', clock: new TestClock(20) });
     const leg = rig.leg();
     leg.push(100);
     const outcome = await leg.leg.finish({ finalsMs: 1_000, withinMs: 2_000 });
@@ -256,7 +257,7 @@ describe('a session that is lost', () => {
 
   test('acks that stop are noticed, and the socket is renewed', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
-    await using rig = await legRig({ url: speech.url, clock: fastClock(20) });
+    await using rig = await legRig({ url: speech.url, clock: new TestClock(20) });
     const leg = rig.leg();
     leg.push(10);
     await until(() => leg.leg.ledger().acknowledged === 1_600);
@@ -308,7 +309,7 @@ describe('a session that is lost', () => {
     'a session that ends with $heard frames heard and 30 acknowledged, $what, is read long after another took over: no word twice, none missing',
     async ({ heard }) => {
       await using speech = await FakeSpeech.start({ words: 'frames' });
-      await using rig = await legRig({ url: speech.url, clock: fastClock(10) });
+      await using rig = await legRig({ url: speech.url, clock: new TestClock(10) });
       const leg = rig.leg();
       leg.push(30);
       await until(() => leg.leg.ledger().acknowledged === 30 * 160);
@@ -382,7 +383,7 @@ describe('a session that is lost', () => {
 
   test('a service that reads slowly does not make us grow, and hears everything', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
-    await using rig = await legRig({ url: speech.url, clock: fastClock(2) });
+    await using rig = await legRig({ url: speech.url, clock: new TestClock(2) });
     const leg = rig.leg();
     leg.push(5);
     await until(() => leg.leg.ledger().acknowledged === 800);
@@ -398,7 +399,7 @@ describe('a session that is lost', () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
     await using rig = await legRig({
       url: speech.url,
-      clock: fastClock(4),
+      clock: new TestClock(4),
       config: { catchUpSpeed: 1_000 },
     });
     // At 8 bytes a second three hours are 86 kB.
@@ -426,7 +427,7 @@ describe('a session that is lost', () => {
     speech.script.closeAt = () => 4400;
     await using rig = await legRig({
       url: speech.url,
-      clock: fastClock(20),
+      clock: new TestClock(20),
       config: { maxSessionsPerLeg: 3 },
     });
     const leg = rig.leg();

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { deadline, systemClock, wait } from '../../../src/lib/clock.ts';
-import { handClock } from '../../support/clock/hand-clock.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 const dayMs = 86_400_000;
 
 test('a wait is over after its time, at once when its signal ends it, and is none when that has ended already', async () => {
-  const clock = handClock();
+  const clock = new TestClock(0);
   const ended: string[] = [];
   const end = new AbortController();
   const signal = end.signal;
@@ -23,7 +23,7 @@ test('a wait is over after its time, at once when its signal ends it, and is non
 });
 
 test('a deadline ends after its time or with the signal that it was given, and not at all once it is disposed of', async () => {
-  const clock = handClock();
+  const clock = new TestClock(0);
   const end = new AbortController();
   const byTime = deadline(clock, 100);
   const bySignal = deadline(clock, 100, end.signal);

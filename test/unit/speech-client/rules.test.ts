@@ -6,7 +6,7 @@ import { closeAction } from '../../../src/speech-client/session.ts';
 import { ServiceGate } from '../../../src/speech-client/service-gate.ts';
 import { messageIdentity, missingOf, SeenMessages } from '../../../src/speech-client/messages.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
-import { handClock } from '../../support/clock/hand-clock.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 test('every close code leads to one action, as the vendor clients reconnect', () => {
   const resumed = [
@@ -72,7 +72,7 @@ describe('where a session address may lead', () => {
 
 describe('the gate before POST /v2/live', () => {
   test('after a failure one asks for all, the oldest first, and a success lets everyone through', async () => {
-    const clock = handClock();
+    const clock = new TestClock(0);
     const gate = new ServiceGate(clock);
     const signal = new AbortController().signal;
     const through: number[] = [];
@@ -97,7 +97,7 @@ describe('the gate before POST /v2/live', () => {
   });
 
   test('a wrong key is asked about at most every fifteen seconds, whatever the number of legs', async () => {
-    const clock = handClock();
+    const clock = new TestClock(0);
     const gate = new ServiceGate(clock);
     const signal = new AbortController().signal;
     let asked = 0;
@@ -113,7 +113,7 @@ describe('the gate before POST /v2/live', () => {
   });
 
   test('a leg that ends leaves the queue', async () => {
-    const clock = handClock();
+    const clock = new TestClock(0);
     const gate = new ServiceGate(clock);
     const end = new AbortController();
     await gate.enter(0, new AbortController().signal);
@@ -125,7 +125,7 @@ describe('the gate before POST /v2/live', () => {
 });
 
 test('catching up is bounded for one leg and for all, and everybody has a turn', async () => {
-  const clock = handClock();
+  const clock = new TestClock(0);
   const catchUp = new CatchUp(clock);
   const legs = Array.from({ length: 200 }, () => {
     const leg = {

@@ -38,7 +38,7 @@ export const socketLimits = {
   messagesBeforeStart: 64,
   /** Replies to a peer that does not read them. */
   unreadBytes: 262_144,
-  /** So many undecodable frames, and more of them than good ones: no audio can be made of this (F9). */
+  /** A stream with this many undecodable frames, and more of them than good ones, is given up: no audio can be made of it. */
   malformedAtMost: 100,
 } as const;
 
@@ -65,7 +65,7 @@ type SocketState =
       ended?: { reason: StreamEnd; detail?: string };
     }
   | { at: 'live'; start: CarrierStart; stream: CallStream }
-  /** Nothing is wanted of this stream any more, but closing it could end the phone call (F90). */
+  /** The stream is of no more use, but closing its socket could end the phone call: it stays open and its frames are dropped. */
   | { at: 'discarding'; why: string }
   | { at: 'ended'; stream?: CallStream; sinceMs: number };
 
@@ -264,7 +264,7 @@ export class StreamSocket {
     else if (state.at === 'ended' && event.type === 'count') state.stream?.take(event);
   }
 
-  /** Whoever has not proven himself causes nothing beyond this method (T1). */
+  /** The only way to a call. A stranger who has not proven who he is never causes a row or a speech session. */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
     const opening: SocketState = { at: 'opening', start, queue: new OpeningQueue() };

@@ -171,7 +171,8 @@ export class Upgrades {
     };
     const auth = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces: memory };
     const admission = await admit(carrier, request, token, { bridge, auth, insecure });
-    // Our own memory answers without the disk; the store's also knows what came before a restart (T3).
+    // Our own memory answers without the disk. The store also knows which nonces came before a restart:
+    // a captured request that is sent again after it opens nothing.
     for (const nonce of used)
       if (!(await bridge.claimNonce(...nonce)))
         return { outcome: 'refused', status: 403, reason: 'the nonce was used before' };

@@ -1,10 +1,9 @@
 import { Option, type Command } from 'commander';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import type { ApiDelivery } from '../protocol/api.ts';
+import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
 import { runningProcess } from './running-process.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
-type DeliveryPage = { items: ApiDelivery[]; next_cursor: string | null };
 
 /** `trunkline deliveries`: lists what is on its way to the CRM, says what is stuck and why, and sets it in motion again. */
 export function registerDeliveries(program: Command): void {

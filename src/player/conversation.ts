@@ -6,10 +6,10 @@ import type { LegAudio } from './play.ts';
  * The built-in conversation: a refund call of about a minute, made by us with free speech synthesis
  * (config/tools/make-conversation.ts), with its script as ground truth. 8 kHz mu-law, a leg each.
  */
-type Turn = { leg: 'agent' | 'customer'; text: string; startMs: number; endMs: number };
+type PlayedTurn = { leg: 'agent' | 'customer'; text: string; startMs: number; endMs: number };
 
 export type Conversation = {
-  turns: Turn[];
+  turns: PlayedTurn[];
   /** As long as the call, silent where the other one speaks. */
   legs: Record<'agent' | 'customer', Buffer>;
   durationMs: number;

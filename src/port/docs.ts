@@ -1,3 +1,4 @@
+import type { JsonObject } from '../protocol/openapi/components.ts';
 import express from 'express';
 import { readFileSync } from 'node:fs';
 import type { Part } from './part.ts';
@@ -45,8 +46,6 @@ export function openDocs(options: {
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
-
-type JsonObject = Record<string, unknown>;
 
 /**
  * An OpenAPI 3.1 document as one HTML page, made on the server: no script, nothing fetched from elsewhere. It knows the

@@ -4,22 +4,13 @@ import { describe, expect, test } from 'vitest';
 
 const src = resolve(import.meta.dirname, '../../src');
 
-/** Imports follow the audio: which of our folders each folder may import. `main`, `cli`, `config` and `commands` may import everything. */
-const mayImport: Record<string, string[]> = {
-  carriers: ['bridge', 'player', 'protocol', 'audio', 'port', 'lib'],
-  bridge: ['speech-client', 'outbox', 'store', 'protocol', 'audio', 'language', 'port', 'lib'],
-  'speech-client': ['protocol', 'lib'],
-  player: ['protocol', 'audio', 'lib'],
-  outbox: ['protocol', 'store', 'port', 'lib'],
-  console: ['bridge', 'player', 'outbox', 'store', 'protocol', 'port', 'lib'],
-  'speech-service': ['protocol', 'audio', 'language', 'store', 'port', 'lib'],
-  language: ['protocol', 'lib'],
-  store: ['lib'],
-  protocol: ['lib'],
-  audio: ['lib'],
-  lib: [],
-  port: ['protocol', 'lib'],
-};
+/** Imports follow the audio: the map's table says which of our folders each folder may import. */
+const map = readFileSync(join(src, 'README.md'), 'utf8');
+const mayImport = Object.fromEntries(
+  [...map.matchAll(/^\| `([\w-]+)\/` \|[^|]*\| ([\w -]*) \|$/gm)].map(
+    ([, part = '', rooms = '']) => [part, rooms === 'nothing' ? [] : rooms.trim().split(/\s+/)],
+  ),
+);
 
 const everything = new Set(['main.ts', 'cli.ts', 'config.ts', 'commands']);
 
@@ -93,6 +84,45 @@ describe('architecture', () => {
     const wrong = files
       .filter((file) => /^export default /m.test(readFileSync(file, 'utf8')))
       .map((file) => relative(src, file));
+    expect(wrong).toEqual([]);
+  });
+
+  test('a name of a class or type means one thing in the whole tree', () => {
+    const places = new Map<string, Set<string>>();
+    for (const file of files)
+      for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(
+        /^(?:export )?(?:abstract )?(?:class|type|interface) (\w+)/gm,
+      ))
+        places.set(name, (places.get(name) ?? new Set()).add(relative(src, file)));
+    const repeated = [...places]
+      .filter(([, where]) => where.size > 1)
+      .map(([name, where]) => `${name}: ${[...where].join(', ')}`);
+    expect(repeated).toEqual([]);
+  });
+
+  test('fields are private by the language, not by the compiler alone', () => {
+    const wrong = files
+      .filter((file) =>
+        /^\s+(?:private|protected) (?!constructor)/m.test(readFileSync(file, 'utf8')),
+      )
+      .map((file) => relative(src, file));
+    expect(wrong).toEqual([]);
+  });
+
+  test('no reason is given as a code or a document that is not in the repository', () => {
+    const cited =
+      /(?<!\.)\b[FT]\d{1,2}\b|\bnotes? \d+(?:\.\d+)?\b|\b(?:design|reliability|carriers|libraries|style|house|speech-interface[\w-]*|language-labels)\.md\b/;
+    const root = join(src, '..');
+    const folders = [src, join(root, 'test')].flatMap((folder) => sourceFiles(folder));
+    const wrong = folders.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, index) =>
+          /(?:\/\/|^\s*\/?\*|test\(|describe\()/.test(line) && cited.test(line)
+            ? [`${relative(root, file)}:${index + 1}: ${line.trim()}`]
+            : [],
+        ),
+    );
     expect(wrong).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { EntitySpan, SentimentLabel, SpokenTurn } from '../../../src/language/types.ts';
 
-/** Labelled lines of test/fixtures/language and how an answer is measured against them (language-labels.md). */
+/** Labelled lines of test/fixtures/language and how an answer is measured against them. */
 export type Split = 'dev' | 'held';
 export type Style = 'written' | 'spoken';
 

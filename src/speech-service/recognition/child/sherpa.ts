@@ -10,7 +10,7 @@ export type Sherpa = {
   OfflineRecognizer: new (config: OfflineConfig) => OfflineRecognizer;
   Vad: new (config: VadConfig, bufferS: number) => Vad;
   LinearResampler: new (fromHz: number, toHz: number) => LinearResampler;
-  SpokenLanguageIdentification: new (config: LanguageConfig) => SpokenLanguageIdentification;
+  SpokenLanguageIdentification: new (config: IdentificationConfig) => SpokenLanguageIdentification;
   version: string;
 };
 
@@ -112,7 +112,7 @@ export type LinearResampler = {
   flush(samples: Float32Array): Float32Array;
 };
 
-export type LanguageConfig = {
+export type IdentificationConfig = {
   whisper: { encoder: string; decoder: string };
   numThreads: 1;
   debug: 0;

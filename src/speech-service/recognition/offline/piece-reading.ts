@@ -1,6 +1,7 @@
 import type { LoadLevel } from '../child/engine.ts';
 import type { OfflineResult } from '../child/sherpa.ts';
 import type { AudioTrack } from './audio-track.ts';
+import { withoutLoops } from './loops.ts';
 import type { OfflineModel } from './offline-model.ts';
 import {
   affordsProbes,
@@ -54,7 +55,7 @@ export class PieceReader {
   /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string) {
     const result = this.#model.read(varied(this.#track, cut, variation), hint);
-    return { reading: readingOf(result.text), result };
+    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 
   /** Reads the beginning of the piece alone. The words it finds were said before that moment. */
@@ -62,7 +63,7 @@ export class PieceReader {
     const first = from - (cutBefore ? 0 : onsetMarginS * rateHz);
     const end = from + ((to - from) * probe) / (probesOf((to - from) / rateHz) + 1);
     const { text } = this.#model.read(this.#track.view(first, end).slice(), hint);
-    return { reading: readingOf(text), atS: end / rateHz };
+    return { reading: readingOf(text, (end - first) / rateHz), atS: end / rateHz };
   }
 
   /** Reads once what there is of an open piece. */
@@ -75,17 +76,20 @@ export class PieceReader {
     const from = pieceFrom - (cutBefore ? 0 : marginS * rateHz);
     const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
     const { text, lang } = this.#model.read(heard.slice(), hint);
-    return { reading: readingOf(text), heard, said: lang };
+    return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
   }
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */
   exact(text: string, result: OfflineResult, cut: SpeechPiece): ReadPiece {
     const offsetS = cut.from / rateHz - variations[0].before;
-    return {
-      text,
-      words: tokenWords(result, offsetS, cut.to / rateHz),
-      language: result.lang,
-    };
+    const words = tokenWords(result, offsetS, cut.to / rateHz);
+    const seconds = (cut.to - cut.from) / rateHz;
+    const spoken = words.map(({ word }) => word);
+    const kept = withoutLoops(spoken, seconds).flatMap(({ word, index }) => {
+      const timed = words[index];
+      return timed ? [{ ...timed, word }] : [];
+    });
+    return { text, words: kept, language: result.lang };
   }
 
   /** The words of a model that gives neither: agreement of readings is the confidence, times are estimated. */
@@ -121,9 +125,12 @@ export class PieceReader {
   }
 }
 
-function readingOf(text: string): Reading {
+/** The words of a text without the model's loops, of which partials and finals are then equally free. */
+function readingOf(text: string, seconds: number): Reading {
   const clean = text.trim().replace(/\s+/g, ' ');
-  return { text: clean, words: clean === '' ? [] : clean.split(' ') };
+  const spoken = clean === '' ? [] : clean.split(' ');
+  const words = withoutLoops(spoken, seconds).map(({ word }) => word);
+  return { text: words.join(' '), words };
 }
 
 /**

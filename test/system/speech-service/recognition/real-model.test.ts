@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
+import { builtInConversation } from '../../../../src/player/conversation.ts';
 import { lineNoises } from '../../../support/recognition/noises.ts';
 import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
 import { realModel } from '../../../support/recognition/real-model.ts';
@@ -61,6 +62,35 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     }
     expect(last).toBeLessThan(audio.length / 8000 - 0.5);
   });
+
+  // Stretches of the built-in call that end inside a word: channel, first second, seconds.
+  test.each([
+    [0, 5, 3.1],
+    [0, 23, 0.7],
+    [0, 24, 1.9],
+    [1, 14, 0.7],
+  ])(
+    'speech of leg %d cut at %d s after %d s is not repeated without an end',
+    async (leg, from, seconds) => {
+      const { bytes } = (await builtInConversation())[leg]!;
+      const spoken = [...bytes.subarray(from * 8_000, (from + seconds) * 8_000)];
+      const hearing = hear(recogniser, { endpointingS: 0.3, partials: true });
+      pushAll(
+        hearing.stream,
+        Int16Array.from(
+          [...spoken, ...Array<number>(8_000).fill(0xff)],
+          (code) => mulawToLinear[code]!,
+        ),
+      );
+      const texts = [
+        await endOf(hearing),
+        ...hearing.events
+          .flatMap((event) => (event.type === 'partial' ? [event.utterance] : []))
+          .map(({ text }) => text),
+      ];
+      for (const text of texts) expect(text).not.toMatch(/(\b\p{L}{2,}\b)(?:[-,. ]+\1){3,}/iu);
+    },
+  );
 
   test('a process killed in the middle of an utterance leaves the text as it would have been', async () => {
     const { audio } = call('vm-enter-num-to-call');

@@ -19,8 +19,11 @@ export type CreateResult =
   | { outcome: 'created'; id: string; url: string }
   | { outcome: 'unauthorized'; status: number }
   | { outcome: 'busy'; waitMs: number | undefined }
-  /** The request itself is at fault: asking again as it is changes nothing. */
-  | { outcome: 'refused'; status: number; reason: string }
+  /**
+   * The request itself is at fault: asking again as it is changes nothing. `isMade`: there is a session all the
+   * same, but its address cannot be used.
+   */
+  | { outcome: 'refused'; status: number; reason: string; isMade?: boolean }
   /** `uncertain`: the answer was lost, a session may exist all the same. */
   | { outcome: 'unreachable'; reason: string; waitMs: number | undefined; uncertain: boolean };
 
@@ -53,7 +56,8 @@ const recordBytes = 67_108_864;
 
 /** All that we need of the answer to a request for a session. */
 const CreatedAnswer = z.looseObject({
-  id: z.string().min(1).max(200),
+  // An id goes into addresses and rows: neither takes a character without a form of its own there.
+  id: z.string().regex(/^[\x21-\x7e]{1,200}$/),
   url: z.string().min(1).max(4_096),
 });
 const Refusal = z.looseObject({
@@ -199,7 +203,12 @@ function createResult(
       };
     const url = sessionUrl(target, created.data.url);
     return url === undefined
-      ? { outcome: 'refused', status, reason: 'the session leads to a host that is not allowed' }
+      ? {
+          outcome: 'refused',
+          status,
+          reason: 'the session leads to a host that is not allowed (TRUNKLINE_SPEECH_HOSTS)',
+          isMade: true,
+        }
       : { outcome: 'created', id: created.data.id, url };
   }
   if (status === 401 || status === 403) return { outcome: 'unauthorized', status };
@@ -223,6 +232,8 @@ export function sessionUrl(target: SpeechTarget, given: string): string | undefi
   if (url.protocol === 'https:') url.protocol = 'wss:';
   if (url.protocol === 'http:') url.protocol = 'ws:';
   if (url.username !== '' || url.password !== '') return undefined;
+  // A fragment means nothing to a server (RFC 6455), and a WebSocket of an address with one cannot be made.
+  url.hash = '';
   if (target.own === true) {
     // The public address leads through a proxy, and one of before a restart to a port that may be another now.
     url.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';

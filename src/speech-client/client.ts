@@ -90,6 +90,7 @@ export class SpeechClient implements AsyncDisposable {
       if (!(await this.#gate.enter(sinceMs, signal))) break;
       const result = await this.#api.create(withAcks(body, this.config.model), region, signal);
       if (result.outcome === 'unreachable' && result.uncertain) orphans++;
+      if (result.outcome === 'refused' && result.isMade === true) orphans++;
       if (signal.aborted && result.outcome !== 'created') {
         this.#gate.leave();
         break;

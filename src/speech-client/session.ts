@@ -203,12 +203,19 @@ export class SpeechSession implements SessionBehind {
     const headers = {
       [acknowledgedBytesHeader]: String(flight.counterAt(flight.acknowledged)),
     };
-    const connection: Connection = new Connection(this.url, headers, this.#options.clock, {
-      onOpen: () => this.#opened(connection),
-      onMessage: (message) => this.#message(message),
-      onEnd: (end) => this.#ended(end),
-    });
-    this.#link = { at: 'connecting', connection };
+    const { clock, log } = this.#options;
+    try {
+      const connection: Connection = new Connection(this.url, headers, clock, {
+        onOpen: () => this.#opened(connection),
+        onMessage: (message) => this.#taken(message),
+        onEnd: (end) => this.#ended(end),
+      });
+      this.#link = { at: 'connecting', connection };
+    } catch (error) {
+      // An address that is none. Said after this returns: the session may be in the middle of being made.
+      log.error({ err: error, sessionId: this.id }, 'the address of a session cannot be used');
+      this.#stopRetry = clock.after(0, () => this.#finish('gone'));
+    }
   }
 
   #opened(connection: Connection): void {
@@ -264,6 +271,16 @@ export class SpeechSession implements SessionBehind {
     this.#attempts++;
     this.#stopRetry = this.#options.clock.after(delayMs, () => this.#connect());
     this.#options.onLink('lost');
+  }
+
+  /** An error in what a message leads to costs that message: thrown from here it would end the process. */
+  #taken(bytes: Buffer): void {
+    try {
+      this.#message(bytes);
+    } catch (error) {
+      totals.strange++;
+      this.#options.log.error({ err: error, sessionId: this.id }, 'a message could not be used');
+    }
   }
 
   #message(bytes: Buffer): void {

@@ -7,7 +7,7 @@ import { Leg, type LegOptions } from '../../../src/bridge/leg/leg.ts';
 import type { LegState } from '../../../src/bridge/leg/sessions.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
-import { createLog } from '../../../src/lib/log.ts';
+import { createLog, type Logger } from '../../../src/lib/log.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 import { SpeechClient } from '../../../src/speech-client/client.ts';
 import { SpeechConfig } from '../../../src/speech-client/config.ts';
@@ -30,6 +30,7 @@ export type Rig = AsyncDisposable & {
   dir: string;
   journal: Journal;
   speech: SpeechClient;
+  log: Logger;
   leg(overrides?: Partial<LegOptions>): RigLeg;
 };
 
@@ -61,6 +62,7 @@ export async function legRig(options: {
     dir,
     journal,
     speech,
+    log,
     leg(overrides = {}) {
       const rigLeg: Omit<RigLeg, 'leg'> = {
         words: [],

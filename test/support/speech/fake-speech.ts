@@ -84,6 +84,8 @@ export class FakeSpeech implements AsyncDisposable {
   port = 0;
   /** Where session addresses lead: the proxy's port in tests with a proxy. */
   publicPort = 0;
+  /** Follows every session address. */
+  addressSuffix = '';
   /** Another name for this machine, where a test has a name server. */
   publicHost = '127.0.0.1';
   readonly #words: 'seconds' | 'frames';
@@ -225,7 +227,7 @@ export class FakeSpeech implements AsyncDisposable {
       json(201, {
         id,
         created_at: new Date().toISOString(),
-        url: `${this.url.replace('http', 'ws')}/v2/live?token=${id}`,
+        url: `${this.url.replace('http', 'ws')}/v2/live?token=${id}${this.addressSuffix}`,
       });
     });
   }

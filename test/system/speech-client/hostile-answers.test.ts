@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { SpeechSession } from '../../../src/speech-client/session.ts';
+import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { until } from '../../support/process/until.ts';
+
+/** Errors that would have ended the process. */
+function deadlyErrors(): unknown[] {
+  const errors: unknown[] = [];
+  const note = (error: unknown): unknown => errors.push(error);
+  process.on('unhandledRejection', note);
+  process.on('uncaughtException', note);
+  onTestFinished(() => {
+    process.off('unhandledRejection', note);
+    process.off('uncaughtException', note);
+  });
+  return errors;
+}
+
+describe('no answer of the speech service can end the process', () => {
+  test('a session address with a fragment leads to the session all the same', async () => {
+    const errors = deadlyErrors();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.addressSuffix = '#fragment';
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(50);
+    await until(() => leg.leg.ledger().acknowledged === 8_000 || errors.length > 0);
+    expect(errors).toEqual([]);
+    await leg.leg.finish({ finalsMs: 5_000, withinMs: 5_000 });
+    expect(faultsOf(leg)).toEqual([]);
+  });
+
+  test.each([
+    '#',
+    '?#',
+    ' ',
+    '\0',
+    'ws:',
+    'ws://',
+    'ws://[',
+    'ws://127.0.0.1:99999/',
+    'ws://127.0.0.1:0/',
+    'ws+unix:/tmp/socket',
+    'data:,',
+    'javascript:1',
+    '//',
+    '/\\',
+    '\ud800',
+    'ws://user:secret@127.0.0.1/',
+    '/%%%',
+  ])('a session address %j is a session that cannot be had', async (url) => {
+    const errors = deadlyErrors();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    speech.script.create = () => ({ status: 201, body: { id: randomUUID(), url } });
+    await using rig = await legRig({ url: speech.url, config: { maxSessionsPerLeg: 2 } });
+    const leg = rig.leg();
+    leg.push(10);
+    await until(
+      () =>
+        ['waiting', 'resuming', 'journal-only'].includes(leg.leg.state().at) || errors.length > 0,
+    );
+    const { ledger } = await leg.leg.finish({ finalsMs: 100, withinMs: 100 });
+    expect(ledger).toMatchObject({ received: 1_600, gaps: 1_600 });
+    expect(errors).toEqual([]);
+  });
+
+  test.each(['\0', '\ud800', 'two words', ''])(
+    'a session that is called %j is none that can be read, stored or erased: it is not begun',
+    async (id) => {
+      const errors = deadlyErrors();
+      await using speech = await FakeSpeech.start({ words: 'frames' });
+      speech.script.create = () => ({
+        status: 201,
+        body: { id, url: `ws://127.0.0.1:${speech.port}/v2/live?token=x` },
+      });
+      await using rig = await legRig({ url: speech.url });
+      const leg = rig.leg();
+      leg.push(10);
+      await until(() => leg.leg.state().at === 'waiting');
+      expect(leg.leg.sessions()).toEqual([]);
+      await leg.leg.abandon();
+      expect(errors).toEqual([]);
+    },
+  );
+
+  test('an address that an earlier process has left is a session that is gone', async () => {
+    const errors = deadlyErrors();
+    await using rig = await legRig({ url: 'http://127.0.0.1:9' });
+    const over = new Promise<string>((resolve) => {
+      const session: SpeechSession = rig.speech.session({
+        id: randomUUID(),
+        url: 'ws://[',
+        from: 0,
+        takenOver: true,
+        source: { end: () => 0, ended: () => false, read: () => Buffer.alloc(0) },
+        bytesPerSecond: 8_000,
+        log: rig.log,
+        onMessage: () => undefined,
+        onAcknowledged: () => undefined,
+        onTakenBack: () => undefined,
+        onLink: () => undefined,
+        onOver: (reason) => resolve(`${reason} ${session.open}`),
+      });
+    });
+    expect(await over).toBe('gone false');
+    expect(errors).toEqual([]);
+  });
+
+  test('an error in what is done with a message costs that message and no other', async () => {
+    const errors = deadlyErrors();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    await using rig = await legRig({ url: speech.url, clock: new TestClock(5) });
+    let told = 0;
+    const leg = rig.leg({
+      onMessage() {
+        if (++told === 1) throw new Error('a bug');
+      },
+    });
+    leg.push(100);
+    await leg.leg.finish({ finalsMs: 5_000, withinMs: 5_000 });
+    expect(told).toBeGreaterThan(1);
+    expect(leg.leg.ledger()).toMatchObject({ received: 16_000, acknowledged: 16_000 });
+    expect(errors).toEqual([]);
+  });
+});

@@ -25,6 +25,9 @@ import { durationMsOf } from './encodings.ts';
 import { framesTotal, streamsTotal } from './metrics.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
+/** Our replies wait in the socket for a peer that does not read; beyond this the socket is ended. */
+export const maxUnreadBytes = 262_144;
+
 export const socketLimits = {
   firstMessageMs: 5_000,
   startMs: 5_000,
@@ -36,8 +39,6 @@ export const socketLimits = {
   resultsQuietMs: 3_000,
   resultsAtMostMs: 8_000,
   messagesBeforeStart: 64,
-  /** Replies to a peer that does not read them. */
-  unreadBytes: 262_144,
   /** A stream with this many undecodable frames, and more of them than good ones, is given up: no audio can be made of it. */
   malformedAtMost: 100,
 } as const;
@@ -128,7 +129,7 @@ export class StreamSocket {
     });
   }
 
-  /** A stranger gets none: making it costs more than looking at him. */
+  /** Made for its first line: a stranger has none, because a child logger costs more than his refusal. */
   get #log(): Logger {
     return (this.#ownLog ??= this.#context.log.child({ carrier: this.#carrier.name }));
   }
@@ -264,7 +265,7 @@ export class StreamSocket {
     else if (state.at === 'ended' && event.type === 'count') state.stream?.take(event);
   }
 
-  /** The only way to a call. A stranger who has not proven who he is never causes a row or a speech session. */
+  /** The only way to a call. A peer without proof gets no further than `#prove`: no call, no row, no session. */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
     const opening: SocketState = { at: 'opening', start, queue: new OpeningQueue() };
@@ -387,7 +388,7 @@ export class StreamSocket {
       waiting.dueMs = Math.min(waiting.latestMs, this.#now() + socketLimits.resultsQuietMs);
   }
 
-  /** At once, or after the last results where the carrier takes them (section 3.6). */
+  /** The answer to the carrier's end goes out at once, or after the last results where the carrier takes them. */
   #answerEnd(): void {
     if (!this.#takesResults) return this.#say({ type: 'closed' });
     const now = this.#now();
@@ -479,7 +480,7 @@ export class StreamSocket {
 
   #send(text: string): void {
     if (this.#socket.readyState !== this.#socket.OPEN) return;
-    if (this.#socket.bufferedAmount > socketLimits.unreadBytes) return this.#socket.terminate();
+    if (this.#socket.bufferedAmount > maxUnreadBytes) return this.#socket.terminate();
     this.#socket.send(text);
   }
 

@@ -16,13 +16,15 @@ import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { RefusalLog } from './refusal-log.ts';
 import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
+/** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
+export const maxUnprovenStreams = 1_024;
+/** One address cannot keep the others out of that room. */
+export const maxUnprovenOfOneAddress = 512;
+
 const upgradeLimits = {
   /** Before the port's own deadline, which cuts the socket off without a word. */
   decisionMs: 2_500,
   inProgress: 512,
-  /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
-  unproven: 1_024,
-  unprovenOfOneAddress: 512,
   messageBytes: 65_536,
   fragments: 16,
   bufferedChunks: 1_024,
@@ -62,7 +64,7 @@ export class Upgrades {
 
   constructor(context: UpgradeContext) {
     this.#context = { ...context, refusals: new RefusalLog(context) };
-    this.#share = new AddressShare(upgradeLimits.unprovenOfOneAddress, context.isProxy);
+    this.#share = new AddressShare(maxUnprovenOfOneAddress, context.isProxy);
   }
 
   owns(pathname: string): boolean {
@@ -195,7 +197,7 @@ export class Upgrades {
 
   /** No place for one more stranger, or for one more of this address. */
   #crowdOf(raw: Duplex): UpgradeRefusal | undefined {
-    if (this.#unproven.size >= upgradeLimits.unproven)
+    if (this.#unproven.size >= maxUnprovenStreams)
       return { status: 503, reason: 'too many unproven streams' };
     if (this.#share.isUsedUp(addressOf(raw)))
       return { status: 503, reason: 'too many unproven streams of one address' };

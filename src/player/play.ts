@@ -42,7 +42,7 @@ const connectMs = 10_000;
 const readyMs = 10_000;
 const overMs = 15_000;
 /** Faster than real time the socket is the brake, not our memory. */
-const unsentBytesAtMost = 1_048_576;
+export const maxUnsentBytes = 1_048_576;
 
 /** Plays one call as its carrier would, from the upgrade to the close. Never throws for what the bridge does. */
 export async function play(options: PlayOptions): Promise<PlayResult> {
@@ -179,7 +179,7 @@ class PlayedStream {
     // Timers are a millisecond coarse: waits are made only when they are worth one.
     if (waitMs >= 1)
       await sleep(waitMs, undefined, { signal: this.#options.signal }).catch(() => undefined);
-    while (!this.#closed && (this.#socket?.bufferedAmount ?? 0) > unsentBytesAtMost) await sleep(5);
+    while (!this.#closed && (this.#socket?.bufferedAmount ?? 0) > maxUnsentBytes) await sleep(5);
   }
 
   async #finish(): Promise<PlayResult> {

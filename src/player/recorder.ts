@@ -19,7 +19,7 @@ export type RecorderOptions = {
 export type Recorder = AsyncDisposable & { readonly port: number };
 
 /** What the bridge sent before the carrier's socket is open is bounded by the upgrade itself; this bounds the other way. */
-const waitingBytesAtMost = 1_048_576;
+export const maxWaitingBytes = 1_048_576;
 /** Hop-by-hop fields of the upgrade, made anew by the socket to the bridge. */
 const ownHeaders = new Set([
   'host',
@@ -118,7 +118,7 @@ function connectBridge(to: string, request: IncomingMessage, carrier: WebSocket)
       if (bridge.readyState === WebSocket.OPEN) bridge.send(data, { binary: isBinary });
       if (bridge.readyState !== WebSocket.CONNECTING) return;
       waitingBytes += Buffer.isBuffer(data) ? data.length : 0;
-      if (waitingBytes <= waitingBytesAtMost) waiting.push({ data, isBinary });
+      if (waitingBytes <= maxWaitingBytes) waiting.push({ data, isBinary });
     },
     close: (code) => bridge.close(isSendable(code) ? code : undefined),
     onMessage: (told) => void bridge.on('message', told),

@@ -19,7 +19,7 @@ const components = [
 const nonceLengthAtLeast = 22;
 const labelsAtMost = 4;
 
-export type RequestSignature = 'good' | 'missing' | { bad: string };
+export type UpgradeSignature = 'good' | 'missing' | { bad: string };
 
 type SignatureContext = Pick<
   AuthContext<AudiohookConfig>,
@@ -37,7 +37,7 @@ type SignedList = {
 export function checkAudiohookSignature(
   request: UpgradeRequest,
   context: SignatureContext,
-): RequestSignature {
+): UpgradeSignature {
   const { audiohookApiKey: apiKey, audiohookClientSecret: secret } = context.config;
   const given = request.headers['x-api-key'];
   if (given === undefined) return 'missing';
@@ -56,7 +56,7 @@ function checkSignature(
   request: UpgradeRequest,
   context: SignatureContext,
   secrets: { apiKey: string; secret: Buffer },
-): RequestSignature {
+): UpgradeSignature {
   const lists = parseLists(request.headers['signature-input'] ?? '');
   const signatures = parseSignatures(request.headers['signature'] ?? '');
   if (!lists || !signatures) return { bad: 'Signature-Input or Signature is missing or malformed' };
@@ -153,7 +153,7 @@ function valueOf(name: string, request: UpgradeRequest, authority: string): stri
 function rememberNonce(
   { parameters }: SignedList,
   { nonces, nowMs }: SignatureContext,
-): RequestSignature {
+): UpgradeSignature {
   const nonce = String(parameters.get('nonce'));
   const untilMs = nowMs + audiohookClock.ageMs + audiohookClock.aheadMs;
   return nonces.remember('audiohook', nonce, untilMs)

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findCall, getCall } from '../../../src/player/api-client.ts';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
-import type { Encoding } from '../../../src/player/dialogue.ts';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
+import type { Encoding, PlayerSecrets } from '../../../src/player/dialogue.ts';
 import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
@@ -9,29 +10,31 @@ import { startApp, type App } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
 
 /** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
-const secrets = {
-  twilioAuthToken: 'twilio-secret-of-the-tests',
-  plivoAuthToken: 'plivo-secret-of-the-tests',
+const config = CarriersConfig.parse({
+  twilioAuthToken: ['twilio-secret-of-the-tests'],
+  plivoAuthToken: ['plivo-secret-of-the-tests'],
   audiohookApiKey: 'audiohook-key-of-the-tests',
   audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
-  bearer: 'bearer-secret-of-the-tests',
-  username: 'asterisk',
-  password: 'asterisk-secret',
-};
+  telnyxToken: ['bearer-secret-of-the-tests'],
+  signalwireToken: ['bearer-secret-of-the-tests'],
+  asteriskUsername: 'asterisk',
+  asteriskPassword: 'asterisk-secret',
+});
+const secretsOf = (carrier: CarrierName): PlayerSecrets => carriers[carrier].playerSecrets(config);
 let app: App;
 
 beforeAll(async () => {
   app = await startApp({
     env: {
       TRUNKLINE_REJOIN_WAIT_MS: '500',
-      TRUNKLINE_TWILIO_AUTH_TOKEN: secrets.twilioAuthToken,
-      TRUNKLINE_PLIVO_AUTH_TOKEN: secrets.plivoAuthToken,
-      TRUNKLINE_AUDIOHOOK_API_KEY: secrets.audiohookApiKey,
-      TRUNKLINE_AUDIOHOOK_CLIENT_SECRET: secrets.audiohookClientSecret,
-      TRUNKLINE_TELNYX_TOKEN: secrets.bearer,
-      TRUNKLINE_SIGNALWIRE_TOKEN: secrets.bearer,
-      TRUNKLINE_ASTERISK_USERNAME: secrets.username,
-      TRUNKLINE_ASTERISK_PASSWORD: secrets.password,
+      TRUNKLINE_TWILIO_AUTH_TOKEN: config.twilioAuthToken[0]!,
+      TRUNKLINE_PLIVO_AUTH_TOKEN: config.plivoAuthToken[0]!,
+      TRUNKLINE_AUDIOHOOK_API_KEY: config.audiohookApiKey!,
+      TRUNKLINE_AUDIOHOOK_CLIENT_SECRET: config.audiohookClientSecret!,
+      TRUNKLINE_TELNYX_TOKEN: config.telnyxToken[0]!,
+      TRUNKLINE_SIGNALWIRE_TOKEN: config.signalwireToken[0]!,
+      TRUNKLINE_ASTERISK_USERNAME: config.asteriskUsername!,
+      TRUNKLINE_ASTERISK_PASSWORD: config.asteriskPassword!,
     },
   });
 });
@@ -92,7 +95,7 @@ describe.concurrent('from the carrier to the transcript', () => {
   test.each(carrierNames)(
     '%s by its own secret: both roles, their words, every byte',
     async (carrier) => {
-      const call = await place(carrier, { secrets });
+      const call = await place(carrier, { secrets: secretsOf(carrier) });
       expectWhole(call);
       expect(call).toMatchObject({ carrier, from: '+15550100123', to: '+15550100200' });
     },
@@ -106,7 +109,7 @@ describe.concurrent('from the carrier to the transcript', () => {
   });
 
   test('a track that never speaks holds nothing up', async () => {
-    const call = await place('telnyx', { secrets, legs: legs.slice(0, 1) });
+    const call = await place('telnyx', { secrets: secretsOf('telnyx'), legs: legs.slice(0, 1) });
     expect(call.transcript.map(({ text }) => text.toLowerCase()).join(' ')).toContain(
       'my card is lost',
     );
@@ -120,7 +123,7 @@ describe.concurrent('from the carrier to the transcript', () => {
   ] satisfies [CarrierName, Encoding, number][])(
     '%s with %s at %i Hz',
     async (carrier, encoding, rateHz) => {
-      const call = await place(carrier, { secrets, encoding, rateHz });
+      const call = await place(carrier, { secrets: secretsOf(carrier), encoding, rateHz });
       expectWhole(call);
       expect(call.legs.map(({ sample_rate }) => sample_rate)).toEqual([rateHz, rateHz]);
     },

@@ -25,6 +25,7 @@ import { Retention } from './api/retention.ts';
 import { keepStatus } from './api/statuses.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { StreamTokens } from './api/tokens.ts';
+import { storable } from '../lib/storable.ts';
 
 export type BridgeOptions = {
   config: BridgeConfig;
@@ -126,12 +127,14 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         router: callsApi({ store, calls, journal, eraser, stereoRoles: config.stereoRoles }),
       },
     ],
-    openStream: (start, control) => calls.openStream(start, control),
-    claimToken: (token, carrier, carrierCallId) => tokens.claim(token, carrier, carrierCallId),
-    mintToken: (request) => tokens.mint(request),
+    // What a carrier says is made storable here, once, before any of it is compared, kept or sent on.
+    openStream: (start, control) => calls.openStream(storable(start), control),
+    claimToken: (token, carrier, carrierCallId) =>
+      tokens.claim(token, carrier, storable(carrierCallId)),
+    mintToken: (request) => tokens.mint(storable(request)),
     claimNonce: (scheme, nonce, untilMs) => tokens.claimNonce(scheme, nonce, untilMs),
     carrierStatus: (carrier, carrierCallId, status) =>
-      keepStatus(store, clock, { carrier, carrierCallId, status }),
+      keepStatus(store, clock, storable({ carrier, carrierCallId, status })),
     health: () => {
       const shortage = memoryShortage(calls.legCount);
       return {

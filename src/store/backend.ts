@@ -13,6 +13,7 @@ export type Backend = {
   transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
   databaseNow(): Promise<number>;
   health(): Health;
+  refusesForGood(error: unknown): boolean;
   forgetDeleted(): Promise<void>;
   close(): Promise<void>;
 };

@@ -31,6 +31,14 @@ export function isWorthAnotherTry(error: unknown): boolean {
   return (code !== undefined && tryAgainCodes.has(code)) || isConnectionTrouble(error);
 }
 
+/**
+ * The content itself was refused: a value that the column cannot hold (class 22), a constraint (23), a size (54). The
+ * same statements can never work.
+ */
+export function isRefusedForGood(error: unknown): boolean {
+  return /^(22|23|54)/.test(codeOf(error) ?? '');
+}
+
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

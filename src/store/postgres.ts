@@ -12,10 +12,11 @@ import {
 import pg from 'pg';
 import { wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { storableText } from '../lib/storable.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { migrate } from './migrations.ts';
-import { isConnectionTrouble, isWorthAnotherTry } from './postgres-errors.ts';
+import { isConnectionTrouble, isRefusedForGood, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';
 import type { Backend, BackendOptions } from './backend.ts';
 
@@ -80,6 +81,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     transaction: (work) => withTries(clock, () => db.transaction().execute(work)),
     databaseNow: () => databaseNow(db),
     health: () => state.health,
+    refusesForGood: isRefusedForGood,
     forgetDeleted: () => Promise.resolve(), // the server's own vacuum and log recycling do this
     close: async () => {
       stopProbing.abort();
@@ -197,7 +199,7 @@ function discardingPool(pool: pg.Pool): KyselyPool {
       // Kysely awaits promises only; the callback form of `query` is not used here.
       const checked = async (...args: unknown[]): Promise<unknown> => {
         try {
-          return await query(...args);
+          return await query(...args.map(storableParameters));
         } catch (error) {
           if (isConnectionTrouble(error)) broken = true;
           throw error;
@@ -214,6 +216,14 @@ function discardingPool(pool: pg.Pool): KyselyPool {
       });
     },
   };
+}
+
+/** The last guard for all parts: a text that Postgres would refuse must not fail every try of its transaction. */
+function storableParameters(argument: unknown): unknown {
+  if (!Array.isArray(argument)) return argument;
+  return argument.map((value: unknown) =>
+    typeof value === 'string' ? storableText(value) : value,
+  );
 }
 
 /** The connection of the driver itself, a class that Kysely does not export. */

@@ -36,6 +36,11 @@ export class SqliteError extends Error {
     return (this.code & 0xff) === 10;
   }
 
+  /** The content itself was refused: too big, against a constraint, of the wrong type. The same can never work. */
+  get isRefusedForGood(): boolean {
+    return [18, 19, 20, 25].includes(this.code & 0xff);
+  }
+
   get isCorrupt(): boolean {
     const primary = this.code & 0xff;
     return primary === 11 || primary === 26;

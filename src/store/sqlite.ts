@@ -112,6 +112,7 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
     transaction: (work) => db.transaction().execute(work),
     databaseNow: () => Promise.resolve(options.clock.now()),
     health: () => (queue.refusal ? { state: 'down', detail: queue.refusal.message } : wal.health()),
+    refusesForGood: (error) => error instanceof SqliteError && error.isRefusedForGood,
     forgetDeleted: () => checkpoint(queue),
     close: async () => {
       wal.close();

@@ -23,6 +23,8 @@ export type Store = AsyncDisposable & {
   health(): Record<string, Health>;
   /** Whether the disk has room for a call's journal and rows. */
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
+  /** True when the database refused the content itself: the same statements can never work, now or later. */
+  refusesForGood(error: unknown): boolean;
   /** For use after an erasure: nothing that was deleted stays readable in the log beside the database. */
   forgetDeleted(): Promise<void>;
 };
@@ -77,6 +79,7 @@ function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: 
         ? { ok: false, reason: room.detail ?? 'the disk is full' }
         : { ok: true };
     },
+    refusesForGood: (error) => backend.refusesForGood(error),
     forgetDeleted: () => backend.forgetDeleted(),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };

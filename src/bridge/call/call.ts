@@ -3,7 +3,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
 import { CallEnding } from './ending.ts';
-import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './leg.ts';
+import { CallLeg, isSameFormat, type LegRecord } from './leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { legMetadata, type CallRecord } from './record.ts';
 import {
@@ -27,6 +27,9 @@ import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
 import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
+
+/** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
+const longestGapS = 10_000_000;
 
 export type OpenCallOptions = {
   env: CallEnvironment;
@@ -206,13 +209,12 @@ export class Call {
 
   /** The carrier itself lost this much: silence instead, and a declared gap. */
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
-    if (leg === undefined || durationMs <= 0 || !this.takesStreams) return;
+    if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
     if (leg.offsetS === undefined) this.#placeLeg(leg, 0);
-    const lostS = durationMs / 1_000;
+    const lostS = Math.min(durationMs / 1_000, longestGapS);
     const start = leg.positionS();
     // Silence that already stands there for a quiet carrier is not written twice.
-    const bytes = wholeBytes(leg.record, Math.max(0, lostS - leg.quietFilledS));
-    if (bytes > 0) leg.fill(bytes);
+    const bytes = this.#clock.lose(leg, Math.max(0, lostS - leg.quietFilledS));
     this.events.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
   }
 
@@ -354,7 +356,8 @@ export class Call {
   /** A message of a leg's session. `atS`: leg time of the session's own zero. */
   #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
     const zeroS = (leg.offsetS ?? 0) + atS;
-    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
+    const sentS = leg.audio.positionS() - atS;
+    const placed = place(message, { sessionId, zeroS, sentS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
     if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);

@@ -7,8 +7,11 @@ const togetherS = 0.1;
 /** A leg that is behind by less than this has no hole: carriers send frames in bursts. */
 const smallestHoleS = 0.1;
 
-/** More silence than this is not written for one hole. */
-const longestFillS = 600;
+/**
+ * Silence that is written for one hole, of whatever origin, in seconds. The rest of a longer hole is declared as a gap
+ * and nothing else: whoever says how long it was must not decide how much of it we write, keep and send.
+ */
+export const maxSilenceS = 600;
 
 /**
  * The one clock of a call. Its zero is the first byte of the first leg. Each leg is placed once, by our clock;
@@ -57,8 +60,22 @@ export class CallClock {
   fill(leg: CallLeg, upToS: number): { behindS: number; bytes: number } {
     const behindS = leg.offsetS === undefined ? 0 : upToS - leg.positionS();
     if (behindS < smallestHoleS) return { behindS: 0, bytes: 0 };
-    const bytes = wholeBytes(leg.record, Math.min(longestFillS, behindS));
+    const bytes = wholeBytes(leg.record, Math.min(maxSilenceS, behindS));
     leg.fill(bytes);
     return { behindS, bytes };
+  }
+
+  /**
+   * Writes silence for audio that the carrier says it lost; answers its bytes. Of all such silence of a leg no more is
+   * written than the call has lasted, and `maxSilenceS` beyond that: a carrier may repeat a wrong length as often as
+   * it likes.
+   */
+  lose(leg: CallLeg, lostS: number): number {
+    const leftS = Math.max(0, this.nowS() + maxSilenceS - leg.lostFilledS);
+    const silenceS = Math.min(lostS, maxSilenceS, leftS);
+    leg.lostFilledS += silenceS;
+    const bytes = wholeBytes(leg.record, silenceS);
+    if (bytes > 0) leg.fill(bytes);
+    return bytes;
   }
 }

@@ -10,7 +10,7 @@ import { bytesPerSecondOf, type CallLeg } from './leg.ts';
 import type { CallRecord } from './record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
 import { statisticsOf } from './statistics.ts';
-import { summaryOf } from './summary.ts';
+import { conversationOf, noSummary, summaryOf, type Conversation } from './summary.ts';
 
 export type CallEndingOptions = {
   env: CallEnvironment;
@@ -131,20 +131,26 @@ export class CallEnding {
 
   async #summarise(): Promise<void> {
     const { env, record, events, over } = this.#options;
-    const { store, language, config } = env;
-    const data = await this.#untilRead(() =>
-      summaryOf({
-        db: store.db,
-        language,
-        callId: record.id,
-        type: config.summaryType,
-        languageCode: this.#options.languageCode(),
-        deadlineMs: config.summaryWaitMs,
-      }),
-    );
-    if (data === undefined || !(await events.summarised(data))) return;
+    const conversation = await this.#untilRead(() => conversationOf(env.store.db, record.id));
+    if (conversation === undefined) return;
+    const data = await this.#summaryOf(conversation);
+    if (!(await events.summarised(data)) && this.#options.state().at === 'left') return;
     events.changed();
     over();
+  }
+
+  /** Reading is tried again, making is not: a conversation that fails once fails each time. The event says so. */
+  async #summaryOf(conversation: Conversation): Promise<CallEventData<'call.summary'>> {
+    const { env, log } = this.#options;
+    const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
+    try {
+      const languageCode = this.#options.languageCode();
+      const { language } = env;
+      return await summaryOf(conversation, { language, type, languageCode, deadlineMs });
+    } catch (error) {
+      log.error({ err: error }, 'no summary can be made of a call: it is given up');
+      return noSummary(conversation.turns, type, 'the summary could not be made');
+    }
   }
 
   /** Reads that fail with the store are tried again until the call is left. */

@@ -36,6 +36,8 @@ export class CallLeg {
   level = 0;
   /** Silence written since the last frame, because the carrier sent nothing. */
   quietFilledS = 0;
+  /** Silence written for audio that the carrier said it lost. */
+  lostFilledS = 0;
   reconnects = 0;
   isDone = false;
   /** Until the first speech of a G.711 leg has shown its law. */

@@ -2,42 +2,62 @@ import type { Kysely } from 'kysely';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { CallInsight } from '../../language/types.ts';
 import { Chapter } from '../../protocol/addons.ts';
-import { CallSentiment, Role, type CallEventData } from '../../protocol/events.ts';
+import { CallSentiment, Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { turnsOf } from '../events/call-rows.ts';
 
 type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
 
+/** What a summary is made of, as the rows have it. */
+export type Conversation = { turns: Turn[]; sentimentBodies: string[] };
+
+export async function conversationOf(db: Kysely<Database>, callId: string): Promise<Conversation> {
+  const [turns, rows] = await Promise.all([
+    turnsOf(db, callId),
+    db
+      .selectFrom('events')
+      .select('body')
+      .where('call_id', '=', callId)
+      .where('type', '=', 'call.sentiment')
+      .execute(),
+  ]);
+  return { turns, sentimentBodies: rows.map((row) => row.body) };
+}
+
 export type SummaryOptions = {
-  db: Kysely<Database>;
   language: LanguageRunner;
-  callId: string;
   type: SummaryType;
   languageCode: string;
   deadlineMs: number;
 };
 
 /** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
-export async function summaryOf(options: SummaryOptions): Promise<SummaryData> {
-  const [turns, sentiment] = await Promise.all([
-    turnsOf(options.db, options.callId),
-    sentimentCourse(options.db, options.callId),
-  ]);
+export async function summaryOf(
+  { turns, sentimentBodies }: Conversation,
+  options: SummaryOptions,
+): Promise<SummaryData> {
+  const sentiment = sentimentCourse(sentimentBodies);
   const block = await options.language.run(
     'call',
     { turns, summaryType: options.type, language: options.languageCode },
-    { deadlineMs: options.deadlineMs, owner: options.callId },
+    { deadlineMs: options.deadlineMs },
   );
   if (block.results !== null && block.error === null)
     return { ...insightParts(block.results, options.type), sentiment, transcript: turns };
+  const reason = block.error?.message ?? 'the summary came out empty';
+  return { ...noSummary(turns, options.type, reason), sentiment };
+}
+
+/** For a conversation of which no summary can be made: the next try would end the same way. */
+export function noSummary(turns: Turn[], type: SummaryType, reason: string): SummaryData {
   return {
-    summary: { type: options.type, text: '' },
+    summary: { type, text: '' },
     chapters: [],
     entities: [],
-    sentiment,
+    sentiment: { customer: [], agent: [] },
     transcript: turns,
-    errors: [{ part: 'summary', message: block.error?.message ?? 'the summary came out empty' }],
+    errors: [{ part: 'summary', message: reason }],
   };
 }
 
@@ -56,19 +76,10 @@ function insightParts(
 }
 
 /** The sentiment of each sentence as the speech sessions gave it, by role and in order of time. */
-async function sentimentCourse(
-  db: Kysely<Database>,
-  callId: string,
-): Promise<SummaryData['sentiment']> {
-  const rows = await db
-    .selectFrom('events')
-    .select('body')
-    .where('call_id', '=', callId)
-    .where('type', '=', 'call.sentiment')
-    .execute();
+function sentimentCourse(bodies: readonly string[]): SummaryData['sentiment'] {
   const course: SummaryData['sentiment'] = { customer: [], agent: [] };
-  for (const row of rows) {
-    const event = CallSentiment.safeParse(JSON.parse(row.body)).data;
+  for (const body of bodies) {
+    const event = CallSentiment.safeParse(JSON.parse(body)).data;
     if (event?.leg === undefined) continue;
     for (const { start, end, sentiment, emotion } of event.data.results)
       course[event.leg.role].push({ start, end, sentiment, emotion });

@@ -6,7 +6,7 @@ import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallRecord } from '../call/record.ts';
 import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
-import { CommitQueue, type Said } from './commit-queue.ts';
+import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
 import type { LegSession } from '../leg/sessions.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
@@ -48,6 +48,7 @@ export class CallEvents {
       ...options,
       onCommitted: (events) => this.#committed(events),
       onRefused: () => this.count('uncommitted'),
+      onSetAside: (draft, error) => this.#setAside(draft, error),
     });
     const { redactor, clock, log } = options;
     this.#held =
@@ -312,10 +313,26 @@ export class CallEvents {
     this.#commits.leave();
   }
 
+  /** The error's own text may quote the row: the class of the failure is enough for an operator and for us. */
+  #setAside({ event, identity }: Draft, error: unknown): void {
+    const what = event?.said.type ?? identity?.kind ?? 'a change of the call';
+    const code = codeOf(error);
+    this.#options.log.error({ what, code }, 'the store can never take this: it is set aside');
+    this.count('not-stored');
+    // A warning that cannot be stored either is not warned of again.
+    if (event === undefined && identity === undefined) return;
+    this.warn('EVENT_NOT_STORED', `${what} was not stored: the database refused it (${code})`);
+  }
+
   #committed(events: StoredEvent[]): void {
     this.#options.wakeOutbox();
     for (const event of events) this.#options.feed.publish({ kind: 'event', event });
   }
+}
+
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error ? JSON.stringify(error.code) : error.name;
 }
 
 function eventLeg(leg: CallLeg): EventLeg {

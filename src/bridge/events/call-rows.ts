@@ -150,7 +150,12 @@ export async function turnsByCall(
   const turns = new Map<string, Turn[]>();
   for (const row of rows) {
     const list = turns.get(row.call_id) ?? [];
-    list.push({ role: roleFrom(row.role), text: row.text, start: row.start_s, end: row.end_s });
+    list.push({
+      role: roleFrom(row.role),
+      text: row.text,
+      start: finite(row.start_s),
+      end: finite(row.end_s),
+    });
     turns.set(row.call_id, list);
   }
   return turns;
@@ -182,6 +187,11 @@ export function legRecordFrom(row: LegRow, channelRoles: readonly [Role, Role]):
     sampleRate: row.sample_rate,
     channels: row.channels === 2 ? 2 : 1,
   };
+}
+
+/** An earlier version stored times that are no number, as a service sent them; JSON has no word for them. */
+function finite(seconds: number): number {
+  return Number.isFinite(seconds) ? seconds : 0;
 }
 
 /** A role that nobody knows counts as the customer: a row that somebody edited must not keep the process from starting. */

@@ -47,11 +47,14 @@ export type CommitQueueOptions = {
   /** After each commit, in the order of the sequence. */
   onCommitted(events: StoredEvent[]): void;
   onRefused(): void;
+  /** The store can never take this: it is not written, and what comes after it is. */
+  onSetAside(draft: Draft, error: unknown): void;
 };
 
 /**
  * One call's writes, one after the other, so that the events have the order in which things happened. While the
- * store fails the commit is tried again for as long as this process has the call.
+ * store fails the commit is tried again for as long as this process has the call. A draft that can never work is set
+ * aside by itself, and the others go on.
  */
 export class CommitQueue {
   readonly #options: CommitQueueOptions;
@@ -87,21 +90,58 @@ export class CommitQueue {
   }
 
   async #work(): Promise<void> {
-    for (let attempt = 0; this.#waiting.length > 0 && !this.#left;) {
-      const batch = this.#waiting.slice(0, batchSize);
+    let attempt = 0;
+    /** Drafts at the front that are committed one by one: one of them can never work. */
+    let alone = 0;
+    while (this.#waiting.length > 0 && !this.#left) {
+      const batch = this.#waiting.slice(0, alone > 0 ? 1 : batchSize);
       try {
         const events = await this.#commit(batch.map(({ draft }) => draft));
         this.#waiting.splice(0, batch.length);
         attempt = 0;
+        alone = Math.max(0, alone - 1);
         if (events.length > 0) this.#options.onCommitted(events);
         for (const { settle } of batch) settle(true);
       } catch (error) {
+        if (this.#canNeverWork(error)) {
+          if (batch.length > 1) alone = batch.length;
+          else if (this.#setAside(error)) alone = Math.max(0, alone - 1);
+          continue;
+        }
         this.#options.log.error({ err: error, attempt }, 'call state could not be committed');
         await wait(this.#options.clock, retryDelayMs(attempt++));
       }
     }
     this.#working = undefined;
     if (this.#left) for (const { settle } of this.#waiting.splice(0)) settle(false);
+  }
+
+  /** The store refused the content, or writing it down is a fault of ours: another try would end the same way. */
+  #canNeverWork(error: unknown): boolean {
+    return (
+      this.#options.store.refusesForGood(error) ||
+      error instanceof TypeError ||
+      error instanceof RangeError ||
+      error instanceof SyntaxError
+    );
+  }
+
+  /**
+   * The first draft loses its event where it has rows of its own, because a call must be able to end all the same;
+   * otherwise it goes altogether. Answers whether it is gone.
+   */
+  #setAside(error: unknown): boolean {
+    const first = this.#waiting[0];
+    if (first === undefined) return true;
+    const { draft, settle } = first;
+    this.#options.onSetAside(draft, error);
+    if (draft.event !== undefined && draft.identity === undefined && draft.rows !== undefined) {
+      this.#waiting[0] = { draft: { rows: draft.rows }, settle };
+      return false;
+    }
+    this.#waiting.shift();
+    settle(false);
+    return true;
   }
 
   #commit(drafts: Draft[]): Promise<StoredEvent[]> {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { storableText } from '../../lib/storable.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -47,22 +49,42 @@ export type Placed =
   /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
 
-/** Where a session's own zero lies on the call's clock, in seconds. */
-export type SessionPlace = { sessionId: string; zeroS: number };
+/**
+ * Where a session's own zero lies on the call's clock, and how much audio it was sent, both in seconds.
+ */
+export type SessionPlace = { sessionId: string; zeroS: number; sentS: number };
+
+/**
+ * A service may end an utterance a little after the last audio that it has, because it pads or waits for silence.
+ * Times further out are times of no audio, and are moved to this border.
+ */
+const aheadS = 10;
+
+/** The bounds of one result, of whatever service. A minute of quick speech is 250 words and 1,500 characters. */
+export const maxTextCharacters = 20_000;
+const maxWords = 2_000;
+const maxWordCharacters = 100;
+const maxItems = 500;
+const maxNameCharacters = 100;
+const maxIdCharacters = 200;
+
+/** Stands at the end of a text that was cut. */
+const cutMark = '…';
 
 /** The final before an add-on that failed: such an add-on carries no utterance of its own. */
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
 
 /**
  * Puts a session's message on the call's one clock: call time = leg offset + session offset + session time.
- * Pure. Texts lose the leading space that live messages have; utterance ids stay as they are, unread.
+ * Pure. Texts lose the leading space that live messages have. Times, texts and counts are bounded here, once, because
+ * the service may be anybody's.
  */
 export function place(message: ServerMessage, at: SessionPlace, lastFinal?: LastFinal): Placed {
   switch (message.type) {
     case 'transcript': {
-      const { id, is_final, utterance: raw } = message.data;
-      const utterance = shifted(raw, at.zeroS);
-      if (!is_final) return { kind: 'partial', partial: partialOf(id, utterance, at) };
+      const id = idOf(message.data.id);
+      const utterance = placedUtterance(message.data.utterance, at);
+      if (!message.data.is_final) return { kind: 'partial', partial: partialOf(id, utterance, at) };
       // A final without words tells nobody anything.
       if (utterance.text === '') return { kind: 'none' };
       const { start, end, text, language, confidence, channel, words } = utterance;
@@ -72,34 +94,33 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
     case 'sentiment_analysis': {
       const about = message.data ?? failedAbout(message, lastFinal);
       if (about === undefined) return { kind: 'none' };
-      const utterance = shifted(about.utterance, at.zeroS);
-      const results = (message.data?.results ?? []).map((item) => shiftedSpan(item, at.zeroS));
-      const data = { utterance_id: about.utterance_id, utterance, results, ...errorOf(message) };
-      return result(
-        { type: 'call.sentiment', key: about.utterance_id, text: '', data },
-        utterance,
-        at,
-      );
+      const key = idOf(about.utterance_id);
+      const utterance = placedUtterance(about.utterance, at);
+      const results = placedItems(message.data?.results ?? [], at);
+      const data = { utterance_id: key, utterance, results, ...errorOf(message) };
+      return result({ type: 'call.sentiment', key, text: '', data }, utterance, at);
     }
     case 'named_entity_recognition': {
       const about = message.data ?? failedAbout(message, lastFinal);
       if (about === undefined) return { kind: 'none' };
-      const utterance = shifted(about.utterance, at.zeroS);
-      const results = (message.data?.results ?? []).map((item) => shiftedSpan(item, at.zeroS));
+      const key = idOf(about.utterance_id);
+      const utterance = placedUtterance(about.utterance, at);
+      const results = placedItems(message.data?.results ?? [], at).map((item) => ({
+        ...item,
+        entity_type: textOf(item.entity_type, maxNameCharacters),
+      }));
       // An utterance without entities is the usual case, and no event.
       if (results.length === 0 && message.error === null) return { kind: 'none' };
-      const data = { utterance_id: about.utterance_id, utterance, results, ...errorOf(message) };
-      return result(
-        { type: 'call.entities', key: about.utterance_id, text: '', data },
-        utterance,
-        at,
-      );
+      const data = { utterance_id: key, utterance, results, ...errorOf(message) };
+      return result({ type: 'call.entities', key, text: '', data }, utterance, at);
     }
     case 'translation': {
       if (message.data === null) return { kind: 'none' };
-      const { utterance_id, original_language, target_language } = message.data;
-      const utterance = shifted(message.data.utterance, at.zeroS);
-      const translated_utterance = shifted(message.data.translated_utterance, at.zeroS);
+      const utterance_id = idOf(message.data.utterance_id);
+      const original_language = textOf(message.data.original_language, maxNameCharacters);
+      const target_language = textOf(message.data.target_language, maxNameCharacters);
+      const utterance = placedUtterance(message.data.utterance, at);
+      const translated_utterance = placedUtterance(message.data.translated_utterance, at);
       const data = {
         utterance_id,
         utterance,
@@ -144,19 +165,53 @@ function failedAbout(
 }
 
 function errorOf(message: { error: { message: string } | null }): { error?: { message: string } } {
-  return message.error === null ? {} : { error: { message: message.error.message } };
+  if (message.error === null) return {};
+  return { error: { message: textOf(message.error.message, maxTextCharacters) } };
 }
 
-function shifted(utterance: Utterance, byS: number): Utterance {
+function placedUtterance(utterance: Utterance, at: SessionPlace): Utterance {
   return {
-    ...shiftedSpan(utterance, byS),
-    text: utterance.text.trim(),
-    words: utterance.words.map((word) => ({ ...shiftedSpan(word, byS), word: word.word.trim() })),
+    ...placedSpan(utterance, at),
+    text: textOf(utterance.text.trim(), maxTextCharacters),
+    language: textOf(utterance.language, maxNameCharacters),
+    words: utterance.words.slice(0, maxWords).map((word) => ({
+      ...placedSpan(word, at),
+      word: textOf(word.word.trim(), maxWordCharacters),
+    })),
   };
 }
 
-function shiftedSpan<Span extends { start: number; end: number }>(span: Span, byS: number): Span {
-  return { ...span, start: rounded(span.start + byS), end: rounded(span.end + byS) };
+function placedItems<Item extends { start: number; end: number; text: string }>(
+  items: readonly Item[],
+  at: SessionPlace,
+): Item[] {
+  return items.slice(0, maxItems).map((item) => ({
+    ...placedSpan(item, at),
+    text: textOf(item.text, maxTextCharacters),
+  }));
+}
+
+/** Session time to call time. A time before the session's first byte or far beyond its last is moved to that border. */
+function placedSpan<Span extends { start: number; end: number }>(
+  span: Span,
+  at: SessionPlace,
+): Span {
+  const latestS = at.sentS + aheadS;
+  const start = Math.min(Math.max(span.start, 0), latestS);
+  const end = Math.min(Math.max(span.end, start), latestS);
+  return { ...span, start: rounded(start + at.zeroS), end: rounded(end + at.zeroS) };
+}
+
+/** Storable, and cut with a mark where a service says more than anybody can say in one utterance. */
+function textOf(text: string, maxCharacters: number): string {
+  if (text.length <= maxCharacters) return storableText(text);
+  return storableText(text.slice(0, maxCharacters - cutMark.length)) + cutMark;
+}
+
+/** Ids are opaque and stay as they are. One of absurd length becomes its digest: still the same for the same id. */
+function idOf(id: string): string {
+  if (id.length <= maxIdCharacters) return storableText(id);
+  return createHash('sha256').update(id).digest('hex');
 }
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -7,6 +7,13 @@ import type { DiskWatch } from './disk.ts';
 import type { FolderLock } from './folder-lock.ts';
 import type { Database } from './schema.ts';
 
+/**
+ * A store that is closed lets the work that was begun end for so long. Then waiting work is refused and connections are
+ * broken: a database that cannot commit must not hold up a shutdown. What was not stored is found again by the next
+ * start, like after a crash.
+ */
+export const maxCloseMs = 4_000;
+
 /** What a database behind the store provides. */
 export type Backend = {
   db: Kysely<Database>;

@@ -10,7 +10,7 @@ import {
   type TransactionSettings,
 } from 'kysely';
 import pg from 'pg';
-import { wait, type Clock } from '../lib/clock.ts';
+import { within, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { storableText } from '../lib/storable.ts';
 import type { Logger } from '../lib/log.ts';
@@ -18,7 +18,7 @@ import type { Health } from '../lib/health.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isRefusedForGood, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';
-import type { Backend, BackendOptions } from './backend.ts';
+import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
 
 /*
  * Postgres for several nodes. Each statement has a deadline on the server and a longer one on this side, so that a
@@ -56,7 +56,13 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   // A connection that breaks while it is lent out fails its statement, whose caller hears the reason. Without this
   // listener the error event would end the process as well.
   pool.on('connect', (client) => client.on('error', () => undefined));
-  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool, clock) });
+  const clients = new Set<pg.PoolClient>();
+  pool
+    .on('connect', (client) => clients.add(client))
+    .on('remove', (client) => clients.delete(client));
+  const closing = new AbortController();
+  const { signal } = closing;
+  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool, clock, signal) });
   const state: { health: Health } = { health: { state: 'ok' } };
   try {
     await whenReady(log, clock, async () => {
@@ -70,22 +76,27 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       cause: error,
     });
   }
-  const stopProbing = new AbortController();
-  void probe(db, clock, stopProbing.signal, (error) => {
+  void probe(db, clock, signal, (error) => {
     state.health =
       error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
     if (error !== undefined) log.error({ err: error }, 'Postgres does not answer');
   });
   return {
     db,
-    transaction: (work) => withTries(clock, () => db.transaction().execute(work)),
+    transaction: (work) => withTries(clock, signal, () => db.transaction().execute(work)),
     databaseNow: () => databaseNow(db),
     health: () => state.health,
     refusesForGood: isRefusedForGood,
     forgetDeleted: () => Promise.resolve(), // the server's own vacuum and log recycling do this
     close: async () => {
-      stopProbing.abort();
-      await db.destroy();
+      closing.abort();
+      const destroyed = db
+        .destroy()
+        .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
+      if (await within(clock, maxCloseMs, destroyed)) return;
+      log.warn('Postgres does not answer: what it was asked last may or may not be stored');
+      // Breaks the connection of a statement under way, whose caller hears of it.
+      for (const client of clients) (client as unknown as pg.Client).end().catch(() => undefined);
     },
   };
 }
@@ -124,14 +135,18 @@ async function whenReady(log: Logger, clock: Clock, attempt: () => Promise<void>
 }
 
 /** A deadlock or a connection lost before the commit undid everything: the same work may run again. */
-async function withTries<T>(clock: Clock, attempt: () => Promise<T>): Promise<T> {
+async function withTries<T>(
+  clock: Clock,
+  closing: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await attempt();
     } catch (error) {
-      if (tries >= transactionTries || !isWorthAnotherTry(error)) throw error;
+      if (tries >= transactionTries || closing.aborted || !isWorthAnotherTry(error)) throw error;
       const waitMs = 20 * 2 ** tries * (0.5 + Math.random());
-      await wait(clock, waitMs);
+      await wait(clock, waitMs, closing);
     }
   }
 }
@@ -170,15 +185,17 @@ const numericOid = 1700;
 class CheckedPostgresDialect extends PostgresDialect {
   readonly #pool: pg.Pool;
   readonly #clock: Clock;
+  readonly #closing: AbortSignal;
 
-  constructor(pool: pg.Pool, clock: Clock) {
+  constructor(pool: pg.Pool, clock: Clock, closing: AbortSignal) {
     super({ pool });
     this.#pool = pool;
     this.#clock = clock;
+    this.#closing = closing;
   }
 
   override createDriver(): Driver {
-    return new CheckedPostgresDriver(this.#pool, this.#clock, {
+    return new CheckedPostgresDriver(this.#pool, this.#clock, this.#closing, {
       pool: discardingPool(this.#pool),
     });
   }
@@ -232,12 +249,14 @@ type DriverConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 class CheckedPostgresDriver extends PostgresDriver {
   readonly #pool: pg.Pool;
   readonly #clock: Clock;
+  readonly #closing: AbortSignal;
   readonly #transactionIds = new WeakMap<DatabaseConnection, string>();
 
-  constructor(pool: pg.Pool, clock: Clock, config: PostgresDialectConfig) {
+  constructor(pool: pg.Pool, clock: Clock, closing: AbortSignal, config: PostgresDialectConfig) {
     super(config);
     this.#pool = pool;
     this.#clock = clock;
+    this.#closing = closing;
   }
 
   override async beginTransaction(
@@ -270,7 +289,7 @@ class CheckedPostgresDriver extends PostgresDriver {
   async #wasCommitted(id: string): Promise<boolean> {
     const endMs = this.#clock.monotonicMs() + commitLookupMs;
     let last: unknown;
-    while (this.#clock.monotonicMs() < endMs) {
+    while (this.#clock.monotonicMs() < endMs && !this.#closing.aborted) {
       try {
         const { rows } = await this.#pool.query<{ status: string | null }>(
           'select pg_xact_status($1::xid8) as status',
@@ -281,7 +300,7 @@ class CheckedPostgresDriver extends PostgresDriver {
       } catch (error) {
         last = error;
       }
-      await wait(this.#clock, 200);
+      await wait(this.#clock, 200, this.#closing);
     }
     throw new TrunklineError(
       'STORE_FAILED',

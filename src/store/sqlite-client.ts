@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { within, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type {
   SqliteReady,
@@ -94,13 +95,17 @@ export class SqliteClient {
     });
   }
 
-  async close(): Promise<void> {
+  /** A thread that does not end in time is left behind: nobody can end one that waits for the disk. */
+  async close(clock: Clock, maxMs: number): Promise<void> {
     if (this.#gone) return;
     this.#gone = new Error('the store is closed');
     const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
     // Statements that were sent before run first. The thread ends by itself once its connection is closed.
     this.#worker.postMessage('close');
-    await ended;
+    if (await within(clock, maxMs, ended)) return;
+    this.#end(this.#gone);
+    this.#worker.terminate().catch(() => undefined); // it has ended by itself then
+    this.#worker.unref();
   }
 
   #settle(reply: SqliteReply): void {

@@ -15,10 +15,10 @@ import {
   type QueryResult,
 } from 'kysely';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import type { Clock } from '../lib/clock.ts';
+import { within, systemClock, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
-import type { Backend, BackendOptions } from './backend.ts';
+import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
 import { createPrivate } from './folder-lock.ts';
 import { migrate } from './migrations.ts';
 import type { Database } from './schema.ts';
@@ -29,6 +29,8 @@ import { WriterQueue, type TransactionTurn } from './writer-queue.ts';
 /** The first SQLite without the bug that loses a commit when two connections reset the log at once. */
 const oldestVersion = '3.51.3';
 const busyTimeoutMs = 5_000;
+/** A thread has at least this long to close its connection, however late the closing already is. */
+const closingThreadMs = 500;
 /** Checking every page takes about a second per 500 MB. A larger database is not checked: the start would be late for calls. */
 const checkUpToBytes = 268_435_456;
 
@@ -85,8 +87,8 @@ async function ready(
     options.lock.noteDatabaseMade();
     return backend(path, { writer, reader, queue, db }, options);
   } catch (error) {
-    await reader?.close();
-    await writer.close();
+    await reader?.close(clock, maxCloseMs);
+    await writer.close(clock, maxCloseMs);
     throw error;
   }
 }
@@ -115,11 +117,15 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
     refusesForGood: (error) => error instanceof SqliteError && error.isRefusedForGood,
     forgetDeleted: () => checkpoint(queue),
     close: async () => {
+      const { clock } = options;
+      const untilMs = clock.monotonicMs() + maxCloseMs;
+      const leftMs = (): number => Math.max(closingThreadMs, untilMs - clock.monotonicMs());
       wal.close();
-      await queue.drained();
+      await within(clock, maxCloseMs, queue.drained());
+      queue.close(new TrunklineError('STORE_FAILED', 'The store is closed'));
       await db.destroy();
-      await open.reader.close(); // before the writer: the last connection of SQLite empties the log
-      await open.writer.close();
+      await open.reader.close(clock, leftMs()); // before the writer: the last connection empties the log
+      await open.writer.close(clock, leftMs());
     },
   };
 }
@@ -155,7 +161,7 @@ async function openChecked(path: string, log: Logger): Promise<SqliteClient> {
     if (verdict !== 'ok') throw new SqliteError(String(verdict), 11, false);
     return writer;
   } catch (error) {
-    await writer.close();
+    await writer.close(systemClock, maxCloseMs);
     throw error;
   }
 }

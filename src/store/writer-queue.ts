@@ -73,6 +73,12 @@ export class WriterQueue {
     this.#refusal ??= error;
   }
 
+  /** Also refuses what waits already, at once and not only when its turn would come. */
+  close(error: TrunklineError): void {
+    this.refuse(error);
+    for (const work of this.#waiting.splice(0)) work.reject(error);
+  }
+
   get refusal(): TrunklineError | undefined {
     return this.#refusal;
   }
@@ -150,10 +156,8 @@ export class WriterQueue {
 
   /** A bug of ours in the loop itself: callers hear of it instead of waiting for ever. */
   #giveUp(cause: Error): void {
-    const refusal = new TrunklineError('STORE_FAILED', 'The queue of the writer broke', { cause });
-    this.refuse(refusal);
     this.#running = false;
-    for (const work of this.#waiting.splice(0)) work.reject(refusal);
+    this.close(new TrunklineError('STORE_FAILED', 'The queue of the writer broke', { cause }));
     for (const tell of this.#idle.splice(0)) tell();
   }
 

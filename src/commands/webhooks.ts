@@ -59,7 +59,7 @@ async function tryEvent(
   await using sender = new Sender(endpoint, systemClock);
   const item = {
     eventId: example.id, callId: example.call.id, sequence: example.sequence, type: example.type, attempts: 0,
-    history: null, progress: null, occurredAt: Date.now(), body: JSON.stringify(example),
+    history: null, progress: null, bytes: 0, occurredAt: Date.now(), body: JSON.stringify(example),
   }; // prettier-ignore
   const { verdict } = await sender.send(
     item,

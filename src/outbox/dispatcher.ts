@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { Breaker } from './breaker.ts';
@@ -13,6 +13,7 @@ import {
 import { nextAttempt, type DeliveryVerdict, type RetryRules } from './retry-rules.ts';
 import { makeMarker, Sender, type SendResult, type WebhookClient } from './sender.ts';
 import {
+  maxEventBytes,
   pastAttempts,
   type AttemptRow,
   type Claim,
@@ -45,6 +46,8 @@ type EndpointWork = {
 /** Lanes that one round claims at most. More wait in the table for the next round, a moment later. */
 export const maxClaimsPerRound = 64;
 const renewalsPerLease = 3;
+/** A database that does not answer holds a stop up for so long; its claims then end with their leases. */
+export const maxDatabaseWaitMs = 1_000;
 
 /**
  * Claims lanes that are due and lets a courier run each, as many at once as the endpoint's breaker gives room for.
@@ -57,6 +60,7 @@ export class Dispatcher {
   readonly #works: Map<string, EndpointWork>;
   readonly #stop = new AbortController();
   #disabled: DisabledEndpoints = new Map();
+  #isDisabledOld = false;
   #round: Promise<void> | undefined;
   #again = false;
   #failures = 0;
@@ -122,21 +126,19 @@ export class Dispatcher {
       this.#stop.abort();
       this.#cancelPoll();
     }
-    const late = Promise.withResolvers<undefined>();
-    const cancel = this.#options.clock.after(deadlineMs, () => late.resolve(undefined));
+    const { clock, log } = this.#options;
     const idle = this.#idle();
-    await Promise.race([idle, late.promise]);
-    cancel();
+    await within(clock, deadlineMs, idle);
     const left = this.#couriers();
     for (const courier of left) courier.abort();
-    await idle;
+    await within(clock, maxDatabaseWaitMs, idle);
     this.#cancelRenewal();
-    if (left.length > 0)
-      await this.#tables
-        .giveBack([...new Set(left.map((courier) => courier.claim.claimId))])
-        .catch((error: unknown) =>
-          this.#options.log.warn({ err: error }, 'claims end with their leases'),
-        );
+    if (left.length === 0) return;
+    const claimIds = [...new Set(left.map((courier) => courier.claim.claimId))];
+    const givenBack = this.#tables
+      .giveBack(claimIds)
+      .catch((error: unknown) => log.warn({ err: error }, 'claims end with their leases'));
+    await within(clock, maxDatabaseWaitMs, givenBack);
   }
 
   async close(): Promise<void> {
@@ -167,6 +169,10 @@ export class Dispatcher {
     while (this.#again && !this.#stop.signal.aborted) {
       this.#again = false;
       try {
+        if (this.#isDisabledOld) {
+          this.#disabled = await this.#tables.disabledEndpoints();
+          this.#isDisabledOld = false;
+        }
         for (const work of this.#works.values()) await this.#claimFor(work);
         this.#failures = 0;
       } catch (error) {
@@ -243,8 +249,9 @@ export class Dispatcher {
     };
   }
 
-  async refreshDisabled(): Promise<void> {
-    this.#disabled = await this.#tables.disabledEndpoints();
+  /** An operator changed something: the next look reads the endpoints anew. */
+  changed(): void {
+    this.#isDisabledOld = true;
     this.wake();
   }
 
@@ -328,7 +335,7 @@ class Courier {
     for (let done = 0; ; this.claim.wakes = await tables.wakes(this.claim)) {
       // The wake count was read before the events. An event that is enqueued after this read raises it, and giving
       // the lane back then makes the lane due again.
-      const items = await tables.heads(this.claim, maxHeadsPerRead);
+      const { items, isAll } = await tables.heads(this.claim, maxHeadsPerRead);
       for (const item of items) {
         if (this.#abort.signal.aborted) return false;
         if (done++ >= itemsPerClaim || this.#stopped.aborted)
@@ -336,11 +343,12 @@ class Courier {
         const outcome = await this.#deliver(item);
         if (outcome !== 'delivered') return outcome === 'again';
       }
-      if (items.length < maxHeadsPerRead) return tables.release(this.claim, false);
+      if (isAll) return tables.release(this.claim, false);
     }
   }
 
   async #deliver(item: QueuedEvent): Promise<'delivered' | 'held' | 'again'> {
+    if (item.bytes > maxEventBytes && item.type !== 'call.skipped') return this.#tooLong(item);
     const { endpoint, sender, clock } = this.#options;
     const deadlineMs = Math.min(
       endpoint.timeoutMs,
@@ -369,7 +377,18 @@ class Courier {
     return Math.round(this.claim.claimedAt + this.#options.clock.monotonicMs() - this.#claimedMs);
   }
 
-  async #delivered(item: QueuedEvent, attempt: AttemptRow): Promise<'delivered' | 'held'> {
+  /** Tries would change nothing: the event is given up at once. */
+  async #tooLong(item: QueuedEvent): Promise<'held' | 'again'> {
+    const reason = `the event has ${item.bytes} bytes; at most ${maxEventBytes} are delivered`;
+    const verdict = { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason } as const; // prettier-ignore
+    const attempt = attemptRow(item, verdict, await this.#options.tables.now(), 0);
+    return this.#giveUp(item, attempt, verdict, reason);
+  }
+
+  async #delivered(
+    item: QueuedEvent,
+    attempt: AttemptRow,
+  ): Promise<'delivered' | 'held' | 'again'> {
     const { tables, breaker, endpoint, clock } = this.#options;
     const held = await tables.delivered(this.claim, item, attempt);
     this.claim.firstAttemptAt = null;
@@ -378,7 +397,9 @@ class Courier {
       Math.max(0, clock.now() - item.occurredAt) / 1000,
     );
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
-    return held ? 'delivered' : 'held';
+    if (held) return 'delivered';
+    // The claim is lost, or the event was purged meanwhile and only the lane is left: then the lane is given back.
+    return (await tables.release(this.claim, true)) ? 'again' : 'held';
   }
 
   async #failed(

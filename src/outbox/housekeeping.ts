@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts';
+import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { OutboxConfig } from './config.ts';
 import { parkedCalls, parkedTotal, waitingCalls } from './metrics.ts';
@@ -22,8 +22,10 @@ const jumpMs = 2_000;
 /** While an endpoint is only probed, its calls get this much longer than the budget before they are parked. */
 const graceMs = 3_600_000;
 const day = 86_400_000;
-const purgeAtOnce = 500;
-const parkAtOnce = 200;
+/** Events that one step of the purge removes: a commit of some milliseconds, and 500 in a second outpace any traffic. */
+export const maxPurgedPerStep = 500;
+/** Calls that one step parks. */
+export const maxParkedPerStep = 200;
 /** Calls whose coming removal is remembered as told. */
 export const maxCallsWarned = 1_000;
 
@@ -35,7 +37,9 @@ export class Housekeeping {
   #wallMs = 0;
   #monotonicMs = 0;
   #countAtMs = 0;
+  /** The first sweep is a second after the start, however short a process lives. */
   #sweepAtMs = 0;
+  #purged = 0;
   #cancel: () => void = () => undefined;
   #stopped = false;
   #tick: Promise<void> | undefined;
@@ -54,10 +58,11 @@ export class Housekeeping {
     this.#schedule();
   }
 
-  async stop(): Promise<void> {
+  /** Waits for the step under way, but not for a database that does not answer. */
+  async stop(maxMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancel();
-    await this.#tick;
+    if (this.#tick) await within(this.#options.clock, maxMs, this.#tick);
   }
 
   countSoon(): void {
@@ -84,9 +89,9 @@ export class Housekeeping {
       await this.#count();
     }
     if (nowMs >= this.#sweepAtMs) {
-      this.#sweepAtMs = nowMs + sweepEveryMs;
-      await this.#parkOverdue();
-      await this.#purge();
+      const isMore = [await this.#parkOverdue(), await this.#purge()].includes(true);
+      // A long backlog is done step by step, one each tick: other writes have their turn in between.
+      this.#sweepAtMs = isMore ? nowMs : nowMs + sweepEveryMs;
     }
   }
 
@@ -116,45 +121,42 @@ export class Housekeeping {
     }
   }
 
-  /** Calls that an absent endpoint has held for longer than the budget wait for an operator instead. */
-  async #parkOverdue(): Promise<void> {
+  /** Calls that an absent endpoint has held for longer than the budget wait for an operator. True when more are left. */
+  async #parkOverdue(): Promise<boolean> {
     const { tables, config, log } = this.#options;
     const failingSince = (await tables.now()) - config.retryBudgetMs - graceMs;
     const reason = `the endpoint did not take it for ${Math.round(config.retryBudgetMs / 3_600_000)} h`;
-    let calls = 0;
-    for (let isMore = true; isMore && !this.#stopped;) {
-      const endpoints = await tables.parkOverdue(failingSince, reason, parkAtOnce);
-      for (const endpoint of endpoints) parkedTotal.inc({ endpoint });
-      calls += endpoints.length;
-      isMore = endpoints.length === parkAtOnce;
-    }
-    if (calls === 0) return;
+    const endpoints = await tables.parkOverdue(failingSince, reason, maxParkedPerStep);
+    for (const endpoint of endpoints) parkedTotal.inc({ endpoint });
+    const calls = endpoints.length;
+    if (calls === 0) return false;
     log.error({ calls, reason }, 'calls parked: their events wait for an operator');
     this.countSoon();
+    return calls === maxParkedPerStep;
   }
 
-  /** Old events go: delivered ones after their time, others after a longer time and a notice the day before. */
-  async #purge(): Promise<void> {
+  /**
+   * One step of the purge: delivered events go after their time, others after a longer time and a notice the day
+   * before. True when more are left.
+   */
+  async #purge(): Promise<boolean> {
     const { tables, config, log } = this.#options;
     const now = await tables.now();
-    const gone = await this.#purgeBefore(now - config.retainDeliveredMs, true);
-    const dropped = await this.#purgeBefore(now - config.retainUndeliveredMs, false);
+    const gone = await tables.purge(now - config.retainDeliveredMs, true, maxPurgedPerStep);
+    const dropped = await tables.purge(now - config.retainUndeliveredMs, false, maxPurgedPerStep);
+    const leftovers = await tables.purgeLeftovers(maxPurgedPerStep);
     if (dropped > 0)
       log.error(
         { events: dropped },
         'events that never arrived are past their retention and were removed',
       );
-    if (gone + dropped > 0) await tables.forgetDeleted();
+    this.#purged += gone + dropped + leftovers;
+    if (Math.max(gone, dropped, leftovers) === maxPurgedPerStep) return true;
+    // Once per sweep, not per step: it cuts the database's log, and writes wait for that.
+    if (this.#purged > 0) await tables.forgetDeleted();
+    this.#purged = 0;
     await this.#warnBefore(now - config.retainUndeliveredMs + day);
-  }
-
-  async #purgeBefore(beforeMs: number, settledOnly: boolean): Promise<number> {
-    let total = 0;
-    for (;;) {
-      const gone = await this.#options.tables.purge(beforeMs, settledOnly, purgeAtOnce);
-      total += gone;
-      if (gone < purgeAtOnce || this.#stopped) return total;
-    }
+    return false;
   }
 
   async #warnBefore(beforeMs: number): Promise<void> {

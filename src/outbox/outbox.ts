@@ -8,7 +8,7 @@ import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { endpointsOf, type OutboxConfig } from './config.ts';
 import { Deliveries, deliveriesApi } from './deliveries.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Dispatcher, maxDatabaseWaitMs } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { Mapping } from './mapping.ts';
 import type { WebhookClient } from './sender.ts';
@@ -64,10 +64,10 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   });
   dispatcher.start(disabled);
   housekeeping.onDue = () => dispatcher.wake();
-  const deliveries = new Deliveries(tables, () => void dispatcher.refreshDisabled());
+  const deliveries = new Deliveries(tables, () => dispatcher.changed());
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
-    await housekeeping.stop();
+    await housekeeping.stop(maxDatabaseWaitMs);
     await dispatcher.stop(0);
     await dispatcher.close();
   };
@@ -84,8 +84,10 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
           `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
       ),
     drain: async (deadlineMs) => {
-      await housekeeping.stop();
-      await dispatcher.stop(deadlineMs);
+      await Promise.all([
+        housekeeping.stop(Math.max(deadlineMs, maxDatabaseWaitMs)),
+        dispatcher.stop(deadlineMs),
+      ]);
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };

@@ -49,8 +49,15 @@ export type QueuedEvent = {
   history: string | null;
   progress: string | null;
   occurredAt: number;
+  bytes: number;
+  /** Empty when the event has more than `maxEventBytes`: such a body is not even read. */
   body: string;
 };
+
+/** An event of more bytes is not delivered: no receiver takes it, and many of them at once would fill the memory. */
+export const maxEventBytes = 1_048_576;
+/** Bodies read of one lane at once; one more event may come on top. */
+export const maxHeadsBytes = 1_048_576;
 
 /** What is written about an attempt. */
 export type AttemptRow = {
@@ -268,28 +275,32 @@ export class OutboxTables {
     return new Set(rows.map((row) => `${row.claim_id} ${row.call_id} ${row.endpoint}`));
   }
 
-  /** The events at the head of the lane, lowest sequence first. */
-  async heads(claim: Claim, limit: number): Promise<QueuedEvent[]> {
-    return this.#store.db
-      .selectFrom('deliveries')
-      .innerJoin('events', 'events.id', 'deliveries.event_id')
-      .select([
-        'deliveries.event_id as eventId',
-        'deliveries.call_id as callId',
-        'deliveries.sequence',
-        'deliveries.type',
-        'deliveries.attempts',
-        'deliveries.history',
-        'deliveries.progress',
-        'events.occurred_at as occurredAt',
-        'events.body',
-      ])
-      .where('deliveries.endpoint', '=', claim.endpoint)
-      .where('deliveries.call_id', '=', claim.callId)
-      .where('deliveries.state', '=', 'waiting')
-      .orderBy('deliveries.sequence')
-      .limit(limit)
-      .execute();
+  /**
+   * The events at the head of the lane, lowest sequence first: up to `limit`, and up to `maxHeadsBytes` of bodies.
+   * `isAll`: no further event waits in the lane.
+   */
+  async heads(claim: Claim, limit: number): Promise<{ items: QueuedEvent[]; isAll: boolean }> {
+    const { rows } = await sql<Omit<QueuedEvent, 'body'> & { body: string | null }>`
+      select event_id as "eventId", call_id as "callId", sequence, type, attempts, history, progress,
+        occurred_at as "occurredAt", bytes,
+        case when bytes <= ${maxEventBytes} and total - bytes <= ${maxHeadsBytes} then body end as body
+      from (
+        select heads.*, sum(bytes) over (order by sequence) as total from (
+          select deliveries.event_id, deliveries.call_id, deliveries.sequence, deliveries.type,
+            deliveries.attempts, deliveries.history, deliveries.progress, events.occurred_at,
+            events.body, octet_length(events.body) as bytes
+          from deliveries join events on events.id = deliveries.event_id
+          where deliveries.endpoint = ${claim.endpoint} and deliveries.call_id = ${claim.callId}
+            and deliveries.state = 'waiting'
+          order by deliveries.sequence limit ${limit}
+        ) as heads
+      ) as sized order by sequence`.execute(this.#store.db);
+    const items: QueuedEvent[] = [];
+    for (const row of rows) {
+      if (row.body === null && row.bytes <= maxEventBytes) break; // read when these are done
+      items.push({ ...row, body: row.body ?? '' });
+    }
+    return { items, isAll: rows.length < limit && items.length === rows.length };
   }
 
   /** The wake count as of now: read before `heads`, so that giving back sees what came in between. */
@@ -545,13 +556,39 @@ export class OutboxTables {
     await this.#store.transaction(async (tx) => {
       await tx.deleteFrom('deliveries').where('event_id', 'in', ids).execute();
       await tx.deleteFrom('events').where('id', 'in', ids).execute();
-      // A lane of a call without events has nothing left to order.
-      await sql`delete from lanes where call_id in (${sql.join(events.map((event) => event.call_id))})
-        and claim_id is null and not exists (select 1 from events where events.call_id = lanes.call_id)`.execute(
+      await removeEmptyLanes(
         tx,
+        events.map((event) => event.call_id),
       );
     });
     return events.length;
+  }
+
+  /**
+   * Removes up to `limit` deliveries whose event is gone: older versions purged events and left their deliveries
+   * behind. Events go oldest first, so a delivery below the lowest event has none.
+   */
+  async purgeLeftovers(limit: number): Promise<number> {
+    const { rows } = await sql<{ event_id: string; call_id: string }>`
+      select event_id, call_id from deliveries
+      where event_id < (select min(id) from events) or not exists (select 1 from events)
+      order by event_id limit ${limit}`.execute(this.#store.db);
+    if (rows.length === 0) return 0;
+    await this.#store.transaction(async (tx) => {
+      await tx
+        .deleteFrom('deliveries')
+        .where(
+          'event_id',
+          'in',
+          rows.map((row) => row.event_id),
+        )
+        .execute();
+      await removeEmptyLanes(
+        tx,
+        rows.map((row) => row.call_id),
+      );
+    });
+    return rows.length;
   }
 
   /** Calls with undelivered events from before that time. */
@@ -727,6 +764,14 @@ async function saveEndpoint(tx: Transaction<Database>, endpoint: Endpoint): Prom
       })),
     )
     .execute();
+}
+
+/** A lane of a call without events has nothing left to order. */
+async function removeEmptyLanes(tx: Transaction<Database>, callIds: string[]): Promise<void> {
+  await sql`delete from lanes where call_id in (${sql.join(callIds)})
+    and claim_id is null and not exists (select 1 from events where events.call_id = lanes.call_id)`.execute(
+    tx,
+  );
 }
 
 /** True when the lane is still held by this claim, and was changed. */

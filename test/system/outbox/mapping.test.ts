@@ -49,10 +49,10 @@ const traps: [what: string, word: string, request: string, reason: RegExp][] = [
     /step note: .*(more memory than 64 MiB|did not end within 1000 ms)/,
   ],
   [
-    'makes a request of 20 MB',
+    'makes a request of 3 MB',
     'long',
-    `{'path': '/x', 'body': $pad('', event.data.text = 'long' ? 20000000 : 2, 'b')}`,
-    /step note: .*a request of 20000\d+ bytes; at most 1048576/,
+    `{'path': '/x', 'body': $pad('', event.data.text = 'long' ? 3000000 : 2, 'b')}`,
+    /step note: .*a request of 30000\d\d bytes; at most 1048576/,
   ],
 ];
 

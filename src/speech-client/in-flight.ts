@@ -111,6 +111,11 @@ export class InFlight {
     return Math.min(this.#everSentTo, this.base + counter - this.#surplus());
   }
 
+  /** How many bytes the session may have got, by its own count: its times lie within them. */
+  get everSentBytes(): number {
+    return this.counterAt(this.#everSentTo);
+  }
+
   /** Bytes that some socket carried and no ack has named: the service may have them. */
   get doubtful(): number {
     return this.#everSentTo - this.#acked;

@@ -1,6 +1,7 @@
 import { Utterance } from '../protocol/addons.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
 import type { SessionRecord } from './api.ts';
+import { boundedMessage } from './bounds.ts';
 
 /**
  * What makes two messages of one session the same message. Partials have none: they replace each other
@@ -58,22 +59,47 @@ export function sessionTimeOf(message: ServerMessage): number | undefined {
   }
 }
 
-/** Lets each identity through once. A resumed socket repeats messages, and so does GET at the end. */
+/** More than a busy session of three hours has. */
+export const maxIdentities = 20_000;
+
+/**
+ * Lets each identity through once. A resumed socket repeats messages, and so does GET at the end. When a service
+ * sends more than can be remembered, the oldest half is forgotten: a message of then that is repeated comes again, and
+ * the database keeps each result once all the same.
+ */
 export class SeenMessages {
-  readonly #identities = new Set<string>();
+  #newer = new Set<string>();
+  #older = new Set<string>();
 
   isNew(message: ServerMessage): boolean {
     const identity = messageIdentity(message);
     if (identity === undefined) return true;
-    if (this.#identities.has(identity)) return false;
-    this.#identities.add(identity);
-    if (message.type === 'transcript') this.#identities.add(spanOf(message.data.utterance));
+    if (this.#has(identity)) return false;
+    this.#add(identity);
+    if (message.type === 'transcript') this.#add(spanOf(message.data.utterance));
     return true;
+  }
+
+  get size(): number {
+    return this.#newer.size + this.#older.size;
   }
 
   /** For records without messages: their utterances have no ids, only times. */
   hasSpan(utterance: Utterance): boolean {
-    return this.#identities.has(spanOf(utterance));
+    return this.#has(spanOf(utterance));
+  }
+
+  #has(identity: string): boolean {
+    return this.#newer.has(identity) || this.#older.has(identity);
+  }
+
+  #add(identity: string): void {
+    // By halves: to take one at a time from the front of a large set is slow.
+    if (this.#newer.size >= maxIdentities / 2) {
+      this.#older = this.#newer;
+      this.#newer = new Set();
+    }
+    this.#newer.add(identity);
   }
 }
 
@@ -82,13 +108,15 @@ function spanOf(utterance: Utterance): string {
 }
 
 /**
- * What the service's record holds of a session and was not seen on its sockets, in the record's order.
+ * Everything that the service's record holds of a session and that was not seen on its sockets, in the record's order.
  * Where the record lists no messages, its utterances become finals with ids of our own.
  */
 export function missingOf(
   record: SessionRecord,
   sessionId: string,
   seen: SeenMessages,
+  /** How much audio the session was sent: its times lie within it. */
+  sentS: number,
 ): ServerMessage[] {
   const listed = record.result?.messages ?? [];
   if (listed.length > 0) {
@@ -96,6 +124,7 @@ export function missingOf(
       .map((text) => readServerMessage(text))
       .flatMap((read) => (read.outcome === 'message' ? [read.message] : []))
       .filter((message) => message.session_id === sessionId && belongsInTranscript(message))
+      .flatMap((message) => boundedMessage(message, sentS) ?? [])
       .filter((message) => seen.isNew(message));
   }
   const utterances = record.result?.transcription?.utterances ?? [];
@@ -108,7 +137,8 @@ export function missingOf(
       created_at: new Date().toISOString(),
       data: { id: `record_${index}`, is_final: true, utterance: utterance.data },
     };
-    return seen.isNew(message) ? [message] : [];
+    const bounded = boundedMessage(message, sentS);
+    return bounded && seen.isNew(bounded) ? [bounded] : [];
   });
 }
 

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import { acknowledgedBytesHeader } from '../protocol/acknowledged-bytes.ts';
 import { readServerMessage, type ServerMessage } from '../protocol/live-messages.ts';
 import { backOffMs } from './back-off.ts';
+import { boundedMessage } from './bounds.ts';
 import type { CatchUp, SessionBehind } from './catch-up.ts';
 import { Connection, type ConnectionEnd } from './connection.ts';
 import { InFlight, type InFlightState } from './in-flight.ts';
@@ -66,7 +67,9 @@ export type SessionOptions = {
 };
 
 type Link =
-  { at: 'connecting' | 'open'; connection: Connection } | { at: 'waiting' } | { at: 'over' };
+  | { at: 'connecting' | 'open'; connection: Connection }
+  | { at: 'waiting' }
+  | { at: 'over'; reason: SessionOver };
 
 /**
  * One live session through all of its sockets: sends in order, resends exactly what is not acknowledged,
@@ -98,7 +101,6 @@ export class SpeechSession implements SessionBehind {
   #stopWanted = false;
   #stopSent = false;
   #stopRetry: (() => void) | undefined;
-  #endReason: SessionOver | undefined;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -113,7 +115,12 @@ export class SpeechSession implements SessionBehind {
   }
 
   get over(): SessionOver | undefined {
-    return this.#endReason;
+    return this.#link.at === 'over' ? this.#link.reason : undefined;
+  }
+
+  /** How much audio the session was sent, seconds by its own count. */
+  get sentS(): number {
+    return this.inFlight.everSentBytes / this.#options.bytesPerSecond;
   }
 
   get open(): boolean {
@@ -309,7 +316,9 @@ export class SpeechSession implements SessionBehind {
       this.#stopAcknowledged(message.acknowledged ? message.data?.recording_duration : undefined);
       return;
     }
-    if (this.seen.isNew(message)) this.#options.onMessage(message);
+    const bounded = boundedMessage(message, this.sentS);
+    if (!bounded) totals.strange++;
+    else if (this.seen.isNew(bounded)) this.#options.onMessage(bounded);
     else totals.repeated++;
   }
 
@@ -459,8 +468,7 @@ export class SpeechSession implements SessionBehind {
   #finish(reason: SessionOver): void {
     if (this.#link.at === 'over') return;
     const link = this.#link;
-    this.#link = { at: 'over' };
-    this.#endReason = reason;
+    this.#link = { at: 'over', reason };
     this.#stopRetry?.();
     this.#options.catchUp.remove(this);
     if (link.at !== 'waiting') link.connection.release();

@@ -12,6 +12,8 @@ import type { SessionSnapshot } from './snapshot.ts';
 export type PastSession = {
   entry: SessionSnapshot;
   seen: SeenMessages;
+  /** How much audio it was sent, seconds. */
+  sentS: number;
   originOf(message: ServerMessage): number;
   /** Leg position that its own count of bytes stands for. */
   heardUpTo(bytes: number): number;
@@ -95,7 +97,8 @@ export class PastSessions {
     const { entry } = session;
     const durationS = record.result?.metadata?.audio_duration ?? 0;
     if (!this.#options.replaced(entry)) this.#heard(session, durationS);
-    for (const message of missingOf(record, entry.id, session.seen)) this.#add(session, message);
+    for (const message of missingOf(record, entry.id, session.seen, session.sentS))
+      this.#add(session, message);
   }
 
   /** The record's duration is as good as the ack that was lost, while no other session has begun to hear the same bytes. */
@@ -124,12 +127,14 @@ export function pastOf(session: SpeechSession, entry: SessionSnapshot): PastSess
   return {
     entry,
     seen: session.seen,
+    sentS: session.sentS,
     originOf: (message) => session.originOf(message),
     heardUpTo: (bytes) => session.inFlight.heardUpTo(bytes),
   };
 }
 
 /** A session of a process that was killed: its messages come again; the last acks that it read are in the ledger. */
-export function unknownPast(entry: SessionSnapshot): PastSession {
-  return { entry, seen: new SeenMessages(), originOf: () => entry.base, heardUpTo: () => 0 };
+export function unknownPast(entry: SessionSnapshot, sentS: number): PastSession {
+  const seen = new SeenMessages();
+  return { entry, seen, sentS, originOf: () => entry.base, heardUpTo: () => 0 };
 }

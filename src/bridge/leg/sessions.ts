@@ -185,7 +185,10 @@ export class LegSessions {
   begin(): void {
     const left = this.#options.left?.current;
     for (const session of this.#history)
-      if (session.unread && session.id !== left?.id) void this.#past.read(unknownPast(session));
+      if (session.unread && session.id !== left?.id) {
+        const sentS = this.#secondsAt(this.#ledger.end - session.base);
+        void this.#past.read(unknownPast(session, sentS));
+      }
     if (left) this.#start(left, left.flight);
     else this.ensure();
   }

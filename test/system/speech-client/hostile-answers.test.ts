@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
+import { maxIdentities, SeenMessages } from '../../../src/speech-client/messages.ts';
 import type { SpeechSession } from '../../../src/speech-client/session.ts';
 import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
@@ -124,5 +126,100 @@ describe('no answer of the speech service can end the process', () => {
     expect(told).toBeGreaterThan(1);
     expect(leg.leg.ledger()).toMatchObject({ received: 16_000, acknowledged: 16_000 });
     expect(errors).toEqual([]);
+  });
+});
+
+describe('messages are bounded as they come in', () => {
+  const utteranceOf = (overrides: object): object => ({
+    start: 0,
+    end: 0.5,
+    confidence: 1,
+    channel: 0,
+    words: [],
+    text: 'strange',
+    language: 'en',
+    ...overrides,
+  });
+
+  async function hearing(messages: { type: string; data: object }[]): Promise<ServerMessage[]> {
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    await using rig = await legRig({ url: speech.url });
+    const leg = rig.leg();
+    leg.push(30);
+    await until(() => leg.words.length === 25);
+    const [session] = speech.sessions.values();
+    const envelope = { session_id: session!.id, created_at: new Date().toISOString() };
+    const heard = leg.messages.length;
+    for (const message of messages)
+      session!.socket!.send(JSON.stringify({ ...envelope, ...message }));
+    leg.push(50); // what is said of them comes after the messages
+    await until(() => leg.words.some(({ word }) => word === 'f74'));
+    return leg.messages
+      .slice(heard)
+      .filter((message) => !JSON.stringify(message).includes('"text":" f'));
+  }
+
+  test('times lie within the audio that was sent', async () => {
+    const [first, second] = await hearing([
+      {
+        type: 'transcript',
+        data: {
+          id: 'far',
+          is_final: true,
+          utterance: utteranceOf({
+            start: -1e308,
+            end: 1e308,
+            words: [{ word: 'strange', start: 1e308, end: -1e308, confidence: 1 }],
+          }),
+        },
+      },
+      { type: 'speech_start', data: { time: 1e308, channel: 4_000_000_000 } },
+    ]);
+    // 80 frames of 20 ms at most, and a second for what recognisers put after the end.
+    expect(first?.type === 'transcript' && first.data.utterance.start).toBe(0);
+    expect(first?.type === 'transcript' && first.data.utterance.end).toBeLessThanOrEqual(2.6);
+    expect(first?.type === 'transcript' && first.data.utterance.words[0]?.end).toBeLessThanOrEqual(
+      2.6,
+    );
+    expect(second?.type === 'speech_start' && second.data.time).toBeLessThanOrEqual(2.6);
+    expect(second?.type === 'speech_start' && second.data.channel).toBeLessThan(8);
+  });
+
+  test('texts and lists are cut, with a mark; an id that is too long is no message', async () => {
+    const long = 'x'.repeat(300_000);
+    const word = { word: long, start: 0, end: 0.1, confidence: 1 };
+    const words = Array.from({ length: 3_000 }, () => ({ ...word, word: 'x' }));
+    const heard = await hearing([
+      { type: 'transcript', data: { id: long, is_final: true, utterance: utteranceOf({}) } },
+      {
+        type: 'transcript',
+        data: { id: 'long', is_final: true, utterance: utteranceOf({ text: long, words: [word] }) },
+      },
+      {
+        type: 'transcript',
+        data: { id: 'many', is_final: true, utterance: utteranceOf({ words }) },
+      },
+    ]);
+    expect(heard).toHaveLength(2);
+    const [text, list] = heard.map((message) =>
+      message.type === 'transcript' ? message.data.utterance : undefined,
+    );
+    expect(text?.text).toBe(`${'x'.repeat(7_999)}…`);
+    expect(text?.words[0]?.word).toBe(`${'x'.repeat(199)}…`);
+    expect(list?.words).toHaveLength(2_000);
+  });
+
+  test('of a hundred thousand messages of one session only the newest identities are remembered', () => {
+    const seen = new SeenMessages();
+    const message = (time: number): ServerMessage => ({
+      type: 'speech_start',
+      session_id: '00000000-0000-0000-0000-000000000000',
+      created_at: '2026-01-01T00:00:00.000Z',
+      data: { time, channel: 0 },
+    });
+    for (let time = 0; time < 100_000; time++) seen.isNew(message(time));
+    expect(seen.size).toBeLessThanOrEqual(maxIdentities);
+    expect(seen.isNew(message(99_999))).toBe(false);
+    expect(seen.isNew(message(90_000))).toBe(false);
   });
 });

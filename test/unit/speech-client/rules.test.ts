@@ -186,7 +186,7 @@ describe('messages', () => {
     );
     const ids = (all: ServerMessage[]): string[] =>
       all.flatMap((one) => (one.type === 'transcript' ? [one.data.id] : []));
-    const listed = missingOf({ status: 'done', result: { messages } }, session_id, seen);
+    const listed = missingOf({ status: 'done', result: { messages } }, session_id, seen, 60);
     expect(ids(listed)).toEqual(['a', 'c']);
     const utterances = [0, 5, 12].map((start) => ({
       start,
@@ -201,6 +201,7 @@ describe('messages', () => {
       { status: 'done', result: { transcription: { utterances } } },
       session_id,
       seen,
+      60,
     );
     expect(ids(bare)).toEqual(['record_2']);
   });

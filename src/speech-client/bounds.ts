@@ -1,0 +1,132 @@
+import type { Utterance, Word } from '../protocol/addons.ts';
+import type { ServerMessage } from '../protocol/live-messages.ts';
+
+/** A recogniser's longest utterance has about a thousand characters; an event must stay small enough to be sent. */
+export const maxTextChars = 8_000;
+export const maxWordChars = 200;
+export const maxWords = 2_000;
+/** Entities or sentiments of one utterance. */
+export const maxResults = 200;
+/** Of an id, which is compared and stored: a longer one is refused and not cut, or two could become one. */
+export const maxIdChars = 200;
+/** The interface's own limit. A number that a service makes up must not become the length of a list. */
+const maxChannel = 7;
+/** Recognisers pad the end of the audio: a time this far after it is no lie. */
+const slackS = 1;
+/** Stands at the end of a text that was cut. */
+const cutMark = '…';
+
+/**
+ * The message with every time inside the audio that the session was sent and every text and list of a bounded
+ * length, cut with a mark. Undefined where it cannot be told from others: its id is too long. A service that is
+ * broken, or not ours, would otherwise put times without an end and events of megabytes into a call. Pure.
+ */
+export function boundedMessage(message: ServerMessage, sentS: number): ServerMessage | undefined {
+  const limitS = Math.max(0, sentS) + slackS;
+  switch (message.type) {
+    case 'speech_start':
+    case 'speech_end': {
+      const { time, channel } = message.data;
+      const data = { time: timeIn(time, limitS), channel: Math.min(channel, maxChannel) };
+      return { ...message, data };
+    }
+    case 'transcript': {
+      const { data } = message;
+      if (data.id.length > maxIdChars) return undefined;
+      return { ...message, data: { ...data, utterance: boundedUtterance(data.utterance, limitS) } };
+    }
+    case 'translation': {
+      const { data } = message;
+      if (data === null) return { ...message, error: boundedError(message.error) };
+      if (data.utterance_id.length > maxIdChars) return undefined;
+      return {
+        ...message,
+        error: boundedError(message.error),
+        data: {
+          ...data,
+          original_language: cut(data.original_language, maxWordChars),
+          target_language: cut(data.target_language, maxWordChars),
+          utterance: boundedUtterance(data.utterance, limitS),
+          translated_utterance: boundedUtterance(data.translated_utterance, limitS),
+        },
+      };
+    }
+    case 'named_entity_recognition': {
+      const { data } = message;
+      if (data === null) return { ...message, error: boundedError(message.error) };
+      if (data.utterance_id.length > maxIdChars) return undefined;
+      const results = data.results.slice(0, maxResults).map((entity) => ({
+        ...boundedSpan(entity, limitS),
+        entity_type: cut(entity.entity_type, maxWordChars),
+      }));
+      const utterance = boundedUtterance(data.utterance, limitS);
+      return {
+        ...message,
+        error: boundedError(message.error),
+        data: { ...data, utterance, results },
+      };
+    }
+    case 'sentiment_analysis': {
+      const { data } = message;
+      if (data === null) return { ...message, error: boundedError(message.error) };
+      if (data.utterance_id.length > maxIdChars) return undefined;
+      const results = data.results.slice(0, maxResults).map((item) => ({
+        ...boundedSpan(item, limitS),
+        channel: Math.min(item.channel, maxChannel),
+      }));
+      const utterance = boundedUtterance(data.utterance, limitS);
+      return {
+        ...message,
+        error: boundedError(message.error),
+        data: { ...data, utterance, results },
+      };
+    }
+    default:
+      return message;
+  }
+}
+
+function boundedUtterance(utterance: Utterance, limitS: number): Utterance {
+  const words = utterance.words.slice(0, maxWords).map((word): Word => ({
+    ...word,
+    word: cut(word.word, maxWordChars),
+    ...timesIn(word, limitS),
+  }));
+  return {
+    ...utterance,
+    ...timesIn(utterance, limitS),
+    words,
+    channel: Math.min(utterance.channel, maxChannel),
+    text: cut(utterance.text, maxTextChars),
+    language: cut(utterance.language, maxWordChars),
+  };
+}
+
+function boundedSpan<T extends { start: number; end: number; text: string }>(
+  span: T,
+  limitS: number,
+): T {
+  return { ...span, ...timesIn(span, limitS), text: cut(span.text, maxTextChars) };
+}
+
+function boundedError<T extends { message: string } | null>(error: T): T {
+  return error === null ? error : { ...error, message: cut(error.message, maxTextChars) };
+}
+
+function timesIn(
+  { start, end }: { start: number; end: number },
+  limitS: number,
+): { start: number; end: number } {
+  const from = timeIn(start, limitS);
+  return { start: from, end: Math.max(from, timeIn(end, limitS)) };
+}
+
+function timeIn(time: number, limitS: number): number {
+  return Math.min(Math.max(time, 0), limitS);
+}
+
+function cut(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  // Half of a character that takes two places would not be text any more.
+  return text.slice(0, maxChars - cutMark.length).toWellFormed() + cutMark;
+}

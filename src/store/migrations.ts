@@ -6,6 +6,7 @@ import * as calls from './migrations/001-calls.ts';
 import * as events from './migrations/002-events.ts';
 import * as speech from './migrations/003-speech.ts';
 import * as erasedCalls from './migrations/004-erased-calls.ts';
+import * as jobMetadata from './migrations/005-job-metadata.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -16,6 +17,7 @@ export const migrations: Migration[] = [
   { name: '002-events', ...events },
   { name: '003-speech', ...speech },
   { name: '004-erased-calls', ...erasedCalls },
+  { name: '005-job-metadata', ...jobMetadata },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -250,8 +250,18 @@ export type SpeechJobsTable = {
   callbacks_due: number;
 };
 
+/** One row for each pair of a job's metadata: what lists are filtered by. */
+export type SpeechJobMetadataTable = {
+  job_id: string;
+  /** A digest of the path and the value. */
+  pair: string;
+  kind: SpeechJobsTable['kind'];
+  created_at: number;
+};
+
 type SpeechTables = {
   speech_jobs: SpeechJobsTable;
+  speech_job_metadata: SpeechJobMetadataTable;
 };
 
 type SchemaVersionTable = { version: number; name: string; applied_at: number };

@@ -32,6 +32,8 @@ export type EngineSession = {
   readonly full: boolean;
   /** The moment by which a live caller's final was due; undefined while no live caller waits. */
   readonly dueMs: number | undefined;
+  /** The expected time of the first readings that live callers of this stream will wait for. */
+  readonly firstReadingMs: number;
   /** How urgent the next step is; undefined when there is none. */
   urgency(nowMs: number): Urgency | undefined;
   step(nowMs: number): void;
@@ -59,4 +61,6 @@ export type LoadLevel = {
   needed: number;
   /** How much too late the oldest audio or final of a live caller is. */
   latenessMs: number;
+  /** What the first readings for all live callers take if all who speak now stop together. */
+  togetherMs: number;
 };

@@ -29,6 +29,8 @@ const ordinaryS = 4;
 /** The price of readings on this machine, learned from every reading. */
 export class ReadingPrice {
   #scale = 1;
+  /** How many times longer than its processor time a reading takes: 1 on a machine that is free. */
+  #slowdown = 1;
   #readings = 0;
   #spentS = 0;
 
@@ -37,21 +39,31 @@ export class ReadingPrice {
     return this.#spentS;
   }
 
-  note(audioS: number, tookS: number): void {
-    this.#spentS += tookS;
-    const now = (1000 * tookS) / (fixedMs + eachSecondMs * audioS);
+  /** `cpuS` is the processor time of a reading, `tookS` the time that it took by the clock. */
+  note(audioS: number, cpuS: number, tookS = cpuS): void {
+    this.#spentS += cpuS;
+    if (cpuS > 0) this.#slowdown += (Math.max(1, tookS / cpuS) - this.#slowdown) / 2;
+    const now = (1000 * cpuS) / (fixedMs + eachSecondMs * audioS);
     this.#readings++;
     const weight = Math.max(0.1, 1 / this.#readings); // the first readings set the scale
     this.#scale += weight * (now - this.#scale);
   }
 
+  /**
+   * The time by the clock that a reading will take while other work keeps the machine as busy as at the last
+   * readings. The price in processor time alone would promise finals that come too late.
+   */
   expectedMs(audioS: number): number {
-    return this.#scale * (fixedMs + eachSecondMs * audioS);
+    return this.#cpuMs(audioS) * this.#slowdown;
   }
 
   /** The share of a core that reading everything once takes while somebody speaks. */
   get share(): number {
-    return this.expectedMs(ordinaryS) / 1000 / ordinaryS;
+    return this.#cpuMs(ordinaryS) / 1000 / ordinaryS;
+  }
+
+  #cpuMs(audioS: number): number {
+    return this.#scale * (fixedMs + eachSecondMs * audioS);
   }
 }
 
@@ -69,8 +81,8 @@ export class LoadMeter {
     if (needed) this.#neededMs += ms;
   }
 
-  level(latenessMs: number): LoadLevel {
-    return { needed: this.#needed, latenessMs };
+  level(latenessMs: number, togetherMs: number): LoadLevel {
+    return { needed: this.#needed, latenessMs, togetherMs };
   }
 
   report(nowMs: number): Pick<ChildLoad, 'busy'> {

@@ -47,6 +47,7 @@ export class RecogniserLoop {
   readonly #legs = new LegMeter();
   #running = false;
   #latenessMs = 0;
+  #togetherMs = 0;
 
   static async load(
     sherpa: Sherpa,
@@ -72,7 +73,7 @@ export class RecogniserLoop {
     this.#engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
-      load: () => this.#meter.level(this.#latenessMs),
+      load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
     const { listening, reading } = this.#engine.measure();
     send({
@@ -208,13 +209,18 @@ export class RecogniserLoop {
     this.#streams.delete(number);
   }
 
-  /** Finds by how much the audio or the finals of live streams are overdue. */
+  /**
+   * Finds by how much the audio or the finals of live streams are overdue, and how long their first readings
+   * would take together. The second is known before anything is late.
+   */
   #look(nowMs: number): void {
     this.#latenessMs = 0;
+    this.#togetherMs = 0;
     for (const { cutter, live, session } of this.#streams.values()) {
       const waitedMs = live ? nowMs - (cutter.waitingSinceMs ?? nowMs) : 0;
       const overdueMs = nowMs - (session.dueMs ?? nowMs);
       this.#latenessMs = Math.max(this.#latenessMs, waitedMs, overdueMs);
+      if (live) this.#togetherMs += session.firstReadingMs;
     }
   }
 

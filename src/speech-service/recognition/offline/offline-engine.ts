@@ -16,7 +16,7 @@ import type { Sherpa } from '../child/sherpa.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
-import { PartialWords } from './readings.ts';
+import { busyMs, PartialWords, pressedMs } from './readings.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
@@ -119,7 +119,7 @@ type Untold =
 
 type DueTime = { live: boolean; atMs: number };
 
-const atEase: LoadLevel = { needed: 0, latenessMs: 0 };
+const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 };
 
 /**
  * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
@@ -181,6 +181,18 @@ export class OfflineSession implements EngineSession {
     return head?.due.live ? head.due.atMs : undefined;
   }
 
+  get firstReadingMs(): number {
+    const { reader } = this.#parts;
+    let ms = 0;
+    for (const one of this.#waiting)
+      if (one.type === 'piece' && one.due.live && !one.reading.started)
+        ms += reader.expectedMs(one.reading.cut);
+    const { open } = this.#segmenter;
+    if (open && this.#live && !this.#ahead?.started)
+      ms += reader.expectedMs({ from: open.pieceFrom, to: open.voicedEnd });
+    return ms;
+  }
+
   accept(block: Float32Array, heard: Heard): void {
     this.#live = heard.live;
     this.#parts.track.push(block);
@@ -221,7 +233,8 @@ export class OfflineSession implements EngineSession {
     const ahead = this.#aheadReading();
     if (ahead)
       return {
-        urgency: { rank: ranks.ahead, dueMs: nowMs },
+        // A first reading comes before the further ones of other streams: their callers may stop together.
+        urgency: { rank: ranks.ahead, dueMs: nowMs + (ahead.started ? 1 : 0) },
         run: () => this.#readAhead(ahead),
       };
     return partial ? { urgency: { rank: ranks.partial, dueMs: nowMs }, run: glance } : undefined;
@@ -285,11 +298,12 @@ export class OfflineSession implements EngineSession {
     const open = this.#segmenter.open;
     if (!open) return false;
     const { track, reader, load } = this.#parts;
-    const { needed, latenessMs } = load();
+    const level = load();
+    const { needed, latenessMs } = level;
     if (latenessMs > 150 || needed > 0.8) return false;
     // A reading cannot be interrupted. Under load a long partial would make other callers' finals late.
     const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
-    if (takesMs > longestPartialMs(needed)) return false;
+    if (takesMs > longestPartialMs(level)) return false;
     const everyS = this.#partialEveryS(needed);
     const since = Math.max(this.#partialAt, open.from);
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
@@ -439,15 +453,15 @@ export class OfflineSession implements EngineSession {
 }
 
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
-function aheadAfterS({ needed, latenessMs }: LoadLevel): number | undefined {
+function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
-  return needed > 0.4 ? 0.2 : 0.064;
+  return needed > 0.4 || togetherMs > pressedMs ? 0.2 : 0.064;
 }
 
 /** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */
-function longestPartialMs(needed: number): number {
-  if (needed > 0.45) return 60;
-  return needed > 0.3 ? 120 : Infinity;
+function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
+  if (needed > 0.45 || togetherMs > pressedMs) return 60;
+  return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;
 }
 
 function isSignal(words: number, audio: Float32Array): boolean {

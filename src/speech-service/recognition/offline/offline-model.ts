@@ -47,11 +47,12 @@ export class OfflineModel {
       this.#language = language;
     }
     const stream = this.#recognizer.createStream();
-    const tookS = cpuSeconds(() => {
+    const startedMs = performance.now();
+    const cpuS = cpuSeconds(() => {
       stream.acceptWaveform({ samples, sampleRate: 16000 });
       this.#recognizer.decode(stream);
     });
-    this.price.note(samples.length / 16000, tookS);
+    this.price.note(samples.length / 16000, cpuS, (performance.now() - startedMs) / 1e3);
     return this.#recognizer.getResult(stream);
   }
 }

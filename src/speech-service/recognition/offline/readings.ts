@@ -81,10 +81,19 @@ export const variations: readonly [Variation, ...Variation[]] = [
   { before: 0.25, after: 0.25, gain: 1.5 },
 ];
 
+/**
+ * The first readings of all who speak now, if they stop together, may take this long before further readings
+ * are given up. The last of those finals must come within two seconds, and one that is under way cannot be
+ * interrupted.
+ */
+export const busyMs = 1_000;
+export const pressedMs = 1_500;
+
 /** How many readings a final may cost under this load. Further readings are given up before finals are late. */
-export function readingsFor({ needed, latenessMs }: LoadLevel): { first: number; most: number } {
-  if (latenessMs > 150 || needed > 0.5) return { first: 1, most: 1 };
-  if (latenessMs > 50 || needed > 0.3) return { first: 3, most: 3 };
+export function readingsFor(load: LoadLevel): { first: number; most: number } {
+  const { needed, latenessMs, togetherMs } = load;
+  if (latenessMs > 150 || needed > 0.5 || togetherMs > pressedMs) return { first: 1, most: 1 };
+  if (latenessMs > 50 || needed > 0.3 || togetherMs > busyMs) return { first: 3, most: 3 };
   return { first: 3, most: variations.length };
 }
 
@@ -93,8 +102,8 @@ export function probesOf(lengthS: number): number {
   return lengthS < 1.2 ? 0 : Math.min(3, Math.ceil(lengthS / 2));
 }
 
-export function affordsProbes({ needed, latenessMs }: LoadLevel): boolean {
-  return needed <= 0.3 && latenessMs <= 50;
+export function affordsProbes({ needed, latenessMs, togetherMs }: LoadLevel): boolean {
+  return needed <= 0.3 && latenessMs <= 50 && togetherMs <= busyMs;
 }
 
 /** The reading that is closest to the others, and for each of its words the share of readings that hold it. */

@@ -120,6 +120,7 @@ class StreamingSession implements EngineSession {
   readonly settled = true;
   readonly full = false;
   readonly dueMs = undefined;
+  readonly firstReadingMs = 0;
 
   constructor(
     recognizer: OnlineRecognizer,

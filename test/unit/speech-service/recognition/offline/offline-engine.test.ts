@@ -13,7 +13,10 @@ import type { RecogniserEvent } from '../../../../../src/speech-service/recognit
 const window = 512;
 
 /** A session whose audio is # for voice and . for quiet, one window each, and whose model always hears the same. */
-function sessionOf(load: LoadLevel = { needed: 0, latenessMs: 0 }, partials = false) {
+function sessionOf(
+  load: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 },
+  partials = false,
+) {
   const track = new AudioTrack();
   const events: RecogniserEvent[] = [];
   const state = { readings: 0 };
@@ -108,7 +111,7 @@ test('whoever waits for a final gets what there is when time is up', () => {
 });
 
 test('a recording is read when nobody needs the time, and then as well as it can be', () => {
-  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 900 });
+  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 900, togetherMs: 0 });
   hear(`${speech}${pause}`, false);
   expect(session.urgency(performance.now())?.rank).toBe(ranks.bulk);
   work();
@@ -116,11 +119,31 @@ test('a recording is read when nobody needs the time, and then as well as it can
 });
 
 test('under load a final is one reading, nothing is read ahead and nothing in between', () => {
-  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 0 }, true);
+  const { session, state, hear, work } = sessionOf(
+    { needed: 0.9, latenessMs: 0, togetherMs: 0 },
+    true,
+  );
   hear(`${speech}.........`);
   expect(session.urgency(performance.now())).toBeUndefined();
   hear(pause);
   work();
+  expect(state.readings).toBe(1);
+});
+
+test('five callers whose words may end together get one reading each, and no partial holds them up', () => {
+  const { session, state, hear, work, types } = sessionOf(
+    { needed: 0.1, latenessMs: 0, togetherMs: 2_500 },
+    true,
+  );
+  hear(speech.repeat(3));
+  expect(session.firstReadingMs).toBeGreaterThan(0);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear('.........');
+  work();
+  expect(state.readings).toBe(1);
+  expect(session.firstReadingMs).toBe(0);
+  hear(pause);
+  expect(types()).toContain('final');
   expect(state.readings).toBe(1);
 });
 

@@ -23,8 +23,18 @@ test('words are aligned in order, without case and marks', () => {
 });
 
 test('quality gives way before lateness does', () => {
-  expect(readingsFor({ needed: 0.1, latenessMs: 0 })).toEqual({ first: 3, most: 7 });
-  expect(readingsFor({ needed: 0.4, latenessMs: 0 })).toEqual({ first: 3, most: 3 });
-  expect(readingsFor({ needed: 0.8, latenessMs: 0 })).toEqual({ first: 1, most: 1 });
-  expect(readingsFor({ needed: 0.1, latenessMs: 900 })).toEqual({ first: 1, most: 1 });
+  expect(readingsFor({ needed: 0.1, latenessMs: 0, togetherMs: 0 })).toEqual({ first: 3, most: 7 });
+  expect(readingsFor({ needed: 0.4, latenessMs: 0, togetherMs: 0 })).toEqual({ first: 3, most: 3 });
+  expect(readingsFor({ needed: 0.8, latenessMs: 0, togetherMs: 0 })).toEqual({ first: 1, most: 1 });
+  expect(readingsFor({ needed: 0.1, latenessMs: 900, togetherMs: 0 })).toEqual({
+    first: 1,
+    most: 1,
+  });
+});
+
+test('further readings are given up before anything is late, when all who speak may stop together', () => {
+  const quiet = { needed: 0.1, latenessMs: 0 };
+  expect(readingsFor({ ...quiet, togetherMs: 900 })).toEqual({ first: 3, most: 7 });
+  expect(readingsFor({ ...quiet, togetherMs: 1_200 })).toEqual({ first: 3, most: 3 });
+  expect(readingsFor({ ...quiet, togetherMs: 2_500 })).toEqual({ first: 1, most: 1 });
 });

@@ -76,7 +76,7 @@ describe('capacity', () => {
     meter.worked(300, true);
     meter.worked(200, false);
     expect(meter.report(1500)).toEqual({ busy: 0.5 });
-    expect(meter.level(100)).toEqual({ needed: 0.3, latenessMs: 100 });
+    expect(meter.level(100, 40)).toEqual({ needed: 0.3, latenessMs: 100, togetherMs: 40 });
     expect(meter.report(2000)).toEqual({ busy: 0.25 });
   });
 
@@ -95,6 +95,14 @@ describe('capacity', () => {
     for (let i = 0; i < 60; i++) price.note(4, (2 * before) / 1000);
     expect(price.expectedMs(4)).toBeCloseTo(2 * before, 0);
     expect(price.share).toBeCloseTo((2 * before) / 4000, 2);
+  });
+
+  test('a machine that is short of CPU makes readings longer, but a leg costs what it did', () => {
+    const price = new ReadingPrice();
+    const before = price.expectedMs(4);
+    for (let i = 0; i < 8; i++) price.note(4, before / 1000, (3 * before) / 1000);
+    expect(price.expectedMs(4)).toBeCloseTo(3 * before, -1);
+    expect(price.share).toBeCloseTo(before / 4000, 2);
   });
 
   test('audio that comes faster than anybody speaks is not live, and is live again when it has caught up', () => {

@@ -43,6 +43,10 @@ export type SpeechScript = {
   create?: (
     count: number,
   ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
+  /** What is answered as a session's address instead of its own. */
+  address?: (url: string, session: FakeSession) => string;
+  /** Told of each final as it goes out. */
+  onFinal?: (session: FakeSession, text: string) => void;
   /** Rewrites the byte range of an ack, or withholds it (undefined). */
   ack?: (range: [number, number], session: FakeSession) => [number, number] | undefined;
   /** Resent audio is simply appended, as a careless service would. */
@@ -352,6 +356,7 @@ export class FakeSpeech implements AsyncDisposable {
     const text = words.map(({ word }) => word).join('');
     const spoken = { confidence: words[0]?.confidence ?? 1, channel: 0, language: 'en' };
     const utterance = { ...times, ...spoken, text, words };
+    this.script.onFinal?.(session, text);
     if (partials)
       this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
     this.#send(session, 'transcript', { data: { id, is_final: true, utterance } });

@@ -419,7 +419,7 @@ export class StreamSocket {
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
     this.#say({ type: 'disconnect', reason: 'unauthorized', info: reason });
     this.#state = { at: 'ended', sinceMs: this.#now() };
-    this.#socket.close(1008, reason);
+    this.#socket.close(1008, short(reason));
   }
 
   /** A stream that was allowed in, but whose audio we cannot take. */
@@ -445,16 +445,27 @@ export class StreamSocket {
         state.ended ??= { reason, ...(detail === undefined ? {} : { detail }) };
         return;
       case 'live':
-        for (const event of this.#codec.flush?.() ?? []) state.stream.take(event);
         this.#state = { at: 'ended', stream: state.stream, sinceMs: this.#now() };
         streamsTotal.inc({ carrier: this.#carrier.name, end: reason });
-        state.stream.end(reason, detail);
+        this.#guarded(() => {
+          for (const event of this.#codec.flush?.() ?? []) state.stream.take(event);
+        });
+        this.#guarded(() => state.stream.end(reason, detail));
         return;
       case 'waiting':
       case 'discarding':
         this.#state = { at: 'ended', sinceMs: this.#now() };
         return;
       case 'ended':
+    }
+  }
+
+  /** The end of a stream is often an answer to a failure: a second failure on the way must not leave it half done. */
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#log.error({ err: error }, 'carrier stream failed at its end');
     }
   }
 
@@ -544,7 +555,7 @@ class OpeningQueue {
 }
 
 /** The text of a close frame holds at most 123 bytes. */
-function short(text: string): string {
+export function short(text: string): string {
   return Buffer.from(text)
     .subarray(0, 123)
     .toString('utf8')

@@ -14,7 +14,7 @@ import { bearerOf } from './credentials.ts';
 import { socketsOpen, upgradesTotal } from './metrics.ts';
 import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { RefusalLog } from './refusal-log.ts';
-import { StreamSocket, type Proof, type SocketContext } from './socket.ts';
+import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
 export const maxUnprovenStreams = 1_024;
@@ -142,7 +142,9 @@ export class Upgrades {
       if (!decide(undefined)) return;
       if (raw.destroyed)
         return upgradesTotal.inc({ carrier: carrier?.name ?? 'unknown', outcome: 'left' });
-      this.#server.handleUpgrade(incoming, raw, head, then);
+      this.#server.handleUpgrade(incoming, raw, head, (socket) =>
+        this.#guarded(socket, () => then(socket)),
+      );
     };
     if (!carrier) {
       const crowd = this.#crowdOf(raw);
@@ -212,23 +214,25 @@ export class Upgrades {
   ): void {
     const { clock, refusals } = this.#context;
     const onRecognised = (name: CarrierName): void => {
-      void this.#admitRecognised(name, request, token).then(({ carrier, admission }) => {
-        upgradesTotal.inc({
-          carrier: name,
-          outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
-        });
-        const held = recognising.handOver();
-        socket.resume();
-        if (admission.outcome === 'refused') {
-          const { reason } = admission;
-          refusals.note('carrier stream refused', { carrier: name, reason });
-          return socket.close(1008, reason.slice(0, 123));
-        }
-        const stream = this.#keep(socket, raw, carrier, request, admission.proof);
-        for (const { data, isBinary } of held) stream.message(data, isBinary);
-        // A short call can be over before it was let in.
-        if (socket.readyState === socket.CLOSED) stream.gone();
-      });
+      void this.#admitRecognised(name, request, token).then((admission) =>
+        this.#guarded(socket, () => {
+          upgradesTotal.inc({
+            carrier: name,
+            outcome: admission.outcome === 'refused' ? 'refused' : admission.proof.state,
+          });
+          const held = recognising.handOver();
+          socket.resume();
+          if (admission.outcome === 'refused') {
+            const { reason } = admission;
+            refusals.note('carrier stream refused', { carrier: name, reason });
+            return socket.close(1008, short(reason));
+          }
+          const stream = this.#keep(socket, raw, carriers[name], request, admission.proof);
+          for (const { data, isBinary } of held) stream.message(data, isBinary);
+          // A short call can be over before it was let in.
+          if (socket.readyState === socket.CLOSED) stream.gone();
+        }),
+      );
     };
     const onUnrecognised = (reason: string | undefined): void => {
       upgradesTotal.inc({ carrier: 'unknown', outcome: 'unrecognised' });
@@ -242,17 +246,29 @@ export class Upgrades {
     this.#watch(socket, raw, recognising, true);
   }
 
+  /** Never rejects: nobody awaits it. */
   async #admitRecognised(
     name: CarrierName,
     request: UpgradeRequest,
     token: string | undefined,
-  ): Promise<{ carrier: AnyCarrier; admission: UpgradeAdmission }> {
-    const carrier = carriers[name];
+  ): Promise<UpgradeAdmission> {
     try {
-      return { carrier, admission: await this.#admit(carrier, request, token) };
+      return await this.#admit(carriers[name], request, token);
     } catch (error) {
       this.#context.log.error({ err: error }, 'carrier upgrade failed');
-      return { carrier, admission: { outcome: 'refused', status: 403, reason: 'internal' } };
+      return { outcome: 'refused', status: 403, reason: 'internal' };
+    }
+  }
+
+  /** A fault of ours in one stream's first steps closes its socket; thrown on, it would end the process. */
+  #guarded(socket: WebSocket, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#context.log.error({ err: error }, 'carrier stream failed');
+      // Without a listener of its own an error of the socket would end the process.
+      socket.on('error', () => undefined);
+      socket.close(1011, 'internal');
     }
   }
 

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { carriers } from '../../../src/carriers/all.ts';
 import type { OpenedStream } from '../../../src/bridge/seam.ts';
 import {
   CarrierClient,
@@ -286,6 +287,37 @@ describe('a failure of ours does not touch the phone call', () => {
     expect(stream.ends).toEqual([{ reason: 'error', detail: 'internal' }]);
     expect(bad.closed).toBeUndefined();
     expect((await server.bridge.stream(1)).bytes('inbound').length).toBe(320);
+  });
+
+  test('a bridge that fails with every event, while frames wait for a hole, ends this stream only', async () => {
+    await using server = await carrierServer({ insecure: true });
+    await using bad = await liveCall(server, twilioStart({ callSid: 'CA1', streamSid: 'MZ1' }));
+    await using good = await liveCall(server, twilioStart({ callSid: 'CA2', streamSid: 'MZ2' }));
+    const stream = await server.bridge.stream(0);
+    stream.take = () => {
+      throw new Error('a bug of the bridge');
+    };
+    // Frame 3 never comes: 4 and 5 wait for it when the unreadable one is counted.
+    bad.send(twilioMedia(4, frame(1)), twilioMedia(5, frame(2)), '{"event":');
+    good.send(twilioMedia(3, frame(1)));
+    await Promise.all([bad.ping(), good.ping()]);
+    expect(stream.ends).toEqual([{ reason: 'error', detail: 'internal' }]);
+    expect(bad.closed).toBeUndefined();
+    expect((await server.bridge.stream(1)).bytes('inbound').length).toBe(320);
+  });
+
+  test('a stream that cannot be made on the detecting path ends by itself, and nothing else', async () => {
+    await using server = await carrierServer({ insecure: true });
+    const newCodec = vi.spyOn(carriers.twilio, 'newCodec').mockImplementationOnce(() => {
+      throw new Error('a bug of the codec');
+    });
+    await using bad = await CarrierClient.open(`${server.url}/carriers`);
+    bad.send(twilioConnected, twilioStart());
+    expect(await bad.untilClosed()).toMatchObject({ code: 1011 });
+    newCodec.mockRestore();
+    await using good = await liveCall(server);
+    good.send(twilioMedia(3, frame(1)));
+    await good.ping();
   });
 
   test('the same stream a second time is left open and unheard', async () => {

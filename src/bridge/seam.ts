@@ -69,6 +69,8 @@ export type StreamEvent =
   | { type: 'audio'; track: string; payload: Buffer }
   /** The carrier itself lost or threw away this much (numbering gap, `discarded`): silence goes instead. */
   | { type: 'lost'; track: string; durationMs: number; cause: string }
+  /** The carrier sent nothing for this long, by its own media clock, and lost nothing: silence keeps the leg on time. */
+  | { type: 'quiet'; track: string; durationMs: number }
   /** Frames out of order, repeated, undecodable: counted on the call. */
   | {
       type: 'count';
@@ -78,6 +80,7 @@ export type StreamEvent =
   | { type: 'dtmf'; digit: string; track?: string }
   /** The carrier paused by itself; audio that still comes counts as paused. */
   | { type: 'paused' }
+  /** The audio thrown away meanwhile, by the carrier's media clock; 0 where the carrier does not say. */
   | { type: 'resumed'; discardedMs: number }
   | { type: 'language'; code: string };
 

@@ -249,6 +249,7 @@ export class StreamSocket {
         return this.#pass(event);
       case 'audio':
       case 'lost':
+      case 'quiet':
       case 'dtmf':
       case 'paused':
       case 'resumed':

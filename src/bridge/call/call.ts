@@ -85,6 +85,7 @@ export class Call {
       streams: () => [...this.#streams.values()],
       events: this.events,
       keepPace: (leg) => this.#clock.fill(leg, this.#clock.nowS()),
+      discarded: (leg, lengthS) => this.#discarded(leg, lengthS),
     });
   }
 
@@ -164,6 +165,8 @@ export class Call {
         return this.#audio(stream, event.track, event.payload);
       case 'lost':
         return this.#lost(this.#legOf(stream, event.track), event.durationMs, event.cause);
+      case 'quiet':
+        return this.#quiet(this.#legOf(stream, event.track), event.durationMs);
       case 'count':
         return this.events.count(event.what);
       case 'dtmf':
@@ -172,7 +175,7 @@ export class Call {
         return void this.pause('carrier');
       case 'resumed':
         // The audio that the carrier threw away while it was paused is part of the pause, not a gap.
-        return void this.resume('carrier');
+        return void this.#pauses.resume('carrier', event.discardedMs / 1_000);
       case 'language':
         return this.#languageChanged(event.code);
     }
@@ -216,6 +219,29 @@ export class Call {
     // Silence that already stands there for a quiet carrier is not written twice.
     const bytes = this.#clock.lose(leg, Math.max(0, lostS - leg.quietFilledS));
     this.events.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
+  }
+
+  /**
+   * The carrier sent nothing for a while. Its media clock says how long, ours says how far the leg can be behind: a
+   * carrier's clock that was set anew is no silence.
+   */
+  #quiet(leg: CallLeg | undefined, durationMs: number): void {
+    if (leg?.offsetS === undefined || !(durationMs > 0) || !this.takesStreams) return;
+    const behindS = this.#clock.nowS() - leg.positionS();
+    const quietS = Math.min(durationMs / 1_000 - leg.quietFilledS, behindS);
+    if (quietS > 0) this.#clock.lose(leg, quietS);
+  }
+
+  /** Thrown away during the carrier's pause: silence takes its place, and a gap what is too long for silence. */
+  #discarded(leg: CallLeg, lengthS: number): void {
+    if (leg.offsetS === undefined) return;
+    const start = leg.positionS();
+    const leftS = Math.min(lengthS, longestGapS) - leg.quietFilledS;
+    if (leftS <= 0) return;
+    const silenceS = this.#clock.lose(leg, leftS) / leg.bytesPerSecond;
+    if (leftS - silenceS < 0.001) return;
+    const gap = { start: start + silenceS, end: start + leftS, bytes: 0, detail: 'discarded' };
+    this.events.gap(leg, { cause: 'carrier', ...gap });
   }
 
   #dtmf(digit: string, leg: CallLeg | undefined): void {

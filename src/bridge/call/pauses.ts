@@ -12,6 +12,7 @@ export type PausesOptions = {
   streams: () => readonly OpenStream[];
   events: CallEvents;
   keepPace: (leg: CallLeg) => void;
+  discarded: (leg: CallLeg, lengthS: number) => void;
 };
 
 const bits: Record<Pauser, number> = { operator: 1, carrier: 2 };
@@ -53,16 +54,18 @@ export class Pauses {
     await this.#commit(isFirst ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
   }
 
-  async resume(by: Pauser): Promise<void> {
+  /** `discardedS`: the length of the audio that the carrier threw away during its pause, where it says that. */
+  async resume(by: Pauser, discardedS = 0): Promise<void> {
     if (!this.#heldBy.delete(by)) return;
-    const { clock, legs, streams, nowS, keepPace } = this.#options;
+    const { clock, legs, streams, nowS, keepPace, discarded } = this.#options;
     const isLast = this.#heldBy.size === 0;
-    if (isLast)
-      for (const leg of legs()) {
-        // A carrier may send nothing while it is paused: silence keeps the leg on the call's clock.
-        keepPace(leg);
-        leg.audio.resume();
-      }
+    for (const leg of legs()) {
+      // A carrier may send nothing while it is paused. Silence takes its place: as much as the carrier says that
+      // it threw away, by its media clock, or else as much as keeps the leg on the call's clock.
+      if (discardedS > 0) discarded(leg, discardedS);
+      else if (isLast) keepPace(leg);
+      if (isLast) leg.audio.resume();
+    }
     if (by === 'operator') for (const stream of streams()) stream.control.resume();
     const duration = Math.max(0, clock.now() - this.#pausedAt) / 1_000;
     await this.#commit(

@@ -23,6 +23,7 @@ export function callDialect(options: CallDialectOptions): Dialect {
     mediaHead,
     numbering: 'stream',
     firstNumber: 2,
+    hasMediaClock: true,
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, options),
     ignored: new Set(['connected', 'mark']),

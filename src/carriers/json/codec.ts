@@ -25,6 +25,8 @@ export type Dialect = {
   /** One numbering over the stream, or one for each track. */
   numbering: 'stream' | 'track';
   firstNumber: number;
+  /** The timestamps of its frames count the audio itself: a jump of them is a hole of that length. */
+  hasMediaClock: boolean;
   sequenceField: 'sequenceNumber' | 'sequence_number';
   start(message: Record<string, unknown>): ParsedStart;
   /** Events that we know and have no use for. */
@@ -96,12 +98,12 @@ export class JsonCodec implements Codec {
   }
 
   #orders(message: Record<string, unknown>, start: CarrierStart): Map<string, FrameOrder> {
-    const { numbering, firstNumber, sequenceField } = this.#dialect;
+    const { numbering, firstNumber, hasMediaClock, sequenceField } = this.#dialect;
     if (numbering === 'track')
       return new Map(
         start.tracks.map(({ name }) => [
           name,
-          new FrameOrder({ tracks: 1, first: firstNumber, firstIsSure: false }),
+          new FrameOrder({ tracks: 1, first: firstNumber, firstIsSure: false, hasMediaClock }),
         ]),
       );
     const own = wholeAt(message, sequenceField);
@@ -110,6 +112,7 @@ export class JsonCodec implements Codec {
       tracks: start.tracks.length,
       first,
       firstIsSure: own !== undefined,
+      hasMediaClock,
     });
     return new Map(start.tracks.map(({ name }) => [name, shared]));
   }

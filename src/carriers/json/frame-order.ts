@@ -30,11 +30,19 @@ export class FrameOrder {
   /** False until it is certain where the numbering began: nothing can be missing before that. */
   #baseIsSure: boolean;
 
-  /** `tracks`: how many share this numbering. `first`: the number that the carrier starts with. */
-  constructor(options: { tracks: number; first: number; firstIsSure: boolean }) {
+  /**
+   * `tracks`: how many share this numbering. `first`: the number that the carrier starts with. `hasMediaClock`: the
+   * timestamps count the audio itself, and not the time at which it was sent.
+   */
+  constructor(options: {
+    tracks: number;
+    first: number;
+    firstIsSure: boolean;
+    hasMediaClock?: boolean;
+  }) {
     this.#next = options.first;
     this.#baseIsSure = options.firstIsSure;
-    this.#gaps = new GapAccount(options.tracks);
+    this.#gaps = new GapAccount(options.tracks, options.hasMediaClock ?? false);
   }
 
   push(frame: NumberedFrame): StreamEvent[] {
@@ -72,9 +80,10 @@ export class FrameOrder {
     const place = 2 * (frame.number % remembered);
     this.#emitted[place] = frame.number;
     this.#emitted[place + 1] = frame.timestampMs ?? NaN;
-    const lostMs = this.#gaps.lostBefore(frame);
+    const { lostMs, quietMs } = this.#gaps.before(frame);
     if (lostMs > 0)
       events.push({ type: 'lost', track: frame.track, durationMs: lostMs, cause: 'numbering' });
+    if (quietMs > 0) events.push({ type: 'quiet', track: frame.track, durationMs: quietMs });
     events.push({ type: 'audio', track: frame.track, payload: frame.payload });
     return events;
   }
@@ -134,34 +143,63 @@ export class FrameOrder {
   }
 }
 
-/** Which track the missing numbers belonged to: with one track its own, with more the timestamps tell. */
+/** Less than this between two frames is the jitter of a carrier's timestamps. */
+const smallestQuietMs = 100;
+
+type Hole = { lostMs: number; quietMs: number };
+
+/** One for all frames without a hole before them, so that a frame costs no object. */
+const noHole: Readonly<Hole> = { lostMs: 0, quietMs: 0 };
+
+/**
+ * How much is missing before a frame, and of which track. The numbers say that frames are missing; the timestamps
+ * say whose, where tracks share a numbering, and how long the hole is, where they are a media clock.
+ */
 class GapAccount {
   readonly #tracks: number;
+  readonly #hasMediaClock: boolean;
   #missing = 0;
   readonly #endMs = new Map<string, number>();
 
-  constructor(tracks: number) {
+  constructor(tracks: number, hasMediaClock: boolean) {
     this.#tracks = tracks;
+    this.#hasMediaClock = hasMediaClock;
   }
 
   missing(frames: number): void {
     this.#missing += frames;
   }
 
-  lostBefore(frame: NumberedFrame): number {
-    const endMs = this.#tracks > 1 ? this.#endMs.get(frame.track) : undefined;
-    if (this.#tracks > 1 && frame.timestampMs !== undefined)
-      this.#endMs.set(frame.track, frame.timestampMs + frame.durationMs);
-    if (this.#missing === 0 || frame.durationMs === 0) return 0;
-    const frames = this.#framesBefore(frame, endMs);
-    this.#missing -= frames;
-    return frames * frame.durationMs;
+  before(frame: NumberedFrame): Readonly<Hole> {
+    const { track, timestampMs, durationMs } = frame;
+    if (timestampMs === undefined || (this.#tracks === 1 && !this.#hasMediaClock))
+      return this.#byNumbers(durationMs);
+    const endMs = this.#endMs.get(track);
+    this.#endMs.set(track, timestampMs + durationMs);
+    return this.#byClock(endMs === undefined ? undefined : timestampMs - endMs, durationMs);
   }
 
-  #framesBefore(frame: NumberedFrame, endMs: number | undefined): number {
-    if (this.#tracks === 1 || frame.timestampMs === undefined) return this.#missing;
-    if (endMs === undefined) return 0;
-    const frames = Math.round((frame.timestampMs - endMs) / frame.durationMs);
-    return Math.max(0, Math.min(frames, this.#missing));
+  /** Without timestamps only a numbering of one track tells whose frames are missing. */
+  #byNumbers(durationMs: number): Readonly<Hole> {
+    const frames = this.#missing;
+    if (frames === 0 || durationMs === 0) return noHole;
+    this.#missing = 0;
+    return { lostMs: frames * durationMs, quietMs: 0 };
+  }
+
+  #byClock(elapsedMs: number | undefined, durationMs: number): Readonly<Hole> {
+    if (durationMs === 0) return noHole;
+    if (this.#missing === 0)
+      return this.#hasMediaClock && elapsedMs !== undefined && elapsedMs >= smallestQuietMs
+        ? { lostMs: 0, quietMs: elapsedMs }
+        : noHole;
+    // The first frame of one of several tracks: the missing numbers may be of the others.
+    if (elapsedMs === undefined) return this.#tracks === 1 ? this.#byNumbers(durationMs) : noHole;
+    // A clock that goes back was set anew and tells nothing.
+    if (elapsedMs < 0 && this.#tracks === 1) return this.#byNumbers(durationMs);
+    const frames = Math.max(0, Math.min(Math.round(elapsedMs / durationMs), this.#missing));
+    // Numbers that no time has passed for are a carrier's slip and no loss of a later frame.
+    this.#missing = this.#tracks === 1 ? 0 : this.#missing - frames;
+    return { lostMs: frames * durationMs, quietMs: 0 };
   }
 }

@@ -75,6 +75,8 @@ function dialect(config: PlivoConfig): Dialect {
     mediaHead,
     numbering: 'track',
     firstNumber: 1,
+    // Its timestamps are times of the day, at which a frame was sent.
+    hasMediaClock: false,
     sequenceField: 'sequenceNumber',
     start: (message) => parseStart(message, config.plivoByteOrder),
     ignored: new Set(['playedStream', 'clearedAudio']),

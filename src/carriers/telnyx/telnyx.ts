@@ -43,6 +43,7 @@ function dialect(config: TelnyxConfig): Dialect {
     // Telnyx does not promise the order of its messages; the chunk numbers of a track restore it.
     numbering: 'track',
     firstNumber: 1,
+    hasMediaClock: true,
     sequenceField: 'sequence_number',
     start: (message) => parseStart(message, config.telnyxByteOrder),
     ignored: new Set(['connected', 'mark', 'error']),

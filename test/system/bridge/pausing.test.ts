@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
@@ -168,4 +169,61 @@ test('key presses are no events unless they are asked for', async () => {
     'call.summary',
   ]);
   expect(await until(async () => (await app.callOf()).counts.dtmf)).toBe(1);
+});
+
+test('what the carrier threw away during its pause is as long as the carrier says, not as our clock', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const nowMs = { at: systemClock.monotonicMs() };
+  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  const { stream } = await app.open();
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 1) });
+  stream.take({ type: 'paused' });
+  nowMs.at += 1_170;
+  stream.take({ type: 'resumed', discardedMs: 1_000 });
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 2) });
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  expect(ended.data.legs[0].ledger).toMatchObject({ received: 16_000, filler: 8_000 });
+});
+
+test('a leg whose carrier sent nothing for a while by its own clock has silence of that length', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const nowMs = { at: systemClock.monotonicMs() };
+  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  const { stream } = await app.open();
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 1) });
+  nowMs.at += 1_700;
+  stream.take({ type: 'quiet', track: 'inbound', durationMs: 500 });
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 2) });
+  // A carrier that sets its clock by an hour was not quiet for an hour.
+  stream.take({ type: 'quiet', track: 'inbound', durationMs: 3_600_000 });
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 3) });
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const { filler } = ended.data.legs[0].ledger;
+  expect(filler).toBeGreaterThanOrEqual(4_000);
+  expect(filler).toBeLessThan(4_000 + 8_000);
+});
+
+test('an absurd length of a pause costs no more than ten minutes of silence; the rest is a gap', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 1) });
+  for (let time = 0; time < 50; time++) {
+    stream.take({ type: 'paused' });
+    stream.take({ type: 'resumed', discardedMs: 1_000_000_000 });
+  }
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const { received, filler } = ended.data.legs[0].ledger;
+  expect(received).toBe(8_000);
+  expect(filler).toBeLessThan(610 * 8_000);
+  const gaps = (await app.events(stream.callId)).filter(({ type }) => type === 'call.gap');
+  expect(gaps.length).toBeGreaterThan(0);
 });

@@ -153,3 +153,47 @@ describe('the order of numbered frames', () => {
     expect(events).toContainEqual({ type: 'count', what: 'malformed', track: 'inbound' });
   });
 });
+
+describe('a numbering beside a media clock', () => {
+  const at = (number: number, timestampMs: number): NumberedFrame => ({
+    ...frame(number),
+    timestampMs,
+  });
+  const followed = (frames: readonly NumberedFrame[], tracks = 1): CarrierEvent[] => {
+    const order = new FrameOrder({ tracks, first: 1, firstIsSure: true, hasMediaClock: true });
+    return [...frames.flatMap((one) => order.push(one)), ...order.flush()].filter(
+      ({ type }) => type !== 'audio',
+    );
+  };
+
+  test('a time without frames and without a missing number is quiet of that length', () => {
+    expect(followed([at(1, 0), at(2, 20), at(3, 1_240), at(4, 1_260)])).toEqual([
+      { type: 'quiet', track: 'inbound', durationMs: 1_200 },
+    ]);
+  });
+
+  test('jitter of the timestamps is no quiet', () => {
+    expect(followed([at(1, 0), at(2, 62), at(3, 75), at(4, 90), at(5, 180)])).toEqual([]);
+  });
+
+  test('numbers that jump while the clock goes on by a frame have lost nothing, fifty times', () => {
+    const jumps = Array.from({ length: 50 }, (_, jump) =>
+      Array.from({ length: 10 }, (_, step) => at(jump * 2_900 + step + 1, (jump * 10 + step) * 20)),
+    ).flat();
+    expect(followed(jumps)).toEqual([]);
+  });
+
+  test('numbers that jump with the clock have lost what the clock says', () => {
+    const rest = Array.from({ length: 10 }, (_, step) => at(51 + step, 1_000 + step * 20));
+    expect(followed([at(1, 0), ...rest])).toEqual([
+      { type: 'lost', track: 'inbound', durationMs: 980, cause: 'numbering' },
+    ]);
+  });
+
+  test('a clock that goes back tells nothing: the numbers count', () => {
+    const rest = Array.from({ length: 10 }, (_, step) => at(6 + step, 5_000 + step * 20));
+    expect(followed([at(1, 100_000), ...rest])).toEqual([
+      { type: 'lost', track: 'inbound', durationMs: 80, cause: 'numbering' },
+    ]);
+  });
+});

@@ -145,8 +145,13 @@ export class CallEnding {
     const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
     try {
       const languageCode = this.#options.languageCode();
-      const { language } = env;
-      return await summaryOf(conversation, { language, type, languageCode, deadlineMs });
+      return await summaryOf(conversation, {
+        language: env.language,
+        callId: this.#options.record.id,
+        type,
+        languageCode,
+        deadlineMs,
+      });
     } catch (error) {
       log.error({ err: error }, 'no summary can be made of a call: it is given up');
       return noSummary(conversation.turns, type, 'the summary could not be made');

@@ -27,6 +27,7 @@ export async function conversationOf(db: Kysely<Database>, callId: string): Prom
 
 export type SummaryOptions = {
   language: LanguageRunner;
+  callId: string;
   type: SummaryType;
   languageCode: string;
   deadlineMs: number;
@@ -41,7 +42,7 @@ export async function summaryOf(
   const block = await options.language.run(
     'call',
     { turns, summaryType: options.type, language: options.languageCode },
-    { deadlineMs: options.deadlineMs },
+    { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)
     return { ...insightParts(block.results, options.type), sentiment, transcript: turns };

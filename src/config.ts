@@ -79,8 +79,18 @@ export function loadConfig(
   if (!parsed.success)
     problems.push(...parsed.error.issues.flatMap((issue) => explain(issue, sourceOf, filePath)));
   if (problems.length > 0 || !parsed.success) throw refusal(problems);
-  const config = { ...parsed.data, roles: rolesOf(parsed.data) };
+  const config = {
+    ...parsed.data,
+    outbox: withOneRetention(parsed.data),
+    roles: rolesOf(parsed.data),
+  };
   return { config: deepFreeze(config), sourceOf };
+}
+
+/** Events have one owner, the outbox, and one time: the shorter of the two that can be set for delivered events. */
+function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxConfig {
+  const mostMs = Math.round(bridge.retentionDays.events * 24 * 3_600_000);
+  return { ...outbox, retainDeliveredMs: Math.min(outbox.retainDeliveredMs, mostMs) };
 }
 
 function refusal(problems: string[]): TrunklineError {

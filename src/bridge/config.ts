@@ -102,7 +102,8 @@ export const BridgeConfig = z.strictObject({
       }),
       events: day.default(90).meta({
         env: 'TRUNKLINE_RETENTION_DAYS_EVENTS',
-        description: 'Days that the events of an ended call are kept.',
+        description:
+          'Days that delivered events are kept, where that is less than TRUNKLINE_EVENTS_RETAIN_MS.',
       }),
     })
     .prefault({}),

@@ -138,6 +138,16 @@ describe('settings', () => {
     ).toEqual(['bridge', 'console']);
   });
 
+  test('events have one retention: the shorter of the two that can be set', () => {
+    const day = 86_400_000;
+    const kept = (env: Record<string, string>): number =>
+      loadConfig(env).config.outbox.retainDeliveredMs / day;
+    expect(kept({})).toBe(30);
+    expect(kept({ TRUNKLINE_RETENTION_DAYS_EVENTS: '7' })).toBe(7);
+    expect(kept({ TRUNKLINE_EVENTS_RETAIN_MS: String(5 * day) })).toBe(5);
+    expect(kept({ TRUNKLINE_EVENTS_RETAIN_MS: String(365 * day) })).toBe(90);
+  });
+
   test('nothing can be changed afterwards', () => {
     const { config } = loadConfig({}, none);
     expect(() => (config.http as { port: number }).port++).toThrow();

@@ -18,7 +18,10 @@ const dayMs = 24 * 3_600_000;
 const sweepMs = 3_600_000;
 const batch = 100;
 
-/** Lets go of what is older than the configured days: recordings, events, then whole calls. */
+/**
+ * Lets go of what is older than the configured days: recordings, then whole calls. Events before their call are the
+ * outbox's to remove.
+ */
 export class Retention {
   readonly #options: RetentionOptions;
   #stopWaiting: () => void = () => undefined;
@@ -37,14 +40,13 @@ export class Retention {
   }
 
   /** One pass over everything that is due. */
-  async sweep(): Promise<{ calls: number; recordings: number; events: number }> {
+  async sweep(): Promise<{ calls: number; recordings: number }> {
     const { days, log } = this.#options;
     const done = {
       recordings: await this.#recordings(this.#before(days.recordings)),
-      events: await this.#events(this.#before(days.events)),
       calls: await this.#calls(this.#before(days.calls)),
     };
-    if (done.calls + done.recordings + done.events > 0) log.info(done, 'retention swept');
+    if (done.calls + done.recordings > 0) log.info(done, 'retention swept');
     return done;
   }
 
@@ -88,33 +90,6 @@ export class Retention {
         .set({ has_recording: 0 })
         .where('id', 'in', ids)
         .execute();
-    return ids.length;
-  }
-
-  /** Deliveries that still wait keep their events: what is owed to the CRM is not let go in silence. */
-  async #events(endedBefore: number): Promise<number> {
-    const { store } = this.#options;
-    const rows = await store.db
-      .selectFrom('calls')
-      .innerJoin('events', 'events.call_id', 'calls.id')
-      .select('events.id as eventId')
-      .where('calls.state', '=', 'ended')
-      .where('calls.ended_at', '<', endedBefore)
-      .where((where) =>
-        where.not(
-          where.exists(
-            where
-              .selectFrom('deliveries')
-              .select('deliveries.event_id')
-              .whereRef('deliveries.event_id', '=', 'events.id')
-              .where('deliveries.state', 'in', ['waiting', 'parked']),
-          ),
-        ),
-      )
-      .limit(10 * batch)
-      .execute();
-    const ids = rows.map((row) => row.eventId);
-    if (ids.length > 0) await store.db.deleteFrom('events').where('id', 'in', ids).execute();
     return ids.length;
   }
 

@@ -126,7 +126,7 @@ test('retention lets go of recordings first, then of calls with all that belongs
   await app.ended(stream.callId);
   const recording = `/api/calls/${stream.callId}/recording`;
   expect((await app.get(recording)).status).toBe(200);
-  expect(await app.bridge.retention.sweep()).toEqual({ calls: 0, recordings: 0, events: 0 });
+  expect(await app.bridge.retention.sweep()).toEqual({ calls: 0, recordings: 0 });
   clock.setWallAhead(31 * 24 * 3_600_000);
   expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 0, recordings: 1 });
   expect((await app.get(recording)).status).toBe(404);
@@ -135,46 +135,6 @@ test('retention lets go of recordings first, then of calls with all that belongs
   expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 1 });
   expect((await app.json('/api/calls')).items).toEqual([]);
   expect(await store.db.selectFrom('events').selectAll().execute()).toEqual([]);
-});
-
-test('events go before their call where less is kept of them, but none that the CRM is still owed', async () => {
-  await using speech = await FakeSpeech.start();
-  await using store = await temporaryStore();
-  const clock = new TestClock(1);
-  const config = { retentionDays: { events: 10 } };
-  await using app = await testBridge({ store, speechUrl: speech.url, clock, config });
-  const { stream } = await app.open();
-  await speak(stream, 'inbound', seededAudio(8_000, 6));
-  stream.end('stop');
-  await app.ended(stream.callId);
-  const events = await app.events(stream.callId);
-  const owed = events.find((event) => event.type === 'call.transcript');
-  await store.transaction(async (tx) => {
-    await tx
-      .insertInto('deliveries')
-      .values({
-        endpoint: 'crm',
-        event_id: owed.id,
-        call_id: stream.callId,
-        sequence: owed.sequence,
-        type: owed.type,
-        state: 'waiting',
-        attempts: 0,
-        first_attempt_at: null,
-        last_attempt_at: null,
-        settled_at: null,
-        last_status: null,
-        last_error: null,
-        last_answer: null,
-        history: null,
-        progress: null,
-      })
-      .execute();
-  });
-  clock.setWallAhead(11 * 24 * 3_600_000);
-  expect(await app.bridge.retention.sweep()).toMatchObject({ calls: 0, events: events.length - 1 });
-  expect(await app.events(stream.callId)).toEqual([owed]);
-  expect((await app.callOf()).transcript).toHaveLength(1);
 });
 
 /** Blocks the whole process, as a long collection or a laptop's lid does: no timer and no socket has its turn. */

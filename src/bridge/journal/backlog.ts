@@ -42,6 +42,8 @@ export class Backlog {
   readonly #pool: BlockPool;
   #start: number;
   #end: number;
+  /** How much of the run is silence that takes no memory. */
+  #silentBytes = 0;
   /** How many readers hold views of the blocks just now: what is dropped meanwhile is not given to others. */
   #readers = 0;
 
@@ -59,8 +61,9 @@ export class Backlog {
     return this.#end;
   }
 
+  /** Of the run; silence that is only a length is not counted. */
   get heldBytes(): number {
-    return this.#end - this.#start;
+    return this.#end - this.#start - this.#silentBytes;
   }
 
   append(bytes: Buffer): void {
@@ -86,16 +89,35 @@ export class Backlog {
     const start = this.#end;
     this.#end += bytes;
     this.#parts.push({ memory: undefined, silence, start, end: this.#end });
+    this.#silentBytes += bytes;
   }
 
   /** Forgets everything before the position. */
   dropTo(position: number): void {
     if (position <= this.#start) return;
+    const before = this.#start;
     this.#start = Math.min(position, this.#end);
-    while ((this.#parts[0]?.end ?? Infinity) <= this.#start) {
-      const part = this.#parts.shift();
-      if (part?.memory && this.#readers === 0) this.#pool.give(part);
+    for (let part = this.#parts[0]; part; part = this.#parts[0]) {
+      if (!part.memory) {
+        const gone = Math.min(this.#start, part.end) - Math.max(before, part.start);
+        this.#silentBytes -= Math.max(0, gone);
+      }
+      if (part.end > this.#start) break;
+      this.#parts.shift();
+      if (part.memory && this.#readers === 0) this.#pool.give(part);
     }
+  }
+
+  /** From which position on so many of the newest bytes are held; silence in between comes with them. */
+  startOfNewest(bytes: number): number {
+    let left = bytes;
+    for (const part of this.#parts.toReversed()) {
+      if (!part.memory) continue;
+      const size = part.end - Math.max(part.start, this.#start);
+      if (size >= left) return part.end - left;
+      left -= size;
+    }
+    return this.#start;
   }
 
   /** The views stay as they are for as long as the work takes. */

@@ -267,7 +267,7 @@ export class LegStore implements WriteListener {
 
   #dropOldest(most: number): void {
     const start = this.#backlog.start;
-    const end = this.#backlog.end - Math.floor(most * 0.9);
+    const end = this.#backlog.startOfNewest(Math.floor(most * 0.9));
     this.#backlog.dropTo(end);
     if (end > this.#settledTo)
       this.#options.onLost(Math.max(start, this.#settledTo), end, 'journal');

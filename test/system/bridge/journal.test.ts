@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { recoverJournal } from '../../../src/bridge/journal/recovery.ts';
 import type { LegSnapshot } from '../../../src/bridge/leg/snapshot.ts';
 import { createLog } from '../../../src/lib/log.ts';
@@ -416,3 +416,61 @@ test.skipIf(straceMissing).each(injections)(
   },
   120_000,
 );
+
+describe('silence is a number until it is sent', () => {
+  test('hours of it cost neither memory nor time, a service that is away or not', async () => {
+    await using rig = await legRig({ url: 'http://127.0.0.1:9' });
+    const leg = rig.leg();
+    leg.push(10);
+    const before = process.memoryUsage().arrayBuffers;
+    const startedMs = performance.now();
+    leg.leg.filler(200_000_000);
+    leg.push(10);
+    expect(performance.now() - startedMs).toBeLessThan(500);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(2_000_000);
+    expect(leg.leg.heldBytes).toBe(20 * 160);
+    expect(leg.leg.ledger()).toMatchObject({ received: 20 * 160, filler: 200_000_000 });
+    await leg.leg.abandon();
+  });
+
+  test('a kill in the middle of it: the next process sends it, in its place', async () => {
+    const dir = folder();
+    await using speech = await FakeSpeech.start({ words: 'frames' });
+    {
+      await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+      const leg = rig.leg();
+      leg.push(10);
+      leg.leg.filler(1_000_000);
+      leg.push(10);
+      leg.leg.leave();
+    }
+    await using rig = await legRig({ url: speech.url, dir });
+    const recovered = rig.journal.recovered.get('leg_1')!;
+    expect(recovered.gaps).toEqual([]);
+    const leg = rig.leg({ recovered });
+    const { ledger } = await leg.leg.finish(deadlines);
+    expect(ledger).toEqual({
+      received: 3_200,
+      acknowledged: 3_200,
+      gaps: 0,
+      paused: 0,
+      filler: 1_000_000,
+    });
+    const [session] = speech.sessions.values();
+    expect(session?.bytes.length).toBe(1_003_200);
+    expect(session?.bytes.subarray(1_600, 1_001_600).every((byte) => byte === 0xff)).toBe(true);
+  });
+
+  test('while the disk refuses, a long silence drives no audio out of memory', async () => {
+    const dir = folder();
+    await using rig = await legRig({ url: 'http://127.0.0.1:9', dir });
+    const leg = rig.leg();
+    rmSync(join(dir, 'legs'), { recursive: true });
+    leg.push(1_000); // 20 s: more than goes into memory with a disk, less than without
+    await until(() => leg.leg.heldBytes === 160_000);
+    leg.leg.filler(100 * 8_000);
+    leg.push(50);
+    expect(leg.gaps).toEqual([]);
+    await leg.leg.abandon();
+  });
+});

@@ -66,3 +66,43 @@ test('memory that is being read is not written over, though its bytes are droppe
   });
   expect(one.heldBytes).toBe(9_000);
 });
+
+test('silence of any length takes no memory, and is read, walked over and dropped like audio', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.record({ audio: fc.nat(9_000), silence: fc.nat(50_000), drop: fc.nat(40_000) }), {
+        maxLength: 12,
+      }),
+      (steps) => {
+        const backlog = new Backlog(7);
+        let held = Buffer.alloc(0);
+        for (const { audio, silence, drop } of steps) {
+          backlog.append(Buffer.alloc(audio, 1));
+          backlog.appendSilence(silence, 0xff);
+          held = Buffer.concat([held, Buffer.alloc(audio, 1), Buffer.alloc(silence, 0xff)]);
+          const walked: Buffer[] = [];
+          backlog.visit(backlog.start, {
+            audio: (view) => walked.push(Buffer.from(view)),
+            silence: (bytes) => walked.push(Buffer.alloc(bytes, 0xff)),
+          });
+          const rest = held.subarray(backlog.start - 7);
+          expect(Buffer.concat(walked).equals(rest)).toBe(true);
+          expect(backlog.read(backlog.start, rest.length).equals(rest)).toBe(true);
+          const keepFrom = backlog.startOfNewest(5_000);
+          expect(keepFrom).toBeGreaterThanOrEqual(backlog.start);
+          backlog.dropTo(backlog.start + drop);
+          expect(backlog.heldBytes).toBeLessThanOrEqual(backlog.end - backlog.start);
+          expect(backlog.heldBytes).toBeGreaterThanOrEqual(0);
+        }
+        backlog.dropTo(backlog.end);
+        expect(backlog.heldBytes).toBe(0);
+      },
+    ),
+    { numRuns: 100 },
+  );
+  const backlog = new Backlog();
+  backlog.append(Buffer.alloc(160));
+  backlog.appendSilence(2 ** 32, 0xff);
+  expect(backlog.heldBytes).toBe(160);
+  expect(backlog.startOfNewest(100)).toBe(60);
+});

@@ -1,5 +1,9 @@
+# A release passes the digests of its bases, for example NODE_IMAGE=node:24-slim@sha256:...
+ARG NODE_IMAGE=node:24-slim
+ARG PYTHON_IMAGE=python:3.12-slim
+
 # The speech model is fetched and verified in a stage of its own, so that neither pip nor the wheel is in the image.
-FROM python:3.12-slim AS model
+FROM ${PYTHON_IMAGE} AS model
 WORKDIR /fetch
 RUN pip download --no-deps --only-binary=:all: --platform manylinux_2_34_x86_64 --dest /fetch moonshine-voice==0.0.73 \
  && python -m zipfile -e /fetch/moonshine_voice-*.whl /fetch/wheel \
@@ -14,12 +18,12 @@ RUN pip download --no-deps --only-binary=:all: --platform manylinux_2_34_x86_64 
       6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d tokenizer.bin \
     | sha256sum --check --strict
 
-FROM node:24-slim AS packages
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
-FROM node:24-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Trunkline" \
       org.opencontainers.image.description="Carrier media streams in, live transcripts out, nothing lost in silence." \
       org.opencontainers.image.licenses="Apache-2.0"
@@ -30,8 +34,12 @@ COPY package.json LICENSE ./
 COPY config ./config
 COPY src ./src
 COPY --from=model /models /models
-# Everything that is written goes to /data: the root file system can be read-only.
-RUN install -d -o node -g node -m 0700 /data && chown -R node:node /models
+# The model is completed here (token list, model.json) and belongs to root: the user that runs cannot change what it
+# recognises with. Everything that is written goes to /data: the root file system can be read-only. Another model
+# needs a folder of its own, which TRUNKLINE_MODELS names.
+RUN node --disable-warning=ExperimentalWarning src/cli.ts models pull moonshine-tiny-en \
+ && chmod -R u=rwX,go=rX /models \
+ && install -d -o node -g node -m 0700 /data
 # The C library gives freed memory back sooner: 30 MB less, for good.
 ENV MALLOC_ARENA_MAX=2 MALLOC_TRIM_THRESHOLD_=131072
 USER node

@@ -56,7 +56,7 @@ export class CallbackQueue {
     if (this.#closed) return;
     this.#waiting.push({ body, kind, ordinal: ++this.#added });
     if (this.#waiting.length > maxWaitingCallbacks) this.#dropOne();
-    if (!this.#working) void this.#work();
+    if (!this.#working) this.#work().catch(() => this.#options.onGivenUp('unexpected error'));
   }
 
   /** Resolves when everything added so far is settled. */

@@ -320,7 +320,11 @@ export class Channel {
     } finally {
       this.#catchingUp = false;
     }
-    if (this.#finishing && !this.#isOver()) this.#finishStream();
+    try {
+      if (this.#finishing && !this.#isOver()) this.#finishStream();
+    } catch (error) {
+      this.#giveUp(error instanceof Error ? error.message : 'the stream could not be finished');
+    }
   }
 
   #finishStream(): void {

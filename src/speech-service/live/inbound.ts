@@ -179,13 +179,18 @@ export class Inbound {
   /** `later` is what the sockets after the one of these items have brought already. */
   #startMatching(items: ClientItem[], later: LaterSocket[]): void {
     this.#during = [{ items: [], standsAt: undefined }, ...later];
-    this.#matching = this.#match(items).then((isSure) => {
-      this.#matching = undefined;
-      const [own, ...others] = this.#during;
-      this.#during = [];
-      if (isSure) this.#afterMatching(own?.items ?? [], others);
-      else this.#waitForMore([...items, ...(own?.items ?? [])], others);
-    });
+    this.#matching = this.#match(items)
+      .then((isSure) => {
+        this.#matching = undefined;
+        const [own, ...others] = this.#during;
+        this.#during = [];
+        if (isSure) this.#afterMatching(own?.items ?? [], others);
+        else this.#waitForMore([...items, ...(own?.items ?? [])], others);
+      })
+      .catch((error: unknown) => {
+        this.#matching = undefined;
+        this.#options.onDiskFailure(error);
+      });
   }
 
   /** Takes what the same socket brought meanwhile. The place of each later socket is found by itself. */
@@ -275,7 +280,10 @@ export class Inbound {
 
   /** Runs `act` after the acks of everything that came before. */
   inOrder(act: () => void): void {
-    this.#options.audio.flushed().then(act, (error: unknown) => this.#options.onDiskFailure(error));
+    this.#options.audio
+      .flushed()
+      .then(act)
+      .catch((error: unknown) => this.#options.onDiskFailure(error));
   }
 
   #audio({ bytes, messageId, socket }: Extract<ClientItem, { type: 'audio' }>): void {
@@ -303,11 +311,14 @@ export class Inbound {
       byteRange: [from, to],
       timeRange: [cutter.secondsAt(from), cutter.secondsAt(to)],
     };
-    audio.append(fresh).then(() => {
-      if (socket !== this.#socketNumber || !this.#isSocketOpen) return;
-      remember(this.#trail, to, this.#options.clock.monotonicMs());
-      onAck(ack, messageId);
-    }, onDiskFailure);
+    audio
+      .append(fresh)
+      .then(() => {
+        if (socket !== this.#socketNumber || !this.#isSocketOpen) return;
+        remember(this.#trail, to, this.#options.clock.monotonicMs());
+        onAck(ack, messageId);
+      })
+      .catch(onDiskFailure);
   }
 }
 

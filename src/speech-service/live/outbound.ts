@@ -16,6 +16,10 @@ export const maxUnreadBytes = 16_777_216;
 const confirmAfterMs = 100;
 const probeEveryMs = 1_000;
 
+/** A socket that has unread bytes and takes none of them for so long is cut; the client resumes on another. */
+export const maxStalledMs = 15_000;
+const lookForStallMs = 1_000;
+
 type Numbered = { text: string; ordinal: number };
 
 /**
@@ -32,6 +36,9 @@ export class Outbound {
   #unconfirmed: Numbered[] = [];
   #ordinal = 0;
   #pingDue = false;
+  /** What was handed to the socket, and what of it was taken when somebody last looked. */
+  #sentBytes = 0;
+  #watch: (() => void) | undefined;
   #probedMs = 0;
   /** Called when the client is known to have every ack up to this byte. The session sets it. */
   onAckArrived: (endByte: number) => void = () => undefined;
@@ -64,6 +71,9 @@ export class Outbound {
   /** The socket is gone. Messages that are not known to have arrived are sent again before the waiting ones. */
   detach(): void {
     this.#socket = undefined;
+    this.#watch?.();
+    this.#watch = undefined;
+    this.#sentBytes = 0;
     this.#waiting = [...this.#unconfirmed, ...this.#waiting];
     this.#unconfirmed = [];
     this.#trim();
@@ -103,7 +113,7 @@ export class Outbound {
     const socket = this.#socket;
     if (socket?.readyState !== socket?.OPEN || !socket) return;
     if (kind === 'partial' && socket.bufferedAmount > maxPartialsUnreadBytes) this.dropped++;
-    else if (!this.#isStuck(socket)) socket.send(text);
+    else if (!this.#isStuck(socket)) this.#write(socket, text);
   }
 
   #send(item: Numbered): void {
@@ -113,10 +123,33 @@ export class Outbound {
       this.#trim();
       return;
     }
-    socket.send(item.text);
+    this.#write(socket, item.text);
     this.#unconfirmed.push(item);
     if (this.#unconfirmed.length > maxUnconfirmedMessages) this.#unconfirmed.shift();
     this.#askForConfirmation(socket);
+  }
+
+  #write(socket: WebSocket, text: string): void {
+    socket.send(text);
+    this.#sentBytes += Buffer.byteLength(text);
+    if (socket.bufferedAmount > 0 && !this.#watch) this.#watchForStall(socket);
+  }
+
+  /** Cuts a socket whose peer has stopped reading: its unread bytes would stay for as long as the session. */
+  #watchForStall(socket: WebSocket): void {
+    let takenBytes = this.#sentBytes - socket.bufferedAmount;
+    let sinceMs = this.#clock.monotonicMs();
+    const look = (): void => {
+      this.#watch = undefined;
+      if (socket !== this.#socket || socket.bufferedAmount === 0) return;
+      const nowMs = this.#clock.monotonicMs();
+      const taken = this.#sentBytes - socket.bufferedAmount;
+      if (taken > takenBytes) sinceMs = nowMs;
+      takenBytes = taken;
+      if (nowMs - sinceMs >= maxStalledMs) socket.terminate();
+      else this.#watch = this.#clock.after(lookForStallMs, look);
+    };
+    this.#watch = this.#clock.after(lookForStallMs, look);
   }
 
   #isStuck(socket: WebSocket): boolean {

@@ -91,6 +91,7 @@ export class LiveSession {
         add(parts.record, entry);
         parts.sessionLog.write({ line: 'record', entry });
       },
+      onFailed: (error) => this.#failedInside(error),
     });
     this.#channels = new SessionChannels({
       ...parts,
@@ -138,7 +139,7 @@ export class LiveSession {
 
   /** Starts the timers: after the POST, or after a restart. */
   start(): void {
-    if (this.#state.at === 'finishing') void this.#finish();
+    if (this.#state.at === 'finishing') this.#inBackground(this.#finish());
     this.#timers.follow(this.#state);
   }
 
@@ -175,13 +176,31 @@ export class LiveSession {
 
   /** Resolves when the end of the session is stored. */
   async ended(): Promise<void> {
-    await this.#stored;
+    await this.#stored?.catch(() => undefined); // `#finish` has told the failure and stored it as the end
+  }
+
+  /** Nobody awaits these. An error in one of them ends this session and not the process. */
+  #inBackground(work: Promise<void>): void {
+    work.catch((error: unknown) => this.#failedInside(error));
+  }
+
+  #failedInside(error: unknown): void {
+    this.#parts.log.error({ sessionId: this.id, err: error }, 'a live session failed');
+    try {
+      this.#broken(4500, 'internal error', 500);
+    } catch (again) {
+      this.#parts.log.error({ sessionId: this.id, err: again }, 'a live session failed twice');
+    }
   }
 
   #received(socket: WebSocket, data: Buffer, isBinary: boolean): void {
     if (socket !== this.#socket) return;
-    this.#inbound.message(data, isBinary);
-    if (this.#isBehind()) this.#readSlowly(socket);
+    try {
+      this.#inbound.message(data, isBinary);
+      if (this.#isBehind()) this.#readSlowly(socket);
+    } catch (error) {
+      this.#failedInside(error);
+    }
   }
 
   #isBehind(): boolean {
@@ -212,12 +231,14 @@ export class LiveSession {
     this.#parts.broadcast.socket.detach();
     this.#inbound.socketClosed();
     // The audio that came before the close is taken before the close counts.
-    void this.#inbound
-      .settled()
-      .catch(() => undefined)
-      .then(() => {
-        if (this.#socket === undefined) this.#step({ type: 'disconnected', code });
-      });
+    this.#inBackground(
+      this.#inbound
+        .settled()
+        .catch(() => undefined)
+        .then(() => {
+          if (this.#socket === undefined) this.#step({ type: 'disconnected', code });
+        }),
+    );
   }
 
   #audioMayBeTaken(): boolean {
@@ -312,7 +333,7 @@ export class LiveSession {
         return;
       case 'finish':
         this.#parts.sessionLog.write({ line: 'stopped' });
-        void this.#finish();
+        this.#inBackground(this.#finish());
         return;
       case 'fail':
         this.#fail(effect.errorCode, effect.reason);
@@ -377,7 +398,7 @@ export class LiveSession {
           'the end of a session could not be stored',
         ),
       );
-    void this.#stored.then(() => this.#letGo());
+    this.#inBackground(this.#stored.then(() => this.#letGo()));
   }
 
   async #letGo(): Promise<void> {

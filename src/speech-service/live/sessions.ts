@@ -286,10 +286,10 @@ export class Sessions {
       if (oldest) this.#forget(oldest);
     }
     clock.after(lingerMs, () => this.#forget(entry));
-    await entry.session.ended();
-    await entry.broadcast.settled();
-    if (this.#suspending) return;
     try {
+      await entry.session.ended();
+      await entry.broadcast.settled();
+      if (this.#suspending) return;
       if (entry.zeroRetention) await rows.delete(entry.session.id);
       else await rows.callbacksSettled(entry.session.id);
       entry.broadcast.socket.logClosed();

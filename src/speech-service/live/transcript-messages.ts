@@ -13,6 +13,8 @@ export type TranscriptMessagesOptions = {
   now: () => number;
   emit: (message: ServerMessage) => void;
   record(entry: ResultEntry): void;
+  /** A message could not be made or sent: the session cannot go on. */
+  onFailed(error: unknown): void;
 };
 
 type ChannelTold = Extract<
@@ -49,11 +51,13 @@ export class TranscriptMessages {
       this.#say(channel, event);
       return;
     }
-    const next = (line ?? Promise.resolve()).then(() => this.#sayRewritten(channel, event));
+    const next = (line ?? Promise.resolve())
+      .then(() => this.#sayRewritten(channel, event))
+      .catch((error: unknown) => this.#options.onFailed(error))
+      .finally(() => {
+        if (this.#lines.get(channel) === next) this.#lines.delete(channel);
+      });
     this.#lines.set(channel, next);
-    void next.finally(() => {
-      if (this.#lines.get(channel) === next) this.#lines.delete(channel);
-    });
   }
 
   /** Resolves when every final is sent and every add-on has answered. */
@@ -100,12 +104,14 @@ export class TranscriptMessages {
     this.#options.record({ add: 'utterance', id, utterance, decidedS: event.decidedS });
     this.#emit('transcript', { data: { id, is_final: true, utterance } });
     const { addons, request } = this.#options;
-    const work = addons.ofUtterance(utterance, request.realtime_processing, (entry) => {
-      this.#options.record(entry);
-      this.#sayAddon(id, utterance, entry);
-    });
+    const work = addons
+      .ofUtterance(utterance, request.realtime_processing, (entry) => {
+        this.#options.record(entry);
+        this.#sayAddon(id, utterance, entry);
+      })
+      .catch((error: unknown) => this.#options.onFailed(error))
+      .finally(() => this.#addonsAtWork.delete(work));
     this.#addonsAtWork.add(work);
-    void work.finally(() => this.#addonsAtWork.delete(work));
   }
 
   #sayAddon(id: string, utterance: Utterance, entry: ResultEntry): void {

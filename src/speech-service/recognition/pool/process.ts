@@ -1,4 +1,4 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import type { Model } from '../../models/model-folder.ts';
 import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
 
@@ -12,6 +12,10 @@ export type ProcessOptions = {
   /** Called once, however the process ended. The process is gone or is being killed. */
   onEnd(reason: string): void;
 };
+
+function withoutPrototype<T extends object>(values: T): T {
+  return Object.assign(Object.create(null) as T, values);
+}
 
 type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
 
@@ -42,12 +46,17 @@ export class RecogniserProcess {
 
   constructor(options: ProcessOptions) {
     this.#options = options;
-    this.#child = fork(new URL('../child/child.ts', import.meta.url), {
-      serialization: 'advanced', // samples travel as they are, not as JSON
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      execArgv: ['--disable-warning=ExperimentalWarning', '--import', compileCache],
-      env: {}, // it needs no setting and must not hold a secret
-    });
+    this.#child = fork(
+      new URL('../child/child.ts', import.meta.url),
+      withoutPrototype({
+        serialization: 'advanced', // samples travel as they are, not as JSON
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        execArgv: ['--disable-warning=ExperimentalWarning', '--import', compileCache],
+        // The child needs no setting and must not hold a secret. Node copies inherited names, too: an object
+        // with a prototype would hand over what a polluted one holds, and NODE_OPTIONS among that runs code.
+        env: withoutPrototype({}),
+      } satisfies ForkOptions),
+    );
     this.pid = this.#child.pid;
     this.#child.on('message', (message: FromChild) => this.#receive(message));
     this.#child.on('error', (error) => this.#end(error.message));

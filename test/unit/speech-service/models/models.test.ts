@@ -99,12 +99,12 @@ describe('a wheel', () => {
     const content = Buffer.from('abc'.repeat(10_000));
     await writeFile(path, zipOf([['x/stored.bin', content, 0], ['x/packed.bin', content, 8]])); // prettier-ignore
     for (const name of ['stored.bin', 'packed.bin']) {
-      await extractEntry(path, `x/${name}`, join(folder, name));
+      await extractEntry(path, `x/${name}`, join(folder, name), { mostBytes: content.length });
       expect((await readFile(join(folder, name))).equals(content)).toBe(true);
     }
-    await expect(extractEntry(path, 'x/none', join(folder, 'none'))).rejects.toThrow(
-      'holds no x/none',
-    );
+    await expect(
+      extractEntry(path, 'x/none', join(folder, 'none'), { mostBytes: 1 }),
+    ).rejects.toThrow('holds no x/none');
   });
 
   test('that is cut short is refused', async () => {

@@ -3,7 +3,7 @@ import type { Doc } from './doc.ts';
 import { cityEnd, stateEnd, countryEnd } from './gazetteer.ts';
 
 const streetTypes = new Set(
-  'street st avenue ave av road rd lane ln drive dr court ct boulevard blvd way place pl terrace circle close crescent parkway pkwy highway hwy square row gardens mews loop trail alley walk grove rise strasse straße rue'.split(
+  'street st avenue ave av road rd lane ln drive dr court ct boulevard blvd way place pl terrace circle close crescent parkway pkwy highway hwy square row gardens mews loop trail alley walk grove rise view heights wharf quay villas vale plaza pike strasse straße rue'.split(
     ' ',
   ),
 );
@@ -60,7 +60,15 @@ function streetEnd(doc: Doc, i: number): number {
       at += 2;
       continue;
     }
-    if (token.kind === 'mark') return 0;
+    if (token.kind === 'mark') {
+      // "house 5, Linden Road"
+      if (words > 0 || token.text !== ',' || !/^(?:house|number)$/.test(doc.word(i - 1))) return 0;
+      at += 1;
+      continue;
+    }
+    // "22 The Avenue"
+    if (words === 0 && token.text === 'The' && doc.hasCase && streetTypes.has(doc.word(at + 1)))
+      return withDirection(doc, at + 2);
     if (words > 0 && isStreetType(doc, at, words)) return withDirection(doc, at + 1);
     if (words === 0 && bareStreets.has(token.lower)) return at + 1;
     if (notStreet.has(token.lower)) return 0;

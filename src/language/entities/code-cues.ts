@@ -32,7 +32,7 @@ cue('routing', 'routing aba sort swift');
 cue('bank', 'iban checking savings');
 cue(
   'account',
-  'account acct customer policy membership member loyalty client subscriber contract rewards',
+  'account acct acc customer policy membership member loyalty client subscriber contract rewards',
 );
 cue('health', 'medicare medicaid nhs patient');
 cue(

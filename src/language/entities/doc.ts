@@ -13,6 +13,8 @@ export class Doc {
   readonly #taken: Uint8Array;
   readonly #starts: Uint8Array;
   readonly #spans: EntitySpan[] = [];
+  /** By where they end: texts are long, and a search from every token would be as long again each time. */
+  readonly #byEnd = new Map<number, EntitySpan>();
 
   constructor(text: string) {
     this.text = text;
@@ -75,12 +77,11 @@ export class Doc {
     const last = this.tokens[to - 1];
     if (!first || !last) return false;
     this.#taken.fill(1, from, to);
-    this.#spans.push({
-      type,
-      text: this.text.slice(first.start, last.end),
-      start: first.start,
-      end: last.end,
-    });
+    const { start } = first;
+    const { end } = last;
+    const span = { type, text: this.text.slice(start, end), start, end };
+    this.#spans.push(span);
+    this.#byEnd.set(end, span);
     return true;
   }
 
@@ -93,8 +94,10 @@ export class Doc {
       /['’]s$/i.test(span.text) &&
       !/(?:lowe|mcdonald|wendy|macy|kohl|nando|papa john|domino|sainsbury)['’]s$/i.test(span.text)
     ) {
+      this.#byEnd.delete(span.end);
       span.text = span.text.slice(0, -2);
       span.end -= 2;
+      this.#byEnd.set(span.end, span);
     }
     return true;
   }
@@ -106,7 +109,7 @@ export class Doc {
   /** The claimed span that ends at the token, for finders that join on to one. */
   spanEndingAt(i: number): EntitySpan | undefined {
     const end = this.tokens[i]?.end;
-    return end === undefined ? undefined : this.#spans.find((span) => span.end === end);
+    return end === undefined ? undefined : this.#byEnd.get(end);
   }
 }
 

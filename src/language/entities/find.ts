@@ -17,18 +17,22 @@ import { findWeb } from './web.ts';
  * of trust: structured items first, so that their pieces are not taken for names, then names from the surest on.
  * `types` narrows the answer, and adds the kinds that are found only where they are asked for by name. In other
  * languages than English only what its own form shows is found: addresses of mail and web, money, figures.
+ * `around` claims what the finders are not to judge, before and after them.
  */
 export function findEntities(
   text: string,
   types?: readonly string[],
   language = 'en',
+  around?: { first(doc: Doc): void; last(doc: Doc): void },
 ): EntitySpan[] {
   const doc = new Doc(text);
+  around?.first(doc);
   findWeb(doc);
   findMoney(doc);
   findNumericDates(doc);
   if (language === 'en') findInEnglish(doc);
   else findCodes(doc);
+  around?.last(doc);
   if (!types) return doc.spans();
   const wanted = new Set(types);
   if (requestedTypes.some((type) => wanted.has(type))) findRequested(doc, wanted);

@@ -37,9 +37,10 @@ export function findDoctors(doc: Doc): void {
     if (!isNameWord(doc, from, 'strong') || isSmallWord(doc, from)) continue;
     if (
       !doc.hasCase &&
-      !given.has(doc.word(from)) &&
-      !family.has(base(doc.word(from))) &&
-      isCommon(doc.word(from))
+      isCommon(doc.word(from)) &&
+      // "the doctor said": a name that is an everyday word is no name here.
+      !(given.has(doc.word(from)) && !isPlainWord(doc.word(from))) &&
+      !(family.has(base(doc.word(from))) && !isPlainWord(base(doc.word(from))))
     )
       continue;
     doc.claimName('NAME_MEDICAL_PROFESSIONAL', i, nameEnd(doc, from));

@@ -28,11 +28,7 @@ const notNames = new Set(
 
 /** Mail and web addresses, written, spoken, or half of each. */
 export function findWeb(doc: Doc): void {
-  for (let i = 0; i < doc.tokens.length; i++) {
-    if (doc.isTaken(i)) continue;
-    const word = doc.word(i);
-    if (word === '@' || word === 'at') claimEmail(doc, i);
-  }
+  claimEmails(doc, false);
   for (let i = 0; i < doc.tokens.length; i++) {
     if (doc.isTaken(i)) continue;
     const word = doc.word(i);
@@ -42,12 +38,44 @@ export function findWeb(doc: Doc): void {
   }
 }
 
-function claimEmail(doc: Doc, at: number): void {
-  const domain = domainEnd(doc, at + 1);
+/** Wide: whatever stands before the "at" belongs to the address, up to a word that belongs to the sentence. */
+export function claimEmails(doc: Doc, isWide: boolean): void {
+  for (let i = 0; i < doc.tokens.length; i++)
+    if (!doc.isTaken(i) && /^(?:@|at)$/.test(doc.word(i))) claimEmail(doc, i, isWide);
+}
+
+function claimEmail(doc: Doc, at: number, isWide: boolean): void {
+  const domain = domainEnd(doc, isWide && doc.word(at + 1) === 'the' ? at + 2 : at + 1);
   if (domain === 0) return;
-  const from = localStart(doc, at);
-  if (from < at && (doc.word(at) === '@' || isSaidAsAddress(doc, from, at)))
-    doc.claim('EMAIL_ADDRESS', from, domain);
+  const close = localStart(doc, at);
+  // "write to contact at ...": some words of a sentence are names of mailboxes too.
+  const near = isWide && close === at && mailNames.test(doc.word(at - 1)) ? at - 1 : close;
+  if (near === at) return;
+  const isAddress =
+    doc.word(at) === '@' ||
+    (isWide ? !isPhrase.test(doc.word(at - 1)) : isSaidAsAddress(doc, near, at));
+  if (isAddress) doc.claim('EMAIL_ADDRESS', isWide ? wideStart(doc, near) : near, domain);
+}
+
+/** "have a look at", "sign in at", "I ordered at": a web address follows, no mail address is meant. */
+const isPhrase =
+  /^(?:look|looking|looked|sign|signed|log|logged|in|on|up|shop|shopped|shopping|buy|bought|order|ordered|arrive|arrived|available|find|found|visit|meet|work|working|works|account|register|registered|apply|online|us|me|him|her|them|it|is|are|was|out)$/;
+
+/** Words, letters and "j for john" that stand before what is surely the address, with no mark between. */
+function wideStart(doc: Doc, near: number): number {
+  let from = near;
+  for (let steps = 0; steps < 12 && from > 0; steps++) {
+    const token = doc.tokens[from - 1];
+    if (!token || token.kind === 'mark' || doc.isTaken(from - 1)) break;
+    const spelled = spelledStart(doc, from) || spelledStart(doc, from - 1);
+    const isPair = token.lower === 'and' && /^[a-z]$/.test(doc.word(from - 2));
+    if (spelled > 0) from = spelled - 1;
+    else if (isPair && /^[a-z]$/.test(doc.word(from))) from -= 2;
+    else if (token.lower === 'the') return from - 1;
+    else if (notNames.has(token.lower) && !joiners.has(doc.word(from))) break;
+    else from -= 1;
+  }
+  return from;
 }
 
 const mailNames =
@@ -176,8 +204,15 @@ function localStart(doc: Doc, at: number): number {
       smallAt(doc.tokens, i) !== undefined ||
       word === 'oh' ||
       word === 'double';
+    // The "e" of "e mail" is no part of an address; the last letter of "l e e at" is.
+    const isLetter = isSmall && /^[a-z]$/.test(word);
     if (from < at && !joined && !glued && !isSmall && hasWord && !continuesName(doc, i)) break;
-    if (notNames.has(word) && !joined && !glued && !(isSmall && /^[a-z]$/.test(word) && from < at))
+    if (
+      notNames.has(word) &&
+      !joined &&
+      !glued &&
+      !(isLetter && (from < at || /^[a-z]$/.test(doc.word(i - 1))))
+    )
       break;
     if (notNames.has(word) && joined && /^(?:is|it's|my|email|address|at)$/.test(word)) break;
     from = i;
@@ -195,6 +230,14 @@ function continuesName(doc: Doc, i: number): boolean {
     if (notNames.has(word)) return false;
   }
   return false;
+}
+
+/** Where "j for john" or "n as in nancy" begins whose word is the token, plus one; 0 for any other token. */
+function spelledStart(doc: Doc, i: number): number {
+  const at = doc.word(i - 1) === 'in' && doc.word(i - 2) === 'as' ? i - 3 : i - 2;
+  const letter = doc.word(at);
+  const isSpelled = at < i - 2 || /^(?:for|as|like)$/.test(doc.word(i - 1));
+  return isSpelled && /^[a-z]$/.test(letter) && doc.word(i).startsWith(letter) ? at + 1 : 0;
 }
 
 function isSpelledWww(doc: Doc, i: number): boolean {

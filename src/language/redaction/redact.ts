@@ -4,7 +4,9 @@ import { findEntities } from '../entities/find.ts';
 import { foundTypes } from '../entities/types.ts';
 import { alignWords } from '../rewrite/words.ts';
 import type { EntitySpan } from '../types.ts';
-import { expandEntityTypes, markerLabel } from '../../protocol/entity-types.ts';
+import { markerLabel } from '../../protocol/entity-types.ts';
+import { claimCarefully, claimNamesCarefully } from './careful.ts';
+import { wantedTypes } from './names.ts';
 import type { Word } from '../../protocol/addons.ts';
 
 /** MARKER: `[NAME_1]`, the same entity always the same number. MASK: one `#` per character, spaces kept. */
@@ -58,13 +60,11 @@ export type RedactOutput = {
 /** Longer than a breath between two groups of a card number, shorter than anybody waits for a transcript. */
 const holdMsMax = 3_000;
 
+/** Utterances of one speaker that wait for the rest of a number. More than these are no number any more. */
+export const maxUtterancesHeld = 16;
+
 /** As much of an utterance's end as the head of a number can fill. */
 const tailCharacters = 160;
-
-/** The single types behind a list of presets and types; undefined when the list is empty: everything then. */
-function wantedTypes(entityTypes: readonly string[]): Set<string> | undefined {
-  return entityTypes.length === 0 ? undefined : new Set(expandEntityTypes(entityTypes));
-}
 
 /** One step of one speaker's redaction: an utterance in, what may leave out, what to remember for the next. */
 export function redactStep(input: RedactInput): RedactOutput {
@@ -105,7 +105,7 @@ export function redactStep(input: RedactInput): RedactOutput {
   const goesOn = run !== undefined && run.start < seam;
   // What waits has begun like a card already: however its groups are cut, it goes on while digits are missing.
   const waits = goesOn && held.length > 0 ? run.digits < 16 : mayContinue(next.text, wanted);
-  if (input.mayHold && run && waits) {
+  if (input.mayHold && run && waits && held.length < maxUtterancesHeld) {
     // What lies wholly before the number's head has nothing to wait for.
     const free = goesOn ? held.filter((_, i) => endOf(held, i) <= run.start).length : held.length;
     const released = held.slice(0, free).map((piece, i) => cover.all(piece, spans[i] ?? []));
@@ -147,7 +147,10 @@ function merged(first: readonly EntitySpan[], more: readonly EntitySpan[]): Enti
 
 function find(text: string, wanted: ReadonlySet<string> | undefined): EntitySpan[] {
   // Without a list everything that can be found is asked for, the kinds found only by request too.
-  return findEntities(text, wanted ? [...wanted] : foundTypes);
+  return findEntities(text, wanted ? [...wanted] : foundTypes, 'en', {
+    first: (doc) => claimCarefully(doc, wanted),
+    last: (doc) => claimNamesCarefully(doc, wanted),
+  });
 }
 
 /** The parts of the spans that lie in a piece of the text, by the piece's own characters. */

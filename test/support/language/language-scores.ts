@@ -173,3 +173,51 @@ export function scoreBoundaries(
   }
   into.extra += found.length - used.size;
 }
+
+export type RedactionGroup = 'payment' | 'name' | 'contact';
+
+/** What the types of the redaction corpus are counted as. */
+export function redactionGroupOf(type: string): RedactionGroup {
+  if (type.startsWith('NAME')) return 'name';
+  return /^(?:CREDIT_CARD|CREDIT_CARD_EXPIRATION|CVV|BANK_ACCOUNT|ROUTING_NUMBER)$/.test(type)
+    ? 'payment'
+    : 'contact';
+}
+
+export type RedactionScore = {
+  recall: Record<RedactionGroup, number>;
+  /** What stayed, wholly or in part, and the line as it left. */
+  misses: string[];
+  /** Lines with nothing to take out of which something was taken. */
+  alarms: string[];
+  freeLines: number;
+};
+
+/** An entity is gone when none of its letters and digits is left. */
+export function scoreRedaction(
+  set: readonly EntityLine[],
+  coveredIn: (text: string) => readonly { start: number; end: number; shown: string }[],
+): RedactionScore {
+  const all = { payment: 0, name: 0, contact: 0 };
+  const gone = { payment: 0, name: 0, contact: 0 };
+  const score: RedactionScore = { recall: gone, misses: [], alarms: [], freeLines: 0 };
+  for (const { id, text, entities } of set) {
+    const covered = coveredIn(text);
+    // By code units, as spans count.
+    const left = Array.from({ length: text.length }, (_, i) => text.charAt(i));
+    for (const { start, end } of covered) left.fill('#', start, end);
+    const shown = left.join('');
+    if (entities.length === 0) score.freeLines += 1;
+    if (entities.length === 0 && covered.length > 0) score.alarms.push(`${id} ${shown} <- ${text}`);
+    for (const { type, start, end } of entities) {
+      const group = redactionGroupOf(type);
+      all[group] += 1;
+      if (/[\p{L}\p{N}]/u.test(left.slice(start, end).join('')))
+        score.misses.push(`${id} ${type}: ${shown}`);
+      else gone[group] += 1;
+    }
+  }
+  for (const group of ['payment', 'name', 'contact'] as const)
+    score.recall[group] = gone[group] / Math.max(1, all[group]);
+  return score;
+}

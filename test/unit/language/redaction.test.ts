@@ -180,3 +180,15 @@ test.each([
 ])('%j by %s is %j', (text, preset, shown) => {
   expect(texts(redact(text, { entityTypes: [preset] }))).toEqual([shown]);
 });
+
+test.each([
+  ['my name is Daniel', 'my name is [NAME_1]'],
+  ['Hello, Daniel, how can I help?', 'Hello, [NAME_1], how can I help?'],
+  ["it's zorblax z o r b l a x", "it's [NAME_1] [NAME_1]"],
+  // One digit was misheard: no check digit is right, and it is a card all the same.
+  ['my card is 4111 1111 1111 1112', 'my card is [CREDIT_CARD_1]'],
+  ['it runs out in June 2027', 'it runs out in [CREDIT_CARD_EXPIRATION_1]'],
+  ['my contract runs out in June 2027', 'my contract runs out in June 2027'],
+])('by NAME and PCI, %j is %j', (text, shown) => {
+  expect(texts(redact(text, { entityTypes: ['NAME', 'PCI'] }))).toEqual([shown]);
+});

@@ -1,5 +1,4 @@
 import { Router, type Request, type Response } from 'express';
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Bridge } from '../bridge/seam.ts';
@@ -7,9 +6,12 @@ import { systemClock } from '../lib/clock.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
 import { version } from '../lib/version.ts';
+import type { PublicUrl } from '../port/addresses.ts';
+import type { KeyVerdict } from '../port/keys.ts';
 import type { Part } from '../port/part.ts';
 import type { CarrierPlayer } from '../player/dialogue.ts';
 import { Problem } from '../port/problem.ts';
+import { sendStatic, staticFile, type StaticFile } from '../port/static-file.ts';
 import type { Installation } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
 import { SignIns, signInRoutes } from './sign-ins.ts';
@@ -23,18 +25,19 @@ export type ConsoleOptions = {
   log: Logger;
   http: {
     readonly ownUrl: string;
-    readonly publicUrl: () => string;
+    readonly publicUrl: PublicUrl;
+    readonly needsKey: boolean;
+    judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
     acceptSignIns(isSignedIn: (request: IncomingMessage) => boolean): void;
   };
-  apiKeys: readonly string[];
   installation: Omit<InstallationFacts, 'publicUrl' | 'startedAtMs'>;
 };
 
 /** The live page at `/`, its sign-in, and the button that places a call without a phone. */
 export async function startConsole(options: ConsoleOptions): Promise<Part & AsyncDisposable> {
-  const { bridge, store, http, apiKeys } = options;
+  const { bridge, store, http } = options;
   const log = options.log.child({ part: 'console' });
-  const signIns = new SignIns(systemClock);
+  const signIns = new SignIns(systemClock, http.publicUrl);
   http.acceptSignIns((request) => signIns.accepts(request));
   const testCalls = new TestCalls({
     bridge,
@@ -55,7 +58,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
     response.status(202).json(await testCalls.place());
   });
   const overTls = http.publicUrl().startsWith('https:');
-  const signIn = signInRoutes({ apiKeys, signIns, clock: systemClock, overTls });
+  const signIn = signInRoutes({ keys: http, signIns, overTls });
   return Promise.resolve({
     name: 'console',
     routers: [
@@ -98,35 +101,27 @@ const types: Record<string, string> = {
   css: 'text/css; charset=utf-8',
 };
 
-type PageFile = { body: Buffer; type: string; tag: string };
-
 /** The page as it stands on disk, read once: a few small files, no build step. */
 export function pageFiles(): Router {
   const files = readFiles();
   const router = Router();
-  router.get('/', (request, response) => sendFile(files.get('index.html'), request, response));
-  router.get('/page/:file', (request, response) =>
-    sendFile(files.get(request.params.file), request, response),
-  );
+  const send = (name: string, request: Request, response: Response): void => {
+    const file = files.get(name);
+    if (!file) throw new Problem(404, 'Not found');
+    sendStatic(file, request, response);
+  };
+  router.get('/', (request, response) => send('index.html', request, response));
+  router.get('/page/:file', (request, response) => send(request.params.file, request, response));
   return router;
 }
 
-function sendFile(file: PageFile | undefined, request: Request, response: Response): void {
-  if (!file) throw new Problem(404, 'Not found');
-  response.set({ 'content-type': file.type, etag: file.tag, 'cache-control': 'no-cache' });
-  if (request.headers['if-none-match'] === file.tag) response.status(304).end();
-  else response.send(file.body);
-}
-
 /** The files by name: whatever a request asks for, nothing else is ever read. */
-function readFiles(): Map<string, PageFile> {
-  const files = new Map<string, PageFile>();
+function readFiles(): Map<string, StaticFile> {
+  const files = new Map<string, StaticFile>();
   for (const name of readdirSync(pageFolder)) {
     const type = types[name.split('.').at(-1) ?? ''];
     if (type === undefined) continue;
-    const body = readFileSync(new URL(name, pageFolder));
-    const tag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"`;
-    files.set(name, { body, type, tag });
+    files.set(name, staticFile(readFileSync(new URL(name, pageFolder)), type));
   }
   return files;
 }

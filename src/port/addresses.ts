@@ -68,3 +68,43 @@ export function publicUrls(options: {
     return `${scheme}://${host}`;
   };
 }
+
+/**
+ * The address of the client behind the proxies that are listed, else that of the peer. `X-Forwarded-For` is read from
+ * its end: each listed proxy has added the address that it saw, and what stands before those anybody can have written.
+ */
+export function clientAddress(request: IncomingMessage, isProxy: IsProxy): string {
+  let address = request.socket.remoteAddress ?? '';
+  const header = request.headers['x-forwarded-for'];
+  const hops = (Array.isArray(header) ? header.join(',') : (header ?? '')).split(',');
+  while (isProxy(address)) {
+    const before = hops.pop()?.trim();
+    if (before === undefined || !ipaddr.isValid(before)) break;
+    address = before;
+  }
+  return address;
+}
+
+/** True when a proxy has passed the request on. Whether it may be believed is another question. */
+export function isForwarded(request: IncomingMessage): boolean {
+  return forwardedHeaders.some((name) => request.headers[name] !== undefined);
+}
+
+const forwardedHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
+
+/**
+ * False for a request that a page of another origin sent: same origin means scheme, host and port. The browser's own
+ * judgement (`Sec-Fetch-Site`) counts first, since it knows the scheme even behind a proxy that we do not know. A
+ * program sends neither header.
+ */
+export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl): boolean {
+  const { origin, host } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin' || site === 'none';
+  if (origin === undefined) return true;
+  const ours = URL.parse(publicUrl(request));
+  if (origin === ours?.origin) return true;
+  // Asked by another of our names, such as localhost, while a public one is configured.
+  const asked = URL.parse(`http://${host ?? ''}`);
+  return asked !== null && asked.host !== ours?.host && origin === asked.origin;
+}

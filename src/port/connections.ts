@@ -1,9 +1,10 @@
 import ipaddr from 'ipaddr.js';
 import { readFileSync } from 'node:fs';
-import type { Server } from 'node:http';
-import { isIPv6, type DropArgument } from 'node:net';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { isIPv6, type DropArgument, type Socket } from 'node:net';
 import { Counter } from 'prom-client';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { metrics } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
@@ -14,8 +15,8 @@ export const handlesPerConnection = 3;
 export const handlesReserved = 96;
 /** Connections of one address however few there are in all: our own requests and those of one page fit. */
 export const leastOfOneAddress = 32;
-/** A flood of dropped connections is one line of the log in this time. */
-const droppedLogMs = 10_000;
+/** A flood of refused connections is one line of the log in this time. */
+const toldEveryMs = 10_000;
 
 /** How many files and sockets this process may have open; undefined where the system does not say. */
 export function handleLimit(): number | undefined {
@@ -103,41 +104,221 @@ const droppedTotal = new Counter({
   registers: [metrics],
 });
 
+const endedTotal = new Counter({
+  name: 'trunkline_connections_ended_total',
+  help: 'Connections ended because of what their peer did: `unread` took no bytes for 15 s, `unanswered` asked on without waiting, `crowded` held too much of what strangers share.',
+  labelNames: ['reason'] as const,
+  registers: [metrics],
+});
+
+/** Requests of one connection that wait for an answer: a browser sends one at a time, a pipelining client a few. */
+export const maxUnansweredOfConnection = 16;
+/** Requests that wait for an answer and came without a key, of all connections together. One address has half. */
+export const maxUnansweredOfStrangers = 4_096;
+/** A connection is ended when its peer has taken none of the waiting bytes for this long. */
+export const unreadMs = 15_000;
+/** Bytes that wait for all peers that have shown no key. Beyond it those that have read nothing the longest are ended. */
+export const maxUnreadBytesOfStrangers = 67_108_864;
+/** How often the connections are looked at. */
+const lookEveryMs = 1_000;
+
+type EndReason = 'unread' | 'unanswered' | 'crowded';
+
+/** A socket's handle tells how much of the chunk under way the system has not taken yet. Node's own time-outs use it. */
+type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
+
+type Connection = {
+  readonly socket: Socket;
+  readonly giveBack: () => void;
+  /** The answers under way or waiting for their turn, and what gives the place of each back. */
+  readonly unanswered: Map<ServerResponse, () => void>;
+  /** True once a request of this connection showed a key. */
+  isKnown: boolean;
+  /** What waited at the latest look: in all, on the socket, and in the chunk that the system is being given. */
+  waitingBytes: number;
+  waitingOnSocket: number;
+  queuedBytes: number;
+  /** Since when the peer has taken nothing of it. */
+  unreadSinceMs: number | undefined;
+};
+
+export type ConnectionsOptions = {
+  server: Server;
+  room: ConnectionRoom;
+  isProxy: IsProxy;
+  log: Logger;
+  clock: Clock;
+};
+
 /**
- * Answers how many connections are open. An address that has used up its share of those that are no streams is closed
- * at once. What was dropped is counted, and a flood of it is one line now and then.
+ * The open connections of the port, whatever they speak. Promises: no connection asks for more than it waits for, none
+ * whose peer reads nothing stays, and what waits for strangers is bounded, so that a peer that takes all it can costs
+ * neither the memory nor the event loop of the calls beside it.
  */
-export function countConnections(server: Server, share: AddressShare, log: Logger): () => number {
-  let open = 0;
-  let dropped = 0;
-  let loggedMs = -Infinity;
-  const drop = (address: string | undefined, atMost: number): void => {
-    droppedTotal.inc();
-    dropped++;
-    if (performance.now() - loggedMs < droppedLogMs) return;
-    loggedMs = performance.now();
-    log.warn({ dropped, address, atMost }, 'no room for more connections');
-    dropped = 0;
-  };
-  const shares = new WeakMap<Duplex, () => void>();
-  server.on('connection', (socket) => {
-    open++;
+export class Connections implements Disposable {
+  readonly #options: ConnectionsOptions;
+  readonly #open = new Map<Duplex, Connection>();
+  readonly #share: AddressShare;
+  readonly #unansweredShare: AddressShare;
+  #unansweredOfStrangers = 0;
+  #notLogged = 0;
+  #loggedMs = -Infinity;
+  #stopLooking: () => void;
+
+  constructor(options: ConnectionsOptions) {
+    const { server, room, isProxy, clock } = options;
+    this.#options = options;
+    this.#share = new AddressShare(room.ofOneAddress, isProxy);
+    this.#unansweredShare = new AddressShare(maxUnansweredOfStrangers / 2, isProxy);
+    server.maxConnections = room.connectionsAtMost;
+    server.on('connection', (socket) => this.#opened(socket));
+    // A connection that becomes a stream has places of its own elsewhere: the share of its address is free again.
+    server.on('upgrade', (_request, socket) => this.#open.get(socket)?.giveBack());
+    server.on('drop', (dropped?: DropArgument) => {
+      this.#dropped(dropped?.remoteAddress, room.connectionsAtMost);
+    });
+    const look = (): void => {
+      this.#look();
+      this.#stopLooking = clock.after(lookEveryMs, look);
+    };
+    this.#stopLooking = clock.after(lookEveryMs, look);
+  }
+
+  get count(): number {
+    return this.#open.size;
+  }
+
+  [Symbol.dispose](): void {
+    this.#stopLooking();
+  }
+
+  /**
+   * Lets a request in, or ends its connection. Node parses all requests of a packet before the first is answered: a
+   * thousand of them in 45 KB would hold up every call beside them.
+   */
+  admit(request: IncomingMessage, response: ServerResponse, hasKey: () => boolean): boolean {
+    const connection = this.#open.get(request.socket);
+    // Requests that were in one packet with the one too many: their connection has ended.
+    if (connection === undefined || request.socket.destroyed) return false;
+    const { unanswered, socket } = connection;
+    if (unanswered.size >= maxUnansweredOfConnection) {
+      this.#end(connection, 'unanswered');
+      return false;
+    }
+    const isStranger = !connection.isKnown;
+    const isCrowded =
+      this.#unansweredOfStrangers >= maxUnansweredOfStrangers ||
+      this.#unansweredShare.isUsedUp(socket.remoteAddress);
+    if (isStranger && isCrowded && !hasKey()) {
+      this.#end(connection, 'crowded');
+      return false;
+    }
+    const giveBack = isStranger ? this.#unansweredShare.take(socket.remoteAddress) : undefined;
+    if (isStranger) this.#unansweredOfStrangers++;
+    const answered = (): void => {
+      if (!unanswered.delete(response)) return;
+      giveBack?.();
+      if (isStranger) this.#unansweredOfStrangers--;
+    };
+    unanswered.set(response, answered);
+    response.once('close', answered);
+    return true;
+  }
+
+  /** How many answers of this connection are under way or wait for their turn. */
+  unansweredOf(socket: Duplex): number {
+    return this.#open.get(socket)?.unanswered.size ?? 0;
+  }
+
+  /** A request of this connection showed a key: it no longer counts among the strangers. */
+  know(request: IncomingMessage): void {
+    const connection = this.#open.get(request.socket);
+    if (connection !== undefined) connection.isKnown = true;
+  }
+
+  #opened(socket: Socket): void {
     const { remoteAddress } = socket;
-    const isUsedUp = share.isUsedUp(remoteAddress);
-    const giveBack = share.take(remoteAddress);
-    shares.set(socket, giveBack);
+    const isUsedUp = this.#share.isUsedUp(remoteAddress);
+    const giveBack = this.#share.take(remoteAddress);
+    this.#open.set(socket, {
+      socket,
+      giveBack,
+      unanswered: new Map(),
+      isKnown: false,
+      waitingBytes: 0,
+      waitingOnSocket: 0,
+      queuedBytes: 0,
+      unreadSinceMs: undefined,
+    });
     socket.once('close', () => {
-      open--;
+      const connection = this.#open.get(socket);
+      this.#open.delete(socket);
       giveBack();
+      // An answer that stood behind another one is never told that its connection has closed.
+      for (const answered of connection?.unanswered.values() ?? []) answered();
     });
     if (!isUsedUp) return;
-    drop(remoteAddress, share.atMost);
+    this.#dropped(remoteAddress, this.#share.atMost);
     socket.destroy();
-  });
-  // A connection that becomes a stream has places of its own elsewhere: the share of its address is free again.
-  server.on('upgrade', (_request, socket) => shares.get(socket)?.());
-  server.on('drop', (connection?: DropArgument) => {
-    drop(connection?.remoteAddress, server.maxConnections);
-  });
-  return () => open;
+  }
+
+  #look(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const unread: Connection[] = [];
+    let bytes = 0;
+    for (const connection of this.#open.values()) {
+      lookAt(connection, nowMs);
+      if (connection.unreadSinceMs === undefined) continue;
+      if (nowMs - connection.unreadSinceMs >= unreadMs) this.#end(connection, 'unread');
+      else if (!connection.isKnown) {
+        bytes += connection.waitingBytes;
+        unread.push(connection);
+      }
+    }
+    if (bytes <= maxUnreadBytesOfStrangers) return;
+    unread.sort((a, b) => (a.unreadSinceMs ?? 0) - (b.unreadSinceMs ?? 0));
+    for (const connection of unread) {
+      if (bytes <= maxUnreadBytesOfStrangers) return;
+      bytes -= connection.waitingBytes;
+      this.#end(connection, 'crowded');
+    }
+  }
+
+  #end({ socket }: Connection, reason: EndReason): void {
+    endedTotal.inc({ reason });
+    this.#tell({ reason, address: socket.remoteAddress }, 'a connection was ended');
+    socket.destroy();
+  }
+
+  #dropped(address: string | undefined, atMost: number): void {
+    droppedTotal.inc();
+    this.#tell({ address, atMost }, 'no room for more connections');
+  }
+
+  /** A flood of lines would fill the log and the disk: one in a while, with how many it stands for. */
+  #tell(fields: Record<string, unknown>, message: string): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#notLogged++;
+    if (nowMs - this.#loggedMs < toldEveryMs) return;
+    this.#loggedMs = nowMs;
+    this.#options.log.warn({ ...fields, dropped: this.#notLogged }, message);
+    this.#notLogged = 0;
+  }
+}
+
+/** Notes what waits for a peer, and since when it has taken nothing: the chunk under way has not become shorter. */
+function lookAt(connection: Connection, nowMs: number): void {
+  const { socket, unanswered } = connection;
+  const waiting = socket.writableLength;
+  const queued = (socket as WithHandle)._handle?.writeQueueSize ?? waiting;
+  const hasTaken = queued !== connection.queuedBytes || waiting < connection.waitingOnSocket;
+  connection.queuedBytes = queued;
+  connection.waitingOnSocket = waiting;
+  if (waiting === 0) connection.unreadSinceMs = undefined;
+  else if (hasTaken || connection.unreadSinceMs === undefined) connection.unreadSinceMs = nowMs;
+  // The length of the answer under way contains that of its socket; those behind it have only their own.
+  let behind = 0;
+  for (const response of unanswered.keys())
+    if (response.socket === null) behind += response.writableLength;
+  connection.waitingBytes = waiting + behind;
 }

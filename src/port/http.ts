@@ -1,7 +1,10 @@
 import express, { type Request, type Response, type Router } from 'express';
 import helmet from 'helmet';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';
@@ -9,11 +12,11 @@ import { metrics } from '../lib/metrics.ts';
 import { isLoopback, ownAddress, proxiesIn, publicUrls } from './addresses.ts';
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
-import { AddressShare, connectionRoom, countConnections, handleLimit } from './connections.ts';
-import { foreignWords, KeyCheck } from './keys.ts';
+import { connectionRoom, Connections, handleLimit } from './connections.ts';
+import { KeyCheck, type KeyVerdict } from './keys.ts';
 import type { Access, Part } from './part.ts';
-import { newRequestId, Problem, problemHandler } from './problem.ts';
-import { upgradeHandler } from './upgrades.ts';
+import { newRequestId, Problem, problemBody, problemHandler } from './problem.ts';
+import { retryAfterS, upgradeHandler } from './upgrades.ts';
 
 /** What Node's server is told: a slow or silent peer is gone before it costs much. */
 export const httpLimits = {
@@ -38,6 +41,11 @@ export type HttpServer = AsyncDisposable & {
   mount(part: Part): void;
   /** The console's cookie counts as a key for operator routes. */
   acceptSignIns(check: (request: IncomingMessage) => boolean): void;
+  readonly needsKey: boolean;
+  /** Judges a key that was shown otherwise than in a header, with the same count of wrong ones. */
+  judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
+  /** Every part is mounted: from here on the process is ready. */
+  started(): void;
   /** False when the connections that are left are kept for the calls that go on. */
   hasRoom(): boolean;
   /** Lines for the start of the process. */
@@ -52,11 +60,13 @@ export type HttpOptions = {
   /** Made at each start: opens the speech interface to the bridge of this process, and nothing else. */
   internalKey: string;
   log: Logger;
+  /** Answers 503 for what is not mounted yet, until `started`. Without it the server is ready at once. */
+  isStarting?: boolean;
 };
 
 export async function listen(options: HttpOptions): Promise<HttpServer> {
   const { config, log } = options;
-  refuseOpenListener(config, options.insecure);
+  if (!options.insecure) refuseOpenListener(config);
   const server = createServer({
     headersTimeout: httpLimits.headersTimeoutMs,
     requestTimeout: httpLimits.requestTimeoutMs,
@@ -64,15 +74,15 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
     maxHeaderSize: httpLimits.maxHeaderBytes,
     insecureHTTPParser: false,
+    // Anything else that a client would like to speak (h2c) is an offer that a server may pass over.
+    shouldUpgradeCallback: (request) => /^websocket$/i.test(request.headers.upgrade ?? ''),
   });
   server.maxHeadersCount = httpLimits.maxHeadersCount;
   server.maxRequestsPerSocket = httpLimits.maxRequestsPerSocket;
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
-  server.maxConnections = room.connectionsAtMost;
   const isProxy = proxiesIn(config.trustedProxies);
-  const share = new AddressShare(room.ofOneAddress, isProxy);
-  const open = countConnections(server, share, log);
+  const connections = new Connections({ server, room, isProxy, log, clock: systemClock });
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
   const publicUrl = publicUrls({
@@ -80,16 +90,32 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     isProxy,
     own: () => ownUrl,
   });
-  const keyCheck = new KeyCheck(options);
+  const keyCheck = new KeyCheck({
+    config,
+    insecure: options.insecure,
+    internalKey: options.internalKey,
+    publicUrl,
+    isProxy,
+    clock: systemClock,
+    onKnown: (request) => connections.know(request),
+  });
   const parts: Part[] = [];
   const routers = {
     public: express.Router(),
     operator: express.Router(),
     speech: express.Router(),
   };
-  const state = { accepting: true };
-  server.on('request', createApp({ options, keyCheck, routers, parts, state }));
-  server.on('upgrade', upgradeHandler({ parts, keyCheck, log }));
+  const state: ServerState = { isStarting: options.isStarting ?? false, isAccepting: true };
+  const app = createApp({ options, keyCheck, routers, parts, state });
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    if (connections.admit(request, response, () => keyCheck.hasOperatorKey(request)))
+      app(request, response);
+  };
+  server.on('request', answer);
+  // An expectation that nobody knows is passed over, as RFC 9110 allows; Node would answer it without a body.
+  server.on('checkExpectation', answer);
+  server.on('upgrade', upgradeHandler({ parts, keyCheck, state, log }));
+  refuseUnreadable(server, connections);
   return {
     port,
     ownUrl,
@@ -100,7 +126,12 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       for (const { access, router } of part.routers ?? []) routers[access].use(router);
     },
     acceptSignIns: (check) => keyCheck.acceptSignIns(check),
-    hasRoom: () => open() < room.newCallsBelow,
+    needsKey: keyCheck.required,
+    judgeKey: (request, key) => keyCheck.judge(request, key),
+    started: () => {
+      state.isStarting = false;
+    },
+    hasRoom: () => connections.count < room.newCallsBelow,
     notes: () =>
       room.connectionsAtMost < config.maxConnections
         ? [
@@ -108,11 +139,12 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
           ]
         : [],
     stopAccepting() {
-      state.accepting = false;
+      state.isAccepting = false;
       server.close();
       server.closeIdleConnections();
     },
     [Symbol.asyncDispose]: async () => {
+      connections[Symbol.dispose]();
       server.close();
       server.closeAllConnections();
       await Promise.resolve();
@@ -120,15 +152,60 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
-/** Refuses to listen beyond loopback without a key, unless strangers are welcome. */
-function refuseOpenListener(config: HttpConfig, insecure: boolean): void {
-  if (isLoopback(config.host) || config.apiKeys.length > 0 || insecure) return;
+/**
+ * Refuses to start where others could reach an installation that has no keys: beyond loopback, and behind a proxy,
+ * which a public address or listed proxies tell of. For the process itself every request of a proxy comes from this
+ * machine.
+ */
+function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpConfig): void {
+  if (apiKeys.length > 0) return;
+  const open = !isLoopback(host)
+    ? `http.host is ${host}, which others can reach`
+    : publicUrl !== undefined
+      ? 'http.publicUrl is set, so others reach this process through a proxy'
+      : trustedProxies.length > 0
+        ? 'http.trustedProxies is set, so others reach this process through a proxy'
+        : undefined;
+  if (open === undefined) return;
   throw new TrunklineError(
     'CONFIG_INVALID',
-    `http.host is ${config.host}, which others can reach, and no API key is set: ` +
-      'set TRUNKLINE_API_KEYS, or HOST=127.0.0.1, or TRUNKLINE_INSECURE=1 if strangers are welcome',
+    `${open}, and no API key is set: set TRUNKLINE_API_KEYS (8 characters at least, 24 are better), ` +
+      `${isLoopback(host) ? '' : 'or HOST=127.0.0.1, '}or TRUNKLINE_INSECURE=1 if strangers are welcome`,
   );
 }
+
+/** Answers what Node's parser refuses, and methods that are no request for a resource, in the error body too. */
+function refuseUnreadable(server: Server, connections: Connections): void {
+  const refuse = (socket: Duplex, status: number, message: string): void => {
+    // Words of ours in the middle of another answer would be taken for a part of it.
+    if (!socket.writable || connections.unansweredOf(socket) > 0) {
+      socket.destroy();
+      return;
+    }
+    const requestId = newRequestId();
+    const body = JSON.stringify(problemBody(new Problem(status, message), '/', requestId));
+    socket.end(
+      `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\nConnection: close\r\n` +
+        `Content-Type: application/json; charset=utf-8\r\nX-Request-Id: ${requestId}\r\n` +
+        `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      () => socket.destroy(),
+    );
+  };
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    const [status, message] = unreadable[error.code ?? ''] ?? [400, 'this is not HTTP'];
+    refuse(socket, status, message);
+  });
+  server.on('connect', (_request, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    refuse(socket, 405, 'CONNECT is not answered here');
+  });
+}
+
+const unreadable: Partial<Record<string, [status: number, message: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, 'the headers are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: [413, 'the chunk extensions are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'the request did not come in time'],
+};
 
 async function startListening(server: Server, config: HttpConfig): Promise<number> {
   await new Promise<void>((resolve, reject) => {
@@ -155,8 +232,10 @@ type AppContext = {
   keyCheck: KeyCheck;
   routers: Record<Access, Router>;
   parts: Part[];
-  state: { accepting: boolean };
+  state: ServerState;
 };
+
+type ServerState = { isStarting: boolean; isAccepting: boolean };
 
 function createApp({ options, keyCheck, routers, parts, state }: AppContext): express.Express {
   const app = express();
@@ -167,7 +246,8 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
     const id = newRequestId();
     response.locals['requestId'] = id;
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
-    next(keyCheck.isForeign(request) ? new Problem(403, foreignWords) : undefined);
+    const foreign = keyCheck.whyForeign(request);
+    next(foreign === undefined ? undefined : new Problem(403, foreign));
   });
   app.use(healthRoutes(keyCheck, parts, state));
   app.use(routers.public);
@@ -179,7 +259,7 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
   app.use('/api', keyCheck.operator, json);
   app.use(routers.operator);
   app.use((_request: Request, _response: Response, next: (error: unknown) => void) => {
-    next(new Problem(404, 'Not found'));
+    next(state.isStarting ? starting() : new Problem(404, 'Not found'));
   });
   app.use(problemHandler((error) => options.log.error({ err: error }, 'request failed')));
   return app;
@@ -207,15 +287,24 @@ function headersFor(config: HttpConfig): Parameters<typeof helmet>[0] {
   };
 }
 
-function healthRoutes(keyCheck: KeyCheck, parts: Part[], state: { accepting: boolean }): Router {
+function starting(): Problem {
+  const headers = { 'retry-after': String(retryAfterS) };
+  return new Problem(503, 'starting, try again in a moment', { headers });
+}
+
+function healthRoutes(keyCheck: KeyCheck, parts: Part[], state: ServerState): Router {
   const router = express.Router();
   router.get('/health/live', (_request, response) => {
     response.json({ status: 'ok' });
   });
   router.get('/health/ready', async (request, response) => {
     const checks = await healthOf(parts);
-    const ready = state.accepting && Object.values(checks).every((check) => check.state !== 'down');
+    const ready =
+      state.isAccepting &&
+      !state.isStarting &&
+      Object.values(checks).every((check) => check.state !== 'down');
     // Without a key a stranger learns whether the process is ready, not which part is unwell.
+    if (!ready) response.set('retry-after', String(retryAfterS));
     response.status(ready ? 200 : 503).json({
       status: ready ? 'ready' : 'not ready',
       ...(keyCheck.hasOperatorKey(request) ? { checks } : {}),

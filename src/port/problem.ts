@@ -39,19 +39,27 @@ export function sendProblem(request: Request, response: Response, problem: Probl
     response.destroy();
     return;
   }
-  response
-    .set(problem.headers)
-    .status(problem.status)
-    .json({
-      timestamp: new Date().toISOString(),
-      path: new URL(request.originalUrl, 'http://local').pathname,
-      request_id: requestIdOf(response),
-      statusCode: problem.status,
-      message: problem.message,
-      ...(problem.status === 400 && problem.validationErrors
-        ? { validation_errors: problem.validationErrors }
-        : {}),
-    });
+  const body = problemBody(problem, pathOf(request.originalUrl), requestIdOf(response));
+  response.set(problem.headers).status(problem.status).json(body);
+}
+
+/** The error body of the interface. */
+export function problemBody(problem: Problem, path: string, requestId: string): object {
+  return {
+    timestamp: new Date().toISOString(),
+    path,
+    request_id: requestId,
+    statusCode: problem.status,
+    message: problem.message,
+    ...(problem.status === 400 && problem.validationErrors
+      ? { validation_errors: problem.validationErrors }
+      : {}),
+  };
+}
+
+/** The path of a request target, whatever was sent as one: `///` is no URL, and yet it is asked for. */
+export function pathOf(target: string): string {
+  return URL.parse(target, 'http://local')?.pathname ?? target.split(/[?#]/, 1)[0] ?? '';
 }
 
 /** The last handler of the app. A problem is sent as it is, an error of the body parser is translated, the rest is a 500. */
@@ -79,6 +87,11 @@ function asProblem(error: unknown, onUnexpected: (error: unknown) => void): Prob
     case 'request.size.invalid':
       return new Problem(400, 'request was cut short');
     default:
+      // Express could not decode a parameter of the path, such as %E0%A4%A.
+      if (error instanceof URIError)
+        return new Problem(400, 'Validation failed', {
+          validationErrors: ['path must be percent-encoded UTF-8'],
+        });
       onUnexpected(error);
       return new Problem(500, 'Internal error');
   }

@@ -3,8 +3,9 @@ import type { Duplex } from 'node:stream';
 import { Counter } from 'prom-client';
 import type { Logger } from '../lib/log.ts';
 import { metrics } from '../lib/metrics.ts';
-import { foreignWords, type KeyCheck } from './keys.ts';
+import type { KeyCheck } from './keys.ts';
 import type { Part, Upgrade } from './part.ts';
+import { pathOf } from './problem.ts';
 
 /** A carrier decides within a second whether its call is taken: what is undecided after this is given up. */
 export const upgradeDecisionMs = 3_000;
@@ -12,6 +13,9 @@ export const upgradeDecisionMs = 3_000;
 export const maxUpgradesInProgress = 512;
 /** How long a peer may take to read its refusal: it must not keep the connection by reading nothing. */
 const refusalReadMs = 1_000;
+
+/** When a peer that was refused for want of room may come again. */
+export const retryAfterS = 1;
 
 const statusTexts = {
   401: 'Unauthorized',
@@ -36,6 +40,7 @@ export function refuseUpgrade(socket: Duplex, status: RefusalStatus, words = '')
     `HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n` +
       (words && 'Content-Type: text/plain; charset=utf-8\r\n') +
       (status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '') +
+      (status === 503 ? `Retry-After: ${retryAfterS}\r\n` : '') +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     () => {
       clearTimeout(unread);
@@ -52,8 +57,13 @@ const upgradesRefusedTotal = new Counter({
 });
 
 /** Hands an upgrade to the part that owns its path. An upgrade that is undecided at the deadline is cut off. */
-export function upgradeHandler(options: { parts: Part[]; keyCheck: KeyCheck; log: Logger }) {
-  const { parts, keyCheck, log } = options;
+export function upgradeHandler(options: {
+  parts: Part[];
+  keyCheck: KeyCheck;
+  state: { isStarting: boolean };
+  log: Logger;
+}) {
+  const { parts, keyCheck, state, log } = options;
   let inProgress = 0;
   const refuse = (socket: Duplex, status: RefusalStatus, words?: string): void => {
     upgradesRefusedTotal.inc({ status });
@@ -61,9 +71,10 @@ export function upgradeHandler(options: { parts: Part[]; keyCheck: KeyCheck; log
   };
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
-    if (keyCheck.isForeign(request)) return refuse(socket, 403, foreignWords);
-    const pathname = URL.parse(request.url ?? '', 'http://local')?.pathname ?? '';
-    const owner = ownerOf(parts, pathname);
+    const foreign = keyCheck.whyForeign(request);
+    if (foreign !== undefined) return refuse(socket, 403, foreign);
+    const owner = ownerOf(parts, pathOf(request.url ?? ''));
+    if (!owner && state.isStarting) return refuse(socket, 503, 'starting');
     if (!owner) return refuse(socket, 404);
     if (inProgress >= maxUpgradesInProgress)
       return refuse(socket, 503, 'too many upgrades at once');

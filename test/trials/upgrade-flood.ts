@@ -43,6 +43,8 @@ const keptHandles = 8;
 /** Below the queue of a listener, beyond which the system answers in its place. */
 const atOnce = 400;
 
+const key = 'a-key-of-the-trial';
+
 const floods: [string, Knock[]][] = [
   ['refused by what they bring', wrongCredentials],
   ['with tokens that were never given out', guessedTokens],
@@ -57,6 +59,7 @@ async function run(): Promise<void> {
       TRUNKLINE_ROLES: 'bridge',
       TRUNKLINE_SPEECH_URL: speech.url,
       TRUNKLINE_PUBLIC_URL: publicUrl,
+      TRUNKLINE_API_KEYS: key,
       TRUNKLINE_TWILIO_AUTH_TOKEN: authToken,
       TRUNKLINE_PLIVO_AUTH_TOKEN: 'plivo-secret-of-the-trial',
       TRUNKLINE_REJOIN_WAIT_MS: '200',
@@ -178,7 +181,9 @@ function playCall(app: App, at: number, lasts: number, signal?: AbortSignal): Pr
 }
 
 async function ledgers(app: App): Promise<Json[]> {
-  const { items } = (await (await app.get('/api/calls?limit=100')).json()) as Json;
+  const { items } = (await (
+    await app.get('/api/calls?limit=100', { headers: { 'x-service-key': key } })
+  ).json()) as Json;
   return items.map((call: Json) => ({ state: call.state, ...call.legs[0]?.ledger }));
 }
 

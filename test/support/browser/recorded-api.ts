@@ -44,7 +44,7 @@ export async function startRecordedApi(
   const log = createLog({ level: 'silent' });
   const config = HttpConfig.parse({ port: options.port ?? 0, apiKeys });
   const http = await listen({ config, insecure: false, internalKey: 'unused-internal-key', log });
-  const signIns = new SignIns(systemClock);
+  const signIns = new SignIns(systemClock, http.publicUrl);
   http.acceptSignIns((request) => signIns.accepts(request));
   const streams = new Set<Response>();
   const resumedFrom: string[] = [];
@@ -66,7 +66,7 @@ export async function startRecordedApi(
     name: 'recorded',
     routers: [
       { access: 'public', router: pageFiles() },
-      { access: 'public', router: signInRoutes({ apiKeys, signIns, clock: systemClock, overTls }) },
+      { access: 'public', router: signInRoutes({ keys: http, signIns, overTls }) },
       { access: 'operator', router: operator },
     ],
   });

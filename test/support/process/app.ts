@@ -59,6 +59,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
 export async function startProcess(env: Record<string, string>, handles?: number) {
   const command = [
     process.execPath,
+    '--disable-proto=delete',
     '--disable-warning=ExperimentalWarning',
     '--max-semi-space-size=4',
     '--no-parallel-scavenge',

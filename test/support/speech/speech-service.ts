@@ -72,7 +72,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         apiKeys: options.keys ?? [],
         ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
       }),
-      insecure: false,
+      // A public address without keys is refused otherwise.
+      insecure: options.publicUrl !== undefined,
       internalKey: 'internal-key-of-this-test',
       log: silentLog,
     }),

@@ -11,6 +11,7 @@ import { until } from '../../support/process/until.ts';
 
 const authToken = 'twilio-secret-of-the-tests';
 const publicUrl = 'https://bridge.example.net';
+const key = 'a-key-of-the-tests';
 
 test('a replayed voice webhook opens nothing once its token was used, after kill -9 and restart either', async () => {
   await using folder = await temporaryFolder();
@@ -20,6 +21,7 @@ test('a replayed voice webhook opens nothing once its token was used, after kill
     TRUNKLINE_SPEECH_URL: speech.url,
     TRUNKLINE_TWILIO_AUTH_TOKEN: authToken,
     TRUNKLINE_PUBLIC_URL: publicUrl,
+    TRUNKLINE_API_KEYS: key,
     TRUNKLINE_REJOIN_WAIT_MS: '200',
   };
   const ids = twilioPlayer.newIds();
@@ -64,7 +66,9 @@ test('a replayed voice webhook opens nothing once its token was used, after kill
     expect(first).toBe(lost);
     expect((await stream(app, first, 1)).outcome).toBe('played');
     await until(async () => {
-      const { items } = (await (await app.get('/api/calls')).json()) as {
+      const { items } = (await (
+        await app.get('/api/calls', { headers: { 'x-service-key': key } })
+      ).json()) as {
         items: { state: string }[];
       };
       return items[0]?.state === 'ended';
@@ -78,7 +82,9 @@ test('a replayed voice webhook opens nothing once its token was used, after kill
   await using app = await startApp({ env, dataDir: folder.path });
   expect(await answer(app)).toBe(first);
   expect(await stream(app, first)).toMatchObject(refused);
-  const { items } = (await (await app.get('/api/calls')).json()) as { items: unknown[] };
+  const { items } = (await (
+    await app.get('/api/calls', { headers: { 'x-service-key': key } })
+  ).json()) as { items: unknown[] };
   expect(items).toHaveLength(1);
   expect(speech.sessions.size).toBe(1);
 });

@@ -119,7 +119,7 @@ describe('keys', () => {
   });
 
   test('without keys a foreign Origin or Host is refused, upgrades too', async () => {
-    await using http = await server({ publicUrl: 'https://calls.example.net' });
+    await using http = await server();
     http.mount(samplePart());
     const status = async (headers: string): Promise<string> =>
       (
@@ -127,7 +127,6 @@ describe('keys', () => {
       ).slice(9, 12);
     expect(await status('Host: localhost:8080\r\n')).toBe('200');
     expect(await status('Host: 127.0.0.1\r\nOrigin: http://localhost:3000\r\n')).toBe('200');
-    expect(await status('Host: calls.example.net\r\n')).toBe('200');
     expect(await status('Host: evil.example\r\n')).toBe('403');
     expect(await status('Host: localhost\r\nOrigin: https://evil.example\r\n')).toBe('403');
     expect(await status('Host: localhost\r\nOrigin: null\r\n')).toBe('403');
@@ -331,7 +330,13 @@ describe.concurrent('limits on sockets', () => {
   test('a socket serves a bounded number of requests and an idle one is closed', async () => {
     await using http = await server();
     const one = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
-    const answer = await raw(http.port, one.repeat(httpLimits.maxRequestsPerSocket));
+    // Ten at a time: a connection that asks on without waiting is ended long before.
+    const answer = await raw(http.port, one.repeat(10), (socket) => {
+      socket.on('data', (data: Buffer) => {
+        const answered = data.toString('latin1').split('HTTP/1.1 200').length - 1;
+        if (answered > 0) socket.write(one.repeat(answered));
+      });
+    });
     expect(answer.match(/HTTP\/1\.1 200/g)).toHaveLength(httpLimits.maxRequestsPerSocket);
     expect(await raw(http.port, one)).toContain('200');
   });

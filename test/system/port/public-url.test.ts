@@ -5,19 +5,23 @@ import { startApp } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
 
+const key = 'a-key-of-the-tests';
+
 test('behind a public address that only the outside can reach, the bridge still reaches our own service', async () => {
   await using app = await startApp({
-    env: { TRUNKLINE_PUBLIC_URL: 'https://calls.example.invalid' },
+    env: { TRUNKLINE_PUBLIC_URL: 'https://calls.example.invalid', TRUNKLINE_API_KEYS: key },
   });
   await playCall({
     player: twilioPlayer,
     to: app.url.replace('http', 'ws'),
-    api: { url: app.url },
+    api: { url: app.url, key },
     callId: 'CA-public',
     legs: [{ leg: 'customer', samples: tones(['hello', 'refund']), rateHz: 8_000 }],
   });
   const call = await until(async () => {
-    const { items } = (await (await app.get('/api/calls')).json()) as {
+    const { items } = (await (
+      await app.get('/api/calls', { headers: { 'x-service-key': key } })
+    ).json()) as {
       items: { state: string; transcript: { text: string }[] }[];
     };
     return items[0]?.state === 'ended' && items[0];

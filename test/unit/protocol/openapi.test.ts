@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { docsPage } from '../../../src/port/docs.ts';
+import { docsPage } from '../../../src/port/docs-page.ts';
 import { callEventTypes } from '../../../src/protocol/events.ts';
 import { carrierRoutes } from '../../../src/carriers/webhooks.ts';
 import { allRoutes, openApiDocument } from '../../../src/protocol/openapi/document.ts';

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
+import { playCall } from '../../../src/player/play-call.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { until } from '../../support/process/until.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
+
+const key = 'a-key-of-the-tests';
+const headers = { 'x-service-key': key };
+const docs = 'GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n';
+
+/** A peer that sends this at once and never reads a byte. */
+function neverReads(app: App, text: string): Socket & { isOver: () => boolean } {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  let over = false;
+  socket.pause();
+  socket.on('error', () => (over = true)).on('close', () => (over = true));
+  socket.write(text);
+  return Object.assign(socket, { isOver: () => over });
+}
+
+async function rssMib(app: App): Promise<number> {
+  const status = await readFile(`/proc/${app.process.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024;
+}
+
+/** The longest that anybody waits for a small answer, until the work is done. */
+async function longestWaitMs(app: App, work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  let longest = 0;
+  void work.finally(() => (isDone = true));
+  while (!isDone) {
+    const askedMs = performance.now();
+    await (await app.get('/health/live')).arrayBuffer();
+    longest = Math.max(longest, performance.now() - askedMs);
+    await sleep(5);
+  }
+  return longest;
+}
+
+test('a stranger who asks for a thousand pages at once and reads none is ended, and a call beside it loses nothing', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  const before = await rssMib(app);
+  const call = playCall({
+    player: twilioPlayer,
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url, key },
+    callId: 'CA-beside',
+    legs: [{ leg: 'customer', samples: tones(['hello', 'refund']), rateHz: 8_000 }],
+  });
+  const strangers = call.then(async () => {
+    const flood = Array.from({ length: 20 }, () => neverReads(app, docs.repeat(1_000)));
+    await until(() => flood.every((socket) => socket.isOver()), 20_000);
+  });
+  const longest = await longestWaitMs(app, strangers);
+  const grownMib = (await rssMib(app)) - before;
+  console.log(
+    `20 times 1,000 pages: longest wait ${longest.toFixed(0)} ms, ${grownMib.toFixed(0)} MiB more`,
+  );
+  expect(longest).toBeLessThan(1_000);
+  expect(grownMib).toBeLessThan(200);
+  const ended = await until(async () => {
+    const { items } = (await (await app.get('/api/calls', { headers })).json()) as {
+      items: {
+        state: string;
+        transcript: { text: string }[];
+        legs: { ledger: { gaps: number } }[];
+      }[];
+    };
+    return items[0]?.state === 'ended' && items[0];
+  }, 60_000);
+  expect(ended.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
+  expect(ended.legs.map((leg) => leg.ledger.gaps)).toEqual([0]);
+}, 120_000);

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --disable-warning=ExperimentalWarning
+#!/usr/bin/env -S node --disable-proto=delete --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
 import { registerCall } from './commands/call.ts';
 import { registerConfig } from './commands/config.ts';
@@ -23,6 +23,8 @@ program
     // Loaded here alone: every other command answers sooner without the parts of the process.
     const { main } = await import('./main.ts');
     await main(process.env);
+    // Handles that nothing waits for, such as keep-alive connections, must not hold up the end.
+    process.exit(0);
   });
 registerConfig(program);
 registerCall(program);

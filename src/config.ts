@@ -113,14 +113,23 @@ function parseFile(path: string, readFile: (path: string) => string): Record<str
   }
   // The library is loaded only where there is such a file: every other start is sooner without it.
   const { parseDocument } = createRequire(import.meta.url)('yaml') as typeof Yaml;
-  const document = parseDocument(text);
+  let document: Yaml.Document.Parsed;
+  let content: unknown;
+  try {
+    document = parseDocument(text);
+    // Throws for aliases that grow into millions of values out of a few lines, and for nesting without an end.
+    content = document.errors.length > 0 ? undefined : (document.toJS() ?? {});
+  } catch (error) {
+    throw refusal([
+      `${path}: cannot be read as settings (${error instanceof RangeError ? 'nested too deeply' : 'too many aliases'})`,
+    ]);
+  }
   const [first] = document.errors;
   // The library's own message quotes the line, which may hold a secret. Only the place is given.
   if (first)
     throw refusal([
       `${path} line ${first.linePos?.[0].line ?? '?'}: not valid YAML (${first.code})`,
     ]);
-  const content: unknown = document.toJS() ?? {};
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw refusal([`${path}: expected a map of settings at the top`]);
   return content as Record<string, unknown>;

@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startBridge } from './bridge/bridge.ts';
 import { carrierNames, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
-import { carrierRoutes } from './carriers/webhooks.ts';
 import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
 import { openDocs } from './port/docs.ts';
 import { healthOf, listen, type HttpServer } from './port/http.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './port/addresses.ts';
+import { systemClock, wait } from './lib/clock.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
@@ -25,6 +24,10 @@ import { openStore, type Store } from './store/store.ts';
  * hundred legs take some seconds more to be put away, and supervisors kill a process 30 s after the signal.
  */
 const drainMs = 20_000;
+/** From the stop signal to the end of the process, whatever still waits: a supervisor kills it after 30 s. */
+const stopMs = 27_000;
+/** How often a process that npm started looks whether npm is still there. */
+const parentLookMs = 500;
 
 type OpenProcess = {
   config: Config;
@@ -45,6 +48,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const stop = stopSignal(log);
   // A terminal that closes sends the same signal: there it ends the process, as everywhere.
   if (!process.stdout.isTTY) checkOnReload(env, log);
+  // Closed at the end by `closeAll` when the process stops, and at once when its start fails.
   await using stack = new AsyncDisposableStack();
   const store = stack.use(
     await openStore({
@@ -55,7 +59,13 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   );
   const internalKey = randomBytes(32).toString('base64url');
   const http = stack.use(
-    await listen({ config: config.http, insecure: config.insecure, internalKey, log }),
+    await listen({
+      config: config.http,
+      insecure: config.insecure,
+      internalKey,
+      log,
+      isStarting: true,
+    }),
   );
   const parts: Part[] = [];
   const opened: OpenProcess = {
@@ -73,15 +83,48 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   };
   http.mount({ name: 'store', health: () => store.health() });
   await openParts(opened, internalKey);
+  http.started();
   sayReady(opened);
-  const signal = await stop;
+  const signal = await Promise.race([stop, npmGone(env)]);
   log.info({ signal }, 'stopping; unfinished calls stay in the store and go on at the next start');
   http.stopAccepting();
+  const overdue = endWhenOverdue(log);
   // The parts drain in the order of the audio: carriers first, so that the bridge sees their last bytes. All of them
-  // share one deadline, because a supervisor kills the process 30 s after its signal.
-  const untilMs = performance.now() + drainMs;
+  // share one deadline.
+  const untilMs = systemClock.monotonicMs() + drainMs;
   for (const part of parts.toReversed())
-    await withinDrain(part, log, Math.max(0, untilMs - performance.now()));
+    await withinDrain(part, log, Math.max(0, untilMs - systemClock.monotonicMs()));
+  await stack.disposeAsync();
+  overdue();
+}
+
+/**
+ * Ends the process when it has not ended by itself: a commit that fails again and again, or a database that is gone,
+ * must not keep it until a supervisor kills it. What was not stored is in the journals, and the next start finds it.
+ * The answer cancels.
+ */
+function endWhenOverdue(log: Logger): () => void {
+  return systemClock.after(stopMs, () => {
+    log.error(
+      'not everything could be stored before the deadline; the process ends, and the next start goes on from the journals',
+    );
+    process.exit(1);
+  });
+}
+
+/**
+ * Resolves when npm, which started this process, is gone: npm ends at SIGTERM without passing it on, and what it
+ * started would go on without a supervisor. The script begins with `exec`, so that npm itself is the parent.
+ */
+function npmGone(env: Readonly<Record<string, string | undefined>>): Promise<NodeJS.Signals> {
+  const parent = process.ppid;
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (process.ppid !== parent) resolve('SIGTERM');
+      else systemClock.after(parentLookMs, look);
+    };
+    if (env['npm_lifecycle_event'] !== undefined) look();
+  });
 }
 
 async function openParts(opened: OpenProcess, internalKey: string): Promise<void> {
@@ -89,6 +132,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const { dataDir } = config.store;
   const { publicUrl } = http;
   const roles = new Set(config.roles);
+  const carrierRoutes = new URL('./carriers/webhooks.ts', import.meta.url);
   mount(openDocs({ version, carrierRoutes, publicUrl: () => publicUrl() }));
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
@@ -141,7 +185,6 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       player: firstCarrier.player,
       http,
       log,
-      apiKeys: config.http.apiKeys,
       installation: {
         roles: config.roles,
         insecure: config.insecure,
@@ -226,13 +269,19 @@ function speechAddress({ roles, speech }: Config, base: string): Record<string, 
   return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 
+/** Waits for a part to drain, a second longer than it was given. A part that fails does not keep the others from it. */
 async function withinDrain(part: Part, log: Logger, leftMs: number): Promise<void> {
   if (!part.drain) return;
   const stopWaiting = new AbortController();
-  const late = sleep(leftMs + 1_000, 'late', { signal: stopWaiting.signal, ref: false }).catch(
-    () => 'stopped',
+  const late = wait(systemClock, leftMs + 1_000, stopWaiting.signal).then(() => 'late');
+  const drained = part.drain(leftMs).then(
+    () => 'drained',
+    (error: unknown) => {
+      log.error({ err: error, part: part.name }, 'part failed while it drained');
+      return 'failed';
+    },
   );
-  const outcome = await Promise.race([part.drain(leftMs).then(() => 'drained'), late]);
+  const outcome = await Promise.race([drained, late]);
   stopWaiting.abort();
   if (outcome === 'late') log.warn({ part: part.name }, 'part did not drain in time');
 }

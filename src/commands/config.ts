@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { configFields, loadConfig } from '../config.ts';
 import { valueAt } from '../lib/settings.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** `trunkline config`: the effective settings, where each came from, secrets masked. */
 export function registerConfig(program: Command): void {
@@ -35,7 +36,5 @@ function masked(value: unknown, secret: boolean): unknown {
       ]),
     );
   if (secret) return '********';
-  return typeof value === 'string'
-    ? value.replace(/(\/\/[^/\s:@]*:)[^/\s@]+@/, '$1********@')
-    : value;
+  return typeof value === 'string' ? withoutSecrets(value) : value;
 }

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../config.ts';
-import { TrunklineError } from '../lib/errors.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { verifyWebhook } from '../lib/webhook-signature.ts';
 
 const misbehaviours = ['status', 'delay', 'hang', 'reset', 'drip', 'wrong-length'] as const;
@@ -60,7 +60,8 @@ async function listen(options: HooksOptions): Promise<void> {
   const seen = new Map<string, number>();
   const budget = { requests: 0, failures: options.times ?? Number.POSITIVE_INFINITY };
   const server = createServer((request, response) => {
-    void receive(request).then(async (body) => {
+    const answer = async (): Promise<void> => {
+      const body = await receive(request);
       if (!body) return;
       const verdict = verifyWebhook(secrets, request.headers, body);
       const repeats = count(seen, String(request.headers['webhook-id']));
@@ -81,6 +82,10 @@ async function listen(options: HooksOptions): Promise<void> {
       if (!verdict.ok) response.writeHead(401).end();
       else if (fails && options.fail) await misbehave(options.fail, options, response);
       else response.writeHead(204).end();
+    };
+    answer().catch((error: unknown) => {
+      console.error(`a request could not be answered: ${reasonOf(error)}`);
+      response.destroy();
     });
   });
   await new Promise<void>((resolve, reject) => {

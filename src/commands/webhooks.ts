@@ -6,6 +6,7 @@ import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointsOf } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
 import { previewOf, Sender } from '../outbox/sender.ts';
+import { withoutSecrets } from './without-secrets.ts';
 import { callEventTypes, type CallEventType } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 
@@ -38,7 +39,7 @@ function list(): void {
     console.log('no webhook is configured: set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET');
   for (const { name, url, events, shape, ordering } of endpoints)
     console.log(
-      `${name}  ${url}  ${events?.join(' ') ?? 'all events'}  ${shape === 'envelope' ? 'envelope' : 'mapped'}  ${ordering}`,
+      `${name}  ${withoutSecrets(url)}  ${events?.join(' ') ?? 'all events'}  ${shape === 'envelope' ? 'envelope' : 'mapped'}  ${ordering}`,
     );
 }
 

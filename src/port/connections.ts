@@ -122,12 +122,12 @@ export const maxUnreadBytesOfStrangers = 67_108_864;
 /** How often the connections are looked at. */
 const lookEveryMs = 1_000;
 
-type EndReason = 'unread' | 'unanswered' | 'crowded';
+type EndedBecause = 'unread' | 'unanswered' | 'crowded';
 
 /** A socket's handle tells how much of the chunk under way the system has not taken yet. Node's own time-outs use it. */
 type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
 
-type Connection = {
+type OpenConnection = {
   readonly socket: Socket;
   readonly giveBack: () => void;
   /** The answers under way or waiting for their turn, and what gives the place of each back. */
@@ -157,7 +157,7 @@ export type ConnectionsOptions = {
  */
 export class Connections implements Disposable {
   readonly #options: ConnectionsOptions;
-  readonly #open = new Map<Duplex, Connection>();
+  readonly #open = new Map<Duplex, OpenConnection>();
   readonly #share: AddressShare;
   readonly #unansweredShare: AddressShare;
   #unansweredOfStrangers = 0;
@@ -264,7 +264,7 @@ export class Connections implements Disposable {
 
   #look(): void {
     const nowMs = this.#options.clock.monotonicMs();
-    const unread: Connection[] = [];
+    const unread: OpenConnection[] = [];
     let bytes = 0;
     for (const connection of this.#open.values()) {
       lookAt(connection, nowMs);
@@ -284,7 +284,7 @@ export class Connections implements Disposable {
     }
   }
 
-  #end({ socket }: Connection, reason: EndReason): void {
+  #end({ socket }: OpenConnection, reason: EndedBecause): void {
     endedTotal.inc({ reason });
     this.#tell({ reason, address: socket.remoteAddress }, 'a connection was ended');
     socket.destroy();
@@ -307,7 +307,7 @@ export class Connections implements Disposable {
 }
 
 /** Notes what waits for a peer, and since when it has taken nothing: the chunk under way has not become shorter. */
-function lookAt(connection: Connection, nowMs: number): void {
+function lookAt(connection: OpenConnection, nowMs: number): void {
   const { socket, unanswered } = connection;
   const waiting = socket.writableLength;
   const queued = (socket as WithHandle)._handle?.writeQueueSize ?? waiting;

@@ -1,4 +1,4 @@
-type JsonObject = Record<string, unknown>;
+import type { JsonObject } from '../protocol/openapi/components.ts';
 
 /**
  * An OpenAPI 3.1 document as one HTML page, made on the server: no script, nothing fetched from elsewhere. It knows the

@@ -1,4 +1,3 @@
-import type { JsonObject } from '../protocol/openapi/components.ts';
 import express from 'express';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';

@@ -66,6 +66,8 @@ export class Dispatcher {
   #failures = 0;
   #cancelPoll: () => void = () => undefined;
   #cancelRenewal: () => void = () => undefined;
+  /** No courier is left whose lease could be renewed. */
+  #isOver = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -132,6 +134,7 @@ export class Dispatcher {
     const left = this.#couriers();
     for (const courier of left) courier.abort();
     await within(clock, maxDatabaseWaitMs, idle);
+    this.#isOver = true;
     this.#cancelRenewal();
     if (left.length === 0) return;
     const claimIds = [...new Set(left.map((courier) => courier.claim.claimId))];
@@ -258,10 +261,13 @@ export class Dispatcher {
   #scheduleRenewal(): void {
     const { clock, config } = this.#options;
     this.#cancelRenewal = clock.after(config.leaseMs / renewalsPerLease, () => {
-      void this.#renew().finally(() => this.#scheduleRenewal());
+      void this.#renew().then(() => {
+        if (!this.#isOver) this.#scheduleRenewal();
+      });
     });
   }
 
+  /** Never rejects: a lease that cannot be renewed ends by itself. */
   async #renew(): Promise<void> {
     const { clock, config, log } = this.#options;
     const held = this.#couriers();

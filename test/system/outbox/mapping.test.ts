@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
 import { startCrm } from '../../support/crm/crm.ts';
@@ -99,6 +101,28 @@ describe('a mapping', () => {
     expect(texts.join()).toMatch(/step note: cannot be made: .*did not end within 1000 ms/);
   });
 
+  test('that never ends does not outlive a process that was killed', async () => {
+    const endless = '($f := function($n) { $f($n + 1) }; $f(0))';
+    const config = mapped('http://127.0.0.1:1/', [{ name: 'note', request: endless }]);
+    const from = (path: string) => JSON.stringify(new URL(`../../../src/${path}`, import.meta.url));
+    const program = `
+      import { Mapping } from ${from('outbox/mapping.ts')};
+      import { systemClock } from ${from('lib/clock.ts')};
+      // Without deadlines: it is not the parent that ends the child.
+      const clock = { ...systemClock, after: () => () => undefined };
+      const mapping = new Mapping(${JSON.stringify(config.endpoints[0])}, clock);
+      mapping.request(0, '{}', {}, 60_000).catch(() => undefined);
+      setInterval(() => undefined, 1_000);`;
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', program]);
+    const pids = await until(() => {
+      const children = childrenOf(parent.pid!);
+      return children.length > 0 && children;
+    });
+    await until(() => pids.some((pid) => cpuTicksOf(pid) > 100)); // deep in its loop
+    parent.kill('SIGKILL');
+    await until(() => !pids.some(isRunning));
+  }, 60_000);
+
   test('whose step has the name of an inherited property is sent like any other', async () => {
     await using store = await temporaryStore();
     await using crm = await startCrm([secret]);
@@ -143,4 +167,25 @@ function lagWatch(): Disposable & { maxMs(): number } {
     maxMs: () => delays.max / 1e6,
     [Symbol.dispose]: () => delays.disable(),
   };
+}
+
+function childrenOf(pid: number): number[] {
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .split(' ')
+    .filter((text) => text !== '')
+    .map(Number);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    // The name of a zombie stays until its new parent asks for it: only its state tells.
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+/** Hundredths of a second that the process has computed. */
+function cpuTicksOf(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]);
 }

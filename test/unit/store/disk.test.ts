@@ -28,3 +28,21 @@ test('a data folder that can no longer be asked refuses calls and ends nothing, 
   await disk.close();
   await rm(dataDir, { recursive: true });
 });
+
+test('a file system that hangs does not hold the closing up', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-disk-'));
+  let hangs = false;
+  const disk = new DiskWatch({
+    dataDir,
+    lowWaterBytes: 1_000,
+    ballastBytes: 0,
+    clock: systemClock,
+    log: createLog({ level: 'silent' }),
+    freeBytes: () => (hangs ? new Promise<number>(() => undefined) : Promise.resolve(1_000_000)),
+  });
+  await disk.start();
+  hangs = true;
+  void disk.check();
+  await disk.close();
+  await rm(dataDir, { recursive: true });
+});

@@ -21,6 +21,7 @@ export const BridgeConfig = z.strictObject({
     .number()
     .int()
     .min(1_000)
+    .max(366 * 24 * 3_600_000)
     .default(24 * 3_600_000)
     .meta({
       env: 'TRUNKLINE_FINISH_WITHIN_MS',
@@ -40,7 +41,7 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_STREAM_TOKEN_LIFE_MS',
     description: 'How long a stream token of POST /api/streams may wait for its stream.',
   }),
-  maxLegs: z.number().int().min(1).default(2_000).meta({
+  maxLegs: z.number().int().min(1).max(1_000_000).default(2_000).meta({
     env: 'TRUNKLINE_MAX_LEGS',
     description: 'Legs held at once; further streams are refused with the reason.',
   }),

@@ -16,11 +16,11 @@ export const LlmConfig = z.strictObject({
     env: 'TRUNKLINE_LLM_MODEL',
     description: 'The model to ask for.',
   }),
-  llmTimeoutMs: z.number().int().positive().default(20_000).meta({
+  llmTimeoutMs: z.number().int().positive().max(3_600_000).default(20_000).meta({
     env: 'TRUNKLINE_LLM_TIMEOUT_MS',
     description: 'How long one answer of the model may take.',
   }),
-  llmCallsPerMinute: z.number().int().positive().default(60).meta({
+  llmCallsPerMinute: z.number().int().positive().max(1_000_000).default(60).meta({
     env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',
     description:
       'Budget: past it the extractive form is given, or the error block where there is none.',

@@ -96,6 +96,7 @@ export const OutboxConfig = z
     retainDeliveredMs: z
       .int()
       .min(0)
+      .max(36_500 * day)
       .default(30 * day)
       .meta({
         env: 'TRUNKLINE_EVENTS_RETAIN_MS',
@@ -105,6 +106,7 @@ export const OutboxConfig = z
     retainUndeliveredMs: z
       .int()
       .min(0)
+      .max(36_500 * day)
       .default(90 * day)
       .meta({
         env: 'TRUNKLINE_EVENTS_RETAIN_UNDELIVERED_MS',
@@ -114,6 +116,7 @@ export const OutboxConfig = z
     retryBudgetMs: z
       .int()
       .min(1_000)
+      .max(366 * day)
       .default(3 * day)
       .meta({
         env: 'TRUNKLINE_WEBHOOK_RETRY_BUDGET_MS',
@@ -124,11 +127,11 @@ export const OutboxConfig = z
       description:
         'Attempts for an event whose content the endpoint refuses (400, 413, 422 and the like).',
     }),
-    leaseMs: z.int().min(1_000).default(30_000).meta({
+    leaseMs: z.int().min(1_000).max(day).default(30_000).meta({
       env: 'TRUNKLINE_WEBHOOK_LEASE_MS',
       description: 'How long a claimed call belongs to this process without a renewal.',
     }),
-    pollMs: z.int().min(50).default(1_000).meta({
+    pollMs: z.int().min(50).max(day).default(1_000).meta({
       env: 'TRUNKLINE_WEBHOOK_POLL_MS',
       description: 'How often waiting calls are looked for when nothing else wakes the outbox.',
     }),

@@ -1,5 +1,6 @@
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
+import { deadline, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { retryAfterMs } from './back-off.ts';
@@ -75,8 +76,11 @@ export class SpeechApi {
   });
   readonly #target: () => SpeechTarget;
 
-  constructor(target: () => SpeechTarget) {
+  readonly #clock: Clock;
+
+  constructor(target: () => SpeechTarget, clock: Clock) {
     this.#target = target;
+    this.#clock = clock;
   }
 
   async create(
@@ -88,11 +92,16 @@ export class SpeechApi {
     const query = region === undefined ? '' : `?region=${encodeURIComponent(region)}`;
     let sent = false;
     try {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
-      const response = await this.#ask('POST', `/v2/live${query}`, deadline, JSON.stringify(body));
+      using attempt = deadline(this.#clock, attemptMs, signal);
+      const response = await this.#ask(
+        'POST',
+        `/v2/live${query}`,
+        attempt.signal,
+        JSON.stringify(body),
+      );
       sent = true;
       const text = await readBody(response, answerBytes);
-      return createResult(target, response, text);
+      return createResult(target, response, text, this.#clock.now());
     } catch (error) {
       return {
         outcome: 'unreachable',
@@ -106,11 +115,11 @@ export class SpeechApi {
   /** GET /v2/live/{id}. */
   async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
     try {
-      const deadline = AbortSignal.any([signal, AbortSignal.timeout(attemptMs)]);
+      using attempt = deadline(this.#clock, attemptMs, signal);
       const response = await this.#ask(
         'GET',
         `/v2/live/${encodeURIComponent(sessionId)}`,
-        deadline,
+        attempt.signal,
       );
       const text = await readBody(response, recordBytes);
       if (response.statusCode === 404) return { outcome: 'unknown' };
@@ -129,7 +138,8 @@ export class SpeechApi {
   async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
     try {
       const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
-      const response = await this.#ask('GET', `/v2/live?${query}`, AbortSignal.timeout(attemptMs));
+      using attempt = deadline(this.#clock, attemptMs);
+      const response = await this.#ask('GET', `/v2/live?${query}`, attempt.signal);
       const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
@@ -143,11 +153,11 @@ export class SpeechApi {
     signal?: AbortSignal,
   ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
     try {
-      const deadline = AbortSignal.timeout(eraseMs);
+      using attempt = deadline(this.#clock, eraseMs, signal);
       const response = await this.#ask(
         'DELETE',
         `/v2/live/${encodeURIComponent(sessionId)}`,
-        signal === undefined ? deadline : AbortSignal.any([signal, deadline]),
+        attempt.signal,
       );
       await readBody(response, answerBytes);
       if (response.statusCode >= 200 && response.statusCode < 300) return 'erased';
@@ -188,10 +198,11 @@ function createResult(
   target: SpeechTarget,
   response: Dispatcher.ResponseData,
   text: string,
+  nowMs: number,
 ): CreateResult {
   const status = response.statusCode;
   const header = response.headers['retry-after'];
-  const waitMs = retryAfterMs(Array.isArray(header) ? header[0] : header, Date.now());
+  const waitMs = retryAfterMs(Array.isArray(header) ? header[0] : header, nowMs);
   if (status === 200 || status === 201) {
     const created = CreatedAnswer.safeParse(parseJson(text));
     if (!created.success)

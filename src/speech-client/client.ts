@@ -60,7 +60,7 @@ export class SpeechClient implements AsyncDisposable {
     this.#clock = options.clock;
     this.#log = options.log.child({ component: 'speech-client' });
     this.#target = options.target;
-    this.#api = new SpeechApi(options.target);
+    this.#api = new SpeechApi(options.target, this.#clock);
     this.#gate = new ServiceGate(this.#clock);
     this.#catchUp = new CatchUp(this.#clock);
     this.#orphans = new Orphans(this.#api, this.#clock, this.#log);

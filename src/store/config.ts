@@ -15,16 +15,28 @@ export const StoreConfig = z.strictObject({
       description: 'Postgres instead of SQLite, shared by several nodes.',
       secret: true,
     }),
-  lowWaterBytes: z.number().int().min(0).default(268_435_456).meta({
-    env: 'TRUNKLINE_DISK_LOW_WATER_BYTES',
-    description:
-      'Free space on the data disk under which new calls are refused and readiness is off.',
-  }),
-  ballastBytes: z.number().int().min(0).default(16_777_216).meta({
-    env: 'TRUNKLINE_DISK_BALLAST_BYTES',
-    description:
-      'Reserve file that is given back when the disk is full, so that running calls can finish.',
-  }),
+  lowWaterBytes: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 50)
+    .default(268_435_456)
+    .meta({
+      env: 'TRUNKLINE_DISK_LOW_WATER_BYTES',
+      description:
+        'Free space on the data disk under which new calls are refused and readiness is off.',
+    }),
+  ballastBytes: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 50)
+    .default(16_777_216)
+    .meta({
+      env: 'TRUNKLINE_DISK_BALLAST_BYTES',
+      description:
+        'Reserve file that is given back when the disk is full, so that running calls can finish.',
+    }),
   setAsideCorrupt: z.boolean().default(false).meta({
     env: 'TRUNKLINE_STORE_SET_ASIDE',
     description:

@@ -27,7 +27,7 @@ export const RecogniserConfig = z.strictObject({
     description:
       'Most recogniser processes, started as load asks for them; by default one for each core, at most 4.',
   }),
-  hangDeadlineMs: z.int().min(500).default(15_000).meta({
+  hangDeadlineMs: z.int().min(500).max(3_600_000).default(15_000).meta({
     env: 'TRUNKLINE_RECOGNISER_DEADLINE_MS',
     description: 'A recogniser process that says nothing for this long is replaced.',
   }),

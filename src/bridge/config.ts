@@ -1,10 +1,21 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
+import { redactionProblem } from '../language/redaction/names.ts';
 
 const day = z.number().min(0).max(36_500);
 
 /** What a session request may say beyond the stream's own facts; checked fully by the speech service. */
 const sessionTemplate = z.record(z.string(), z.unknown());
+
+/** A name that means nothing, or a type that nothing finds, would mark calls as redacted of what stays in them. */
+const RedactedType = z
+  .string()
+  .min(1)
+  .superRefine((name, context) => {
+    const problem = redactionProblem(name);
+    if (problem !== undefined)
+      context.addIssue({ code: 'custom', message: `"${name}" ${problem}` });
+  });
 
 export const BridgeConfig = z.strictObject({
   rejoinWaitMs: z.number().int().min(0).max(600_000).default(5_000).meta({
@@ -77,7 +88,7 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_SUMMARY_TYPE',
     description: 'The form of the summary in call.summary.',
   }),
-  redactEntities: z.array(z.string().min(1)).default([]).meta({
+  redactEntities: z.array(RedactedType).default([]).meta({
     env: 'TRUNKLINE_REDACT',
     description:
       'Entity types that are redacted in everything that is stored and leaves for the CRM; the live feed then has no partials.',

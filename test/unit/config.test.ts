@@ -26,6 +26,30 @@ describe('settings that cannot be used stop the start and say where they were se
     ],
     ['a number out of bounds', { PORT: '70000' }, '', /http\.port: .*65535.*environment PORT/],
     [
+      'a type of entity that is none',
+      { TRUNKLINE_REDACT: 'NAME,PCl' },
+      '',
+      /bridge\.redactEntities\.1: "PCl" is no entity type, did you mean PCI\? \(set by environment TRUNKLINE_REDACT\)/,
+    ],
+    [
+      'a preset in small letters',
+      { TRUNKLINE_REDACT: 'pci' },
+      '',
+      /"pci" is no entity type, did you mean PCI\?/,
+    ],
+    [
+      'a preset with letters swapped',
+      { TRUNKLINE_REDACT: 'GDRP' },
+      '',
+      /"GDRP" is no entity type, did you mean GDPR\?/,
+    ],
+    [
+      'a type of entity that nothing here finds',
+      { TRUNKLINE_REDACT: 'MEDICAL_CODE' },
+      '',
+      /"MEDICAL_CODE" is an entity type of the interface that is not found here/,
+    ],
+    [
       'a typo in a variable',
       { TRUNKLINE_WEBHOK_URL: 'x' },
       '',

@@ -46,7 +46,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const node = await nodeIdOf(dataDir);
   const rows = new SessionRows(store);
-  const sender = callbackSender({ allow: config.callbackHosts });
+  const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
   const sessions = new Sessions({

@@ -86,7 +86,10 @@ const keptBytes = 16_384;
  * Sends callbacks: signed when there is a secret, without redirects, with one deadline over head and body.
  * Success is 2xx. An address that came in a request must not be a private one; an operator's own may be.
  */
-export function callbackSender(options: { allow: readonly string[] }): AsyncDisposable & {
+export function callbackSender(options: {
+  allow: readonly string[];
+  clock: Clock;
+}): AsyncDisposable & {
   send: Send;
 } {
   const given = new GuardedClient({ trust: 'checked', allow: options.allow });
@@ -100,7 +103,7 @@ export function callbackSender(options: { allow: readonly string[] }): AsyncDisp
     const signature =
       target.secret === undefined
         ? {}
-        : signWebhook([target.secret], id, Math.floor(Date.now() / 1e3), body);
+        : signWebhook([target.secret], id, Math.floor(options.clock.now() / 1e3), body);
     const answer = await (target.trusted ? configured : given).send({
       url: target.url,
       method: 'POST',

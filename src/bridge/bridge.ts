@@ -100,6 +100,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     store,
     journal,
     eraser,
+    tokens,
     clock,
     log,
     days: config.retentionDays,

@@ -606,8 +606,8 @@ export class OutboxTables {
   }
 
   /** After a purge: nothing of it stays readable in the database's log. */
-  forgetDeleted(): Promise<void> {
-    return this.#store.forgetDeleted();
+  async forgetDeleted(): Promise<void> {
+    await this.#store.forgetDeleted();
   }
 
   /* ---- What operators see and do ---- */

@@ -21,7 +21,7 @@ export type Backend = {
   databaseNow(): Promise<number>;
   health(): Health;
   refusesForGood(error: unknown): boolean;
-  forgetDeleted(): Promise<void>;
+  forgetDeleted(): Promise<boolean>;
   close(): Promise<void>;
 };
 

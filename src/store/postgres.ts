@@ -87,7 +87,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     databaseNow: () => databaseNow(db),
     health: () => state.health,
     refusesForGood: isRefusedForGood,
-    forgetDeleted: () => Promise.resolve(), // the server's own vacuum and log recycling do this
+    forgetDeleted: () => Promise.resolve(true), // the server's own vacuum and log recycling do the rest
     close: async () => {
       closing.abort();
       const destroyed = db

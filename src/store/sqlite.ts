@@ -107,7 +107,7 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
     path: `${path}-wal`,
     log: options.log,
     clock: options.clock,
-    shrink: () => checkpointAtOnce(queue),
+    shrink: (waitMs) => cutTheLog(queue, waitMs),
   });
   return {
     db,
@@ -115,7 +115,7 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
     databaseNow: () => Promise.resolve(options.clock.now()),
     health: () => (queue.refusal ? { state: 'down', detail: queue.refusal.message } : wal.health()),
     refusesForGood: (error) => error instanceof SqliteError && error.isRefusedForGood,
-    forgetDeleted: () => checkpoint(queue),
+    forgetDeleted: () => wal.forgetDeleted(),
     close: async () => {
       const { clock } = options;
       const untilMs = clock.monotonicMs() + maxCloseMs;
@@ -132,17 +132,16 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
 
 const cutLog: SqlStatement = { sql: 'PRAGMA wal_checkpoint(TRUNCATE)', parameters: [] };
 
-async function checkpoint(queue: WriterQueue): Promise<void> {
-  await queue.outside([cutLog]);
-}
-
-/** Does not wait for a reader: a reader may hold on for hours, and writes would wait behind the checkpoint. */
-async function checkpointAtOnce(queue: WriterQueue): Promise<void> {
-  await queue.outside([
-    { sql: 'PRAGMA busy_timeout = 0', parameters: [] },
-    cutLog,
-    { sql: `PRAGMA busy_timeout = ${busyTimeoutMs}`, parameters: [] },
-  ]);
+/**
+ * Moves all pages of the log into the database and empties the log. Answers whether it could: a reader that holds an
+ * old state keeps the log. Writes wait behind a checkpoint that waits for a reader, so the wait is short.
+ */
+async function cutTheLog(queue: WriterQueue, waitMs: number): Promise<boolean> {
+  // Both are in the queue before either runs, so that nothing comes between them.
+  const cut = queue.outside([{ sql: `PRAGMA busy_timeout = ${waitMs}`, parameters: [] }, cutLog]);
+  const reset = queue.outside([{ sql: `PRAGMA busy_timeout = ${busyTimeoutMs}`, parameters: [] }]);
+  const [{ rows }] = await Promise.all([cut, reset]);
+  return (rows[0] as { busy?: number } | undefined)?.busy === 0;
 }
 
 async function openChecked(path: string, log: Logger): Promise<SqliteClient> {
@@ -215,13 +214,15 @@ function cannotOpen(path: string, error: unknown): TrunklineError {
 /** SQLite keeps the log near 4 MB by itself. A log of this size is held by a reader, and the disk fills unseen. */
 const alarmBytes = 67_108_864;
 const lookEveryMs = 10_000;
+/** How long a checkpoint after an erasure waits for the readers of the moment; every write waits with it. */
+const forgetWaitMs = 500;
 
 export type WalWatchOptions = {
   path: string;
   log: Logger;
   clock: Clock;
-  /** A checkpoint that also cuts the file. It cannot do so while a reader holds an old state. */
-  shrink: () => Promise<void>;
+  /** A checkpoint that also cuts the file, and whether it could: not while a reader holds an old state. */
+  shrink: (waitMs: number) => Promise<boolean>;
   alarmBytes?: number;
   lookEveryMs?: number;
 };
@@ -231,6 +232,12 @@ export class WalWatch {
   readonly #options: WalWatchOptions;
   readonly #alarmBytes: number;
   #bytes = 0;
+  /**
+   * Erasures whose rows may still be readable in the log, counted; 0 when there are none. A process that ended before
+   * its checkpoint leaves such rows to the next one, so the first look finds one.
+   */
+  #owed = 1;
+  #couldNotForget = false;
   #cancelNext: () => void = () => undefined;
   #closed = false;
 
@@ -240,7 +247,32 @@ export class WalWatch {
     this.#lookLater();
   }
 
+  /** Answers whether deleted rows are gone from the files. If not, each look tries again. */
+  async forgetDeleted(): Promise<boolean> {
+    this.#owed++;
+    const isDone = await this.#forget(forgetWaitMs);
+    if (!isDone) this.#couldNotForget = true;
+    return isDone;
+  }
+
+  async #forget(waitMs: number): Promise<boolean> {
+    const owed = this.#owed;
+    if (!(await this.#options.shrink(waitMs))) return false;
+    // An erasure that came meanwhile may have written after this checkpoint: it sees to itself.
+    if (this.#owed === owed) {
+      this.#owed = 0;
+      this.#couldNotForget = false;
+    }
+    return true;
+  }
+
   health(): Health {
+    if (this.#couldNotForget)
+      return {
+        state: 'degraded',
+        detail:
+          'erased rows can still be read in the database and its log: another program holds an old state of it; tried again until it has let go',
+      };
     if (this.#bytes <= this.#alarmBytes) return { state: 'ok' };
     const megabytes = Math.round(this.#bytes / 1048576);
     return {
@@ -270,10 +302,9 @@ export class WalWatch {
     const was = this.health().state;
     try {
       this.#bytes = (await stat(path)).size;
-      if (this.#bytes > this.#alarmBytes) {
-        await shrink();
-        this.#bytes = (await stat(path)).size;
-      }
+      if (this.#owed > 0) await this.#forget(0);
+      else if (this.#bytes > this.#alarmBytes) await shrink(0);
+      this.#bytes = (await stat(path)).size;
     } catch (error) {
       log.warn({ err: error }, 'the log of the database could not be shortened');
     }

@@ -25,8 +25,12 @@ export type Store = AsyncDisposable & {
   readonly acceptsNewCalls: () => { ok: true } | { ok: false; reason: string };
   /** True when the database refused the content itself: the same statements can never work, now or later. */
   refusesForGood(error: unknown): boolean;
-  /** For use after an erasure: nothing that was deleted stays readable in the log beside the database. */
-  forgetDeleted(): Promise<void>;
+  /**
+   * For use after an erasure. True when nothing that was deleted before is readable in the database's files any more.
+   * False while another program, a backup for example, holds an old state: the store tries again by itself until it
+   * is done, and its health says so.
+   */
+  forgetDeleted(): Promise<boolean>;
 };
 
 export type StoreOptions = Partial<StoreConfig> & {

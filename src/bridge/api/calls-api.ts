@@ -142,7 +142,10 @@ export function callsApi(options: CallsApiOptions): Router {
         409,
         'the phone call is still going on; it can be erased once its stream has ended',
       );
-    response.status(204).end();
+    if (outcome === 'log-remains')
+      // The call is gone from every answer, and cannot be gone from the disk while somebody else reads the old state.
+      response.status(202).json({ status: 'pending', remaining: ['database_log'] });
+    else response.status(204).end();
   });
 
   async function liveCall(

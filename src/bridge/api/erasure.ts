@@ -7,6 +7,11 @@ import type { Store } from '../../store/store.ts';
 import type { Calls } from '../call/calls.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { LiveFeed } from './live-feed.ts';
+import { digestOfCall } from './statuses.ts';
+import { eraseTokens } from './tokens.ts';
+
+/** `log-remains`: the rows are gone, and another program still holds a state of the database that has them. */
+export type ErasureOutcome = 'erased' | 'log-remains' | 'live' | 'unknown';
 
 export type EraserOptions = {
   store: Store;
@@ -41,7 +46,15 @@ export class Eraser {
     this.#look();
   }
 
-  async erase(callId: string): Promise<'erased' | 'live' | 'unknown'> {
+  /** One call, and what of it was deleted is not readable in the database's files either, where that can be had now. */
+  async erase(callId: string): Promise<ErasureOutcome> {
+    const outcome = await this.eraseCall(callId);
+    if (outcome !== 'erased') return outcome;
+    return (await this.#options.store.forgetDeleted()) ? 'erased' : 'log-remains';
+  }
+
+  /** Without the checkpoint: whoever erases many calls makes one at the end. */
+  async eraseCall(callId: string): Promise<'erased' | 'live' | 'unknown'> {
     const { store, calls, journal, feed, log } = this.#options;
     const open = calls.get(callId);
     if (open?.state === 'live') return 'live';
@@ -67,7 +80,6 @@ export class Eraser {
       callId,
       openSessions.map(({ id }) => id),
     );
-    await store.forgetDeleted();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
     this.#working = this.#working.then(() => this.#eraseSessions());
@@ -111,13 +123,21 @@ export class Eraser {
         .where('carrier_call_id', '=', call.carrier_call_id)
         .limit(1)
         .executeTakeFirst();
-      // The carrier's statuses hold its numbers; they go with the last record of that call.
-      if (others === undefined)
-        await tx
-          .deleteFrom('call_statuses')
-          .where('carrier', '=', call.carrier)
-          .where('carrier_call_id', '=', call.carrier_call_id)
-          .execute();
+      if (others !== undefined) return;
+      // With the last record of the carrier's call goes what hangs on the carrier's id alone: its status callbacks,
+      // which hold telephone numbers, and what its stream tokens say. A digest stays, against callbacks yet to come.
+      const { carrier, carrier_call_id } = call;
+      await eraseTokens(tx, carrier, carrier_call_id, clock.now());
+      await tx
+        .insertInto('erased_calls')
+        .values({ digest: digestOfCall(carrier, carrier_call_id), erased_at: clock.now() })
+        .onConflict((conflict) => conflict.column('digest').doUpdateSet({ erased_at: clock.now() }))
+        .execute();
+      await tx
+        .deleteFrom('call_statuses')
+        .where('carrier', '=', call.carrier)
+        .where('carrier_call_id', '=', call.carrier_call_id)
+        .execute();
     });
   }
 

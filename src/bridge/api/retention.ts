@@ -1,14 +1,17 @@
+import { sql } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Eraser } from './erasure.ts';
+import type { StreamTokens } from './tokens.ts';
 import type { Journal } from '../journal/journal.ts';
 
 export type RetentionOptions = {
   store: Store;
   journal: Journal;
   eraser: Eraser;
+  tokens: StreamTokens;
   clock: Clock;
   log: Logger;
   days: BridgeConfig['retentionDays'];
@@ -16,7 +19,12 @@ export type RetentionOptions = {
 
 const dayMs = 24 * 3_600_000;
 const sweepMs = 3_600_000;
+/** The first sweep: a process that is restarted every day must sweep as well, and not while its calls are taken up. */
+const firstSweepMs = 60_000;
+/** Rows of one step. A sweep takes steps until nothing is due; between two steps calls have their turn. */
 const batch = 100;
+/** A carrier repeats a callback for hours at most. */
+const erasedCallsDays = 90;
 
 /**
  * Lets go of what is older than the configured days: recordings, then whole calls. Events before their call are the
@@ -30,7 +38,7 @@ export class Retention {
 
   constructor(options: RetentionOptions) {
     this.#options = options;
-    this.#wait();
+    this.#wait(firstSweepMs);
   }
 
   async stop(): Promise<void> {
@@ -39,14 +47,22 @@ export class Retention {
     await this.#working;
   }
 
-  /** One pass over everything that is due. */
+  /** Everything that is due, however much it is. */
   async sweep(): Promise<{ calls: number; recordings: number }> {
-    const { days, log } = this.#options;
+    const { days, log, store, tokens } = this.#options;
     const done = {
       recordings: await this.#recordings(this.#before(days.recordings)),
       calls: await this.#calls(this.#before(days.calls)),
     };
-    if (done.calls + done.recordings > 0) log.info(done, 'retention swept');
+    await this.#statuses(this.#before(days.calls));
+    await store.db
+      .deleteFrom('erased_calls')
+      .where('erased_at', '<', this.#before(erasedCallsDays))
+      .execute();
+    await tokens.sweep();
+    if (done.calls + done.recordings === 0) return done;
+    await store.forgetDeleted();
+    log.info(done, 'retention swept');
     return done;
   }
 
@@ -56,52 +72,85 @@ export class Retention {
 
   async #calls(endedBefore: number): Promise<number> {
     const { store, eraser } = this.#options;
-    let erased = 0;
-    for (;;) {
-      const rows = await store.db
-        .selectFrom('calls')
-        .select('id')
-        .where('state', '=', 'ended')
-        .where('ended_at', '<', endedBefore)
-        .limit(batch)
-        .execute();
-      for (const { id } of rows)
-        if (!this.#stopped && (await eraser.erase(id)) === 'erased') erased++;
-      if (rows.length < batch || this.#stopped) return erased;
-    }
+    return this.#steps(
+      (after) =>
+        store.db
+          .selectFrom('calls')
+          .select('id')
+          .where('state', '=', 'ended')
+          .where('ended_at', '<', endedBefore)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(batch)
+          .execute(),
+      async (id) => ((await eraser.eraseCall(id)) === 'erased' ? 1 : 0),
+    );
   }
 
   async #recordings(endedBefore: number): Promise<number> {
     const { store, journal } = this.#options;
-    const rows = await store.db
-      .selectFrom('calls')
-      .innerJoin('legs', 'legs.call_id', 'calls.id')
-      .select(['calls.id as callId', 'legs.id as legId'])
-      .where('calls.state', '=', 'ended')
-      .where('calls.has_recording', '=', 1)
-      .where('calls.ended_at', '<', endedBefore)
-      .limit(10 * batch)
-      .execute();
-    for (const { legId } of rows) await journal.erase(legId);
-    const ids = [...new Set(rows.map((row) => row.callId))];
-    if (ids.length > 0)
-      await store.db
-        .updateTable('calls')
-        .set({ has_recording: 0 })
-        .where('id', 'in', ids)
-        .execute();
-    return ids.length;
+    return this.#steps(
+      (after) =>
+        store.db
+          .selectFrom('calls')
+          .select('id')
+          .where('state', '=', 'ended')
+          .where('has_recording', '=', 1)
+          .where('ended_at', '<', endedBefore)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(batch)
+          .execute(),
+      async (id) => {
+        const legs = await store.db
+          .selectFrom('legs')
+          .select('id')
+          .where('call_id', '=', id)
+          .execute();
+        for (const leg of legs) await journal.erase(leg.id);
+        await store.db
+          .updateTable('calls')
+          .set({ has_recording: 0 })
+          .where('id', '=', id)
+          .execute();
+        return 1;
+      },
+    );
   }
 
-  #wait(): void {
+  /** Callbacks of calls that never came, or whose record went before they came: they hold telephone numbers. */
+  async #statuses(receivedBefore: number): Promise<void> {
+    await sql`delete from call_statuses where received_at < ${receivedBefore} and not exists (
+      select 1 from calls where calls.carrier = call_statuses.carrier
+        and calls.carrier_call_id = call_statuses.carrier_call_id)`.execute(this.#options.store.db);
+  }
+
+  /** One row after the other, each looked at once in a sweep: a row that stays must not be asked for again and again. */
+  async #steps(
+    due: (after: string) => Promise<{ id: string }[]>,
+    work: (id: string) => Promise<number>,
+  ): Promise<number> {
+    let total = 0;
+    for (let after = ''; ;) {
+      const rows = await due(after);
+      for (const { id } of rows) {
+        if (this.#stopped) return total;
+        total += await work(id);
+        after = id;
+      }
+      if (rows.length < batch) return total;
+    }
+  }
+
+  #wait(delayMs: number): void {
     if (this.#stopped) return;
-    this.#stopWaiting = this.#options.clock.after(sweepMs, () => {
+    this.#stopWaiting = this.#options.clock.after(delayMs, () => {
       this.#working = this.sweep()
         .then(() => undefined)
         .catch((error: unknown) =>
           this.#options.log.warn({ err: error }, 'retention sweep failed; tried again'),
         )
-        .finally(() => this.#wait());
+        .finally(() => this.#wait(sweepMs));
     });
   }
 }

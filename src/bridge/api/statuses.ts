@@ -9,6 +9,7 @@ export async function keepStatus(
   told: { carrier: string; carrierCallId: string; status: Record<string, string> },
 ): Promise<void> {
   const { carrier, carrierCallId, status } = told;
+  if (await isErased(store, carrier, carrierCallId)) return;
   const text = JSON.stringify(Object.fromEntries(Object.entries(status).sort()));
   const id = createHash('sha256').update(`${carrier}\n${carrierCallId}\n${text}`).digest('hex');
   await store.db
@@ -16,6 +17,29 @@ export async function keepStatus(
     .values({ id, carrier, carrier_call_id: carrierCallId, received_at: clock.now(), status: text })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+}
+
+/** What an erased call is known by: neither the carrier's id nor anything else of the call can be read from it. */
+export function digestOfCall(carrier: string, carrierCallId: string): string {
+  return createHash('sha256').update(`${carrier}\n${carrierCallId}`).digest('hex');
+}
+
+/** Callbacks come for minutes after a call, and again when an answer was lost: those of an erased call are dropped. */
+async function isErased(store: Store, carrier: string, carrierCallId: string): Promise<boolean> {
+  const erased = await store.db
+    .selectFrom('erased_calls')
+    .select('digest')
+    .where('digest', '=', digestOfCall(carrier, carrierCallId))
+    .executeTakeFirst();
+  if (erased === undefined) return false;
+  const again = await store.db
+    .selectFrom('calls')
+    .select('id')
+    .where('carrier', '=', carrier)
+    .where('carrier_call_id', '=', carrierCallId)
+    .limit(1)
+    .executeTakeFirst();
+  return again === undefined;
 }
 
 type Kept = { received_at: number; status: Record<string, unknown> };

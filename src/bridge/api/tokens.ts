@@ -70,9 +70,16 @@ export class StreamTokens {
     if (!(await this.#isKnown(digest))) return unknown;
     const now = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
+      const row = await tx
+        .selectFrom('stream_tokens')
+        .selectAll()
+        .where('digest', '=', digest)
+        .executeTakeFirst();
+      if (row === undefined) return unknown;
+      // The metadata goes to the call with this claim: with the token it would outlive the call's erasure.
       let update = tx
         .updateTable('stream_tokens')
-        .set({ used_at: now })
+        .set({ used_at: now, metadata: '{}' })
         .where('digest', '=', digest)
         .where('carrier', '=', carrier)
         .where('used_at', 'is', null)
@@ -85,12 +92,6 @@ export class StreamTokens {
           ]),
         );
       const { numUpdatedRows } = await update.executeTakeFirst();
-      const row = await tx
-        .selectFrom('stream_tokens')
-        .selectAll()
-        .where('digest', '=', digest)
-        .executeTakeFirst();
-      if (row === undefined) return unknown;
       if (numUpdatedRows === 1n)
         return {
           outcome: 'accepted',
@@ -100,7 +101,11 @@ export class StreamTokens {
       if (row.carrier !== carrier) return { outcome: 'refused', reason: 'other-carrier' };
       if (row.used_at !== null) return { outcome: 'refused', reason: 'used' };
       if (row.expires_at <= now) return { outcome: 'refused', reason: 'expired' };
-      return { outcome: 'refused', reason: 'other-call' };
+      // Either bound to another call, or another claim of this moment was first.
+      return {
+        outcome: 'refused',
+        reason: carrierCallId === undefined || row.carrier_call_id === null ? 'used' : 'other-call',
+      };
     });
   }
 
@@ -134,6 +139,12 @@ export class StreamTokens {
     });
   }
 
+  /** Tokens of yesterday go; an expired one keeps no metadata. */
+  async sweep(): Promise<void> {
+    const now = await this.#store.databaseNow();
+    await this.#store.transaction((tx) => this.#forgetOld(tx, now));
+  }
+
   async #isKnown(digest: string): Promise<boolean> {
     const row = await this.#store.db
       .selectFrom('stream_tokens')
@@ -148,7 +159,32 @@ export class StreamTokens {
       .deleteFrom('stream_tokens')
       .where('expires_at', '<', now - rememberedMs)
       .execute();
+    await tx
+      .updateTable('stream_tokens')
+      .set({ metadata: '{}' })
+      .where('expires_at', '<', now)
+      .where('metadata', '<>', '{}')
+      .execute();
   }
+}
+
+/** An erased call leaves its tokens as digests that are used up: none of them comes to life again. */
+export async function eraseTokens(
+  tx: Transaction<Database>,
+  carrier: string,
+  carrierCallId: string,
+  now: number,
+): Promise<void> {
+  await tx
+    .updateTable('stream_tokens')
+    .set((eb) => ({
+      metadata: '{}',
+      carrier_call_id: null,
+      used_at: eb.fn.coalesce('used_at', eb.val(now)),
+    }))
+    .where('carrier', '=', carrier)
+    .where('carrier_call_id', '=', carrierCallId)
+    .execute();
 }
 
 const unknown: TokenClaim = { outcome: 'refused', reason: 'unknown' };

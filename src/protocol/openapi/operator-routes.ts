@@ -87,7 +87,12 @@ export const operatorRoutes: readonly Route[] = [
     tag: calls,
     access: 'key',
     summary: 'Erase a call: rows, audio, journal, events and sessions',
-    answers: { 204: answer('Erased.') },
+    answers: {
+      202: answer(
+        'Erased, but another program still holds a state of the database from before; done once it has let go.',
+      ),
+      204: answer('Erased.'),
+    },
     errors: [404, 409],
   },
   {

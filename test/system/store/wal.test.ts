@@ -15,10 +15,11 @@ test('a reader that holds an old state lets the log grow: told, and cut when it 
   const path = join(store.dataDir, 'trunkline.sqlite');
   const alarmBytes = 8_388_608;
   // As the store's own: a cut that finds a reader there goes home instead of waiting for it.
-  const shrink = async (): Promise<void> => {
+  const shrink = (): Promise<boolean> => {
     const other = new DatabaseSync(path, { timeout: 0 });
-    other.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    const answer = other.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
     other.close();
+    return Promise.resolve(answer?.['busy'] === 0);
   };
   const watch = new WalWatch({
     path: `${path}-wal`,

@@ -3,6 +3,9 @@ import { closingLine } from './closing-line.ts';
 
 const root = new URL('../..', import.meta.url).pathname;
 
+/** No test may dial another machine. */
+const setupFiles = ['test/support/process/loopback-only.ts'];
+
 // Three projects: pure modules, whole processes and sockets, and a real browser.
 export default defineConfig({
   root,
@@ -20,13 +23,19 @@ export default defineConfig({
     projects: [
       {
         root,
-        test: { name: 'unit', include: ['test/unit/**/*.test.ts'], testTimeout: 30_000 },
+        test: {
+          name: 'unit',
+          include: ['test/unit/**/*.test.ts'],
+          setupFiles,
+          testTimeout: 30_000,
+        },
       },
       {
         root,
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
+          setupFiles,
           testTimeout: 120_000,
           hookTimeout: 60_000,
         },

@@ -8,6 +8,7 @@ import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
+import { until } from '../../support/process/until.ts';
 
 /** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
 const config = CarriersConfig.parse({
@@ -49,13 +50,10 @@ const legs: LegSamples[] = [
 
 async function ended(carrierCallId: string): Promise<ApiCall> {
   const api = { url: app.url };
-  const deadline = Date.now() + 45_000;
-  while (Date.now() < deadline) {
+  return until(async () => {
     const found = await findCall(api, carrierCallId);
-    if (found?.state === 'ended') return getCall(api, found.id);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-  throw new Error('the call did not end');
+    return found?.state === 'ended' && getCall(api, found.id);
+  }, 45_000);
 }
 
 async function place(carrier: CarrierName, more: Partial<CallPlan> = {}): Promise<ApiCall> {

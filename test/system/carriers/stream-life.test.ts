@@ -12,6 +12,7 @@ import {
 import { readFixture } from '../../support/carriers/carrier-fixture.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
+import { until } from '../../support/process/until.ts';
 
 const frame = (at: number): Buffer => Buffer.alloc(160, at + 1);
 
@@ -117,9 +118,7 @@ async function ticked(): Promise<void> {
 }
 
 async function untilPings(client: CarrierClient, count: number): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (client.pings < count && Date.now() < deadline)
-    await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(() => client.pings >= count, 20_000);
 }
 
 describe('the end of a stream happens once', () => {

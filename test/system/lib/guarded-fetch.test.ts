@@ -50,6 +50,8 @@ test('no spelling leads inside: as a fetch, as a callback, as a redirect', async
   await using client = new GuardedClient({
     trust: 'checked',
     allow: [`127.0.0.1:${redirector.port}`],
+    // Whatever is no address is a name that leads inside: nobody outside is asked.
+    resolve: async () => [{ address: '127.0.0.1', family: 4 }],
   });
   const urls = [
     ...forbiddenHosts.map((host) => `http://${host}:${canaryPort}/`),

@@ -7,6 +7,7 @@ import { postgresMissing, startPostgres, type TestPostgres } from '../../support
 import { seeded } from '../../support/store/power-cut.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });
@@ -61,7 +62,8 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     ];
     killed.process.kill('SIGKILL');
     paused.process.kill('SIGSTOP');
-    await new Promise((resolve) => setTimeout(resolve, 7_500));
+    // The pause is the fault: longer than the lease of five seconds.
+    await sleep(7_500);
     paused.process.kill('SIGCONT');
     await Promise.all([killed.ended, paused.ended, well.ended]);
     for (const node of nodes) story.note(node);

@@ -8,6 +8,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { newWebhookSecret } from '../../../src/lib/webhook-signature.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 async function several(store: Store, callId: string, count: number): Promise<Issued[]> {
   const issued: Issued[] = [];
@@ -85,12 +86,13 @@ describe('the delivery contract', () => {
     await using store = await temporaryStore();
     let fail = true;
     await using crm = await startCrm([secret], () => (fail ? 503 : 200));
-    await using outbox = await outboxOn(store, crm.url);
+    const clock = new TestClock(1);
+    await using outbox = await outboxOn(store, crm.url, { clock });
     const [event] = await several(store, 'call_1', 1);
     outbox.wake();
     await until(() => crm.requests.length === 1);
     fail = false;
-    await new Promise((resolve) => setTimeout(resolve, 1_100)); // the signature's clock counts seconds
+    clock.setWallAhead(5_000); // the signature's clock counts seconds
     await hurry(store);
     outbox.wake();
     await until(() => crm.arrivals.length === 1);
@@ -190,7 +192,8 @@ describe('the delivery contract', () => {
     gone = false;
     outbox.wake();
     issued.push(...(await several(store, 'call_1', 1)));
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    // It has looked at the new event, and sends nothing to an endpoint that is off.
+    await until(async () => (await outbox.deliveries.list({ limit: 10 })).items.length === 6);
     expect(crm.requests.length).toBe(requests);
     expect(outbox.notes!().join()).toContain('webhook is switched off');
     expect(await outbox.deliveries.enable('webhook')).toBe(true);
@@ -316,7 +319,8 @@ describe('the delivery contract', () => {
     await using store = await temporaryStore();
     const answer = Promise.withResolvers<number>();
     await using crm = await startCrm([secret], () => answer.promise);
-    await using outbox = await outboxOn(store, crm.url);
+    const clock = new TestClock(1);
+    await using outbox = await outboxOn(store, crm.url, { clock });
     const [event] = await several(store, 'call_1', 1);
     outbox.wake();
     await until(() => crm.requests.length === 1);

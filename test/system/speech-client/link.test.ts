@@ -232,7 +232,7 @@ describe('a session that is lost', () => {
     const leg = rig.leg({ recording: true });
     leg.push(3_000);
     const outcome = leg.leg.finish({ finalsMs: 60_000, withinMs: 10_000_000 });
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until(() => leg.states.some(({ at }) => at === 'waiting'));
     expect(leg.leg.state().at).not.toBe('ended');
     await proxy.accept();
     expect((await outcome).finals).toBe('complete');

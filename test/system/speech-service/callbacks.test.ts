@@ -13,6 +13,7 @@ import {
   telephony,
   type TestService,
 } from '../../support/speech/speech-service.ts';
+import { until } from '../../support/process/until.ts';
 
 let recogniser: Recogniser;
 beforeAll(async () => {
@@ -251,7 +252,7 @@ test('zero data retention: the callback has the words, then no row, no file, no 
   await endpoint.until(ended('live.end_session'));
   expect(endpoint.received.some(({ body }) => body.includes('goodbye'))).toBe(true);
   const rows = () => service.store.db.selectFrom('speech_jobs').select('id').execute();
-  while ((await rows()).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await until(async () => (await rows()).length === 0);
   const names = await readdir(service.store.dataDir, { recursive: true, withFileTypes: true });
   for (const name of names.filter((entry) => entry.isFile())) {
     const content = await readFile(`${name.parentPath}/${name.name}`);

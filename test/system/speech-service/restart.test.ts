@@ -17,11 +17,10 @@ import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
 async function jobOf(url: string, id: string): Promise<LiveJobRecord> {
-  for (;;) {
+  return until(async () => {
     const job = (await (await fetch(`${url}/v2/live/${id}`)).json()) as LiveJobRecord;
-    if (job.status === 'done' || job.status === 'error') return job;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+    return (job.status === 'done' || job.status === 'error') && job;
+  }, 60_000);
 }
 
 test('a session goes on over kill -9 of the service: same address, same words, every byte once', async () => {
@@ -141,7 +140,6 @@ test('what is older than the retention is deleted with its files', async () => {
     store: first.store,
     config: { retentionDays: 0 },
   });
-  while ((await second.http(`/v2/live/${id}`)).status !== 404)
-    await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(async () => (await second.http(`/v2/live/${id}`)).status === 404);
   expect((await second.http(`/v2/live/${id}/file`)).status).toBe(404);
 });

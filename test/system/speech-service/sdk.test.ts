@@ -8,6 +8,7 @@ import {
   startTestService,
   type TestService,
 } from '../../support/speech/speech-service.ts';
+import { until } from '../../support/process/until.ts';
 
 // The vendor's released JavaScript SDK, unmodified, against our service.
 let recogniser: Recogniser;
@@ -168,7 +169,7 @@ describe('the released JavaScript SDK', () => {
       await new Promise((resolve) => setTimeout(resolve, 15));
       if (at / size === 8) wire.cut();
     }
-    while (counters(session).held > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => counters(session).held === 0);
     expect(counters(session).bytesSent).toBe(audio.length);
     session.stopRecording();
     expect((await seen.ended).code).toBe(1000);

@@ -13,6 +13,7 @@ import {
   type TestService,
 } from '../../support/speech/speech-service.ts';
 import { refusalEndsConnection } from '../../support/faults/upgrade-flood.ts';
+import { until } from '../../support/process/until.ts';
 
 let recogniser: Recogniser;
 let service: TestService;
@@ -416,8 +417,10 @@ describe('a second socket', () => {
     // From here on it takes nothing and confirms nothing, as a client whose line went dead.
     first.socket.pause();
     first.send(audio.subarray(800));
-    while ((await (await service.http(`/v2/live/${id}/file`)).bytes()).length < 58 + audio.length)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until(async () => {
+      const file = await (await service.http(`/v2/live/${id}/file`)).bytes();
+      return file.length === 58 + audio.length;
+    });
     first.socket.terminate();
     const second = await connect(url);
     await second.until('transcript');

@@ -18,7 +18,7 @@ type Target = { path?: string; host?: string };
 
 function targetOf(first: unknown, second: unknown): Target {
   const options: unknown = Array.isArray(first) ? first[0] : first;
-  if (typeof options === 'object' && options !== null) return options as Target;
+  if (typeof options === 'object' && options !== null) return options;
   if (typeof options === 'string') return { path: options };
   return typeof second === 'string' ? { host: second } : {};
 }
@@ -40,4 +40,4 @@ Socket.prototype.connect = function (this: Socket, ...args: unknown[]): Socket {
     if (!error && address !== undefined && !isLoopback(address)) refuse(this, address);
   });
   return connect.apply(this, args);
-} as typeof Socket.prototype.connect;
+};

@@ -47,7 +47,8 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     upgrades: [
       {
         owns: (path) => upgrades.owns(path),
-        handle: (request, socket, head) => upgrades.handle(request, socket, head),
+        handle: (request, socket, head, admitted) =>
+          upgrades.handle(request, socket, head, admitted),
       },
     ],
     notes: () => notesOf(options.config, options.insecure),

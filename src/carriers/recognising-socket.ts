@@ -1,4 +1,6 @@
+import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
+import { closeStranger } from '../port/upgrades.ts';
 import { carrierNames, carriers, type AnyCarrier, type CarrierName } from './all.ts';
 import type { FirstText, UpgradeRequest } from './carrier.ts';
 import { parseObject } from './json/frames.ts';
@@ -47,6 +49,7 @@ export const maxRestBytes = 1_048_576;
 /** A socket on the detecting path: its first messages are kept until they say which carrier it is. */
 export class RecognisingSocket {
   readonly #socket: WebSocket;
+  readonly #raw: Duplex;
   readonly #on: RecognisingEvents;
   readonly #openedMs: number;
   readonly #held: HeldMessage[] = [];
@@ -55,8 +58,9 @@ export class RecognisingSocket {
   #isRecognised = false;
   #isGivenUp = false;
 
-  constructor(socket: WebSocket, nowMs: number, on: RecognisingEvents) {
+  constructor(socket: WebSocket, raw: Duplex, nowMs: number, on: RecognisingEvents) {
     this.#socket = socket;
+    this.#raw = raw;
     this.#openedMs = nowMs;
     this.#on = on;
     socket.on('message', this.#onMessage);
@@ -99,7 +103,7 @@ export class RecognisingSocket {
     const reason = 'not recognised: use the path of the carrier';
     this.#giveUp(reason);
     this.#socket.off('message', this.#onMessage);
-    this.#socket.close(1008, reason);
+    closeStranger(this.#socket, this.#raw, 1008, reason);
   }
 
   /** Once, and only where nobody else will say what became of it. */

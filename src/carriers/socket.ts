@@ -11,6 +11,7 @@ import type {
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { closeStranger } from '../port/upgrades.ts';
 import type { AnyCarrier } from './all.ts';
 import type {
   CarrierCommand,
@@ -420,7 +421,7 @@ export class StreamSocket {
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
     this.#say({ type: 'disconnect', reason: 'unauthorized', info: reason });
     this.#state = { at: 'ended', sinceMs: this.#now() };
-    this.#socket.close(1008, short(reason));
+    closeStranger(this.#socket, this.#raw, 1008, short(reason));
   }
 
   /** A stream that was allowed in, but whose audio we cannot take. */

@@ -6,7 +6,7 @@ import { AddressShare } from '../port/connections.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../port/memory.ts';
-import { refuseUpgrade } from '../port/upgrades.ts';
+import { closeStranger, refuseUpgrade } from '../port/upgrades.ts';
 import { carrierNamed, carriers, type AnyCarrier, type CarrierName } from './all.ts';
 import type { AuthContext, NonceMemory, UpgradeRequest } from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
@@ -60,6 +60,8 @@ export class Upgrades {
   /** Each with how it gives its place back. */
   readonly #unproven = new Map<WebSocket, () => void>();
   readonly #share: AddressShare;
+  /** What tells the port that the peer of a connection has shown who it is. */
+  readonly #admitted = new WeakMap<Duplex, () => void>();
   #draining = false;
 
   constructor(context: UpgradeContext) {
@@ -96,7 +98,13 @@ export class Upgrades {
     this.#context.refusals.tick();
   }
 
-  async handle(incoming: IncomingMessage, raw: Duplex, head: Buffer): Promise<void> {
+  async handle(
+    incoming: IncomingMessage,
+    raw: Duplex,
+    head: Buffer,
+    admitted: () => void,
+  ): Promise<void> {
+    this.#admitted.set(raw, admitted);
     const request = upgradeRequest(incoming);
     if (this.#inProgress >= upgradeLimits.inProgress) {
       this.#refuse(raw, 'unknown', { status: 503, reason: 'too many upgrades at once' });
@@ -225,7 +233,7 @@ export class Upgrades {
           if (admission.outcome === 'refused') {
             const { reason } = admission;
             refusals.note('carrier stream refused', { carrier: name, reason });
-            return socket.close(1008, short(reason));
+            return closeStranger(socket, raw, 1008, short(reason));
           }
           const stream = this.#keep(socket, raw, carriers[name], request, admission.proof);
           for (const { data, isBinary } of held) stream.message(data, isBinary);
@@ -239,7 +247,7 @@ export class Upgrades {
       if (reason !== undefined)
         refusals.note('carrier stream refused', { carrier: 'unknown', reason });
     };
-    const recognising = new RecognisingSocket(socket, clock.monotonicMs(), {
+    const recognising = new RecognisingSocket(socket, raw, clock.monotonicMs(), {
       onRecognised,
       onUnrecognised,
     });
@@ -279,7 +287,10 @@ export class Upgrades {
     request: UpgradeRequest,
     proof: Proof,
   ): StreamSocket {
-    const onProven = (): void => this.#leaveCrowd(socket);
+    const onProven = (): void => {
+      this.#leaveCrowd(socket);
+      this.#admitted.get(raw)?.();
+    };
     const stream = new StreamSocket(this.#context, {
       socket,
       raw,

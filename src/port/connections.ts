@@ -172,8 +172,6 @@ export class Connections implements Disposable {
     this.#unansweredShare = new AddressShare(maxUnansweredOfStrangers / 2, isProxy);
     server.maxConnections = room.connectionsAtMost;
     server.on('connection', (socket) => this.#opened(socket));
-    // A connection that becomes a stream has places of its own elsewhere: the share of its address is free again.
-    server.on('upgrade', (_request, socket) => this.#open.get(socket)?.giveBack());
     server.on('drop', (dropped?: DropArgument) => {
       this.#dropped(dropped?.remoteAddress, room.connectionsAtMost);
     });
@@ -234,6 +232,11 @@ export class Connections implements Disposable {
   know(request: IncomingMessage): void {
     const connection = this.#open.get(request.socket);
     if (connection !== undefined) connection.isKnown = true;
+  }
+
+  /** A stream that has shown who it is has places of its own elsewhere: the share of its address is free again. */
+  admitted(socket: Duplex): void {
+    this.#open.get(socket)?.giveBack();
   }
 
   #opened(socket: Socket): void {

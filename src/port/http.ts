@@ -114,7 +114,16 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   server.on('request', answer);
   // An expectation that nobody knows is passed over, as RFC 9110 allows; Node would answer it without a body.
   server.on('checkExpectation', answer);
-  server.on('upgrade', upgradeHandler({ parts, keyCheck, state, log }));
+  server.on(
+    'upgrade',
+    upgradeHandler({
+      parts,
+      keyCheck,
+      state,
+      admitted: (socket) => connections.admitted(socket),
+      log,
+    }),
+  );
   refuseUnreadable(server, connections);
   return {
     port,

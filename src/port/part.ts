@@ -9,8 +9,17 @@ export type Access = 'public' | 'operator' | 'speech';
 export type Upgrade = {
   /** True when the path belongs to this part. */
   owns(pathname: string): boolean;
-  /** Settles when the socket is let in or refused. Until then it holds one of the places of undecided upgrades. */
-  handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void>;
+  /**
+   * Settles when the socket is let in or refused. Until then it holds one of the places of undecided upgrades.
+   * `admitted` is called when the peer has shown who it is, at the upgrade or later: until then the connection counts
+   * to the share of its address, because an upgrade alone proves nothing.
+   */
+  handle(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    admitted: () => void,
+  ): Promise<void>;
 };
 
 /** What a part of the process gives to the one port and to the life of the process. */

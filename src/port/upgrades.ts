@@ -49,6 +49,23 @@ export function refuseUpgrade(socket: Duplex, status: RefusalStatus, words = '')
   );
 }
 
+/**
+ * Closes the socket of a peer that was let in and is a stranger after all. The close frame says why; the connection
+ * ends behind it, whether or not the peer answers: waiting for its answer would let strangers hold the places.
+ */
+export function closeStranger(
+  socket: { close(code: number, reason: string): void },
+  raw: Duplex,
+  code: number,
+  reason: string,
+): void {
+  socket.close(code, reason);
+  raw.end();
+  const unread = setTimeout(() => raw.destroy(), refusalReadMs);
+  unread.unref();
+  raw.once('close', () => clearTimeout(unread));
+}
+
 const upgradesRefusedTotal = new Counter({
   name: 'trunkline_upgrades_refused_total',
   help: 'Upgrades that the port refused itself, by status; `none` were cut off, undecided at the deadline.',
@@ -61,9 +78,10 @@ export function upgradeHandler(options: {
   parts: Part[];
   keyCheck: KeyCheck;
   state: { isStarting: boolean };
+  admitted: (socket: Duplex) => void;
   log: Logger;
 }) {
-  const { parts, keyCheck, state, log } = options;
+  const { parts, keyCheck, state, admitted, log } = options;
   let inProgress = 0;
   const refuse = (socket: Duplex, status: RefusalStatus, words?: string): void => {
     upgradesRefusedTotal.inc({ status });
@@ -97,7 +115,7 @@ export function upgradeHandler(options: {
       clearTimeout(deadline);
     });
     owner
-      .handle(request, socket, head)
+      .handle(request, socket, head, () => admitted(socket))
       .catch((error: unknown) => {
         log.error({ err: error }, 'upgrade failed');
         refuse(socket, 500);

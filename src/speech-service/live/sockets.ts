@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../port/part.ts';
-import { refuseUpgrade } from '../../port/upgrades.ts';
+import { closeStranger, refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -44,7 +44,12 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     return server;
   };
 
-  async function decide(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+  async function decide(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    admitted: () => void,
+  ): Promise<void> {
     const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
     const found = await options.sessions.find(token);
     if (socket.destroyed) return;
@@ -60,21 +65,22 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       });
       switch (found.outcome) {
         case 'session':
+          admitted();
           found.session.connect(webSocket, acknowledgedBytesOf(request));
           return;
         case 'ended':
-          refuse(webSocket, 4403, 'session ended');
+          closeStranger(webSocket, socket, 4403, 'session ended');
           return;
         case 'unknown':
-          refuse(webSocket, 4401, 'unknown or expired token');
+          closeStranger(webSocket, socket, 4401, 'unknown or expired token');
       }
     });
   }
 
   return {
     owns: (pathname) => paths.has(pathname),
-    handle(request, socket, head) {
-      return decide(request, socket, head).catch((error: unknown) => {
+    handle(request, socket, head, admitted) {
+      return decide(request, socket, head, admitted).catch((error: unknown) => {
         options.log.error({ reason: reasonOf(error) }, 'a live socket could not be opened');
         refuseUpgrade(socket, 503);
       });
@@ -92,8 +98,4 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
 function acknowledgedBytesOf(request: IncomingMessage): number | undefined {
   const said = request.headers[acknowledgedBytesHeader];
   return typeof said === 'string' && /^\d{1,15}$/.test(said) ? Number(said) : undefined;
-}
-
-function refuse(socket: WebSocket, code: number, reason: string): void {
-  socket.close(code, reason);
 }

@@ -49,7 +49,7 @@ export async function carrierServer(
   server.on('request', app);
   server.on('upgrade', (request, socket, head) => {
     socket.on('error', () => socket.destroy());
-    void carriers.upgrades?.[0]?.handle(request, socket, head);
+    void carriers.upgrades?.[0]?.handle(request, socket, head, () => undefined);
   });
   return {
     port,

@@ -31,8 +31,14 @@ function server(settings: Settings = {}): Promise<HttpServer> {
   });
 }
 
-async function letIn(_request: unknown, socket: Duplex): Promise<void> {
+async function letIn(
+  _request: unknown,
+  socket: Duplex,
+  _head: unknown,
+  admitted: () => void,
+): Promise<void> {
   await sleep(1);
+  admitted();
   socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
 }
 

@@ -1,65 +1,77 @@
+import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { startApp } from '../../support/process/app.ts';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
+import { playCall } from '../../../src/player/play-call.ts';
+import { startApp, type App } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
+import { tones } from '../../support/recognition/fixture-model.ts';
 
-const key = 'a-key-of-the-tests-0001';
+const key = 'a-key-of-the-tests';
+const headers = { 'x-service-key': key };
+const docs = 'GET /docs HTTP/1.1\r\nHost: localhost\r\n\r\n';
 
-/** An upgrade that the peer never goes on from: it neither answers a close nor ends. */
-function upgrade(port: number, localAddress: string, path: string): Socket {
-  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true });
-  socket.on('error', () => undefined).resume();
-  socket.write(
-    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
-  );
-  return socket;
+/** A peer that sends this at once and never reads a byte. */
+function neverReads(app: App, text: string): Socket & { isOver: () => boolean } {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1');
+  let over = false;
+  socket.pause();
+  socket.on('error', () => (over = true)).on('close', () => (over = true));
+  socket.write(text);
+  return Object.assign(socket, { isOver: () => over });
 }
 
-test.each([
-  ['a session that there is not', '/v2/live?token=wrong'],
-  ['a stream that has not said who it is', '/carriers/twilio'],
-  ['a stream token that there is not', '/carriers/twilio/wrong'],
-])(
-  'upgrades for %s take the share of their address, and leave the others their places',
-  async (_what, path) => {
-    await using app = await startApp({
-      env: {
-        TRUNKLINE_API_KEYS: key,
-        TRUNKLINE_MAX_CONNECTIONS: '100',
-        TRUNKLINE_TWILIO_AUTH_TOKEN: 'twilio-secret-of-the-tests',
-      },
-    });
-    const port = Number(new URL(app.url).port);
-    const open = new Set<Socket>();
-    const sockets = Array.from({ length: 120 }, () => {
-      const socket = upgrade(port, '127.0.0.2', path);
-      open.add(socket);
-      return socket.on('close', () => open.delete(socket));
-    });
-    // While they are there, somebody else is answered.
-    for (let time = 0; time < 5; time++)
-      expect((await fetch(`${app.url}/health/live`)).status).toBe(200);
-    for (const socket of sockets) socket.end();
-    await until(() => open.size === 0);
-  },
-);
+async function rssMib(app: App): Promise<number> {
+  const status = await readFile(`/proc/${app.process.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024;
+}
 
-test('a peer with a wrong token is gone within two seconds, though it answers no close', async () => {
+/** The longest that anybody waits for a small answer, until the work is done. */
+async function longestWaitMs(app: App, work: Promise<unknown>): Promise<number> {
+  let isDone = false;
+  let longest = 0;
+  void work.finally(() => (isDone = true));
+  while (!isDone) {
+    const askedMs = performance.now();
+    await (await app.get('/health/live')).arrayBuffer();
+    longest = Math.max(longest, performance.now() - askedMs);
+    await sleep(5);
+  }
+  return longest;
+}
+
+test('a stranger who asks for a thousand pages at once and reads none is ended, and a call beside it loses nothing', async () => {
   await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
-  const port = Number(new URL(app.url).port);
-  const startedMs = performance.now();
-  const socket = upgrade(port, '127.0.0.2', '/v2/live?token=wrong');
-  const said: Buffer[] = [];
-  socket.on('data', (bytes: Buffer) => said.push(bytes));
-  await new Promise((resolve) => socket.once('end', resolve));
-  // The close frame still says why: released clients come back for anything but this code.
-  expect(Buffer.concat(said).includes(Buffer.from([0x11, 0x31]))).toBe(true);
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
-  // The end is not only half of one: what the peer still writes is answered with a reset.
-  await until(() => {
-    socket.write('x');
-    return socket.destroyed;
+  const before = await rssMib(app);
+  const call = playCall({
+    player: twilioPlayer,
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url, key },
+    callId: 'CA-beside',
+    legs: [{ leg: 'customer', samples: tones(['hello', 'refund']), rateHz: 8_000 }],
   });
-  expect(performance.now() - startedMs).toBeLessThan(4_000);
-});
+  const strangers = call.then(async () => {
+    const flood = Array.from({ length: 20 }, () => neverReads(app, docs.repeat(1_000)));
+    await until(() => flood.every((socket) => socket.isOver()), 20_000);
+  });
+  const longest = await longestWaitMs(app, strangers);
+  const grownMib = (await rssMib(app)) - before;
+  console.log(
+    `20 times 1,000 pages: longest wait ${longest.toFixed(0)} ms, ${grownMib.toFixed(0)} MiB more`,
+  );
+  expect(longest).toBeLessThan(1_000);
+  expect(grownMib).toBeLessThan(200);
+  const ended = await until(async () => {
+    const { items } = (await (await app.get('/api/calls', { headers })).json()) as {
+      items: {
+        state: string;
+        transcript: { text: string }[];
+        legs: { ledger: { gaps: number } }[];
+      }[];
+    };
+    return items[0]?.state === 'ended' && items[0];
+  }, 60_000);
+  expect(ended.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
+  expect(ended.legs.map((leg) => leg.ledger.gaps)).toEqual([0]);
+}, 120_000);

@@ -34,7 +34,9 @@ test('every path that the image copies exists and is let through by .dockerignor
 test('the image runs as a stranger to root, stops by SIGTERM, keeps data in a volume and says whether it is well', () => {
   const value = (name: string): string | undefined =>
     lastStage.find((line) => line.name === name)?.rest;
-  expect(value('FROM')).toBe('node:24-slim');
+  // A release may pin the base by its digest; without an argument it is the tag.
+  expect(value('FROM')).toBe('${NODE_IMAGE}');
+  expect(all).toContainEqual({ name: 'ARG', rest: 'NODE_IMAGE=node:24-slim' });
   expect(value('USER')).toBe('node');
   expect(value('STOPSIGNAL')).toBe('SIGTERM');
   expect(value('VOLUME')).toBe('/data');

@@ -10,7 +10,7 @@ import { bytesPerSecondOf, type CallLeg } from './leg.ts';
 import type { CallRecord } from './record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
 import { statisticsOf } from './statistics.ts';
-import { conversationOf, noSummary, summaryOf, type Conversation } from './summary.ts';
+import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
 
 export type CallEndingOptions = {
   env: CallEnvironment;
@@ -140,7 +140,7 @@ export class CallEnding {
   }
 
   /** Reading is tried again, making is not: a conversation that fails once fails each time. The event says so. */
-  async #summaryOf(conversation: Conversation): Promise<CallEventData<'call.summary'>> {
+  async #summaryOf(conversation: CallConversation): Promise<CallEventData<'call.summary'>> {
     const { env, log } = this.#options;
     const { summaryType: type, summaryWaitMs: deadlineMs } = env.config;
     try {

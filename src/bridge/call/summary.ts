@@ -10,9 +10,12 @@ type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
 
 /** What a summary is made of, as the rows have it. */
-export type Conversation = { turns: Turn[]; sentimentBodies: string[] };
+export type CallConversation = { turns: Turn[]; sentimentBodies: string[] };
 
-export async function conversationOf(db: Kysely<Database>, callId: string): Promise<Conversation> {
+export async function conversationOf(
+  db: Kysely<Database>,
+  callId: string,
+): Promise<CallConversation> {
   const [turns, rows] = await Promise.all([
     turnsOf(db, callId),
     db
@@ -35,7 +38,7 @@ export type SummaryOptions = {
 
 /** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
 export async function summaryOf(
-  { turns, sentimentBodies }: Conversation,
+  { turns, sentimentBodies }: CallConversation,
   options: SummaryOptions,
 ): Promise<SummaryData> {
   const sentiment = sentimentCourse(sentimentBodies);

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../lib/clock.ts';
+import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LegSnapshot } from '../leg/snapshot.ts';
 import { silenceFrame } from './backlog.ts';
@@ -10,7 +10,7 @@ import { fileNameOf, LegFile } from './leg-file.ts';
 import { LegStore } from './leg-store.ts';
 import { journalTotals } from './metrics.ts';
 import { recoverJournal, type RecoveredLeg } from './recovery.ts';
-import { JournalWriter, type Segment } from './writer.ts';
+import { closeMs, JournalWriter, type Segment } from './writer.ts';
 
 const tickMs = 1_000;
 /** A full segment that a leg still needs after this time has that leg's audio moved to the leg's own file. */
@@ -210,7 +210,11 @@ export class Journal implements AsyncDisposable {
     this.#stopTimer?.();
     for (const entry of this.#legs.values()) this.snapshotNow(entry);
     await this.#writer.close();
-    for (const { store } of this.#legs.values()) await store?.releaseFile();
+    const released = [...this.#legs.values()].map(async ({ store }) => {
+      await store?.releaseFile();
+    });
+    if (!(await within(this.#clock, closeMs, Promise.all(released))))
+      this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
   }
 
   #newEntry(legId: string, snapshot: () => LegSnapshot): JournalEntry {

@@ -34,8 +34,8 @@ const gatherMs = 2;
 const gatheredRecords = 8;
 /** Frames wait this long for a batch that is written beside a sync; longer, and the disk is slow. */
 const heldMs = 25;
-/** A sync or a write that takes this long while the process stops will never end: the process stops without it. */
-const closeMs = 5_000;
+/** File work that takes this long while the process stops will never end: the process stops without it. */
+export const closeMs = 5_000;
 
 /** Hears that audio is with the operating system: from here on a `kill -9` cannot lose it. */
 export type WriteListener = {

@@ -79,6 +79,26 @@ describe('settings that cannot be used stop the start and say where they were se
       'http: {port: 1\n',
       /a\.yaml line \d+: not valid YAML/,
     ],
+    [
+      'a file whose aliases grow without bound',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      [
+        'a: &a [x, x, x, x, x, x, x, x, x]',
+        ...'b c d e f g h i'.split(' ').map(
+          (name, at) =>
+            `${name}: &${name} [${Array(9)
+              .fill(`*${'abcdefgh'.charAt(at)}`)
+              .join(', ')}]`,
+        ),
+      ].join('\n'),
+      /CONFIG_INVALID|a\.yaml: cannot be read as settings \(too many aliases\)/,
+    ],
+    [
+      'a file that is nested without end',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      '['.repeat(20_000),
+      /a\.yaml.*(nested too deeply|not valid YAML)/,
+    ],
     ['a file that is not a map', { TRUNKLINE_CONFIG: 'a.yaml' }, '- 1\n', /expected a map/],
     ['an unknown role', { TRUNKLINE_ROLES: 'bridge,speach' }, '', /roles\.1/],
     [

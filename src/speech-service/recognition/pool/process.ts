@@ -51,7 +51,12 @@ export class RecogniserProcess {
       withoutPrototype({
         serialization: 'advanced', // samples travel as they are, not as JSON
         stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-        execArgv: ['--disable-warning=ExperimentalWarning', '--import', compileCache],
+        execArgv: [
+          '--disable-proto=delete',
+          '--disable-warning=ExperimentalWarning',
+          '--import',
+          compileCache,
+        ],
         // The child needs no setting and must not hold a secret. Node copies inherited names, too: an object
         // with a prototype would hand over what a polluted one holds, and NODE_OPTIONS among that runs code.
         env: withoutPrototype({}),

@@ -101,14 +101,15 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
 /**
  * Ends the process when it has not ended by itself: a commit that fails again and again, or a database that is gone,
  * must not keep it until a supervisor kills it. What was not stored is in the journals, and the next start finds it.
- * The answer cancels.
+ * `process.exit` would wait for the thread of SQLite, which waits for its lock: the system ends all of it at once, as a
+ * supervisor would a moment later. The answer cancels.
  */
 function endWhenOverdue(log: Logger): () => void {
   return systemClock.after(stopMs, () => {
     log.error(
       'not everything could be stored before the deadline; the process ends, and the next start goes on from the journals',
     );
-    process.exit(1);
+    process.kill(process.pid, 'SIGKILL');
   });
 }
 

@@ -254,6 +254,8 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
   app.use((request, response, next) => {
     const id = newRequestId();
     response.locals['requestId'] = id;
+    // Express may let other work run between two layers: a part could be mounted behind the back of this request.
+    response.locals['isStarting'] = state.isStarting;
     response.set({ 'x-request-id': id, 'x-aipi-call-id': id, 'cache-control': 'no-store' });
     const foreign = keyCheck.whyForeign(request);
     next(foreign === undefined ? undefined : new Problem(403, foreign));
@@ -267,8 +269,8 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
   app.use(routers.speech);
   app.use('/api', keyCheck.operator, json);
   app.use(routers.operator);
-  app.use((_request: Request, _response: Response, next: (error: unknown) => void) => {
-    next(state.isStarting ? starting() : new Problem(404, 'Not found'));
+  app.use((_request: Request, response: Response, next: (error: unknown) => void) => {
+    next(response.locals['isStarting'] === true ? starting() : new Problem(404, 'Not found'));
   });
   app.use(problemHandler((error) => options.log.error({ err: error }, 'request failed')));
   return app;

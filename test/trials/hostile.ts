@@ -264,6 +264,8 @@ async function run(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-hostile-'));
   await using speech = await FakeSpeech.start();
   await using crm = await startCrm([secret]);
+  // What carriers say they lost is silence: it must not become words that no recogniser would say.
+  speech.script.silenceHasNoWords = true;
   speech.script.address = (url, { request }) =>
     (request['custom_metadata'] as Json)?.from === hostileNumber && speech.posts.length % 4 === 0
       ? `${url}#fragment`

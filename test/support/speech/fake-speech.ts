@@ -45,8 +45,8 @@ export type SpeechScript = {
   ) => { status: number; headers?: Record<string, string>; body?: object } | 'hang' | undefined;
   /** What is answered as a session's address instead of its own. */
   address?: (url: string, session: FakeSession) => string;
-  /** Told of each final as it goes out. */
-  onFinal?: (session: FakeSession, text: string) => void;
+  /** A second of silence is no word, as to a recogniser. Otherwise it has its digest like any other. */
+  silenceHasNoWords?: boolean;
   /** Rewrites the byte range of an ack, or withholds it (undefined). */
   ack?: (range: [number, number], session: FakeSession) => [number, number] | undefined;
   /** Resent audio is simply appended, as a careless service would. */
@@ -324,7 +324,9 @@ export class FakeSpeech implements AsyncDisposable {
     const rate = bytesPerSecond(session);
     for (; session.bytes.length - session.said >= rate; session.said += rate) {
       const second = session.said / rate;
-      const text = ` ${digestWord(session.bytes.subarray(session.said, session.said + rate))}`;
+      const bytes = session.bytes.subarray(session.said, session.said + rate);
+      if (this.script.silenceHasNoWords && bytes.every((byte) => byte === bytes[0])) continue;
+      const text = ` ${digestWord(bytes)}`;
       const times = { start: second, end: second + 0.8 };
       this.#say(session, `00_${String(second).padStart(8, '0')}`, times, [
         { word: text, ...times, confidence: 0.9 },
@@ -356,7 +358,6 @@ export class FakeSpeech implements AsyncDisposable {
     const text = words.map(({ word }) => word).join('');
     const spoken = { confidence: words[0]?.confidence ?? 1, channel: 0, language: 'en' };
     const utterance = { ...times, ...spoken, text, words };
-    this.script.onFinal?.(session, text);
     if (partials)
       this.#send(session, 'transcript', { data: { id, is_final: false, utterance } }, false);
     this.#send(session, 'transcript', { data: { id, is_final: true, utterance } });

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { storableText } from '../lib/storable.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
 
@@ -7,7 +9,7 @@ export const maxWordChars = 200;
 export const maxWords = 2_000;
 /** Entities or sentiments of one utterance. */
 export const maxResults = 200;
-/** Of an id, which is compared and stored: a longer one is refused and not cut, or two could become one. */
+/** Of an id, which is compared and stored. A longer one becomes its digest: cut short, two could become one. */
 export const maxIdChars = 200;
 /** The interface's own limit. A number that a service makes up must not become the length of a list. */
 const maxChannel = 7;
@@ -18,10 +20,10 @@ const cutMark = '…';
 
 /**
  * The message with every time inside the audio that the session was sent and every text and list of a bounded
- * length, cut with a mark. Undefined where it cannot be told from others: its id is too long. A service that is
- * broken, or not ours, would otherwise put times without an end and events of megabytes into a call. Pure.
+ * length, cut with a mark, and without U+0000, which Postgres takes in no text. A service that is broken, or not
+ * ours, would otherwise put times without an end, events of megabytes or rows that no store takes into a call. Pure.
  */
-export function boundedMessage(message: ServerMessage, sentS: number): ServerMessage | undefined {
+export function boundedMessage(message: ServerMessage, sentS: number): ServerMessage {
   const limitS = Math.max(0, sentS) + slackS;
   switch (message.type) {
     case 'speech_start':
@@ -32,18 +34,18 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
     }
     case 'transcript': {
       const { data } = message;
-      if (data.id.length > maxIdChars) return undefined;
-      return { ...message, data: { ...data, utterance: boundedUtterance(data.utterance, limitS) } };
+      const utterance = boundedUtterance(data.utterance, limitS);
+      return { ...message, data: { ...data, id: boundedId(data.id), utterance } };
     }
     case 'translation': {
       const { data } = message;
       if (data === null) return { ...message, error: boundedError(message.error) };
-      if (data.utterance_id.length > maxIdChars) return undefined;
       return {
         ...message,
         error: boundedError(message.error),
         data: {
           ...data,
+          utterance_id: boundedId(data.utterance_id),
           original_language: cut(data.original_language, maxWordChars),
           target_language: cut(data.target_language, maxWordChars),
           utterance: boundedUtterance(data.utterance, limitS),
@@ -54,7 +56,6 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
     case 'named_entity_recognition': {
       const { data } = message;
       if (data === null) return { ...message, error: boundedError(message.error) };
-      if (data.utterance_id.length > maxIdChars) return undefined;
       const results = data.results.slice(0, maxResults).map((entity) => ({
         ...boundedSpan(entity, limitS),
         entity_type: cut(entity.entity_type, maxWordChars),
@@ -63,13 +64,12 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
       return {
         ...message,
         error: boundedError(message.error),
-        data: { ...data, utterance, results },
+        data: { ...data, utterance_id: boundedId(data.utterance_id), utterance, results },
       };
     }
     case 'sentiment_analysis': {
       const { data } = message;
       if (data === null) return { ...message, error: boundedError(message.error) };
-      if (data.utterance_id.length > maxIdChars) return undefined;
       const results = data.results.slice(0, maxResults).map((item) => ({
         ...boundedSpan(item, limitS),
         channel: Math.min(item.channel, maxChannel),
@@ -78,7 +78,7 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
       return {
         ...message,
         error: boundedError(message.error),
-        data: { ...data, utterance, results },
+        data: { ...data, utterance_id: boundedId(data.utterance_id), utterance, results },
       };
     }
     default:
@@ -125,8 +125,13 @@ function timeIn(time: number, limitS: number): number {
   return Math.min(Math.max(time, 0), limitS);
 }
 
+function boundedId(id: string): string {
+  if (id.length <= maxIdChars) return storableText(id);
+  return createHash('sha256').update(id).digest('hex');
+}
+
 function cut(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
+  if (text.length <= maxChars) return storableText(text);
   // Half of a character that takes two places would not be text any more.
-  return text.slice(0, maxChars - cutMark.length).toWellFormed() + cutMark;
+  return storableText(text.slice(0, maxChars - cutMark.length).toWellFormed()) + cutMark;
 }

@@ -124,7 +124,7 @@ export function missingOf(
       .map((text) => readServerMessage(text))
       .flatMap((read) => (read.outcome === 'message' ? [read.message] : []))
       .filter((message) => message.session_id === sessionId && belongsInTranscript(message))
-      .flatMap((message) => boundedMessage(message, sentS) ?? [])
+      .map((message) => boundedMessage(message, sentS))
       .filter((message) => seen.isNew(message));
   }
   const utterances = record.result?.transcription?.utterances ?? [];
@@ -138,7 +138,7 @@ export function missingOf(
       data: { id: `record_${index}`, is_final: true, utterance: utterance.data },
     };
     const bounded = boundedMessage(message, sentS);
-    return bounded && seen.isNew(bounded) ? [bounded] : [];
+    return seen.isNew(bounded) ? [bounded] : [];
   });
 }
 

@@ -317,8 +317,7 @@ export class SpeechSession implements SessionBehind {
       return;
     }
     const bounded = boundedMessage(message, this.sentS);
-    if (!bounded) totals.strange++;
-    else if (this.seen.isNew(bounded)) this.#options.onMessage(bounded);
+    if (this.seen.isNew(bounded)) this.#options.onMessage(bounded);
     else totals.repeated++;
   }
 

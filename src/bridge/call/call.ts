@@ -382,8 +382,7 @@ export class Call {
   /** A message of a leg's session. `atS`: leg time of the session's own zero. */
   #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
     const zeroS = (leg.offsetS ?? 0) + atS;
-    const sentS = leg.audio.positionS() - atS;
-    const placed = place(message, { sessionId, zeroS, sentS }, leg.lastFinals.get(sessionId));
+    const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);
     if (placed.kind === 'partial') this.#showPartial(leg, placed.partial);

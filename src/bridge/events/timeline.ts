@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { storableText } from '../../lib/storable.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -49,40 +47,21 @@ export type Placed =
   /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
 
-/**
- * Where a session's own zero lies on the call's clock, and how much audio it was sent, both in seconds.
- */
-export type SessionPlace = { sessionId: string; zeroS: number; sentS: number };
-
-/**
- * A service may end an utterance a little after the last audio that it has, because it pads or waits for silence.
- * Times further out are times of no audio, and are moved to this border.
- */
-const aheadS = 10;
-
-/** The bounds of one result, of whatever service. A minute of quick speech is 250 words and 1,500 characters. */
-export const maxTextCharacters = 20_000;
-const maxWords = 2_000;
-const maxWordCharacters = 100;
-const maxItems = 500;
-const maxNameCharacters = 100;
-const maxIdCharacters = 200;
-
-/** Stands at the end of a text that was cut. */
-const cutMark = '…';
+/** Where a session's own zero lies on the call's clock, in seconds. */
+export type SessionPlace = { sessionId: string; zeroS: number };
 
 /** The final before an add-on that failed: such an add-on carries no utterance of its own. */
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;
 
 /**
  * Puts a session's message on the call's one clock: call time = leg offset + session offset + session time.
- * Pure. Texts lose the leading space that live messages have. Times, texts and counts are bounded here, once, because
- * the service may be anybody's.
+ * Pure. Texts lose the leading space that live messages have. The speech client has bounded
+ * times, texts and lists before: the service may be anybody's.
  */
 export function place(message: ServerMessage, at: SessionPlace, lastFinal?: LastFinal): Placed {
   switch (message.type) {
     case 'transcript': {
-      const id = idOf(message.data.id);
+      const { id } = message.data;
       const utterance = placedUtterance(message.data.utterance, at);
       if (!message.data.is_final) return { kind: 'partial', partial: partialOf(id, utterance, at) };
       // A final without words tells nobody anything.
@@ -94,7 +73,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
     case 'sentiment_analysis': {
       const about = message.data ?? failedAbout(message, lastFinal);
       if (about === undefined) return { kind: 'none' };
-      const key = idOf(about.utterance_id);
+      const key = about.utterance_id;
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
@@ -103,12 +82,9 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
     case 'named_entity_recognition': {
       const about = message.data ?? failedAbout(message, lastFinal);
       if (about === undefined) return { kind: 'none' };
-      const key = idOf(about.utterance_id);
+      const key = about.utterance_id;
       const utterance = placedUtterance(about.utterance, at);
-      const results = placedItems(message.data?.results ?? [], at).map((item) => ({
-        ...item,
-        entity_type: textOf(item.entity_type, maxNameCharacters),
-      }));
+      const results = placedItems(message.data?.results ?? [], at);
       // An utterance without entities is the usual case, and no event.
       if (results.length === 0 && message.error === null) return { kind: 'none' };
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
@@ -116,9 +92,7 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
     }
     case 'translation': {
       if (message.data === null) return { kind: 'none' };
-      const utterance_id = idOf(message.data.utterance_id);
-      const original_language = textOf(message.data.original_language, maxNameCharacters);
-      const target_language = textOf(message.data.target_language, maxNameCharacters);
+      const { utterance_id, original_language, target_language } = message.data;
       const utterance = placedUtterance(message.data.utterance, at);
       const translated_utterance = placedUtterance(message.data.translated_utterance, at);
       const data = {
@@ -166,52 +140,30 @@ function failedAbout(
 
 function errorOf(message: { error: { message: string } | null }): { error?: { message: string } } {
   if (message.error === null) return {};
-  return { error: { message: textOf(message.error.message, maxTextCharacters) } };
+  return { error: { message: message.error.message } };
 }
 
 function placedUtterance(utterance: Utterance, at: SessionPlace): Utterance {
   return {
     ...placedSpan(utterance, at),
-    text: textOf(utterance.text.trim(), maxTextCharacters),
-    language: textOf(utterance.language, maxNameCharacters),
-    words: utterance.words.slice(0, maxWords).map((word) => ({
-      ...placedSpan(word, at),
-      word: textOf(word.word.trim(), maxWordCharacters),
-    })),
+    text: utterance.text.trim(),
+    words: utterance.words.map((word) => ({ ...placedSpan(word, at), word: word.word.trim() })),
   };
 }
 
-function placedItems<Item extends { start: number; end: number; text: string }>(
+function placedItems<Item extends { start: number; end: number }>(
   items: readonly Item[],
   at: SessionPlace,
 ): Item[] {
-  return items.slice(0, maxItems).map((item) => ({
-    ...placedSpan(item, at),
-    text: textOf(item.text, maxTextCharacters),
-  }));
+  return items.map((item) => placedSpan(item, at));
 }
 
-/** Session time to call time. A time before the session's first byte or far beyond its last is moved to that border. */
+/** Session time to call time. */
 function placedSpan<Span extends { start: number; end: number }>(
   span: Span,
   at: SessionPlace,
 ): Span {
-  const latestS = at.sentS + aheadS;
-  const start = Math.min(Math.max(span.start, 0), latestS);
-  const end = Math.min(Math.max(span.end, start), latestS);
-  return { ...span, start: rounded(start + at.zeroS), end: rounded(end + at.zeroS) };
-}
-
-/** Storable, and cut with a mark where a service says more than anybody can say in one utterance. */
-function textOf(text: string, maxCharacters: number): string {
-  if (text.length <= maxCharacters) return storableText(text);
-  return storableText(text.slice(0, maxCharacters - cutMark.length)) + cutMark;
-}
-
-/** Ids are opaque and stay as they are. One of absurd length becomes its digest: still the same for the same id. */
-function idOf(id: string): string {
-  if (id.length <= maxIdCharacters) return storableText(id);
-  return createHash('sha256').update(id).digest('hex');
+  return { ...span, start: rounded(span.start + at.zeroS), end: rounded(span.end + at.zeroS) };
 }
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { maxSilenceS } from '../../../src/bridge/call/clock.ts';
-import { maxTextCharacters } from '../../../src/bridge/events/timeline.ts';
+import { maxTextChars } from '../../../src/speech-client/bounds.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
@@ -47,7 +47,7 @@ test('finals with times that no audio has, and with endless texts, are events of
     expect(data.end).toBeLessThan(60);
   }
   const long = finals.find(({ data }) => data.text.startsWith('ttt'));
-  expect(long.data.text).toHaveLength(maxTextCharacters);
+  expect(long.data.text).toHaveLength(maxTextChars);
   expect(long.data.text.endsWith('…')).toBe(true);
   expect(ended.data.duration).toBeLessThan(60);
 });

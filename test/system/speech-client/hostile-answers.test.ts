@@ -185,7 +185,7 @@ describe('messages are bounded as they come in', () => {
     expect(second?.type === 'speech_start' && second.data.channel).toBeLessThan(8);
   });
 
-  test('texts and lists are cut, with a mark; an id that is too long is no message', async () => {
+  test('texts and lists are cut, with a mark; an id that is too long becomes its digest', async () => {
     const long = 'x'.repeat(300_000);
     const word = { word: long, start: 0, end: 0.1, confidence: 1 };
     const words = Array.from({ length: 3_000 }, () => ({ ...word, word: 'x' }));
@@ -200,8 +200,9 @@ describe('messages are bounded as they come in', () => {
         data: { id: 'many', is_final: true, utterance: utteranceOf({ words }) },
       },
     ]);
-    expect(heard).toHaveLength(2);
-    const [text, list] = heard.map((message) =>
+    expect(heard).toHaveLength(3);
+    expect(heard[0]?.type === 'transcript' && heard[0].data.id).toMatch(/^[0-9a-f]{64}$/);
+    const [, text, list] = heard.map((message) =>
       message.type === 'transcript' ? message.data.utterance : undefined,
     );
     expect(text?.text).toBe(`${'x'.repeat(7_999)}…`);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { finalOf, place } from '../../../../src/bridge/events/timeline.ts';
 import type { ServerMessage } from '../../../../src/protocol/live-messages.ts';
 
-const at = { sessionId: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11', zeroS: 10.25, sentS: 60 };
+const at = { sessionId: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11', zeroS: 10.25 };
 const envelope = { session_id: at.sessionId, created_at: '2026-02-03T09:15:00.000Z' };
 const utterance = {
   start: 0.42,

@@ -5,7 +5,7 @@ import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-test('audio of a stream becomes transcripts in order, and the call ends once with its books balanced', async () => {
+test('audio of a stream becomes transcripts in order, and the call ends once with its ledger balanced', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

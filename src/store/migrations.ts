@@ -7,6 +7,7 @@ import * as events from './migrations/002-events.ts';
 import * as speech from './migrations/003-speech.ts';
 import * as erasedCalls from './migrations/004-erased-calls.ts';
 import * as jobMetadata from './migrations/005-job-metadata.ts';
+import * as jobs from './migrations/006-jobs.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -18,6 +19,7 @@ export const migrations: Migration[] = [
   { name: '003-speech', ...speech },
   { name: '004-erased-calls', ...erasedCalls },
   { name: '005-job-metadata', ...jobMetadata },
+  { name: '006-jobs', ...jobs },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -248,6 +248,58 @@ export type SpeechJobsTable = {
   zero_retention: number;
   /** 1 while the session's log still holds callbacks that were not delivered. */
   callbacks_due: number;
+  /** Of pre-recorded jobs alone, like the fields below: the stored file, once there is one. */
+  file_id: string | null;
+  filename: string | null;
+  /** The address that the audio was fetched from; null for an upload. */
+  source: string | null;
+  /** Until then, by the database's clock, `node` works on the job and nobody else does. */
+  claimed_until: number | null;
+  attempts: number | null;
+  /** Seconds of the audio that are read. */
+  progress_s: number | null;
+  error_message: string | null;
+};
+
+/** A file that was uploaded, or fetched for a job. Its bytes lie on the disk of `node`. */
+export type SpeechFilesTable = {
+  id: string;
+  node: string;
+  created_at: number;
+  filename: string;
+  /** Without the dot; empty when the name has none. */
+  extension: string;
+  size: number;
+  audio_duration: number;
+  channels: number;
+  source: string | null;
+};
+
+/** What a job tells to the address of its request or to a webhook of the account, until it is delivered. */
+export type SpeechJobCallbacksTable = {
+  /** Stays the same over all attempts: a receiver recognises a repetition by it. */
+  id: string;
+  job_id: string;
+  /** `request`, or the digest of the account webhook's address. */
+  target: string;
+  event: string;
+  /** Set when the row of the job does not keep what is sent. */
+  body: string | null;
+  created_at: number;
+  attempts: number;
+  /** When it is tried next; null when it was given up. */
+  due_at: number | null;
+  last_error: string | null;
+};
+
+/** What stays of a job for the count of usage when the job itself is gone. */
+export type SpeechUsageTable = {
+  id: string;
+  kind: SpeechJobsTable['kind'];
+  created_at: number;
+  completed_at: number;
+  status: 'done' | 'error';
+  audio_duration: number | null;
 };
 
 /** One row for each pair of a job's metadata: what lists are filtered by. */
@@ -262,6 +314,9 @@ export type SpeechJobMetadataTable = {
 type SpeechTables = {
   speech_jobs: SpeechJobsTable;
   speech_job_metadata: SpeechJobMetadataTable;
+  speech_files: SpeechFilesTable;
+  speech_job_callbacks: SpeechJobCallbacksTable;
+  speech_usage: SpeechUsageTable;
 };
 
 type SchemaVersionTable = { version: number; name: string; applied_at: number };

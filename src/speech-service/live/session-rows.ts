@@ -25,6 +25,16 @@ export type StoredEnd =
 /** The metadata of sessions whose word times are estimated, because the model gives none. */
 const estimatedWordTimes = { word_times: 'estimated' };
 
+const notPreRecorded = {
+  file_id: null,
+  filename: null,
+  source: null,
+  claimed_until: null,
+  attempts: null,
+  progress_s: null,
+  error_message: null,
+};
+
 /** The rows of live sessions in the table `speech_jobs`. */
 export class SessionRows {
   readonly #store: Store;
@@ -57,6 +67,7 @@ export class SessionRows {
           result: null,
           zero_retention: job.zeroRetention ? 1 : 0,
           callbacks_due: 0,
+          ...notPreRecorded,
         })
         .execute();
       if (pairs.length > 0)

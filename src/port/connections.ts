@@ -127,6 +127,9 @@ type EndedBecause = 'unread' | 'unanswered' | 'crowded';
 /** A socket's handle tells how much of the chunk under way the system has not taken yet. Node's own time-outs use it. */
 type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
 
+/** Node's own HTTP parser of a socket. Where it has no such member, a refused packet is only slower. */
+type WithParser = Socket & { parser?: { onIncoming?: (() => number) | null } | null };
+
 type OpenConnection = {
   readonly socket: Socket;
   readonly giveBack: () => void;
@@ -270,6 +273,8 @@ export class Connections implements Disposable {
     const unread: OpenConnection[] = [];
     let bytes = 0;
     for (const connection of this.#open.values()) {
+      // One that was ended holds nothing any more, although its close is yet to be told.
+      if (connection.socket.destroyed) continue;
       lookAt(connection, nowMs);
       if (connection.unreadSinceMs === undefined) continue;
       if (nowMs - connection.unreadSinceMs >= unreadMs) this.#end(connection, 'unread');
@@ -290,6 +295,7 @@ export class Connections implements Disposable {
   #end({ socket }: OpenConnection, reason: EndedBecause): void {
     endedTotal.inc({ reason });
     this.#tell({ reason, address: socket.remoteAddress }, 'a connection was ended');
+    parseNoFurther(socket);
     socket.destroy();
   }
 
@@ -307,6 +313,16 @@ export class Connections implements Disposable {
     this.#options.log.warn({ ...fields, dropped: this.#notLogged }, message);
     this.#notLogged = 0;
   }
+}
+
+/**
+ * What is left of the packet is not parsed any more. The parser knows nothing of a socket that was destroyed: it would
+ * make a thousand requests of a packet of 45 KB, 0.1 ms of the event loop each, for nobody. Two is its word for a
+ * connection that speaks another protocol from here on.
+ */
+function parseNoFurther(socket: WithParser): void {
+  const { parser } = socket;
+  if (parser?.onIncoming) parser.onIncoming = () => 2;
 }
 
 /** Notes what waits for a peer, and since when it has taken nothing: the chunk under way has not become shorter. */

@@ -5,19 +5,13 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { AddonRunner, Addons } from './addons.ts';
-import {
-  type AudioFormat,
-  bytesPerSecond,
-  formatOf,
-  frameBytes,
-  headerReachBytes,
-} from './audio-format.ts';
+import { type AudioFormat, formatOf, frameBytes, headerReachBytes } from './audio-format.ts';
 import { callbackBody, Broadcast, webhookBody, webhookEventsOf } from './broadcast.ts';
 import type { DiskWriter } from './disk-writer.ts';
 import type { SessionEnd } from './ending.ts';
 import { FrameCutter } from './frame-cutter.ts';
 import { Outbound } from './outbound.ts';
-import { lostAckWindowMs } from './overlap.ts';
+import { placesAfterRestart, type Places } from './overlap.ts';
 import { add, noResults, type SessionResults } from './result.ts';
 import {
   audioOnDisk,
@@ -164,9 +158,9 @@ export type RestoredSession = {
   state: SessionState;
   /**
    * The bytes from which the client may send again. The acks that died with the process are not known, so
-   * every frame of the last seconds is possible.
+   * every frame of the last minutes is possible.
    */
-  places: number[];
+  places: Places;
   confirmed: number;
   /** Messages that the client is not known to have received. */
   undelivered: string[];
@@ -206,7 +200,7 @@ export async function restoreSession(
     sessionLog,
     cutter,
     ...summaryOf(lines, cutter.bytes),
-    places: placesOf(cutter, format),
+    places: placesAfterRestart(cutter.bytes, frameBytes(format)),
   };
 }
 
@@ -223,15 +217,6 @@ async function cutterOf(audio: SessionAudio, format: AudioFormat): Promise<Frame
   const start = await audio.read(0, Math.min(audio.bytes, headerReachBytes));
   const tail = await audio.read(Math.max(0, audio.bytes - frameBytes(format)), audio.bytes);
   return FrameCutter.resumed(format, audio.bytes, start, tail);
-}
-
-function placesOf(cutter: FrameCutter, format: AudioFormat): number[] {
-  const step = frameBytes(format);
-  const window = (bytesPerSecond(format) * lostAckWindowMs) / 1e3;
-  const first = Math.max(0, cutter.bytes - window);
-  const places: number[] = [];
-  for (let place = cutter.bytes - step; place >= first; place -= step) places.push(place);
-  return places.reverse();
 }
 
 type Summary = Omit<RestoredSession, 'audio' | 'sessionLog' | 'cutter' | 'places'>;

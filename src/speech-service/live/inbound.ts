@@ -1,7 +1,15 @@
 import type { Clock } from '../../lib/clock.ts';
 import { readCommand } from './client-message.ts';
 import type { FrameCutter } from './frame-cutter.ts';
-import { candidates, placeOf, remember, type AckTrail } from './overlap.ts';
+import {
+  candidates,
+  firstOf,
+  placeOf,
+  placesBefore,
+  remember,
+  type AckTrail,
+  type Places,
+} from './overlap.ts';
 import type { SessionAudio } from './session-audio.ts';
 
 export type InboundOptions = {
@@ -51,7 +59,7 @@ export class Inbound {
   readonly #options: InboundOptions;
   /** The acks of this socket, and the bytes with which the client may have begun on it. */
   #trail: AckTrail = [];
-  #origins: readonly number[];
+  #origins: Places;
   #confirmedByte: number | undefined;
   /** An earlier socket of this session has brought audio. */
   #isResumed: boolean;
@@ -61,7 +69,7 @@ export class Inbound {
   #isSocketOpen = false;
   /** Acks go to the socket that their audio came by. */
   #socketNumber = 0;
-  #places: readonly number[] = [];
+  #places: Places = { ends: [] };
   #cancelGathering: () => void = () => undefined;
   #matching: Promise<void> | undefined;
   /** What came during a comparison: first from the socket that is compared, then from each later one. */
@@ -73,10 +81,10 @@ export class Inbound {
   #countsWithUs = false;
   unknownMessages = 0;
 
-  constructor(options: InboundOptions, resumed?: { places: number[] }) {
+  constructor(options: InboundOptions, resumed?: { places: Places }) {
     this.#options = options;
     this.#ackedTo = options.cutter.bytes;
-    this.#origins = resumed?.places ?? [0];
+    this.#origins = resumed?.places ?? { ends: [0] };
     this.#isResumed = resumed !== undefined;
   }
 
@@ -112,8 +120,8 @@ export class Inbound {
       return;
     }
     if (!this.#isResumed) return;
-    this.#places = this.#origins.filter((place) => place < cutter.bytes);
-    if (this.#places.length > 0) this.#gathered = [];
+    this.#places = placesBefore(this.#origins, cutter.bytes);
+    if (firstOf(this.#places) !== undefined) this.#gathered = [];
   }
 
   socketClosed(): void {
@@ -163,7 +171,7 @@ export class Inbound {
       this.#gatheringSinceMs = this.#options.clock.monotonicMs();
       this.#cancelGathering = this.#options.clock.after(gatherMs, () => this.#flushGathered());
     }
-    const furthest = this.#options.cutter.bytes - (this.#places[0] ?? 0);
+    const furthest = this.#options.cutter.bytes - (firstOf(this.#places) ?? 0);
     if (item.type === 'stop' || bytesOf(gathered) >= furthest) this.#flushGathered();
   }
 
@@ -225,7 +233,7 @@ export class Inbound {
     const places = this.#places;
     try {
       await audio.flushed();
-      const stored = await audio.read(places[0] ?? total, total);
+      const stored = await audio.read(firstOf(places) ?? total, total);
       const burst = Buffer.concat(
         items.flatMap((item) => (item.type === 'audio' ? [item.bytes] : [])),
       );

@@ -11,11 +11,62 @@ export const lostAckWindowMs = 5_000;
 /** So many acks are remembered, then the oldest go: nearly three minutes at 50 messages in a second. */
 export const maxAckTrail = 8_192;
 
+/** So many places from before a socket are kept, then the earliest go: a line that is cut again and again adds more. */
+export const maxPlaces = 16_384;
+
 /**
- * So many possible places are kept, then the earliest go. A restart makes one for each frame of the last
- * seconds, and a line that is cut again and again adds more.
+ * How far before the total a client may stand after a restart, in bytes: four minutes of one telephone channel. The
+ * acks that died with the process are not known, and a client that sends faster than time (it was away, or it reads a
+ * file) can have much audio on its way.
  */
-export const maxPlaces = 262_144;
+export const maxRestartBytes = 2_097_152;
+
+/**
+ * A repetition after a restart is at least so long. Any new audio has a fair chance to begin with the one byte that
+ * was stored last, and no client repeats a single byte.
+ */
+export const leastRestartBytes = 16;
+
+/** Where a client may stand: at the end of an ack that was sent, or at any frame of what a restart left open. */
+export type Places = { ends: readonly number[]; range?: PlaceRange };
+export type PlaceRange = { from: number; to: number; step: number };
+
+/** The frames of the last stored bytes: where a client may stand that was connected to the process before this one. */
+export function placesAfterRestart(totalBytes: number, frameBytes: number): Places {
+  const least = Math.ceil(leastRestartBytes / frameBytes) * frameBytes;
+  const furthest = Math.min(maxRestartBytes, totalBytes);
+  const to = totalBytes - least;
+  const from = totalBytes - Math.floor(furthest / frameBytes) * frameBytes;
+  return to < from ? { ends: [] } : { ends: [], range: { from, to, step: frameBytes } };
+}
+
+/** The places before the total, with nothing that the client would have to repeat at the total itself. */
+export function placesBefore({ ends, range }: Places, total: number): Places {
+  const before = ends.filter((place) => place < total);
+  return range && range.from < total ? { ends: before, range } : { ends: before };
+}
+
+/** The earliest place, or undefined when there is none. */
+export function firstOf({ ends, range }: Places): number | undefined {
+  const [first] = ends;
+  if (!range) return first;
+  return first === undefined ? range.from : Math.min(first, range.from);
+}
+
+function has({ ends, range }: Places, place: number): boolean {
+  if (range && place >= range.from && place <= range.to && (range.to - place) % range.step === 0)
+    return true;
+  let low = 0;
+  let high = ends.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const end = ends[middle] ?? 0;
+    if (end === place) return true;
+    if (end < place) low = middle + 1;
+    else high = middle - 1;
+  }
+  return false;
+}
 
 export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   trail.push({ endByte, atMs });
@@ -27,20 +78,20 @@ export type Standing = {
    * The bytes with which the client may have begun on this socket. They stay possible until an ack of this
    * socket is old enough to have arrived for certain.
    */
-  origins: readonly number[];
+  origins: Places;
   /** A pong told that the client has the ack which ended here; undefined for a client that answers no ping. */
   confirmedByte: number | undefined;
   socketEndedMs: number;
 };
 
 /**
- * The bytes from which the client may send again, earliest first. Two things bound them from below:
+ * The bytes from which the client may send again, its ends earliest first. Two things bound them from below:
  * - the time: an ack that was sent more than a few seconds before the end of the socket has arrived. For a
  *   client that answers no ping this is the only bound.
  * - the last pong: acks after the last confirmed one may all be missing, because the line can have been
  *   dead for longer than those seconds.
  */
-export function candidates(trail: AckTrail, standing: Standing): number[] {
+export function candidates(trail: AckTrail, standing: Standing): Places {
   const { origins, confirmedByte, socketEndedMs } = standing;
   const since = socketEndedMs - lostAckWindowMs;
   const inWindow = trail.findIndex((ack) => ack.atMs >= since);
@@ -54,9 +105,18 @@ export function candidates(trail: AckTrail, standing: Standing): number[] {
   // The places from before this socket count while none of its own acks is old enough, or from the byte
   // that a pong has confirmed.
   const leastOrigin = byTime < 0 ? 0 : (confirmedByte ?? Infinity);
-  const before = isWhole ? origins.filter((place) => place >= leastOrigin) : [];
-  const ends = [...before, ...trail.slice(first).map((ack) => ack.endByte)];
-  return [...new Set(ends)].sort((a, b) => a - b).slice(-maxPlaces);
+  const before = isWhole ? placesFrom(origins, leastOrigin) : { ends: [] };
+  const ends = [...before.ends, ...trail.slice(first).map((ack) => ack.endByte)];
+  const sorted = [...new Set(ends)].sort((a, b) => a - b).slice(-maxPlaces);
+  return 'range' in before ? { ends: sorted, range: before.range } : { ends: sorted };
+}
+
+function placesFrom({ ends, range }: Places, least: number): Places {
+  const from = ends.filter((place) => place >= least);
+  if (!range || range.to < least) return { ends: from };
+  // A place of the range lies whole steps before its end.
+  const steps = Math.floor((range.to - Math.max(least, range.from)) / range.step);
+  return { ends: from, range: { ...range, from: range.to - steps * range.step } };
 }
 
 export type PlaceFound =
@@ -72,25 +132,51 @@ export type PlaceFound =
  * it is marked as flat, so that nobody waits for more of it.
  */
 export function placeOf(
-  places: readonly number[],
+  places: Places,
   stored: Buffer,
   storedFrom: number,
   burst: Buffer,
 ): PlaceFound {
   const total = storedFrom + stored.length;
-  let perhaps: PlaceFound = { outcome: 'none' };
-  for (const place of places) {
-    if (place < storedFrom || place >= total) continue;
-    // Of several places that need more bytes the earliest is kept; a later one must match completely.
-    if (perhaps.outcome === 'perhaps' && total - place > burst.length) continue;
-    const overlap = Math.min(total - place, burst.length);
-    const at = place - storedFrom;
-    if (overlap === 0 || !stored.subarray(at, at + overlap).equals(burst.subarray(0, overlap)))
-      continue;
-    if (total - place <= burst.length) return { outcome: 'found', place };
-    if (perhaps.outcome === 'none') perhaps = { outcome: 'perhaps', place, isFlat: isFlat(burst) };
+  const wanted = burst.subarray(0, stored.length);
+  const borders = bordersOf(wanted);
+  let matched = 0;
+  let perhaps: number | undefined;
+  for (let at = 0; at < stored.length; at++) {
+    while (matched > 0 && (matched === wanted.length || stored[at] !== wanted[matched]))
+      matched = borders[matched - 1] ?? 0;
+    if (stored[at] === wanted[matched]) matched++;
+    // Here all that the client sent so far is inside of what is stored, and more is stored after it.
+    if (
+      matched === wanted.length &&
+      matched > 0 &&
+      at + 1 < stored.length &&
+      perhaps === undefined
+    ) {
+      const place = storedFrom + at + 1 - matched;
+      if (has(places, place)) perhaps = place;
+    }
   }
-  return perhaps;
+  // `matched` and its borders are the ends of the stored bytes with which the burst begins, the longest first.
+  for (let length = matched; length > 0; length = borders[length - 1] ?? 0)
+    if (has(places, total - length)) return { outcome: 'found', place: total - length };
+  return perhaps === undefined
+    ? { outcome: 'none' }
+    : { outcome: 'perhaps', place: perhaps, isFlat: isFlat(burst) };
+}
+
+/**
+ * For each beginning of the bytes the length of its longest other beginning that it also ends with (Knuth, Morris and
+ * Pratt): with it one pass over the stored bytes tries every place, whatever a client sends.
+ */
+function bordersOf(bytes: Buffer): Int32Array {
+  const borders = new Int32Array(bytes.length);
+  for (let at = 1, length = 0; at < bytes.length; at++) {
+    while (length > 0 && bytes[at] !== bytes[length]) length = borders[length - 1] ?? 0;
+    if (bytes[at] === bytes[length]) length++;
+    borders[at] = length;
+  }
+  return borders;
 }
 
 function isFlat(bytes: Buffer): boolean {

@@ -13,6 +13,7 @@ import type { Broadcast } from './broadcast.ts';
 import { SessionChannels } from './channels.ts';
 import { add, round3, type SessionResults } from './result.ts';
 import { type EndingOptions, runEnding, type SessionEnd } from './ending.ts';
+import type { Places } from './overlap.ts';
 import type { SessionLog } from './session-log.ts';
 import { TranscriptMessages } from './transcript-messages.ts';
 import {
@@ -48,7 +49,7 @@ export type SessionParts = {
   /** The messages for `result.messages`. */
   messages(): Promise<string[]>;
   /** Set when an earlier run of the process began this session. */
-  resumed?: { state: SessionState; places: number[] };
+  resumed?: { state: SessionState; places: Places };
 };
 
 /** A client sends the audio it holds at once after it reconnects. Audio after this time is new. */

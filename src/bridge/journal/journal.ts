@@ -73,7 +73,7 @@ type SealedSegment = {
   /** Legs with audio in the segment that is neither settled nor in a file of their own, and up to where. */
   needs: Map<LegStore, number>;
   /** The writer's mark behind the snapshots that only this segment had. */
-  movedAt?: number;
+  movedAt?: number | undefined;
 };
 
 export type JournalOptions = { dir: string; clock: Clock; log: Logger };
@@ -84,9 +84,7 @@ export async function openJournal(options: JournalOptions): Promise<Journal> {
     mkdirSync(join(options.dir, part), { recursive: true, mode: 0o700 });
   const found = await recoverJournal(options.dir, options.log);
   const journal = new Journal(options, found.recovered, found.nextSeq);
-  // The old segments go only when this run's own segment has every leg that they had.
-  journal.takeOver();
-  await found.removeOldSegments();
+  await journal.takeOver(() => found.removeOldSegments());
   return journal;
 }
 
@@ -105,6 +103,10 @@ export class Journal implements AsyncDisposable {
     mark: 0,
     legs: [],
   };
+  /** Of the earlier run, while this run's own segments do not have every leg yet. */
+  #oldSegments: { movedAt: number | undefined; remove: () => Promise<void> } | undefined;
+  /** The writer's count of unwritten bytes when all snapshots were last known to be written, or on their way. */
+  #unwrittenBytes = 0;
   #stopTimer: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
@@ -125,11 +127,18 @@ export class Journal implements AsyncDisposable {
     this.#stopTimer = this.#clock.after(tickMs, () => this.#tick());
   }
 
-  /** Legs of the earlier run are remembered in this run's segments until somebody takes them. */
-  takeOver(): void {
+  /**
+   * Legs of the earlier run are remembered in this run's segments until somebody takes them. The old segments go when
+   * that is written, and not before: on a full disk they stay, and each tick tries again.
+   */
+  async takeOver(removeOldSegments: () => Promise<void>): Promise<void> {
     for (const leg of this.recovered.values())
       this.snapshotNow(this.#newEntry(leg.legId, () => leg.snapshot));
+    this.#oldSegments = { movedAt: this.#writer.mark, remove: removeOldSegments };
     this.#writer.flush();
+    await this.#freeOldSegments();
+    if (this.#oldSegments)
+      this.#log.warn('segments of the earlier run stay until the disk takes a copy');
   }
 
   /** A new leg, or one of an earlier run that goes on from what was recovered. */
@@ -231,6 +240,7 @@ export class Journal implements AsyncDisposable {
   }
 
   #tick(): void {
+    if (this.#hasUnwritten) this.#writeAllAgain();
     if (this.#writer.isWritten(this.#lastRound.mark))
       for (const { store, settled } of this.#lastRound.legs) store.tidy(settled);
     const legs: { store: LegStore; settled: number }[] = [];
@@ -242,6 +252,9 @@ export class Journal implements AsyncDisposable {
     this.#writer.flush();
     this.#lastRound = { mark: this.#writer.mark, legs };
     this.#freeSegments();
+    this.#freeOldSegments().catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'segments of the earlier run could not be removed');
+    });
     this.#writer.tick(); // begins a sync, and writes beside one take their time: so it comes last
     Object.assign(journalTotals, this.#writer.totals);
     this.#stopTimer = this.#clock.after(tickMs, () => this.#tick());
@@ -254,8 +267,32 @@ export class Journal implements AsyncDisposable {
     this.#sealed.push({ segment, needs, sealedAtMs: this.#clock.monotonicMs() });
   }
 
+  /** The writer has dropped something since, and a mark from before proves nothing: a later batch passes it too. */
+  get #hasUnwritten(): boolean {
+    return this.#writer.totals.unwrittenBytes !== this.#unwrittenBytes;
+  }
+
+  /** Whatever was dropped, snapshots may have been in it: all are due again, and nothing goes until they are written. */
+  #writeAllAgain(): void {
+    this.#unwrittenBytes = this.#writer.totals.unwrittenBytes;
+    this.#lastRound = { mark: 0, legs: [] };
+    for (const entry of this.#legs.values()) entry.changed();
+    for (const sealed of this.#sealed) sealed.movedAt = undefined;
+    if (this.#oldSegments) this.#oldSegments.movedAt = undefined;
+  }
+
+  async #freeOldSegments(): Promise<void> {
+    const old = this.#oldSegments;
+    if (!old || this.#hasUnwritten) return;
+    old.movedAt ??= this.#writer.mark;
+    if (!this.#writer.isWritten(old.movedAt)) return;
+    this.#oldSegments = undefined;
+    await old.remove();
+  }
+
   /** Oldest first, so that a leg's last snapshot is never gone before its earlier ones. */
   #freeSegments(): void {
+    if (this.#hasUnwritten) return;
     for (let first = this.#sealed[0]; first; first = this.#sealed[0]) {
       if (!this.#audioIsSafe(first)) return;
       first.movedAt ??= this.#moveSnapshots(first.segment.seq);

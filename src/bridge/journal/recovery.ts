@@ -60,12 +60,13 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
   if (damagedBytes > 0) log.warn({ bytes: damagedBytes }, 'journal has torn or damaged parts');
   const recovered = new Map<string, RecoveredLeg>();
   for (const leg of legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
+  // Before any leg of this run is opened: its file is not in the list of what is wanted.
+  await removeLeftovers(join(dir, 'legs'), recovered);
   return {
     recovered,
     nextSeq: Number((names.at(-1) ?? '0').slice(0, 12)) + 1,
     removeOldSegments: async () => {
       for (const name of names) await rm(join(folder, name), { force: true });
-      await removeLeftovers(join(dir, 'legs'), recovered);
     },
   };
 }

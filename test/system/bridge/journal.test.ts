@@ -7,6 +7,7 @@ import {
   readFileSync,
   readlinkSync,
   rmSync,
+  statfsSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -30,6 +31,12 @@ function folder(): string {
   const dir = mkdtempSync(join(tmpdir(), 'trunkline-journal-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
+}
+
+/** Leaves this much room on a small file system. */
+function fillBut(dir: string, bytes: number): void {
+  const { bavail, bsize } = statfsSync(dir);
+  writeFileSync(join(dir, 'ballast'), Buffer.alloc(bavail * bsize - bytes));
 }
 
 const filesOf = (dir: string): string[] =>
@@ -185,6 +192,37 @@ test('the disk is full: live audio goes on, the state says so, and all is journa
   expect(faultsOf(leg)).toEqual([]);
   expect(leg.gaps).toEqual([]);
   await rig[Symbol.asyncDispose]();
+});
+
+test('a disk too full to write the legs of the earlier run down: their old segments stay until it is done', async (context) => {
+  const dir = folder();
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=400k', 'tmpfs', dir]).status === 0;
+  if (!mounted) return context.skip('a small file system needs root');
+  onTestFinished(() => void spawnSync('umount', ['-l', dir]));
+  const url = 'http://127.0.0.1:9';
+  const legIds = Array.from({ length: 60 }, (_, at) => `leg_${at + 1}`);
+  {
+    await using rig = await legRig({ url, dir });
+    for (const { leg } of legIds.map(() => rig.leg())) leg.leave();
+  }
+  const oldSegments = readdirSync(join(dir, 'wal'));
+  fillBut(dir, 8_192); // room for a new segment's head, none for sixty legs
+  /** What a process would find that starts after a kill at this moment. */
+  const foundAfterKill = async (): Promise<string[]> => {
+    const copy = folder();
+    cpSync(join(dir, 'wal'), join(copy, 'wal'), { recursive: true });
+    mkdirSync(join(copy, 'legs'));
+    const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
+    return [...recovered.keys()].toSorted();
+  };
+
+  await using rig = await legRig({ url, dir, clock: new TestClock(20) });
+  expect(rig.journal.health().state).toBe('degraded');
+  expect(await foundAfterKill()).toEqual(legIds.toSorted());
+  expect(readdirSync(join(dir, 'wal'))).toEqual(expect.arrayContaining(oldSegments));
+  rmSync(join(dir, 'ballast'));
+  await until(() => !readdirSync(join(dir, 'wal')).some((name) => oldSegments.includes(name)));
+  expect(await foundAfterKill()).toEqual(legIds.toSorted());
 });
 
 test('disk full while the service is away too: the oldest is given up, declared, and the rest is heard', async (context) => {

@@ -32,11 +32,26 @@ export class JournalEntry {
   /** The segment that has the leg's newest snapshot. */
   snapshotSegment = 0;
   #hasChanged = false;
+  readonly #write: (entry: JournalEntry) => void;
 
-  constructor(legId: string, number: number, snapshot: () => LegSnapshot) {
+  constructor(
+    legId: string,
+    number: number,
+    snapshot: () => LegSnapshot,
+    write: (entry: JournalEntry) => void,
+  ) {
     this.legId = legId;
     this.number = number;
     this.snapshot = snapshot;
+    this.#write = write;
+  }
+
+  /**
+   * Something that must lie in the journal before the audio that comes next: a session, a pause, the end, results that
+   * wait. After a kill that knows the audio alone, the leg would ask for a second session, or go on through a pause.
+   */
+  changedNow(): void {
+    this.#write(this);
   }
 
   /** Something that the next process must know: written down within a second. */
@@ -133,7 +148,7 @@ export class Journal implements AsyncDisposable {
    */
   async takeOver(removeOldSegments: () => Promise<void>): Promise<void> {
     for (const leg of this.recovered.values())
-      this.snapshotNow(this.#newEntry(leg.legId, () => leg.snapshot));
+      this.#writeDown(this.#newEntry(leg.legId, () => leg.snapshot));
     this.#oldSegments = { movedAt: this.#writer.mark, remove: removeOldSegments };
     this.#writer.flush();
     await this.#freeOldSegments();
@@ -178,12 +193,6 @@ export class Journal implements AsyncDisposable {
     return this.#writer.isWritten(this.#writer.mark);
   }
 
-  snapshotNow(entry: JournalEntry): void {
-    const snapshot = entry.snapshot();
-    this.#writer.leg(entry.number, snapshot.ledger.end, JSON.stringify(snapshot));
-    entry.writtenInto(this.#writer.seq);
-  }
-
   async recordingOf(legId: string): Promise<LegRecording | undefined> {
     const path = this.#filePath(legId);
     const header = await LegFile.headerOf(path);
@@ -217,7 +226,7 @@ export class Journal implements AsyncDisposable {
 
   async #close(): Promise<void> {
     this.#stopTimer?.();
-    for (const entry of this.#legs.values()) this.snapshotNow(entry);
+    for (const entry of this.#legs.values()) this.#writeDown(entry);
     await this.#writer.close();
     const released = [...this.#legs.values()].map(async ({ store }) => {
       await store?.releaseFile();
@@ -226,8 +235,18 @@ export class Journal implements AsyncDisposable {
       this.#log.warn('the disk hangs: files of legs stay as they are for the next start');
   }
 
+  /** A leg that is finished or erased is not written down again: its last record says that it is done. */
+  #writeDown(entry: JournalEntry): void {
+    if (this.#legs.get(entry.legId) !== entry) return;
+    const snapshot = entry.snapshot();
+    this.#writer.leg(entry.number, snapshot.ledger.end, JSON.stringify(snapshot));
+    entry.writtenInto(this.#writer.seq);
+  }
+
   #newEntry(legId: string, snapshot: () => LegSnapshot): JournalEntry {
-    const entry = new JournalEntry(legId, this.#nextNumber++, snapshot);
+    const entry = new JournalEntry(legId, this.#nextNumber++, snapshot, (changed) =>
+      this.#writeDown(changed),
+    );
     this.#legs.set(legId, entry);
     return entry;
   }
@@ -246,7 +265,7 @@ export class Journal implements AsyncDisposable {
     const legs: { store: LegStore; settled: number }[] = [];
     for (const entry of this.#legs.values()) {
       if (!entry.hasChanged) continue;
-      this.snapshotNow(entry);
+      this.#writeDown(entry);
       if (entry.store) legs.push({ store: entry.store, settled: entry.store.settledTo });
     }
     this.#writer.flush();
@@ -314,7 +333,7 @@ export class Journal implements AsyncDisposable {
   /** A leg whose newest snapshot is in a segment that goes is written down again in a later one. */
   #moveSnapshots(seq: number): number {
     for (const entry of this.#legs.values())
-      if (entry.snapshotSegment <= seq) this.snapshotNow(entry);
+      if (entry.snapshotSegment <= seq) this.#writeDown(entry);
     const { mark } = this.#writer;
     this.#writer.flush();
     return mark;
@@ -322,7 +341,7 @@ export class Journal implements AsyncDisposable {
 
   #rewriteAll(): void {
     for (const entry of this.#legs.values()) {
-      this.snapshotNow(entry);
+      this.#writeDown(entry);
       entry.store?.rejournal();
     }
   }

@@ -128,7 +128,7 @@ export class Leg {
       onAcknowledged: (position) => this.#acknowledged(position),
       onTakenBack: (start, end) => this.#takenBack(start, end),
       onState: (state) => this.#setState(state),
-      onStarted: () => journal.snapshotNow(this.#entry),
+      onStarted: () => this.#entry.changedNow(),
       onChanged: () => this.#entry.changed(),
       onIdle: () => this.#checkFinished(),
       onHopeless: (cause) => this.#giveUp(cause),
@@ -136,7 +136,7 @@ export class Leg {
     for (const { start, end } of recovered?.gaps ?? [])
       this.#tellGap(start, end, end - start, 'damaged');
     this.#sessions.begin();
-    journal.snapshotNow(this.#entry);
+    this.#entry.changedNow();
   }
 
   /** Carrier bytes, unchanged. Never blocks and keeps no reference to the buffer. */
@@ -211,7 +211,7 @@ export class Leg {
 
   /** What `waiting` says has changed and must outlive a kill. */
   keepState(): void {
-    if (!this.#isOver) this.#options.journal.snapshotNow(this.#entry);
+    if (!this.#isOver) this.#entry.changedNow();
   }
 
   /** The process stops: sockets go, journal and session stay for the next start. */
@@ -219,7 +219,7 @@ export class Leg {
     // The snapshot is taken while the session is still known, and kept: the next process resumes that session.
     if (!this.#isOver) this.#left = this.#snapshot();
     this.#release();
-    this.#options.journal.snapshotNow(this.#entry);
+    this.#entry.changedNow();
     this.#options.journal.flush();
   }
 
@@ -236,7 +236,7 @@ export class Leg {
     journal.flush(); // the last frames go first, one for one
     const id = this.#sessions.currentId;
     this.#setState({ at: 'finishing', ...(id === undefined ? {} : { sessionId: id }) });
-    journal.snapshotNow(this.#entry);
+    this.#entry.changedNow();
     this.#sessions.finish(deadlines);
     this.#checkFinished();
   }
@@ -287,7 +287,7 @@ export class Leg {
   #setPaused(paused: boolean): void {
     if (this.#isPaused === paused || this.#isOver) return;
     this.#isPaused = paused;
-    this.#options.journal.snapshotNow(this.#entry);
+    this.#entry.changedNow();
   }
 
   // --- the ledger --------------------------------------------------------------------------------

@@ -95,6 +95,20 @@ test('a leg that is left is found again: ledger, pause, session; segments of the
   expect((await rig.journal.recordingOf('leg_1'))?.bytes).toBe(16_000);
 });
 
+test('a leg that is over when the process stops is not found again', async () => {
+  const dir = folder();
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  {
+    await using rig = await legRig({ url: speech.url, dir });
+    const [over, left] = [rig.leg(), rig.leg()];
+    for (const leg of [over, left]) leg.push(10);
+    await over.leg.finish(deadlines);
+    for (const { leg } of [over, left]) leg.leave();
+  }
+  await using rig = await legRig({ url: speech.url, dir });
+  expect([...rig.journal.recovered.keys()]).toEqual(['leg_2']);
+});
+
 test('the acknowledged position on disk is always one that an ack named, and follows within two seconds', async () => {
   const dir = folder();
   await using speech = await FakeSpeech.start({ words: 'frames' });

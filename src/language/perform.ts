@@ -1,16 +1,18 @@
 import { asBlock, needsProvider } from './block.ts';
 import { findEntities } from './entities/find.ts';
 import { redactStep } from './redaction/redact.ts';
+import { redactAll } from './redaction/redact-all.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
 import { summarize } from './summary/summarize.ts';
-import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
+import { turnOf, type CoveredSpan, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
 import type { CallInsight } from './types.ts';
 import type { SummarizationType } from '../protocol/addon-configs.ts';
+import type { NamedEntity, SentimentItem, Utterance } from '../protocol/addons.ts';
 
 type Perform = {
   [K in TaskName]: (input: LanguageTasks[K]['input']) => LanguageTasks[K]['output'];
@@ -25,29 +27,8 @@ const perform: Perform = {
       return utterance;
     }
   },
-  entities: ({ utterance, types }) =>
-    asBlock(() => {
-      const at = timelineOf(utterance);
-      const results = findEntities(utterance.text, types, utterance.language).map((span) => ({
-        entity_type: span.type,
-        text: span.text,
-        ...at(span.start, span.end),
-      }));
-      return { results, isEmpty: results.length === 0 };
-    }),
-  sentiment: ({ utterance }) =>
-    asBlock(() => {
-      const at = timelineOf(utterance);
-      const results = splitSentences(utterance.text).map((span) => {
-        const text = utterance.text.slice(span.start, span.end);
-        // The lexicon is English: another language gets the label for that, not a guess.
-        const { label, emotion } =
-          utterance.language === 'en' ? scoreSentiment(text) : unknownSentiment;
-        const time = at(span.start, span.end);
-        return { sentiment: label, emotion, text, ...time, channel: utterance.channel };
-      });
-      return { results, isEmpty: results.length === 0 };
-    }),
+  entities: ({ utterance, types }) => asBlock(() => listed(entitiesIn(utterance, types))),
+  sentiment: ({ utterance }) => asBlock(() => listed(sentimentsIn(utterance))),
   translation: ({ config }) => config.target_languages.map(() => needsProvider('translation')),
   audioToLlm: () => needsProvider('audio_to_llm'),
   structuredData: () => needsProvider('structured_data_extraction'),
@@ -67,7 +48,61 @@ const perform: Perform = {
       isEmpty: turns.length === 0,
     })),
   redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
+  rewriteAll: ({ utterances, realtime }) =>
+    asBlock(() => listed(utterances.map((utterance) => rewriteUtterance(utterance, realtime)))),
+  redactAll: (input) => asBlock(() => ({ results: redactAll(input), isEmpty: false })),
+  entitiesAll: ({ utterances }) =>
+    asBlock(() =>
+      listed(
+        utterances.flatMap((utterance) => entitiesIn(utterance, undefined, utterance.covered)),
+      ),
+    ),
+  sentimentAll: ({ utterances }) => asBlock(() => listed(utterances.flatMap(sentimentsIn))),
+  translateAll: () => needsProvider('translation'),
 };
+
+function listed<T>(results: T[]): { results: T[]; isEmpty: boolean } {
+  return { results, isEmpty: results.length === 0 };
+}
+
+/** What is found in an utterance, and what was covered in it: a marker is an entity of the type that it stands for. */
+function entitiesIn(
+  utterance: Utterance,
+  types?: readonly string[],
+  covered: readonly CoveredSpan[] = [],
+): NamedEntity[] {
+  const at = timelineOf(utterance);
+  const found = findEntities(utterance.text, types, utterance.language).filter(
+    (span) => !covered.some((other) => other.start < span.end && span.start < other.end),
+  );
+  return [...found, ...covered]
+    .toSorted((a, b) => a.start - b.start)
+    .map(({ type, start, end }) => ({
+      entity_type: type,
+      text: utterance.text.slice(start, end),
+      ...at(start, end),
+    }));
+}
+
+function sentimentsIn(utterance: Utterance): SentimentItem[] {
+  const at = timelineOf(utterance);
+  const { channel, speaker } = utterance;
+  return splitSentences(utterance.text).map((span) => {
+    const text = utterance.text.slice(span.start, span.end);
+    // The lexicon is English: another language gets the label for that, not a guess.
+    const { label, emotion } =
+      utterance.language === 'en' ? scoreSentiment(text) : unknownSentiment;
+    const time = at(span.start, span.end);
+    return {
+      text,
+      sentiment: label,
+      emotion,
+      ...time,
+      channel,
+      ...(speaker === undefined ? {} : { speaker }),
+    };
+  });
+}
 
 /** Does the task where it is called; the runner calls it in its worker thread. */
 export function performTask<K extends TaskName>(

@@ -54,6 +54,11 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
   summarization: 'wholeCalls',
   chapterization: 'wholeCalls',
   call: 'wholeCalls',
+  rewriteAll: 'wholeCalls',
+  redactAll: 'wholeCalls',
+  entitiesAll: 'wholeCalls',
+  sentimentAll: 'wholeCalls',
+  translateAll: 'wholeCalls',
 };
 
 /**

@@ -1,6 +1,7 @@
 import { failed } from './block.ts';
 import type { TranslationConfig } from '../protocol/addon-configs.ts';
 import type { RedactInput, RedactOutput } from './redaction/redact.ts';
+import type { RedactAllInput, RedactAllOutput } from './redaction/redact-all.ts';
 import type { RewriteSettings } from './rewrite/rewrite.ts';
 import type {
   AddonBlock,
@@ -21,6 +22,13 @@ export type Translated = {
   translated_utterance: Utterance;
 };
 
+/** What of a translation's settings reaches the model; only the targets are needed. */
+export type TranslationSettings = Pick<TranslationConfig, 'target_languages'> &
+  Partial<TranslationConfig>;
+
+/** A part of a redacted text, by the text's own characters, and the type of what was there. */
+export type CoveredSpan = { start: number; end: number; type: string };
+
 export type PromptAnswer = { prompt: string; response: string };
 
 /** What language work there is, by name: the input and the answer of each task. */
@@ -34,7 +42,7 @@ export type LanguageTasks = {
   sentiment: { input: { utterance: Utterance }; output: AddonBlock<SentimentItem[]> };
   /** One block per target language, in the order of the request. */
   translation: {
-    input: { utterance: Utterance; config: Pick<TranslationConfig, 'target_languages'> };
+    input: { utterance: Utterance; config: TranslationSettings };
     output: AddonBlock<Translated>[];
   };
   summarization: {
@@ -53,7 +61,8 @@ export type LanguageTasks = {
   };
   /** Free prompts about a transcript; one block per prompt. */
   audioToLlm: {
-    input: { transcript: string; prompts: string[] };
+    /** `model` names another model of the same service than the operator's own choice. */
+    input: { transcript: string; prompts: string[]; model?: string };
     output: AddonBlock<AddonBlock<PromptAnswer>[]>;
   };
   structuredData: {
@@ -61,6 +70,30 @@ export type LanguageTasks = {
     output: AddonBlock<string>;
   };
   redact: { input: RedactInput; output: AddonBlock<RedactOutput> };
+
+  // A finished transcript has thousands of utterances: they come in parts of some dozens, in the lane of whole calls.
+
+  rewriteAll: {
+    input: { utterances: Utterance[]; realtime: RewriteSettings };
+    output: AddonBlock<Utterance[]>;
+  };
+  redactAll: { input: RedactAllInput; output: AddonBlock<RedactAllOutput> };
+  /** What was redacted is named by its marker; nothing else is looked for there. */
+  entitiesAll: {
+    input: { utterances: (Utterance & { covered?: CoveredSpan[] })[] };
+    output: AddonBlock<NamedEntity[]>;
+  };
+  sentimentAll: { input: { utterances: Utterance[] }; output: AddonBlock<SentimentItem[]> };
+  /** One text for each utterance. `before` is what was said before them, for the context alone. */
+  translateAll: {
+    input: {
+      utterances: Utterance[];
+      target: string;
+      config: TranslationSettings;
+      before: string[];
+    };
+    output: AddonBlock<string[]>;
+  };
 };
 
 export type TaskName = keyof LanguageTasks;

@@ -76,6 +76,9 @@ export const PreRecordedResult = PostFinalResult.extend({
   display_mode: DisplayModeBlock.optional(),
   diarization: DiarizationBlock.optional(),
   sentences: SentencesBlock.optional(),
+  pii_redaction: TextBlock.optional().describe(
+    'Only when some of the text could not be redacted: it reads [REDACTED], and here stands why.',
+  ),
 }).meta({ id: 'PreRecordedResult' });
 export type PreRecordedResult = z.infer<typeof PreRecordedResult>;
 

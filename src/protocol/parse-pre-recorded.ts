@@ -13,18 +13,24 @@ import {
   type ParseOptions,
 } from './request-body.ts';
 
-/** Part of earlier versions of the interface, without effect today. Released clients still send them, so they are taken. */
+/**
+ * Part of earlier versions of the interface, without effect and without a block in the result. Released clients still
+ * send them, so they are taken, and named to whoever asked for the request to be read.
+ */
 const ignoredNames = [
   'context_prompt',
   'diarization_enhanced',
-  'moderation',
-  'name_consistency',
-  'display_mode',
-  'structured_data_extraction',
-  'structured_data_extraction_config',
   'accurate_words_timestamps',
   'audio_enhancer',
 ];
+
+/** Features that can do nothing without a configuration: a job that seems to succeed at them would be a lie. */
+const needsConfig = [
+  ['custom_vocabulary', 'custom_vocabulary_config'],
+  ['custom_spelling', 'custom_spelling_config'],
+  ['translation', 'translation_config'],
+  ['audio_to_llm', 'audio_to_llm_config'],
+] as const;
 
 /** A body of POST /v2/pre-recorded or /v2/transcription: defaults filled in, or the answer that refuses it. */
 export function parsePreRecordedRequest(
@@ -45,6 +51,9 @@ export function parsePreRecordedRequest(
   const { request } = parsed;
   if (request.callback && callbackOf(request) === undefined)
     return malformed(['callback_config.url is required when callback is true']);
+  const missing = needsConfig.filter(([flag, config]) => request[flag] && !request[config]);
+  if (missing.length > 0)
+    return malformed(missing.map(([flag, config]) => `${config} is required when ${flag} is true`));
   const reason = whyUnusable(request);
   return reason === undefined ? { ok: true, request, ignored } : unusable(reason);
 }
@@ -99,8 +108,11 @@ function whyUnusable(request: PreRecordedRequest): string | undefined {
   if (model === 'model-3' && !languages.every((code) => model3Languages.includes(code)))
     return `model ${request.model} takes one of ${model3Languages.join(', ')}`;
   const { min_speakers = 0, max_speakers = Infinity } = request.diarization_config ?? {};
+  const speakers = request.diarization_config?.number_of_speakers;
   if (min_speakers > max_speakers)
     return 'diarization_config.min_speakers is above diarization_config.max_speakers';
+  if (speakers !== undefined && (speakers < min_speakers || speakers > max_speakers))
+    return 'diarization_config.number_of_speakers is outside min_speakers and max_speakers';
   const subtitles = request.subtitles_config;
   if ((subtitles?.minimum_duration ?? 0) > (subtitles?.maximum_duration ?? Infinity))
     return 'subtitles_config.minimum_duration is above subtitles_config.maximum_duration';

@@ -37,7 +37,10 @@ const DiarizationConfig = z
   .meta({ id: 'DiarizationConfig' });
 
 const AudioToLlmConfig = z
-  .strictObject({ prompts: z.array(z.string()).min(1), model: z.string().optional() })
+  .strictObject({
+    prompts: z.array(z.string()).min(1).max(100),
+    model: z.string().min(1).max(200).optional().describe('By default the one of the service.'),
+  })
   .meta({ id: 'AudioToLlmConfig' });
 
 const PiiEntityType = z.enum([...entityTypeNames]).meta({
@@ -51,6 +54,13 @@ const PiiRedactionConfig = z
     processed_text_type: z.enum(['MARKER', 'MASK']).default('MARKER'),
   })
   .meta({ id: 'PiiRedactionConfig' });
+
+const StructuredDataConfig = z
+  .strictObject({ classes: z.array(z.string().max(80)).max(100).default([]) })
+  .meta({ id: 'StructuredDataConfig' });
+
+/** Of earlier versions, with a block of their own in the result. Without a default: who does not ask never sees them. */
+const earlierFlag = z.boolean().optional().describe('Of earlier versions: a block in the result.');
 
 /** Body of POST /v2/pre-recorded. Requests from outside go through `parsePreRecordedRequest`. */
 export const PreRecordedRequest = z
@@ -81,7 +91,12 @@ export const PreRecordedRequest = z
     custom_metadata: CustomMetadata.optional(),
     sentences: z.boolean().default(false),
     punctuation_enhanced: z.boolean().default(false),
-    chapterization: z.boolean().default(false),
+    chapterization: z.boolean().optional().describe('Beyond the interface: a block of chapters.'),
+    moderation: earlierFlag,
+    name_consistency: earlierFlag,
+    display_mode: earlierFlag,
+    structured_data_extraction: earlierFlag,
+    structured_data_extraction_config: StructuredDataConfig.optional(),
     language_config: LanguageConfig.prefault({}),
   })
   .meta({ id: 'PreRecordedRequest' });

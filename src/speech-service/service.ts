@@ -6,7 +6,7 @@ import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
 import type { Store } from '../store/store.ts';
-import type { AddonRunner } from './live/addons.ts';
+import type { AddonRunner } from './results/answer.ts';
 import { Admissions } from './api/admissions.ts';
 import { liveRoutes } from './api/live-routes.ts';
 import { notBuilt } from './api/not-built.ts';

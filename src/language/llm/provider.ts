@@ -7,9 +7,12 @@ export type LlmFailure = { statusCode: number; exception: string; message: strin
 
 export type LlmAnswer = { text: string } | { failure: LlmFailure };
 
+/** `model` names another one of the same service than the operator's own choice. */
+export type LlmPrompt = { system: string; user: string; model?: string };
+
 export type LlmProvider = {
   /** One answer to one prompt. Never throws and never takes longer than the configured time. */
-  complete(prompt: { system: string; user: string }, signal?: AbortSignal): Promise<LlmAnswer>;
+  complete(prompt: LlmPrompt, signal?: AbortSignal): Promise<LlmAnswer>;
 };
 
 const Completion = z.object({
@@ -25,11 +28,11 @@ export function llmProvider(
   monotonicMs: () => number = () => performance.now(),
 ): LlmProvider | undefined {
   if (config?.llmUrl === undefined || config.llmModel === undefined) return undefined;
-  const { llmUrl: url, llmModel: model, llmKey: key, llmTimeoutMs: timeoutMs } = config;
+  const { llmUrl: url, llmModel, llmKey: key, llmTimeoutMs: timeoutMs } = config;
   const address = `${url.replace(/\/+$/, '')}/chat/completions`;
   const started: number[] = [];
   return {
-    async complete({ system, user }, signal) {
+    async complete({ system, user, model = llmModel }, signal) {
       const nowMs = monotonicMs();
       while (started.length > 0 && (started[0] ?? 0) <= nowMs - 60_000) started.shift();
       if (started.length >= config.llmCallsPerMinute)

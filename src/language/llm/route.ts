@@ -10,6 +10,7 @@ import {
   structuredBy,
   summaryBy,
   translationBy,
+  translationsBy,
 } from './tasks.ts';
 
 /** What the reader of an extractive summary is told when a model was asked and failed. */
@@ -41,12 +42,15 @@ type Routes = {
 const routes: Routes = {
   translation: (llm, { utterance, config }, _onThread, signal) =>
     Promise.all(
-      config.target_languages.map((target) => translationBy(llm, utterance, target, signal)),
+      config.target_languages.map((target) =>
+        translationBy(llm, utterance, target, config, signal),
+      ),
     ),
-  async audioToLlm(llm, { transcript, prompts }, _onThread, signal) {
+  translateAll: (llm, input, _onThread, signal) => translationsBy(llm, input, signal),
+  async audioToLlm(llm, { transcript, prompts, model }, _onThread, signal) {
     const startedAtMs = performance.now();
     const blocks = await Promise.all(
-      prompts.map((prompt) => promptBy(llm, transcript, prompt, signal)),
+      prompts.map((prompt) => promptBy(llm, transcript, { prompt, model }, signal)),
     );
     return succeeded(blocks, startedAtMs, blocks.length === 0);
   },

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { failed, succeeded } from '../block.ts';
 import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
-import type { SummarizationType } from '../../protocol/addon-configs.ts';
+import type { SummarizationType, TranslationConfig } from '../../protocol/addon-configs.ts';
 import type { SpokenTurn } from '../types.ts';
 import { askAbout, type Asked } from './ask.ts';
 import type { LlmFailure, LlmProvider } from './provider.ts';
-import type { PromptAnswer, Translated } from '../tasks.ts';
+import type { LanguageTasks, PromptAnswer, Translated } from '../tasks.ts';
 
 export function failedBlock<T>(failure: LlmFailure, startedAtMs: number): AddonBlock<T> {
   return failed(failure.statusCode, failure.exception, failure.message, startedAtMs);
@@ -84,26 +84,94 @@ export async function translationBy(
   llm: LlmProvider,
   utterance: Utterance,
   target: string,
+  settings: Partial<TranslationConfig>,
   signal?: AbortSignal,
 ): Promise<AddonBlock<Translated>> {
   const startedAtMs = performance.now();
   const text = utterance.text.trim();
   if (text === '') return succeeded(translated(utterance, target, ''), startedAtMs, true);
   const asked = await askAbout(llm, {
-    task: `Translate the text from ${utterance.language} to ${target} (ISO 639-1 codes), keeping numbers and names.`,
+    task: `Translate the text from ${utterance.language} to ${target} (ISO 639-1 codes), keeping numbers, names and marks such as [NAME_1].${wishesOf(settings)}`,
     form: '{"translation": string}',
     text,
     schema: z.object({
-      translation: z
-        .string()
-        .trim()
-        .min(1)
-        .max(Math.max(200, text.length * 6)),
+      translation: z.string().trim().min(1).max(longestTranslation(text)),
     }),
     ...(signal ? { signal } : {}),
   });
   if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);
   return succeeded(translated(utterance, target, asked.value.translation), startedAtMs);
+}
+
+/**
+ * Many utterances in one question, each answered by its own text: a question for each of thousands would spend the
+ * budget of an hour, and a model that sees the lines together translates them as one conversation.
+ */
+export async function translationsBy(
+  llm: LlmProvider,
+  { utterances, target, config, before }: LanguageTasks['translateAll']['input'],
+  signal?: AbortSignal,
+): Promise<AddonBlock<string[]>> {
+  const startedAtMs = performance.now();
+  const texts = utterances.map((utterance) => utterance.text.trim());
+  if (texts.every((text) => text === '')) return succeeded(texts, startedAtMs, true);
+  const languages = [...new Set(utterances.map((utterance) => utterance.language))].join(', ');
+  const isAdapted = config.context_adaptation !== false && before.length > 0;
+  const context = isAdapted ? { said_before: before } : {};
+  const asked = await askAbout(llm, {
+    task:
+      `Translate the ${texts.length} texts of the list "texts" from ${languages} to ${target} (ISO 639-1 codes), ` +
+      'each by itself and in the same order, keeping numbers, names and marks such as [NAME_1]. An empty text stays ' +
+      `empty.${isAdapted ? ' What was said before them is only there to be understood.' : ''}${wishesOf(config)}`,
+    form: `{"translations": [${texts.length} strings]}`,
+    text: JSON.stringify({ ...context, texts }),
+    schema: z.object({ translations: z.array(z.string().trim()).length(texts.length) }),
+    ...(signal ? { signal } : {}),
+  });
+  if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);
+  const { translations } = asked.value;
+  const fits = translations.every(
+    (translation, i) =>
+      (translation === '') === (texts[i] === '') &&
+      translation.length <= longestTranslation(texts[i] ?? ''),
+  );
+  if (fits) return succeeded(translations, startedAtMs);
+  return failed(
+    502,
+    'LlmMalformed',
+    'the translations of the language model do not fit their texts',
+    startedAtMs,
+  );
+}
+
+function longestTranslation(text: string): number {
+  return Math.max(200, text.length * 6);
+}
+
+/** What a client may write about its call, for the translation. */
+const contextCharactersMax = 4_000;
+
+/** The settings of a translation in words; a setting that is left out says nothing. */
+function wishesOf(settings: Partial<TranslationConfig>): string {
+  const wishes = [
+    ...(settings.model === 'enhanced'
+      ? ['Translate as a native speaker would say it, idioms by their meaning.']
+      : []),
+    ...(settings.informal === true
+      ? ['Address people informally, where the language knows it.']
+      : []),
+    ...(settings.informal === false
+      ? ['Address people formally, where the language knows it.']
+      : []),
+    ...(settings.lipsync === true
+      ? ['Keep each translation about as long to speak as its original.']
+      : []),
+    ...(settings.context_adaptation === false ? ['Translate by the words alone.'] : []),
+    ...(settings.context !== undefined && settings.context_adaptation !== false
+      ? [`What the texts are about: ${settings.context.slice(0, contextCharactersMax)}`]
+      : []),
+  ];
+  return wishes.map((wish) => ` ${wish}`).join('');
 }
 
 /** A translation has the time of its utterance; words of another language have no times of their own. */
@@ -123,7 +191,7 @@ function translated(utterance: Utterance, target: string, text: string): Transla
 export async function promptBy(
   llm: LlmProvider,
   transcript: string,
-  prompt: string,
+  { prompt, model }: { prompt: string; model: string | undefined },
   signal?: AbortSignal,
 ): Promise<AddonBlock<PromptAnswer>> {
   const startedAtMs = performance.now();
@@ -132,6 +200,7 @@ export async function promptBy(
     form: '{"response": string}',
     text: transcript,
     schema: z.object({ response: z.string().max(20_000) }),
+    model,
     ...(signal ? { signal } : {}),
   });
   if ('failure' in asked) return failedBlock(asked.failure, startedAtMs);

@@ -44,7 +44,7 @@ export type RedactInput = {
 };
 
 /** A part of the utterance as it was given, and what stands for it now. */
-export type Covered = { start: number; end: number; shown: string };
+export type Covered = { start: number; end: number; shown: string; type: string };
 
 export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
 
@@ -254,7 +254,7 @@ class Cover {
     for (const span of chosen.toSorted((a, b) => a.start - b.start)) {
       if (span.start < at) continue;
       const shown = this.#over(span, piece.text.slice(span.start, span.end));
-      covered.push({ start: span.start, end: span.end, shown });
+      covered.push({ start: span.start, end: span.end, shown, type: span.type });
       text += piece.text.slice(at, span.start) + shown;
       at = span.end;
     }

@@ -1,12 +1,16 @@
-import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Utterance } from '../../protocol/addons.ts';
 import type { PostProcessing, RealtimeProcessing } from '../../protocol/live-request.ts';
+import {
+  answerOf,
+  failedBlock,
+  noAnswer,
+  type AddonAnswer,
+  type AddonFailure,
+  type AddonRunner,
+} from '../results/answer.ts';
 import type { PostBlocks, ResultEntry } from './result.ts';
-
-/** The part of the language runner that the service uses. */
-export type AddonRunner = Pick<LanguageRunner, 'run'> & Partial<Pick<LanguageRunner, 'warm'>>;
 
 export type AddonsOptions = {
   runner: AddonRunner;
@@ -18,7 +22,6 @@ export type AddonsOptions = {
 };
 
 type AddonTask = keyof LanguageTasks;
-type AddonFailure = { status: number; exception: string; message: string };
 
 /**
  * The add-ons of a session. The language runner promises an answer within its deadline, but nothing here
@@ -123,44 +126,13 @@ export class Addons {
     task: K,
     input: LanguageTasks[K]['input'],
     deadlineMs: number,
-  ): Promise<{ output: LanguageTasks[K]['output'] } | { failure: AddonFailure }> {
+  ): Promise<AddonAnswer<K>> {
     const { owner = '' } = this.#options;
-    let cancel = (): void => undefined;
-    const late = new Promise<{ failure: AddonFailure }>((resolve) => {
-      // Later than the runner's own deadline: its answer names the reason better than this one.
-      cancel = this.#options.clock.after(deadlineMs + 250, () =>
-        resolve({ failure: tooSlow(task) }),
-      );
-    });
-    const work = async (): Promise<
-      { output: LanguageTasks[K]['output'] } | { failure: AddonFailure }
-    > => {
-      try {
-        return { output: await this.#options.runner.run(task, input, { deadlineMs, owner }) };
-      } catch {
-        // The text of the error is not passed on: it may quote the caller's words.
-        return { failure: { status: 500, exception: 'AddonFailed', message: `${task} failed` } };
-      }
-    };
-    const answer = await Promise.race([work(), late]);
-    cancel();
-    return answer;
+    return answerOf(this.#options, task, input, { deadlineMs, owner });
   }
 
-  #failed(startedMs: number, { status, exception, message }: AddonFailure): AddonBlock<never> {
+  #failed(startedMs: number, failure: AddonFailure): AddonBlock<never> {
     const execMs = this.#options.clock.monotonicMs() - startedMs;
-    return {
-      success: false,
-      is_empty: true,
-      exec_time: Math.round(execMs) / 1e3,
-      error: { status_code: status, exception, message },
-      results: null,
-    };
+    return failedBlock(failure, Math.round(execMs) / 1e3);
   }
-}
-
-const noAnswer: AddonFailure = { status: 500, exception: 'AddonFailed', message: 'no answer' };
-
-function tooSlow(task: string): AddonFailure {
-  return { status: 504, exception: 'AddonDeadline', message: `${task} did not answer in time` };
 }

@@ -6,14 +6,8 @@ import type { AudioFormat } from './audio-format.ts';
 import type { Broadcast } from './broadcast.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { message } from './messages.ts';
-import {
-  type PostBlocks,
-  resultOf,
-  round3,
-  type SessionResults,
-  transcriptionOf,
-  utterancesOf,
-} from './result.ts';
+import { round3, transcriptionOf } from '../results/blocks.ts';
+import { type PostBlocks, resultOf, type SessionResults, utterancesOf } from './result.ts';
 
 /** How a session came to its end, for the row and for the log. */
 export type SessionEnd =

@@ -9,7 +9,7 @@ import type {
   ServerMessageType,
 } from '../../../src/protocol/live-messages.ts';
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
-import type { AddonRunner } from '../../../src/speech-service/live/addons.ts';
+import type { AddonRunner } from '../../../src/speech-service/results/answer.ts';
 import { SpeechServiceConfig } from '../../../src/speech-service/config.ts';
 import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import { startSpeechService, type SpeechService } from '../../../src/speech-service/service.ts';

@@ -290,7 +290,11 @@ describe.each([
 
   test.each(rows)('$field takes every value the document allows', ({ field, takes }) => {
     for (const value of takes) {
-      const parsed = parse(withField(base, field, value, live));
+      // A feature of a job that can do nothing without its configuration is refused without it.
+      const config = `${field}_config`;
+      const around =
+        !live && value === true && config in company ? { [config]: company[config] } : {};
+      const parsed = parse(withField({ ...base, ...around }, field, value, live));
       expect(parsed, JSON.stringify(value)).toMatchObject({ ok: true });
       expect(parsed.ok && valueAt(parsed.request, field)).toEqual(value);
     }

@@ -53,6 +53,20 @@ describe('a body that is malformed is 400', () => {
   });
 });
 
+describe('a feature that needs a configuration is refused without it', () => {
+  test.each(['custom_vocabulary', 'custom_spelling', 'translation', 'audio_to_llm'])(
+    '%s',
+    (flag) => {
+      expect(parsePreRecordedRequest({ audio_url, [flag]: true })).toEqual({
+        ok: false,
+        status: 400,
+        validationErrors: [`${flag}_config is required when ${flag} is true`],
+      });
+      expect(parsePreRecordedRequest({ audio_url, [flag]: false })).toMatchObject({ ok: true });
+    },
+  );
+});
+
 describe('a body that is well-formed but unusable is 422', () => {
   test.each([
     [{ model: 'model-3' }],
@@ -74,6 +88,8 @@ describe('a body that is well-formed but unusable is 422', () => {
     [{ model: 'solaria-3', language_config: { languages: ['en'], code_switching: true } }],
     [{ model: 'model-fusion' }],
     [{ diarization_config: { min_speakers: 3, max_speakers: 2 } }],
+    [{ diarization_config: { number_of_speakers: 5, max_speakers: 2 } }],
+    [{ diarization_config: { number_of_speakers: 1, min_speakers: 2 } }],
     [{ subtitles_config: { minimum_duration: 8, maximum_duration: 4 } }],
   ])('pre-recorded: %j', (body) => {
     expect(parsePreRecordedRequest({ audio_url, ...body })).toMatchObject({ status: 422 });
@@ -106,16 +122,34 @@ describe('names of earlier versions, still sent by released clients', () => {
       context_prompt: 'x',
       diarization_enhanced: true,
       diarization_config: { enhanced: true },
+      accurate_words_timestamps: true,
+      audio_enhancer: true,
+    });
+    expect(parsed).toMatchObject({
+      ok: true,
+      ignored: [
+        'context_prompt',
+        'diarization_enhanced',
+        'accurate_words_timestamps',
+        'audio_enhancer',
+        'diarization_config.enhanced',
+      ],
+    });
+  });
+
+  test('pre-recorded takes what has a block in the result, and shows it only when it was sent', () => {
+    const flags = {
       moderation: true,
       name_consistency: false,
       display_mode: true,
       structured_data_extraction: true,
       structured_data_extraction_config: { classes: ['Persons'] },
-      accurate_words_timestamps: true,
-      audio_enhancer: true,
-    });
-    expect(parsed).toMatchObject({ ok: true });
-    expect(parsed.ok && parsed.ignored).toHaveLength(10);
+      chapterization: true,
+    };
+    const parsed = parsePreRecordedRequest({ audio_url, ...flags });
+    expect(parsed).toMatchObject({ ok: true, ignored: [], request: flags });
+    const plain = requestOf(parsePreRecordedRequest({ audio_url }));
+    for (const name of Object.keys(flags)) expect(plain).not.toHaveProperty(name);
   });
 
   test.each([

@@ -1,0 +1,52 @@
+import type { Word } from '../../protocol/addons.ts';
+import { redactStep, type RedactionForm, type RedactionState, type Redacted } from './redact.ts';
+
+/** A piece of a finished transcript. `voice` names who speaks: a number goes on only in the same voice. */
+export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };
+
+/** What the steps over one transcript remember: the numbers of all voices together, the open end of each. */
+export type TranscriptRedactionState = {
+  numbers: RedactionState['numbers'];
+  voices: Record<string, Pick<RedactionState, 'tail' | 'held'>>;
+};
+
+export type RedactAllInput = {
+  /** In order of time. */
+  pieces: TranscriptPiece[];
+  entityTypes: string[];
+  form: RedactionForm;
+  state?: TranscriptRedactionState;
+  /** True: nothing comes after these pieces, so what is held is let go. */
+  isLast: boolean;
+};
+
+export type RedactedPiece = Omit<Redacted, 'id'> & { index: number };
+
+export type RedactAllOutput = { pieces: RedactedPiece[]; state: TranscriptRedactionState };
+
+/**
+ * Redacts a part of a finished transcript. Nobody waits for its words, so the end of a piece that could be the head
+ * of a number is always held until its voice speaks on, over the border between two parts too.
+ */
+export function redactAll(input: RedactAllInput): RedactAllOutput {
+  const { entityTypes, form, isLast } = input;
+  let numbers = input.state?.numbers ?? {};
+  const voices = new Map(Object.entries(input.state?.voices ?? {}));
+  const pieces: RedactedPiece[] = [];
+  const step = (
+    voice: string,
+    more: { id?: string; text: string; words?: Word[]; flush?: true },
+  ) => {
+    const state = { ...voices.get(voice), numbers };
+    const output = redactStep({ ...more, entityTypes, form, state, mayHold: true });
+    for (const { id, ...redacted } of output.released)
+      pieces.push({ ...redacted, index: Number(id) });
+    const { numbers: used, ...open } = output.state;
+    numbers = used;
+    voices.set(voice, open);
+  };
+  for (const { voice, index, text, words } of input.pieces)
+    step(voice, { id: String(index), text, words });
+  if (isLast) for (const voice of [...voices.keys()]) step(voice, { text: '', flush: true });
+  return { pieces, state: { numbers, voices: Object.fromEntries(voices) } };
+}

@@ -1,0 +1,95 @@
+import type {
+  AddonBlock,
+  AddonError,
+  SentimentItem,
+  Transcription,
+  TranslatedTranscript,
+  Utterance,
+} from '../../protocol/addons.ts';
+import type { ResultMetadata } from '../../protocol/job.ts';
+
+export const round3 = (value: number): number => Math.round(value * 1e3) / 1e3;
+
+/** What a result says of its audio: channels that are the same are billed once. */
+export function metadataOf(figures: {
+  audioS: number;
+  channels: number;
+  transcriptionS: number;
+}): ResultMetadata {
+  return {
+    audio_duration: round3(figures.audioS),
+    number_of_distinct_channels: figures.channels,
+    billing_time: round3(figures.audioS * figures.channels),
+    transcription_time: round3(figures.transcriptionS),
+  };
+}
+
+export function inOrder(a: Utterance, b: Utterance): number {
+  return a.start - b.start || a.channel - b.channel;
+}
+
+/** The languages stand in the order of how much was said in each, most first. */
+export function transcriptionOf(utterances: readonly Utterance[]): Transcription {
+  const texts = utterances.map((utterance) => utterance.text.trim());
+  const said = new Map<string, number>();
+  for (const [i, { language }] of utterances.entries())
+    said.set(language, (said.get(language) ?? 0) + (texts[i]?.length ?? 0));
+  return {
+    full_transcript: texts.filter((text) => text !== '').join(' '),
+    languages: [...said].toSorted(([, a], [, b]) => b - a).map(([language]) => language),
+    utterances: [...utterances],
+  };
+}
+
+/** Merges blocks into one. Successful results are kept and the first failure is named. */
+export function merged<T>(blocks: readonly AddonBlock<T[]>[]): AddonBlock<T[]> {
+  const results = blocks.flatMap((block) => block.results ?? []);
+  const error = blocks.find((block) => block.error !== null)?.error ?? null;
+  return {
+    success: error === null,
+    is_empty: results.length === 0,
+    exec_time: execTimeOf(blocks),
+    error,
+    results: error !== null && results.length === 0 ? null : results,
+  };
+}
+
+export function execTimeOf(blocks: readonly { exec_time: number }[]): number {
+  return round3(blocks.reduce((sum, block) => sum + block.exec_time, 0));
+}
+
+/** The interface gives sentiment as a string of JSON. Released clients break when it is null, so it is never. */
+export function sentimentBlock(blocks: readonly AddonBlock<SentimentItem[]>[]): AddonBlock<string> {
+  const block = merged(blocks);
+  const items = (block.results ?? []).toSorted((a, b) => a.start - b.start);
+  return { ...block, results: block.results === null ? '' : JSON.stringify(items) };
+}
+
+/** What came of one target language: what was translated, and the first reason why something was not. */
+export type TranslationOutcome = {
+  target: string;
+  utterances: Utterance[];
+  error: AddonError | null;
+};
+
+/** The block of all targets. `more` is what else is derived from the utterances of a target. */
+export function translationBlock(
+  outcomes: readonly TranslationOutcome[],
+  execS: number,
+  more: (utterances: readonly Utterance[]) => Partial<TranslatedTranscript> = () => ({}),
+): AddonBlock<TranslatedTranscript[]> {
+  const results = outcomes.map(({ target, utterances, error }) => ({
+    error,
+    ...transcriptionOf(utterances),
+    languages: [target],
+    ...more(utterances),
+  }));
+  const error = results.find((result) => result.error !== null)?.error ?? null;
+  return {
+    success: error === null,
+    is_empty: results.every((result) => result.utterances.length === 0),
+    exec_time: round3(execS),
+    error,
+    results,
+  };
+}

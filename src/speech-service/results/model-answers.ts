@@ -1,0 +1,60 @@
+import type { PromptAnswer } from '../../language/tasks.ts';
+import { failed, succeeded } from '../../language/block.ts';
+import type { AddonBlock } from '../../protocol/addons.ts';
+import { execTimeOf } from './blocks.ts';
+import type { LanguageWork } from './language-work.ts';
+
+/** One block for each prompt, each asked by itself: one that fails leaves the others their answers. */
+export async function promptAnswers(
+  work: LanguageWork,
+  transcript: string,
+  prompts: readonly string[],
+  model: string | undefined,
+): Promise<AddonBlock<AddonBlock<PromptAnswer>[]>> {
+  const blocks: AddonBlock<PromptAnswer>[] = [];
+  for (const prompt of prompts) blocks.push(await askOne(work, transcript, prompt, model));
+  const error = blocks.find((block) => block.error !== null)?.error ?? null;
+  return {
+    success: error === null,
+    is_empty: blocks.every((block) => block.is_empty),
+    exec_time: execTimeOf(blocks),
+    error,
+    results: blocks,
+  };
+}
+
+/** A text that only a model can give: the block of its answer alone. */
+export async function textAnswer(
+  work: LanguageWork,
+  transcript: string,
+  prompt: string,
+): Promise<AddonBlock<string>> {
+  const block = await askOne(work, transcript, prompt, undefined);
+  return { ...block, results: block.results?.response ?? null };
+}
+
+export const moderationPrompt =
+  'Name what in the transcript is insulting, hateful, violent, sexual or about self-harm, each with who says it, in ' +
+  'a few lines. Answer with an empty response when there is nothing of the kind.';
+
+export const nameConsistencyPrompt =
+  'List the names of people, firms and products that are spelled in more than one way in the transcript, one a line: ' +
+  'the spelling to use, a colon, the others. Answer with an empty response when there are none.';
+
+async function askOne(
+  work: LanguageWork,
+  transcript: string,
+  prompt: string,
+  model: string | undefined,
+): Promise<AddonBlock<PromptAnswer>> {
+  const startedAtMs = performance.now();
+  if (transcript === '') return succeeded({ prompt, response: '' }, startedAtMs, true);
+  const input = { transcript, prompts: [prompt], ...(model === undefined ? {} : { model }) };
+  const block = await work.patientBlock('audioToLlm', input);
+  const own = block.results?.[0];
+  if (own) return own;
+  const { status_code, exception, message } = block.error ?? noAnswer;
+  return failed(status_code, exception, message, startedAtMs);
+}
+
+const noAnswer = { status_code: 500, exception: 'AddonFailed', message: 'no answer' };

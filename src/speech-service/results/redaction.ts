@@ -1,0 +1,90 @@
+import type {
+  RedactedPiece,
+  TranscriptPiece,
+  TranscriptRedactionState,
+} from '../../language/redaction/redact-all.ts';
+import { alignWords } from '../../language/rewrite/words.ts';
+import type { CoveredSpan } from '../../language/tasks.ts';
+import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import type { LanguageWork } from './language-work.ts';
+
+/** Stands for a text that nobody has looked through: it does not leave. */
+const unseen = '[REDACTED]';
+
+export type RedactedUtterances = {
+  /** What stands for an entity is named with its type, by the characters of the redacted text. */
+  utterances: (Utterance & { covered: CoveredSpan[] })[];
+  /** Why some of them could not be looked through. */
+  error: AddonError | null;
+};
+
+/**
+ * Takes the personal data out of every utterance, in order of time, with one numbering for the whole transcript.
+ * Everything else of a result is made from what comes out of here, so nothing else can show what was taken out.
+ */
+export async function redacted(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  utterances: readonly Utterance[],
+): Promise<RedactedUtterances> {
+  if (!request.pii_redaction)
+    return { utterances: utterances.map((said) => ({ ...said, covered: [] })), error: null };
+  const { entity_types = [], processed_text_type = 'MARKER' } = request.pii_redaction_config ?? {};
+  const common = { entityTypes: entity_types, form: processed_text_type };
+  const seen = new Map<number, RedactedPiece>();
+  let state: TranscriptRedactionState | undefined;
+  let error: AddonError | null = null;
+  const step = async (pieces: TranscriptPiece[], isLast: boolean) => {
+    const block = await work.block('redactAll', {
+      ...common,
+      pieces,
+      isLast,
+      ...(state ? { state } : {}),
+    });
+    if (block.results !== null) {
+      state = block.results.state;
+      for (const piece of block.results.pieces) seen.set(piece.index, piece);
+    }
+    return block;
+  };
+  const pieces = utterances.map((said, index) => ({
+    voice: `${said.channel} ${said.speaker ?? ''}`,
+    index,
+    text: said.text,
+    words: agreeingWords(said),
+  }));
+  const parts = await work.inParts(
+    pieces,
+    ({ text }) => text.length,
+    (part) => step(part, false),
+  );
+  // What waited for the rest of a number is let go at the end.
+  parts.push({ part: [], block: await step([], true) });
+  error = parts.find(({ block }) => block.error !== null)?.block.error ?? null;
+  return {
+    utterances: utterances.map((said, index) => {
+      const piece = seen.get(index);
+      if (!piece) return { ...said, text: unseen, words: [], covered: [] };
+      return { ...said, text: piece.text, words: piece.words, covered: shiftedOf(piece) };
+    }),
+    error,
+  };
+}
+
+/** Only the text is looked through. Words that say anything else would leave without having been looked at. */
+function agreeingWords({ text, words }: Utterance): Word[] {
+  const plain = (said: string): string => said.replace(/\s+/g, ' ').trim();
+  const spoken = words.map(({ word }) => word).join(' ');
+  return plain(spoken) === plain(text) ? words : alignWords(words, text);
+}
+
+/** Where what was covered stands in the text as it is now. */
+function shiftedOf({ covered }: RedactedPiece): CoveredSpan[] {
+  let shift = 0;
+  return covered.map(({ start, end, shown, type }) => {
+    const from = start + shift;
+    shift += shown.length - (end - start);
+    return { start: from, end: from + shown.length, type };
+  });
+}

@@ -1,0 +1,204 @@
+import { asBlock, succeeded } from '../../language/block.ts';
+import { systemClock, type Clock } from '../../lib/clock.ts';
+import type { AddonBlock, Transcription, Utterance } from '../../protocol/addons.ts';
+import type { PreRecordedResult } from '../../protocol/job.ts';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import type { AddonRunner } from './answer.ts';
+import {
+  inOrder,
+  merged,
+  metadataOf,
+  sentimentBlock,
+  transcriptionOf,
+  translationBlock,
+} from './blocks.ts';
+import { displayLines } from './display.ts';
+import { LanguageWork } from './language-work.ts';
+import {
+  moderationPrompt,
+  nameConsistencyPrompt,
+  promptAnswers,
+  textAnswer,
+} from './model-answers.ts';
+import { redacted, type RedactedUtterances } from './redaction.ts';
+import { rewritten } from './rewriting.ts';
+import { sentencesOf } from './sentences.ts';
+import { numberedSpeakers, withoutSpeaker } from './speakers.ts';
+import { translated } from './translation.ts';
+
+export type ResultInput = {
+  request: PreRecordedRequest;
+  durationS: number;
+  distinctChannels: number;
+  transcriptionS: number;
+  /** Text without a leading space; words of one channel. The speaker is set when diarization ran. */
+  utterances: Utterance[];
+  /** What came of the diarization, when it was asked for. */
+  diarization?: AddonBlock<Utterance[]>;
+  language: AddonRunner;
+  owner: string;
+  signal: AbortSignal;
+  clock?: Clock;
+  deadlineMs?: number;
+};
+
+/** For one order of language work: a model may take long over two hours of talk. */
+const orderDeadlineMs = 120_000;
+
+/**
+ * The result of a job:
+ *
+ *   words ─▶ rewritten ─▶ redacted ─┬─▶ transcription, sentences, subtitles
+ *                                   └─▶ every add-on, every question to a model
+ *
+ * Nothing behind the redaction sees what it took out. An add-on that fails is a block that says so. Throws only when
+ * the signal is aborted.
+ */
+export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
+  const { request, signal, owner } = input;
+  const work = new LanguageWork({
+    runner: input.language,
+    clock: input.clock ?? systemClock,
+    owner,
+    signal,
+    deadlineMs: input.deadlineMs ?? orderDeadlineMs,
+  });
+  const ordered = input.utterances.toSorted(inOrder);
+  const spoken = request.diarization ? numberedSpeakers(ordered) : ordered.map(withoutSpeaker);
+  const heard = await redacted(work, request, await rewritten(work, request, spoken));
+  const utterances = heard.utterances.map(({ covered: _, ...utterance }) => utterance);
+  return {
+    metadata: metadataOf({
+      audioS: input.durationS,
+      channels: input.distinctChannels,
+      transcriptionS: input.transcriptionS,
+    }),
+    transcription: { ...transcriptionOf(utterances), ...derivedOf(request, utterances) },
+    ...diarizationOf(request, input.diarization),
+    ...(heard.error === null ? {} : { pii_redaction: { ...nothing, error: heard.error } }),
+    ...(await addonsOf(work, request, heard, utterances)),
+  };
+}
+
+/** What is made of any transcript, the original and its translations. */
+function derivedOf(
+  request: PreRecordedRequest,
+  utterances: readonly Utterance[],
+): Partial<Transcription> {
+  if (!request.sentences) return {};
+  const block = asBlock(() => {
+    const results = sentencesOf(utterances);
+    return { results, isEmpty: results.length === 0 };
+  });
+  return { sentences: [block] };
+}
+
+const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
+
+/** There when it failed, as released clients document it: the speakers themselves are on the utterances. */
+function diarizationOf(
+  request: PreRecordedRequest,
+  given: AddonBlock<Utterance[]> | undefined,
+): Pick<PreRecordedResult, 'diarization'> {
+  if (!request.diarization || given?.success === true) return {};
+  const error = given?.error ?? {
+    status_code: 501,
+    exception: 'NotConfigured',
+    message: 'diarization needs a model that tells speakers apart, and none is installed',
+  };
+  // A list even then: released clients fail on null.
+  return { diarization: { ...nothing, exec_time: given?.exec_time ?? 0, error, results: [] } };
+}
+
+type Addons = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;
+
+/** The blocks that were asked for, made side by side: each has one order with the language threads at a time. */
+async function addonsOf(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  heard: RedactedUtterances,
+  utterances: Utterance[],
+): Promise<Addons> {
+  const roles = utterances.map((utterance) => ({ ...utterance, role: roleOf(utterance) }));
+  const isOneVoice = new Set(roles.map(({ role }) => role)).size < 2;
+  const transcript = roles
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ role, text }) => (isOneVoice ? text.trim() : `${role}: ${text.trim()}`))
+    .join('\n');
+  const lengthOf = ({ text }: { text: string }): number => text.length;
+  const made: { [Name in keyof Addons]?: (() => Promise<Addons[Name]>) | undefined | false } = {
+    translation: request.translation && (() => translationOf(work, request, utterances)),
+    summarization:
+      request.summarization &&
+      (() => {
+        const type = request.summarization_config?.type ?? 'general';
+        return work.block('summarization', { utterances: roles, type });
+      }),
+    named_entity_recognition:
+      request.named_entity_recognition &&
+      (async () => {
+        const parts = await work.inParts(heard.utterances, lengthOf, (part) =>
+          work.block('entitiesAll', { utterances: part }),
+        );
+        const block = merged(parts.map((part) => part.block));
+        const results = block.results?.toSorted((a, b) => a.start - b.start) ?? null;
+        return { ...block, results };
+      }),
+    sentiment_analysis:
+      request.sentiment_analysis &&
+      (async () => {
+        const parts = await work.inParts(utterances, lengthOf, (part) =>
+          work.block('sentimentAll', { utterances: part }),
+        );
+        return sentimentBlock(parts.map((part) => part.block));
+      }),
+    chapterization:
+      request.chapterization === true &&
+      (() => work.block('chapterization', { utterances: roles })),
+    audio_to_llm:
+      request.audio_to_llm &&
+      (() => {
+        const { prompts = [], model } = request.audio_to_llm_config ?? {};
+        return promptAnswers(work, transcript, prompts, model);
+      }),
+    moderation:
+      request.moderation === true && (() => textAnswer(work, transcript, moderationPrompt)),
+    name_consistency:
+      request.name_consistency === true &&
+      (() => textAnswer(work, transcript, nameConsistencyPrompt)),
+    structured_data_extraction:
+      request.structured_data_extraction === true &&
+      (() => {
+        const classes = request.structured_data_extraction_config?.classes ?? [];
+        return work.patientBlock('structuredData', { transcript, classes });
+      }),
+    display_mode:
+      request.display_mode === true &&
+      (() => {
+        const startedAtMs = performance.now();
+        const lines = displayLines(sentencesOf(utterances));
+        return Promise.resolve(succeeded(lines, startedAtMs, lines.length === 0));
+      }),
+  };
+  const blocks = await Promise.all(
+    Object.entries(made).flatMap(([name, make]) =>
+      typeof make === 'function' ? [make().then((block) => [name, block] as const)] : [],
+    ),
+  );
+  return Object.fromEntries(blocks);
+}
+
+async function translationOf(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  utterances: readonly Utterance[],
+): Promise<PreRecordedResult['translation']> {
+  const config = request.translation_config;
+  if (!config) return undefined;
+  const { outcomes, execS } = await translated(work, config, utterances);
+  return translationBlock(outcomes, execS, (own) => derivedOf(request, own));
+}
+
+function roleOf({ speaker, channel }: Utterance): string {
+  return speaker === undefined ? `channel ${channel}` : `speaker ${speaker}`;
+}

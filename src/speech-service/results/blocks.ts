@@ -66,7 +66,7 @@ export function sentimentBlock(blocks: readonly AddonBlock<SentimentItem[]>[]): 
 }
 
 /** What came of one target language: what was translated, and the first reason why something was not. */
-export type TranslationOutcome = {
+export type TargetTranslation = {
   target: string;
   utterances: Utterance[];
   error: AddonError | null;
@@ -74,7 +74,7 @@ export type TranslationOutcome = {
 
 /** The block of all targets. `more` is what else is derived from the utterances of a target. */
 export function translationBlock(
-  outcomes: readonly TranslationOutcome[],
+  outcomes: readonly TargetTranslation[],
   execS: number,
   more: (utterances: readonly Utterance[]) => Partial<TranslatedTranscript> = () => ({}),
 ): AddonBlock<TranslatedTranscript[]> {

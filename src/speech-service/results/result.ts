@@ -110,7 +110,7 @@ function diarizationOf(
   return { diarization: { ...nothing, exec_time: given?.exec_time ?? 0, error, results: [] } };
 }
 
-type Addons = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;
+type AddonBlocks = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;
 
 /** The blocks that were asked for, made side by side: each has one order with the language threads at a time. */
 async function addonsOf(
@@ -118,7 +118,7 @@ async function addonsOf(
   request: PreRecordedRequest,
   heard: RedactedUtterances,
   utterances: Utterance[],
-): Promise<Addons> {
+): Promise<AddonBlocks> {
   const roles = utterances.map((utterance) => ({ ...utterance, role: roleOf(utterance) }));
   const isOneVoice = new Set(roles.map(({ role }) => role)).size < 2;
   const transcript = roles
@@ -126,7 +126,9 @@ async function addonsOf(
     .map(({ role, text }) => (isOneVoice ? text.trim() : `${role}: ${text.trim()}`))
     .join('\n');
   const lengthOf = ({ text }: { text: string }): number => text.length;
-  const made: { [Name in keyof Addons]?: (() => Promise<Addons[Name]>) | undefined | false } = {
+  const made: {
+    [Name in keyof AddonBlocks]?: (() => Promise<AddonBlocks[Name]>) | undefined | false;
+  } = {
     translation: request.translation && (() => translationOf(work, request, utterances)),
     summarization:
       request.summarization &&

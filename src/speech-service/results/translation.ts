@@ -1,7 +1,7 @@
 import { alignWords } from '../../language/rewrite/words.ts';
 import type { TranslationConfig } from '../../protocol/addon-configs.ts';
 import type { AddonError, Utterance } from '../../protocol/addons.ts';
-import type { TranslationOutcome } from './blocks.ts';
+import type { TargetTranslation } from './blocks.ts';
 import type { LanguageWork } from './language-work.ts';
 
 /** Lines that the model sees before those that it translates. */
@@ -15,9 +15,9 @@ export async function translated(
   work: LanguageWork,
   config: TranslationConfig,
   said: readonly Utterance[],
-): Promise<{ outcomes: TranslationOutcome[]; execS: number }> {
+): Promise<{ outcomes: TargetTranslation[]; execS: number }> {
   const utterances = config.match_original_utterances ? said : joined(said);
-  const outcomes: TranslationOutcome[] = [];
+  const outcomes: TargetTranslation[] = [];
   let execS = 0;
   for (const target of [...new Set(config.target_languages)]) {
     const indexed = utterances.map((utterance, index) => ({ utterance, index }));

@@ -84,7 +84,7 @@ export class Call {
       legs: () => this.legs,
       streams: () => [...this.#streams.values()],
       events: this.events,
-      keepPace: (leg) => this.#clock.fill(leg, this.#clock.nowS()),
+      keepPace: (leg) => this.#fillPause(leg),
       discarded: (leg, lengthS) => this.#discarded(leg, lengthS),
     });
   }
@@ -217,19 +217,29 @@ export class Call {
     const lostS = Math.min(durationMs / 1_000, longestGapS);
     const start = leg.positionS();
     // Silence that already stands there for a quiet carrier is not written twice.
-    const bytes = this.#clock.lose(leg, Math.max(0, lostS - leg.quietFilledS));
+    const leftS = Math.max(0, lostS - leg.quietFilledS);
+    const bytes = this.#clock.lose(leg, leftS);
+    this.#clock.declared(leg, leftS - bytes / leg.bytesPerSecond);
     this.events.gap(leg, { cause: 'carrier', start, end: start + lostS, bytes, detail: cause });
   }
 
   /**
    * The carrier sent nothing for a while. Its media clock says how long, ours says how far the leg can be behind: a
-   * carrier's clock that was set anew is no silence.
+   * carrier's clock that was set anew is no silence. What is too long for silence is a gap.
    */
   #quiet(leg: CallLeg | undefined, durationMs: number): void {
     if (leg?.offsetS === undefined || !(durationMs > 0) || !this.takesStreams) return;
-    const behindS = this.#clock.nowS() - leg.positionS();
+    const behindS = this.#clock.behindS(leg, this.#clock.nowS());
     const quietS = Math.min(durationMs / 1_000 - leg.quietFilledS, behindS);
-    if (quietS > 0) this.#clock.lose(leg, quietS);
+    if (quietS <= 0) return;
+    const start = leg.positionS();
+    this.#declareRest(
+      leg,
+      start,
+      quietS,
+      this.#clock.lose(leg, quietS),
+      'the carrier sent nothing',
+    );
   }
 
   /** Thrown away during the carrier's pause: silence takes its place, and a gap what is too long for silence. */
@@ -238,10 +248,32 @@ export class Call {
     const start = leg.positionS();
     const leftS = Math.min(lengthS, longestGapS) - leg.quietFilledS;
     if (leftS <= 0) return;
-    const silenceS = this.#clock.lose(leg, leftS) / leg.bytesPerSecond;
-    if (leftS - silenceS < 0.001) return;
-    const gap = { start: start + silenceS, end: start + leftS, bytes: 0, detail: 'discarded' };
-    this.events.gap(leg, { cause: 'carrier', ...gap });
+    this.#declareRest(leg, start, leftS, this.#clock.lose(leg, leftS), 'discarded');
+  }
+
+  /**
+   * A pause in which nothing came and which is over: silence up to now, and a gap what is too long for silence. Where no
+   * stream is open, the first frame of the next one declares the hole.
+   */
+  #fillPause(leg: CallLeg): void {
+    const start = leg.positionS();
+    const { behindS, bytes } = this.#clock.fill(leg, this.#clock.nowS());
+    if (leg.hasOwner) this.#declareRest(leg, start, behindS, bytes, 'nothing came while paused');
+  }
+
+  /** Of a hole that begins at `start`: what its silence does not fill. */
+  #declareRest(
+    leg: CallLeg,
+    start: number,
+    holeS: number,
+    silenceBytes: number,
+    detail: string,
+  ): void {
+    const silenceS = silenceBytes / leg.bytesPerSecond;
+    if (holeS - silenceS < 0.001) return; // a part of a sample
+    this.#clock.declared(leg, holeS - silenceS);
+    const rest = { start: start + silenceS, end: start + holeS, bytes: 0, detail };
+    this.events.gap(leg, { cause: 'carrier', ...rest });
   }
 
   #dtmf(digit: string, leg: CallLeg | undefined): void {
@@ -439,17 +471,22 @@ export class Call {
     const start = leg.positionS();
     const { behindS, bytes } = this.#clock.fill(leg, resumedS);
     if (behindS === 0) return;
+    this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
     const detail = 'no stream of the call was open';
     this.events.gap(leg, { cause: 'carrier', start, end: start + behindS, bytes, detail });
   }
 
-  /** A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. */
+  /**
+   * A carrier that sends nothing while nobody speaks: silence keeps the leg on the call's clock. A party that is muted
+   * for twenty minutes gets twenty minutes of silence, half a second at a time: our own clock says how long it is.
+   */
   keepPace(nowMs: number): void {
     const { quietFillMs } = this.#env.config;
     if (quietFillMs === 0 || !this.takesStreams) return;
     for (const leg of this.#legs.values())
       if (leg.hasOwner && nowMs - leg.quietSinceMs >= quietFillMs)
-        leg.quietFilledS += this.#clock.fill(leg, this.#clock.atS(nowMs)).behindS;
+        leg.quietFilledS +=
+          this.#clock.fill(leg, this.#clock.atS(nowMs)).bytes / leg.bytesPerSecond;
   }
 
   // --- the end -----------------------------------------------------------------------------------

@@ -8,8 +8,9 @@ const togetherS = 0.1;
 const smallestHoleS = 0.1;
 
 /**
- * Silence that is written for one hole, of whatever origin, in seconds. The rest of a longer hole is declared as a gap
- * and nothing else: whoever says how long it was must not decide how much of it we write, keep and send.
+ * Silence that is written at once for one hole, in seconds. The rest of a longer hole is declared as a gap and nothing
+ * else: whoever says how long it was must not decide how much of it we write, keep and send. A carrier that is open and
+ * quiet makes no such hole: silence follows our own clock as the time passes, however long (`Call.keepPace`).
  */
 export const maxSilenceS = 600;
 
@@ -53,12 +54,26 @@ export class CallClock {
     return isFirst ? Math.round(this.#clock.now() - frameS * 1_000) : undefined;
   }
 
+  /** Seconds that are missing in the leg up to the given call time, and that no gap has declared yet. */
+  behindS(leg: CallLeg, upToS: number): number {
+    return leg.offsetS === undefined ? 0 : upToS - leg.positionS() - leg.declaredS;
+  }
+
+  /**
+   * A gap has told of so many seconds that no silence was written for: they are not told of, or filled, again. Never more
+   * than the leg is behind, for the length may be a carrier's word.
+   */
+  declared(leg: CallLeg, restS: number): void {
+    const mostS = Math.max(0, this.nowS() - leg.positionS());
+    leg.declaredS = Math.min(mostS, leg.declaredS + restS);
+  }
+
   /**
    * Writes silence into a leg that is behind the given call time. Answers how many seconds it was behind and how
    * many bytes of silence were written; both are 0 when the leg is not behind.
    */
   fill(leg: CallLeg, upToS: number): { behindS: number; bytes: number } {
-    const behindS = leg.offsetS === undefined ? 0 : upToS - leg.positionS();
+    const behindS = this.behindS(leg, upToS);
     if (behindS < smallestHoleS) return { behindS: 0, bytes: 0 };
     const bytes = wholeBytes(leg.record, Math.min(maxSilenceS, behindS));
     leg.fill(bytes);

@@ -38,6 +38,8 @@ export class CallLeg {
   quietFilledS = 0;
   /** Silence written for audio that the carrier said it lost. */
   lostFilledS = 0;
+  /** Time by which the leg is behind the call's clock for good: declared as gaps, too long for silence. */
+  declaredS = 0;
   reconnects = 0;
   isDone = false;
   /** Until the first speech of a G.711 leg has shown its law. */

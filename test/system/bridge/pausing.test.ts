@@ -209,6 +209,35 @@ test('a leg whose carrier sent nothing for a while by its own clock has silence 
   expect(filler).toBeLessThan(4_000 + 8_000);
 });
 
+test('of twenty minutes without a frame ten are silence and ten a gap, by the carrier’s clock and after a pause', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const nowMs = { at: systemClock.monotonicMs() };
+  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
+  await using app = await testBridge({ store, speechUrl: speech.url, clock });
+  const { stream } = await app.open();
+  const frame = seededAudio(8_000, 1);
+  const hole = 1_200_000;
+  stream.take({ type: 'audio', track: 'inbound', payload: frame });
+  nowMs.at += hole;
+  stream.take({ type: 'quiet', track: 'inbound', durationMs: hole });
+  stream.take({ type: 'audio', track: 'inbound', payload: frame });
+  stream.take({ type: 'paused' });
+  nowMs.at += hole;
+  stream.take({ type: 'resumed', discardedMs: 0 });
+  stream.take({ type: 'audio', track: 'inbound', payload: frame });
+  const gaps = await until(async () => {
+    const told = (await app.events(stream.callId)).filter(({ type }) => type === 'call.gap');
+    return told.length === 2 && told.map(({ data }) => data);
+  });
+  expect(gaps).toMatchObject([
+    { cause: 'carrier', start: 601, end: 1_201, bytes: 0 },
+    { cause: 'carrier', start: 1_202, end: 1_801, bytes: 0 },
+  ]);
+  const { ledger } = (await app.callOf()).legs[0];
+  expect(ledger).toMatchObject({ received: 24_000, filler: 2 * 600 * 8_000 });
+});
+
 test('an absurd length of a pause costs no more than ten minutes of silence; the rest is a gap', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();

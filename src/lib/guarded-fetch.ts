@@ -1,5 +1,6 @@
 import { lookup as systemLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
 import type { ConnectionOptions } from 'node:tls';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import {
@@ -50,6 +51,25 @@ export type GuardedAnswer =
     }
   | { ok: false; failure: FetchFailure; reason: string };
 
+export type GuardedStreamRequest = Omit<GuardedRequest, 'method' | 'body' | 'maxBytes'> & {
+  /** From the sending of the request to the head of its answer. */
+  firstByteMs: number;
+};
+
+/** The body is read by the caller, who bounds its bytes and its pauses; it fails at the deadline or with the signal. */
+export type GuardedStream =
+  | {
+      ok: true;
+      status: number;
+      headers: Record<string, string | string[] | undefined>;
+      body: Readable;
+      url: string;
+    }
+  | (NoAnswer & { ok: false });
+
+/** The head of an answer, as far as a redirect needs it. */
+type Head = { ok: true } & Pick<GuardedAnswer & { ok: true }, 'status' | 'headers' | 'url'>;
+
 type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale'> & { target: URL };
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
@@ -95,24 +115,45 @@ export class GuardedClient implements AsyncDisposable {
   }
 
   async send(request: GuardedRequest): Promise<GuardedAnswer> {
-    const signal = AbortSignal.any([
-      AbortSignal.timeout(Math.max(1, Math.ceil(request.deadlineMs))),
-      ...(request.signal ? [request.signal] : []),
-    ]);
+    const signal = signalOf(request);
+    return this.#follow<GuardedAnswer & { ok: true }>(request, (target, headers) =>
+      this.#sendOnce({ ...request, headers, target, signal }, request.resendWhenStale),
+    );
+  }
+
+  /** A GET whose body is handed out as it comes, for what may be larger than memory. */
+  async stream(request: GuardedStreamRequest): Promise<GuardedStream> {
+    const signal = signalOf(request);
+    return this.#follow<GuardedStream & { ok: true }>(
+      request,
+      async (target, headers) => {
+        const response = await this.#respond({ ...request, headers, target, signal });
+        if ('failure' in response) return { ok: false, ...response };
+        const { statusCode: status, body } = response;
+        // A body that is given up fails once more on its way out, when nobody listens any longer.
+        body.on('error', () => undefined);
+        return { ok: true, status, headers: response.headers, body, url: target.href };
+      },
+      ({ body }) => body.destroy(),
+    );
+  }
+
+  /** Judges the address, and that of each redirect. `leave` gets the answers that only led elsewhere. */
+  async #follow<A extends Head>(
+    request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'redirects'>,
+    go: (target: URL, headers: Record<string, string>) => Promise<A | (NoAnswer & { ok: false })>,
+    leave: (answer: A) => void = () => undefined,
+  ): Promise<A | (NoAnswer & { ok: false })> {
     let { url, headers = {} } = request;
     for (let hops = request.redirects ?? 0; ; hops--) {
       const checked = this.#check(url);
       if (!checked.ok) return { ok: false, failure: 'refused', reason: checked.reason };
-      const answer = await this.#sendOnce(
-        { ...request, headers, target: checked.url, signal },
-        request.resendWhenStale,
-      );
+      const answer = await go(checked.url, headers);
       const next = answer.ok ? redirectOf(answer, request) : undefined;
       if (next === undefined || !answer.ok) return answer;
-      if (hops <= 0)
-        return request.redirects === undefined
-          ? answer
-          : { ok: false, failure: 'redirects', reason: 'too many redirects' };
+      if (hops <= 0 && request.redirects === undefined) return answer;
+      leave(answer);
+      if (hops <= 0) return { ok: false, failure: 'redirects', reason: 'too many redirects' };
       if (next.origin !== checked.url.origin) headers = withoutOriginOnly(headers);
       url = next.href;
     }
@@ -141,19 +182,8 @@ export class GuardedClient implements AsyncDisposable {
   }
 
   async #dispatch(request: Once): Promise<GuardedAnswer> {
-    let response: Dispatcher.ResponseData;
-    try {
-      response = await this.#agent.request({
-        origin: request.target.origin,
-        path: request.target.pathname + request.target.search,
-        method: request.method ?? 'GET',
-        headers: request.headers ?? {},
-        body: request.body ?? null,
-        signal: request.signal ?? null,
-      });
-    } catch (error) {
-      return { ok: false, ...failureOf(error) };
-    }
+    const response = await this.#respond(request);
+    if ('failure' in response) return { ok: false, ...response };
     const { body, bodyEnd } = await readUpTo(response.body, request.maxBytes);
     return {
       ok: true,
@@ -164,6 +194,35 @@ export class GuardedClient implements AsyncDisposable {
       url: request.target.href,
     };
   }
+
+  async #respond(
+    request: Omit<Once, 'maxBytes'> & { firstByteMs?: number },
+  ): Promise<Dispatcher.ResponseData | NoAnswer> {
+    const { target, firstByteMs } = request;
+    try {
+      return await this.#agent.request({
+        origin: target.origin,
+        path: target.pathname + target.search,
+        method: request.method ?? 'GET',
+        headers: request.headers ?? {},
+        body: request.body ?? null,
+        signal: request.signal ?? null,
+        ...(firstByteMs === undefined ? {} : { headersTimeout: firstByteMs }),
+      });
+    } catch (error) {
+      return failureOf(error);
+    }
+  }
+}
+
+function signalOf({
+  deadlineMs,
+  signal,
+}: Pick<GuardedRequest, 'deadlineMs' | 'signal'>): AbortSignal {
+  return AbortSignal.any([
+    AbortSignal.timeout(Math.max(1, Math.ceil(deadlineMs))),
+    ...(signal ? [signal] : []),
+  ]);
 }
 
 type ReadBody = { body: Buffer; bodyEnd: 'complete' | 'cut' | 'broken' };
@@ -190,8 +249,8 @@ async function readUpTo(
 }
 
 function redirectOf(
-  answer: GuardedAnswer & { ok: true },
-  request: GuardedRequest,
+  answer: Head,
+  request: Pick<GuardedRequest, 'method' | 'redirects'>,
 ): URL | undefined {
   if (request.redirects === undefined || !redirectStatuses.has(answer.status)) return undefined;
   const method = request.method ?? 'GET';
@@ -294,18 +353,18 @@ export type FetchFailure =
   | 'redirects'
   | 'aborted';
 
-type NoAnswer = { failure: FetchFailure; reason: string };
+export type NoAnswer = { failure: FetchFailure; reason: string };
 
 const byCode: Record<string, FetchFailure> = {
   ENOTFOUND: 'dns', EAI_AGAIN: 'dns', EAI_FAIL: 'dns', EAI_NODATA: 'dns', EAI_NONAME: 'dns',
   ECONNREFUSED: 'connect', EHOSTUNREACH: 'connect', ENETUNREACH: 'connect', EADDRNOTAVAIL: 'connect',
-  EACCES: 'connect', EMFILE: 'connect', UND_ERR_CONNECT_TIMEOUT: 'connect', ETIMEDOUT: 'connect',
+  EACCES: 'connect', EMFILE: 'connect', UND_ERR_CONNECT_TIMEOUT: 'connect', ETIMEDOUT: 'connect', UND_ERR_HEADERS_TIMEOUT: 'timeout',
   ECONNRESET: 'closed', EPIPE: 'closed', UND_ERR_SOCKET: 'closed', ECONNABORTED: 'closed',
   UND_ERR_HEADERS_OVERFLOW: 'protocol', UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'protocol',
 }; // prettier-ignore
 
 /** A failure with its reason in one line. Texts of libraries may hold the address, so they are not passed on. */
-function failureOf(error: unknown): NoAnswer {
+export function failureOf(error: unknown): NoAnswer {
   for (let cause: unknown = error, depth = 0; cause !== undefined && depth < 5; depth++) {
     const failure = judged(cause);
     if (failure) return failure;

@@ -106,7 +106,7 @@ const droppedTotal = new Counter({
 
 const endedTotal = new Counter({
   name: 'trunkline_connections_ended_total',
-  help: 'Connections ended because of what their peer did: `unread` took no bytes for 15 s, `unanswered` asked on without waiting, `crowded` held too much of what strangers share.',
+  help: 'Connections ended because of what their peer did: `unread` took no bytes for 15 s, `unanswered` asked on without waiting, `crowded` held too much of what strangers share, `slow` did not send its body in time.',
   labelNames: ['reason'] as const,
   registers: [metrics],
 });
@@ -121,8 +121,21 @@ export const unreadMs = 15_000;
 export const maxUnreadBytesOfStrangers = 67_108_864;
 /** How often the connections are looked at. */
 const lookEveryMs = 1_000;
+/** A request whose body has not come whole after this is ended, unless its route gave it more time. */
+export const bodyMs = 30_000;
 
-type EndedBecause = 'unread' | 'unanswered' | 'crowded';
+/** What routes said about single requests; `sinceMs` is noted when the connections are looked at next. */
+const bodyTimes = new WeakMap<IncomingMessage, { ms: number; sinceMs: number | undefined }>();
+
+/**
+ * Gives the body of this request so long from now on, more or less than others have: an upload takes minutes, and what
+ * a refused one still sends is read for a few seconds only. Called behind the check of the key: strangers have `bodyMs`.
+ */
+export function giveBodyTime(request: IncomingMessage, ms: number): void {
+  bodyTimes.set(request, { ms, sinceMs: undefined });
+}
+
+type EndedBecause = 'unread' | 'unanswered' | 'crowded' | 'slow';
 
 /** A socket's handle tells how much of the chunk under way the system has not taken yet. Node's own time-outs use it. */
 type WithHandle = Socket & { _handle?: { writeQueueSize?: number } | null };
@@ -135,6 +148,8 @@ type OpenConnection = {
   readonly giveBack: () => void;
   /** The answers under way or waiting for their turn, and what gives the place of each back. */
   readonly unanswered: Map<ServerResponse, () => void>;
+  /** The request that was parsed last and since when: only its body can still be under way. */
+  latest: { request: IncomingMessage; sinceMs: number } | undefined;
   /** True once a request of this connection showed a key. */
   isKnown: boolean;
   /** What waited at the latest look: in all, on the socket, and in the chunk that the system is being given. */
@@ -202,6 +217,7 @@ export class Connections implements Disposable {
     // Requests that were in one packet with the one too many: their connection has ended.
     if (connection === undefined || request.socket.destroyed) return false;
     const { unanswered, socket } = connection;
+    connection.latest = { request, sinceMs: this.#options.clock.monotonicMs() };
     if (unanswered.size >= maxUnansweredOfConnection) {
       this.#end(connection, 'unanswered');
       return false;
@@ -250,6 +266,7 @@ export class Connections implements Disposable {
       socket,
       giveBack,
       unanswered: new Map(),
+      latest: undefined,
       isKnown: false,
       waitingBytes: 0,
       waitingOnSocket: 0,
@@ -276,6 +293,10 @@ export class Connections implements Disposable {
       // One that was ended holds nothing any more, although its close is yet to be told.
       if (connection.socket.destroyed) continue;
       lookAt(connection, nowMs);
+      if (isSlow(connection, nowMs)) {
+        this.#end(connection, 'slow');
+        continue;
+      }
       if (connection.unreadSinceMs === undefined) continue;
       if (nowMs - connection.unreadSinceMs >= unreadMs) this.#end(connection, 'unread');
       else if (!connection.isKnown) {
@@ -323,6 +344,15 @@ export class Connections implements Disposable {
 function parseNoFurther(socket: WithParser): void {
   const { parser } = socket;
   if (parser?.onIncoming) parser.onIncoming = () => 2;
+}
+
+/** True when the body of a request has used up its time. Node's own time-out is one for all requests. */
+function isSlow({ latest }: OpenConnection, nowMs: number): boolean {
+  if (latest === undefined || latest.request.complete) return false;
+  const given = bodyTimes.get(latest.request);
+  if (given === undefined) return nowMs - latest.sinceMs >= bodyMs;
+  given.sinceMs ??= nowMs;
+  return nowMs - given.sinceMs >= given.ms;
 }
 
 /** Notes what waits for a peer, and since when it has taken nothing: the chunk under way has not become shorter. */

@@ -15,13 +15,13 @@ import type { HttpConfig } from './config.ts';
 import { connectionRoom, Connections, handleLimit } from './connections.ts';
 import { KeyCheck, type KeyVerdict } from './keys.ts';
 import type { Access, Part } from './part.ts';
-import { newRequestId, Problem, problemBody, problemHandler } from './problem.ts';
+import { askForBody } from './body.ts';
+import { newRequestId, pathOf, Problem, problemBody, problemHandler } from './problem.ts';
 import { retryAfterS, upgradeHandler } from './upgrades.ts';
 
 /** What Node's server is told: a slow or silent peer is gone before it costs much. */
 export const httpLimits = {
   headersTimeoutMs: 10_000,
-  requestTimeoutMs: 30_000,
   connectionsCheckingIntervalMs: 1_000,
   keepAliveTimeoutMs: 5_000,
   maxHeaderBytes: 8_192,
@@ -69,7 +69,8 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   if (!options.insecure) refuseOpenListener(config);
   const server = createServer({
     headersTimeout: httpLimits.headersTimeoutMs,
-    requestTimeout: httpLimits.requestTimeoutMs,
+    // Connections counts the time of each body: uploads have more, and Node knows one time for all.
+    requestTimeout: 0,
     connectionsCheckingInterval: httpLimits.connectionsCheckingIntervalMs,
     keepAliveTimeout: httpLimits.keepAliveTimeoutMs,
     maxHeaderSize: httpLimits.maxHeaderBytes,
@@ -112,6 +113,11 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
       app(request, response);
   };
   server.on('request', answer);
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    // A body behind the check of a key is asked for after that check: a stranger need not send it at all.
+    if (!/^\/(?:v2|api)(?:\/|$)/.test(pathOf(request.url ?? ''))) response.writeContinue();
+    answer(request, response);
+  });
   // An expectation that nobody knows is passed over, as RFC 9110 allows; Node would answer it without a body.
   server.on('checkExpectation', answer);
   server.on(
@@ -263,7 +269,8 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
   app.use(healthRoutes(keyCheck, parts, state));
   app.use(routers.public);
   // The parser comes after the check of the key: a stranger's body is never read.
-  const json = express.json({ limit: httpLimits.jsonBodyBytes, inflate: false });
+  const parse = express.json({ limit: httpLimits.jsonBodyBytes, inflate: false });
+  const json = [askForJson, parse];
   app.use('/v2', keyCheck.speech, json);
   app.use('/file', keyCheck.speech);
   app.use(routers.speech);
@@ -274,6 +281,12 @@ function createApp({ options, keyCheck, routers, parts, state }: AppContext): ex
   });
   app.use(problemHandler((error) => options.log.error({ err: error }, 'request failed')));
   return app;
+}
+
+/** Other bodies than JSON are asked for by the routes that read them. */
+function askForJson(request: Request, response: Response, next: () => void): void {
+  if (request.is('json') !== false) askForBody(request, response);
+  next();
 }
 
 function headersFor(config: HttpConfig): Parameters<typeof helmet>[0] {

@@ -10,6 +10,41 @@ const AccountWebhook = z.strictObject({
   secret: z.string().min(1).optional(),
 });
 
+/** Pre-recorded jobs and the files that they read. */
+export const JobsConfig = z.strictObject({
+  maxBytes: z.int().min(1_024).max(107_374_182_400).default(1_048_576_000).meta({
+    env: 'TRUNKLINE_JOBS_MAX_BYTES',
+    description:
+      'Largest file that is uploaded or fetched for a job; a larger one is answered with 413.',
+  }),
+  storedMaxBytes: z.int().min(1_024).max(1_125_899_906_842_624).default(53_687_091_200).meta({
+    env: 'TRUNKLINE_JOBS_STORED_BYTES',
+    description:
+      'Bytes that all stored files of this node may take together; an upload beyond it is answered with 507.',
+  }),
+  uploads: z.int().min(1).max(1_000).default(16).meta({
+    env: 'TRUNKLINE_JOBS_UPLOADS',
+    description: 'Uploads at once; one more is answered with 429.',
+  }),
+  transferS: z.number().min(1).max(86_400).default(1_800).meta({
+    env: 'TRUNKLINE_JOBS_TRANSFER_S',
+    description: 'The longest that one upload, or one fetch of an audio_url, may take.',
+  }),
+  stallS: z.number().min(1).max(600).default(30).meta({
+    env: 'TRUNKLINE_JOBS_STALL_S',
+    description: 'An upload or a fetch that brings no byte for so long is given up.',
+  }),
+  unusedH: z.number().min(0.1).max(8_784).default(24).meta({
+    env: 'TRUNKLINE_JOBS_UNUSED_H',
+    description: 'Files that no job used are deleted so many hours after they were stored.',
+  }),
+  audioHosts: z.array(z.string().min(1)).default([]).meta({
+    env: 'TRUNKLINE_JOBS_AUDIO_HOSTS',
+    description: 'Private hosts that an audio_url may lead to; public ones need no entry.',
+  }),
+});
+export type JobsConfig = z.infer<typeof JobsConfig>;
+
 /** The embedded speech service. Defaults follow what clients of the interface are used to. */
 export const SpeechServiceConfig = z.strictObject({
   recogniser: RecogniserConfig.prefault({}),
@@ -90,6 +125,7 @@ export const SpeechServiceConfig = z.strictObject({
     env: 'TRUNKLINE_SPEECH_CALLBACK_HOSTS',
     description: 'Private hosts that callbacks of sessions may go to; public ones need no entry.',
   }),
+  jobs: JobsConfig.prefault({}),
   webhooks: z.array(AccountWebhook).default([]).meta({
     secret: true,
     description: 'Account-level webhooks: start and end of each live session (YAML only).',

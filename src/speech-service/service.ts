@@ -12,6 +12,9 @@ import { liveRoutes } from './api/live-routes.ts';
 import { notBuilt } from './api/not-built.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
+import { FileError } from './files/file-error.ts';
+import { fileRoutes } from './files/file-routes.ts';
+import { openFiles, type Probe } from './files/files.ts';
 import type { RecordingRule } from './live/assembly.ts';
 import { DiskWriter } from './live/disk-writer.ts';
 import { SessionRows } from './live/session-rows.ts';
@@ -33,6 +36,8 @@ export type SpeechServiceOptions = {
   clock?: Clock;
   /** Without it every session's audio is kept as long as the session. */
   recording?: RecordingRule;
+  /** Says what an audio file holds. */
+  probe?: Probe;
 };
 
 export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
@@ -61,6 +66,17 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recording,
   });
   await sessions.recover();
+  const files = await openFiles({
+    config: config.jobs,
+    zeroRetention: config.zeroRetention,
+    store,
+    folder: join(folder, 'files'),
+    node,
+    probe: options.probe ?? noProbe,
+    publicUrl: options.publicUrl,
+    clock,
+    log,
+  });
   // The language part loads its data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
@@ -83,6 +99,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const close = async (deadlineMs: number): Promise<void> => {
     admissions.drain();
     retention.stop();
+    await files[Symbol.asyncDispose]();
     await sessions.drain(deadlineMs);
     sockets.close();
     await disk[Symbol.asyncDispose]();
@@ -95,6 +112,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       {
         access: 'speech',
         router: liveRoutes({ ...options, rows, sessions, admissions, folder, recording }),
+      },
+      {
+        access: 'speech',
+        router: fileRoutes({ config: config.jobs, files, publicUrl: options.publicUrl, clock }),
       },
       { access: 'speech', router: notBuilt() },
     ],
@@ -121,3 +142,5 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     },
   };
 }
+
+const noProbe: Probe = () => Promise.reject(new FileError(503, 'no audio file can be read here'));

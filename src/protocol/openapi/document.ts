@@ -148,13 +148,16 @@ function bodyObject(
   io: 'input' | 'output',
   components: Components,
 ): JsonObject {
-  const content = Object.entries(body.content ?? {}).map(([type, schema]) => [
-    type,
-    {
-      schema: schema === 'binary' ? {} : components.reference(schema, io),
-      ...(body.example === undefined ? {} : { example: body.example }),
-    },
-  ]);
+  const content = Object.entries(body.content ?? {}).map(([type, schema]) => {
+    const example = body.examples?.[type] ?? body.example;
+    return [
+      type,
+      {
+        schema: schema === 'binary' ? {} : components.reference(schema, io),
+        ...(example === undefined ? {} : { example }),
+      },
+    ];
+  });
   return {
     ...(body.description === undefined ? {} : { description: body.description }),
     ...(content.length > 0 ? { content: Object.fromEntries(content) as JsonObject } : {}),

@@ -31,7 +31,10 @@ export type RouteBody = {
   description?: string;
   /** Content type → schema; `binary` for bytes. */
   content: Record<string, z.ZodType | 'binary'>;
+  /** Of every content type. */
   example?: unknown;
+  /** Of single content types. */
+  examples?: Record<string, unknown>;
 };
 
 export type RouteAnswer = Partial<RouteBody> & {
@@ -52,6 +55,7 @@ const errorTexts: Record<number, string> = {
   401: 'The key is missing or wrong.',
   403: 'Not allowed in this state or from this place.',
   404: 'There is no such thing.',
+  408: 'The body stopped coming.',
   409: 'It is not in a state that allows this.',
   413: 'The body is larger than this route takes.',
   415: 'The content type is not one that this route takes.',
@@ -60,6 +64,8 @@ const errorTexts: Record<number, string> = {
   429: 'At capacity; `Retry-After` says when to ask again.',
   501: 'Part of the interface, not built yet.',
   503: 'Not ready: the reason is in the message.',
+  504: 'It took longer than its deadline.',
+  507: 'The room for files is used up.',
 };
 
 export function errorAnswer(status: number): RouteAnswer {

@@ -53,7 +53,7 @@ const kind: Parameter = {
 };
 
 const uploadedAudio = z
-  .object({ audio: z.string().meta({ contentEncoding: 'binary' }) })
+  .object({ audio: z.string().meta({ contentMediaType: 'application/octet-stream' }) })
   .meta({ id: 'UploadForm', description: 'multipart/form-data with the file in `audio`.' });
 
 export const speechRoutes: readonly Route[] = [
@@ -109,13 +109,28 @@ export const speechRoutes: readonly Route[] = [
     tag: jobs,
     access: 'key',
     summary: 'Upload a file, or have one fetched',
+    description:
+      'The form has one file in `audio` and no other part. A file that no job uses is deleted after a day (TRUNKLINE_JOBS_UNUSED_H).',
     body: {
       content: { 'multipart/form-data': uploadedAudio, 'application/json': UploadByUrlRequest },
+      examples: { 'application/json': { audio_url: 'https://files.example.com/call-1881.wav' } },
     },
-    answers: { 200: answer('The file and what is known about it.', UploadedFile) },
-    errors: [400, 413, 415, 422],
+    answers: {
+      200: answer('The file and what is known about it.', UploadedFile, {
+        audio_url: 'https://stt.example.com/file/0f0e3a67-2f0b-4d4d-9a3c-3a4d2a8f6c55',
+        audio_metadata: {
+          id: '0f0e3a67-2f0b-4d4d-9a3c-3a4d2a8f6c55',
+          filename: 'call-1881.wav',
+          extension: 'wav',
+          size: 243_244,
+          audio_duration: 30.4,
+          number_of_channels: 1,
+        },
+      }),
+    },
+    errors: [400, 403, 408, 413, 415, 422, 429, 503, 504, 507],
   },
-  file('/file/{id}', jobs, 'Download an uploaded file'),
+  uploadedFile(),
 
   deprecated(create('/v2/transcription', 'Create a job from an audio address')),
   deprecated(list('/v2/transcription', jobs, 'List jobs of both kinds', JobList, [kind])),
@@ -176,6 +191,30 @@ function remove(path: string, tag: string, summary: string): Route {
 
 function file(path: string, tag: string, summary: string): Route {
   return { method: 'get', path, tag, access: 'key', summary, answers: { 200: wav }, errors: [404] };
+}
+
+function uploadedFile(): Route {
+  const content: RouteAnswer['content'] = { 'application/octet-stream': 'binary' };
+  const headers = {
+    'accept-ranges': 'bytes',
+    'content-disposition': 'An attachment, with the name that was uploaded.',
+  };
+  const rangeHeaders = { ...headers, 'content-range': 'Which bytes of how many.' };
+  return {
+    method: 'get',
+    path: '/file/{id}',
+    tag: jobs,
+    access: 'key',
+    summary: 'Download an uploaded file',
+    description:
+      'The bytes as they came, as `audio/*` where the name tells of it. HEAD says how many they are.',
+    headers: [{ name: 'range', description: 'A part of the file.', schema: z.string() }],
+    answers: {
+      200: { description: 'The file.', headers, content },
+      206: { description: 'The part that was asked for.', headers: rangeHeaders, content },
+    },
+    errors: [404, 416, 503],
+  };
 }
 
 function deprecated(route: Route): Route {

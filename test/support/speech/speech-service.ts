@@ -1,4 +1,5 @@
 import { WebSocket } from 'ws';
+import type { z } from 'zod';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { listen } from '../../../src/port/http.ts';
 import type { Logger } from '../../../src/lib/log.ts';
@@ -17,7 +18,10 @@ import type { Store } from '../../../src/store/store.ts';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
 import { fixtureModel, tones } from '../recognition/fixture-model.ts';
 import { recogniserOf, silentLog } from '../recognition/recogniser.ts';
+import type { Clock } from '../../../src/lib/clock.ts';
+import type { Probe } from '../../../src/speech-service/files/files.ts';
 import { temporaryStore } from '../store/store.ts';
+import { wavProbe } from './wav-probe.ts';
 
 export type Job = { id: string; url: string; created_at: string };
 
@@ -42,7 +46,9 @@ export type TestService = AsyncDisposable &
 export type TestRequest = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> };
 
 export type TestServiceOptions = {
-  config?: Partial<SpeechServiceConfig>;
+  config?: z.input<typeof SpeechServiceConfig>;
+  probe?: Probe;
+  clock?: Clock;
   keys?: string[];
   recogniser?: Recogniser;
   language?: AddonRunner;
@@ -87,6 +93,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       recogniser,
       language,
       publicUrl: http.publicUrl,
+      probe: options.probe ?? wavProbe,
+      ...(options.clock ? { clock: options.clock } : {}),
       ...(options.recording ? { recording: options.recording } : {}),
     }),
   );

@@ -344,7 +344,6 @@ test('routes of the interface that are not built say 501 in the error body', asy
   for (const [method, path] of [
     ['POST', '/v2/pre-recorded'],
     ['GET', '/v2/pre-recorded/x'],
-    ['POST', '/v2/upload'],
     ['GET', '/v2/transcription'],
     ['DELETE', '/v2/transcription/x'],
     ['GET', '/v2/transcription/x/file'],

@@ -1,0 +1,136 @@
+import type { Readable } from 'node:stream';
+import { failureOf, type FetchFailure, type GuardedClient } from '../../lib/guarded-fetch.ts';
+import { FileError } from './file-error.ts';
+
+export type FetchedAudio = { body: Readable; announcedBytes: number | undefined };
+
+const redirects = 5;
+
+/** Their addresses are pages around a player. Fetching those would need a program for each of them. */
+const videoPages =
+  /^(?:(?:www|m|music)\.)?(?:youtube\.com|youtube-nocookie\.com|youtu\.be|vimeo\.com|dailymotion\.com|dai\.ly|twitch\.tv|tiktok\.com|facebook\.com|fb\.watch|instagram\.com|x\.com|twitter\.com|linkedin\.com)$/i;
+
+/** The status of a job whose audio could not be had, by why there was no answer. */
+const statusOfFailure: Record<FetchFailure, number> = {
+  refused: 422,
+  dns: 502,
+  connect: 502,
+  tls: 502,
+  closed: 502,
+  protocol: 502,
+  redirects: 502,
+  timeout: 504,
+  aborted: 503,
+};
+
+export type FetchOptions = {
+  client: GuardedClient;
+  url: string;
+  /** For name, connections, redirects and body together. */
+  deadlineMs: number;
+  firstByteMs: number;
+  signal: AbortSignal;
+};
+
+/**
+ * Asks for the audio of an address and hands its body out as it comes. No key, no cookie and no word of the client's
+ * goes out with the request. Errors name the host and never the rest of the address: its query may be a secret.
+ */
+export async function askForAudio(options: FetchOptions): Promise<FetchedAudio> {
+  const { client, url, deadlineMs, firstByteMs, signal } = options;
+  const host = hostNamed(url);
+  if (videoPages.test(URL.parse(url)?.hostname ?? ''))
+    throw ofSource(
+      422,
+      `${host} shows videos on pages, and such pages are not read here: give the address of an audio or video file`,
+    );
+  const answer = await client.stream({
+    url,
+    headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'trunkline' },
+    deadlineMs,
+    firstByteMs,
+    redirects,
+    signal,
+  });
+  if (!answer.ok)
+    throw ofSource(
+      statusOfFailure[answer.failure],
+      `the audio of ${host} could not be fetched: ${answer.reason}`,
+    );
+  const refused = whyRefused(answer.status, answer.headers, host);
+  if (refused) {
+    answer.body.destroy();
+    throw refused;
+  }
+  const length = Number(answer.headers['content-length'] ?? NaN);
+  return { body: answer.body, announcedBytes: Number.isFinite(length) ? length : undefined };
+}
+
+function whyRefused(
+  status: number,
+  headers: Record<string, string | string[] | undefined>,
+  host: string,
+): FileError | undefined {
+  if (status >= 500) return ofSource(502, `${host} answered ${status}`);
+  if (status >= 400) return ofSource(status, `${host} answered ${status}`);
+  if (status !== 200) return ofSource(502, `${host} answered ${status}, and no file`);
+  const encoding = String(headers['content-encoding'] ?? 'identity').toLowerCase();
+  // A small answer could become an endless one, and audio gains nothing from it.
+  return encoding === 'identity'
+    ? undefined
+    : ofSource(
+        415,
+        `${host} sent the file compressed (content-encoding), which was not asked for and is not undone`,
+      );
+}
+
+/** Judges the first bytes of what was fetched: a page of a site, a sign-in for example, is no audio. */
+export function refusePage(first: Buffer, url: string): void {
+  const text = first
+    .subarray(0, 512)
+    .toString('latin1')
+    .replace(/^(?:\xef\xbb\xbf)?\s+|^\xef\xbb\xbf/, '');
+  if (text.startsWith('<'))
+    throw ofSource(
+      422,
+      `${hostNamed(url)} sent a page instead of audio: the address must lead to the file itself`,
+    );
+}
+
+/** What broke the body off, in words that hold nothing of the address. */
+export function brokenBody(error: unknown, url: string): FileError {
+  const { failure } = failureOf(error);
+  const status = failure === 'timeout' ? 504 : 502;
+  const how =
+    failure === 'timeout'
+      ? 'did not end within its deadline'
+      : 'broke off before its announced end';
+  return ofSource(status, `the audio of ${hostNamed(url)} ${how}`, error);
+}
+
+export function emptyBody(url: string): FileError {
+  return ofSource(422, `${hostNamed(url)} sent an empty file`);
+}
+
+/** A failure of the writing that the sender is to blame for gets the name of its host. */
+export function ofFetch(error: FileError, url: string): FileError {
+  return error.status === 413 || error.status === 408
+    ? ofSource(
+        error.status === 408 ? 504 : 413,
+        `the audio of ${hostNamed(url)}: ${error.message}`,
+        error,
+      )
+    : error;
+}
+
+function ofSource(status: number, message: string, cause?: unknown): FileError {
+  return new FileError(status, message, {
+    isOfSource: true,
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
+/** Host and port; a text that is no address is not repeated. */
+function hostNamed(url: string): string {
+  return URL.parse(url)?.host || 'the address';
+}

@@ -1,0 +1,170 @@
+import express, { type Request, type Response, type Router } from 'express';
+import { open } from 'node:fs/promises';
+import type { Clock } from '../../lib/clock.ts';
+import type { PublicUrl } from '../../port/addresses.ts';
+import { askForBody } from '../../port/body.ts';
+import { giveBodyTime } from '../../port/connections.ts';
+import { Problem } from '../../port/problem.ts';
+import { sendRange } from '../../port/range.ts';
+import { UploadByUrlRequest, type UploadedFile } from '../../protocol/pre-recorded.ts';
+import { validationErrors } from '../../protocol/validation.ts';
+import type { JobsConfig } from '../config.ts';
+import { FileError } from './file-error.ts';
+import { headersOfFile } from './file-name.ts';
+import type { Files, StoredFile } from './files.ts';
+import { tooLarge } from './intake.ts';
+import { formOverheadBytes, readUploadForm } from './upload-form.ts';
+
+export type FileRoutesOptions = {
+  config: JobsConfig;
+  files: Files;
+  publicUrl: PublicUrl;
+  clock: Clock;
+};
+
+/** What a refused client still sends is read so long, so that it can read why it was refused. */
+const lingerMs = 5_000;
+const retryAfterS = 5;
+
+/** Uploads, and the files that were uploaded. The port has checked the key; of a body it has read JSON alone. */
+export function fileRoutes(options: FileRoutesOptions): Router {
+  const router = express.Router();
+  let uploads = 0;
+  router.post('/v2/upload', async (request, response) => {
+    if (uploads >= options.config.uploads)
+      throw new Problem(429, `too many uploads at once: ${options.config.uploads} are taken here`, {
+        headers: { 'retry-after': String(retryAfterS) },
+      });
+    uploads++;
+    try {
+      const file = await uploaded(options, request, response);
+      response.json(answerOf(file, options.publicUrl(request)));
+    } catch (error) {
+      // The rest of the body is not wanted. A connection that is closed over it would take the answer with it.
+      request.resume();
+      giveBodyTime(request, lingerMs);
+      throw problemOf(error);
+    } finally {
+      uploads--;
+    }
+  });
+  router.get('/file/:id', async (request, response) => {
+    await send(options.files, request, response);
+  });
+  return router;
+}
+
+async function uploaded(
+  { config, files, clock }: FileRoutesOptions,
+  request: Request,
+  response: Response,
+): Promise<StoredFile> {
+  const closed = files.whyClosed();
+  if (closed) throw closed;
+  const left = new AbortController();
+  response.once('close', () => {
+    if (!response.writableFinished) left.abort();
+  });
+  const isForm = request.is('multipart/form-data') !== false;
+  if (!isForm) return fetched(files, request, left.signal);
+  const length = Number(request.headers['content-length'] ?? NaN);
+  const maxBytes = config.maxBytes + formOverheadBytes;
+  if (length > maxBytes) throw tooLarge(config.maxBytes);
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
+    throw new Problem(415, 'unsupported content encoding');
+  giveBodyTime(request, config.transferS * 1_000);
+  askForBody(request, response);
+  return readUploadForm(request, {
+    clock,
+    stallMs: config.stallS * 1_000,
+    maxBytes,
+    tooLarge: () => tooLarge(config.maxBytes),
+    signal: left.signal,
+    receive: (body, filename, signal) =>
+      files.receive(body, { filename, ...announced(length, config.maxBytes) }, signal),
+    undo: ({ id }) => files.remove(id),
+  });
+}
+
+/** The length of a form is a little more than that of its file. */
+function announced(length: number, maxBytes: number): { announcedBytes?: number } {
+  return Number.isFinite(length) ? { announcedBytes: Math.min(length, maxBytes) } : {};
+}
+
+async function fetched(files: Files, request: Request, signal: AbortSignal): Promise<StoredFile> {
+  const body: unknown = request.body;
+  if (request.is('json') === false || body === undefined)
+    throw new Problem(415, 'content-type must be multipart/form-data or application/json');
+  const parsed = UploadByUrlRequest.safeParse(body, { reportInput: true });
+  if (!parsed.success)
+    throw new Problem(400, 'Validation failed', {
+      validationErrors: validationErrors(parsed.error.issues),
+    });
+  const url = parsed.data.audio_url;
+  const ownId = files.ownId(url, request);
+  if (ownId === undefined) return files.fetch(url, signal);
+  const own = await files.get(ownId);
+  if (!own)
+    throw new Problem(422, 'audio_url names an uploaded file that is not here (any longer)');
+  return own;
+}
+
+function answerOf(file: StoredFile, publicUrl: string): UploadedFile {
+  return {
+    audio_url: `${publicUrl}/file/${file.id}`,
+    audio_metadata: {
+      id: file.id,
+      filename: file.filename,
+      extension: file.extension,
+      size: file.size,
+      audio_duration: file.durationS,
+      number_of_channels: file.channels,
+      ...(file.source === null ? {} : { source: file.source }),
+    },
+  };
+}
+
+/** The original bytes, whole or one range of them. */
+async function send(files: Files, request: Request, response: Response): Promise<void> {
+  const { id } = request.params;
+  const file = typeof id === 'string' ? await files.get(id) : undefined;
+  if (!file) throw new Problem(404, 'Not found');
+  if (file.node !== files.node)
+    throw new Problem(503, 'the file lies on the disk of another node of this installation', {
+      headers: { 'retry-after': '1' },
+    });
+  const handle = await open(files.pathOf(file.id), 'r').catch((error: unknown) => {
+    // The row was read, and then the file was deleted.
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      throw new Problem(404, 'Not found');
+    throw error;
+  });
+  try {
+    await sendRange(request, response, {
+      bytes: file.size,
+      headers: headersOfFile(file.filename),
+      read: (from, to) =>
+        handle.createReadStream({
+          start: from,
+          end: to - 1,
+          autoClose: false,
+        }) as AsyncIterable<Buffer>,
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The errors of the disk and of the media that have a status become answers; a failed source is a wrong parameter. */
+function problemOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof Problem || !('status' in error)) return error;
+  const { status, message } = error;
+  if (typeof status !== 'number') return error;
+  const isOfSource = error instanceof FileError && error.isOfSource;
+  const told = isOfSource && status !== 413 && status !== 415 ? 422 : status;
+  const retryAfter = { 'retry-after': String(retryAfterS) };
+  return new Problem(told, message, {
+    cause: error,
+    ...(told === 503 || told === 429 ? { headers: retryAfter } : {}),
+  });
+}

@@ -1,0 +1,90 @@
+import type { Selectable } from 'kysely';
+import type { SpeechFilesTable } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+
+export type FileRow = Selectable<SpeechFilesTable>;
+
+/** The rows of `speech_files`. Whose bytes are where is decided by whoever holds the folder. */
+export class FileRows {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async add(row: FileRow): Promise<void> {
+    await this.#store.db.insertInto('speech_files').values(row).execute();
+  }
+
+  async get(id: string): Promise<FileRow | undefined> {
+    return this.#store.db
+      .selectFrom('speech_files')
+      .selectAll()
+      .where('id', '=', id)
+      .executeTakeFirst();
+  }
+
+  /** Resolves with the deleted row, once: the second caller finds none. */
+  async remove(id: string): Promise<FileRow | undefined> {
+    return this.#store.db
+      .deleteFrom('speech_files')
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** The same, in one statement with the question whether a job reads the file. */
+  async removeUnused(id: string): Promise<FileRow | undefined> {
+    return this.#store.db
+      .deleteFrom('speech_files')
+      .where('id', '=', id)
+      .where((eb) =>
+        eb.not(eb.exists(eb.selectFrom('speech_jobs').select('id').where('file_id', '=', id))),
+      )
+      .returningAll()
+      .executeTakeFirst();
+  }
+
+  /** Files of this node that were stored before then and that no job reads, the oldest first. */
+  async unusedBefore(node: string, beforeMs: number, limit: number): Promise<string[]> {
+    const rows = await this.#store.db
+      .selectFrom('speech_files')
+      .select('id')
+      .where('node', '=', node)
+      .where('created_at', '<', beforeMs)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('speech_jobs')
+              .select('speech_jobs.id')
+              .whereRef('speech_jobs.file_id', '=', 'speech_files.id'),
+          ),
+        ),
+      )
+      .orderBy('created_at')
+      .limit(limit)
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  /** Which of these ids have a row. */
+  async known(ids: readonly string[]): Promise<Set<string>> {
+    if (ids.length === 0) return new Set();
+    const rows = await this.#store.db
+      .selectFrom('speech_files')
+      .select('id')
+      .where('id', 'in', ids)
+      .execute();
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async bytesOf(node: string): Promise<number> {
+    const row = await this.#store.db
+      .selectFrom('speech_files')
+      .select(({ fn }) => fn.sum<number | string | null>('size').as('bytes'))
+      .where('node', '=', node)
+      .executeTakeFirst();
+    return Number(row?.bytes ?? 0);
+  }
+}

@@ -1,0 +1,395 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import { GuardedClient } from '../../lib/guarded-fetch.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { PublicUrl } from '../../port/addresses.ts';
+import type { Store } from '../../store/store.ts';
+import type { JobsConfig } from '../config.ts';
+import { askForAudio, brokenBody, emptyBody, ofFetch, refusePage } from './fetched-audio.ts';
+import { FileError } from './file-error.ts';
+import { extensionOf, keptName, nameOfUrl } from './file-name.ts';
+import { FileRoom } from './file-room.ts';
+import { FileRows, type FileRow } from './file-rows.ts';
+import { tooLarge, writeToDisk } from './intake.ts';
+import { fileIdOf, ownFileId } from './own-address.ts';
+
+/** A file on the disk of `node`. One that was fetched without a probe has no duration and no channels yet. */
+export type StoredFile = {
+  id: string;
+  node: string;
+  filename: string;
+  extension: string;
+  size: number;
+  durationS: number;
+  channels: number;
+  /** The address that it was fetched from; null for an upload. */
+  source: string | null;
+  createdAt: number;
+};
+
+/** What is known of a file before it is decoded. Fails with an error that has a `status` when it is no audio. */
+export type Probe = (
+  path: string,
+  signal?: AbortSignal,
+) => Promise<{ durationS: number; channels: number }>;
+
+export type FilesOptions = {
+  config: JobsConfig;
+  /** Nothing may be stored for clients: uploads are refused. */
+  zeroRetention: boolean;
+  store: Store;
+  /** Holds one file for each row of this node, named by its id. */
+  folder: string;
+  node: string;
+  probe: Probe;
+  publicUrl: PublicUrl;
+  clock: Clock;
+  log: Logger;
+};
+
+export type Files = AsyncDisposable & {
+  readonly node: string;
+  /** Streams a body to disk, counted and bounded, probes it and stores its row. On failure nothing is left. */
+  receive(
+    body: Readable,
+    facts: { filename: string | undefined; announcedBytes?: number | undefined },
+    signal: AbortSignal,
+  ): Promise<StoredFile>;
+  /** The same from an address, through the guarded client. `isProbed: false` leaves the probe to the caller. */
+  fetch(url: string, signal: AbortSignal, options?: { isProbed?: boolean }): Promise<StoredFile>;
+  /** The id when the address leads to a file of ours: by the public address, loopback, or the host that was asked. */
+  ownId(url: string, request?: IncomingMessage): string | undefined;
+  get(id: string): Promise<StoredFile | undefined>;
+  pathOf(id: string): string;
+  /** Deletes the row, then the bytes. Does nothing when there is no such file. */
+  remove(id: string): Promise<void>;
+  /** Why no upload may begin; undefined when one may. */
+  whyClosed(): FileError | undefined;
+  /** Deletes what no job used in time, and bytes without a row. Resolves with how many files went. */
+  sweep(): Promise<number>;
+};
+
+const sweepEveryMs = 900_000;
+const sweepBatch = 200;
+/** The disk's low-water mark is asked for after each so many bytes of a file. */
+const lookAtDiskBytes = 4_194_304;
+
+/** Resolves when bytes that a crash left without a row are gone. */
+export async function openFiles(options: FilesOptions): Promise<Files> {
+  await mkdir(options.folder, { recursive: true, mode: 0o700 });
+  const rows = new FileRows(options.store);
+  const room = new FileRoom(options.config.storedMaxBytes, await rows.bytesOf(options.node));
+  const files = new FilesOnDisk(options, rows, room);
+  await files.removeOrphans();
+  files.sweepLater();
+  return files;
+}
+
+class FilesOnDisk implements Files {
+  readonly #options: FilesOptions;
+  readonly #rows: FileRows;
+  readonly #room: FileRoom;
+  readonly #client: GuardedClient;
+  /** Ids whose bytes are being written and have no row yet. */
+  readonly #underWay = new Set<string>();
+  readonly #closing = new AbortController();
+  #cancelSweep = (): void => undefined;
+
+  constructor(options: FilesOptions, rows: FileRows, room: FileRoom) {
+    this.#options = options;
+    this.#rows = rows;
+    this.#room = room;
+    this.#client = new GuardedClient({ trust: 'checked', allow: options.config.audioHosts });
+  }
+
+  get node(): string {
+    return this.#options.node;
+  }
+
+  async receive(
+    body: Readable,
+    facts: { filename: string | undefined; announcedBytes?: number | undefined },
+    signal: AbortSignal,
+  ): Promise<StoredFile> {
+    if (this.#options.zeroRetention) throw refusedForRetention();
+    return this.#store(body, {
+      filename: keptName(facts.filename),
+      source: null,
+      announcedBytes: facts.announcedBytes,
+      isProbed: true,
+      signal,
+      judge: () => undefined,
+      empty: () => new FileError(422, 'the file is empty'),
+    });
+  }
+
+  async fetch(
+    url: string,
+    signal: AbortSignal,
+    { isProbed = true }: { isProbed?: boolean } = {},
+  ): Promise<StoredFile> {
+    const { config } = this.#options;
+    const closed = this.#whyFull();
+    if (closed) throw closed;
+    const { body, announcedBytes } = await askForAudio({
+      client: this.#client,
+      url,
+      deadlineMs: config.transferS * 1_000,
+      firstByteMs: config.stallS * 1_000,
+      signal: AbortSignal.any([signal, this.#closing.signal]),
+    });
+    try {
+      return await this.#store(body, {
+        filename: nameOfUrl(url),
+        source: url,
+        announcedBytes,
+        isProbed,
+        signal,
+        judge: (first) => refusePage(first, url),
+        empty: () => emptyBody(url),
+        broken: (error) => brokenBody(error, url),
+      });
+    } catch (error) {
+      throw error instanceof FileError ? ofFetch(error, url) : error;
+    }
+  }
+
+  ownId(url: string, request?: IncomingMessage): string | undefined {
+    const { publicUrl } = this.#options;
+    const host = request?.headers.host;
+    return ownFileId(url, [
+      publicUrl(request),
+      publicUrl(),
+      ...(host === undefined ? [] : [`http://${host}`]),
+    ]);
+  }
+
+  async get(id: string): Promise<StoredFile | undefined> {
+    const known = fileIdOf(id);
+    const row = known === undefined ? undefined : await this.#rows.get(known);
+    return row && storedFileOf(row);
+  }
+
+  pathOf(id: string): string {
+    const known = fileIdOf(id);
+    if (known === undefined) throw new Error('a path is asked for that is not of a file');
+    return join(this.#options.folder, known);
+  }
+
+  async remove(id: string): Promise<void> {
+    const row = await this.#rows.remove(id);
+    if (row) await this.#removeBytes(row);
+  }
+
+  whyClosed(): FileError | undefined {
+    return this.#options.zeroRetention ? refusedForRetention() : this.#whyFull();
+  }
+
+  async sweep(): Promise<number> {
+    const { config, node, clock } = this.#options;
+    const beforeMs = clock.now() - config.unusedH * 3_600_000;
+    let removed = 0;
+    for (;;) {
+      const ids = await this.#rows.unusedBefore(node, beforeMs, sweepBatch);
+      for (const id of ids) {
+        if (this.#closing.signal.aborted) return removed;
+        // A job may have taken the file up since it was found.
+        const row = await this.#rows.removeUnused(id);
+        if (!row) continue;
+        await this.#removeBytes(row);
+        removed++;
+      }
+      if (ids.length < sweepBatch) break;
+    }
+    if (removed > 0) await this.#options.store.forgetDeleted();
+    return removed + (await this.removeOrphans());
+  }
+
+  /** Deletes bytes without a row: what a crash left of an upload, or between the deletion of a row and of its bytes. */
+  async removeOrphans(): Promise<number> {
+    const { folder } = this.#options;
+    let removed = 0;
+    const names = await readdir(folder);
+    for (let at = 0; at < names.length; at += sweepBatch) {
+      if (this.#closing.signal.aborted) break;
+      // Those under way are taken out first: one that ends while the rows are read has its row by then.
+      const ids = names
+        .slice(at, at + sweepBatch)
+        .filter((name) => fileIdOf(name) === name && !this.#underWay.has(name));
+      const known = await this.#rows.known(ids);
+      for (const id of ids.filter((id) => !known.has(id))) {
+        await rm(join(folder, id), { force: true });
+        removed++;
+      }
+    }
+    return removed;
+  }
+
+  sweepLater(): void {
+    this.#cancelSweep = this.#options.clock.after(sweepEveryMs, () => {
+      this.sweep()
+        .then((removed) => {
+          if (removed > 0)
+            this.#options.log.info({ removed }, 'files that no job used were deleted');
+        })
+        .catch((error: unknown) => {
+          this.#options.log.error({ reason: reasonOf(error) }, 'the sweep of files failed');
+        })
+        .finally(() => {
+          if (!this.#closing.signal.aborted) this.sweepLater();
+        });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(stopping());
+    this.#cancelSweep();
+    await this.#client[Symbol.asyncDispose]();
+  }
+
+  async #store(body: Readable, plan: StorePlan): Promise<StoredFile> {
+    const { config, node, clock, probe } = this.#options;
+    const id = randomUUID();
+    const path = this.pathOf(id);
+    const signal = AbortSignal.any([plan.signal, this.#closing.signal]);
+    this.#underWay.add(id);
+    try {
+      const { announcedBytes } = plan;
+      const closed = this.#whyFull();
+      if (closed) throw closed;
+      if (announcedBytes !== undefined && announcedBytes > config.maxBytes)
+        throw tooLarge(config.maxBytes);
+      using place = this.#room.open(announcedBytes);
+      const size = await this.#write(body, path, place.take.bind(place), plan, signal);
+      if (size === 0) throw plan.empty();
+      const facts = plan.isProbed ? await probe(path, signal) : { durationS: 0, channels: 0 };
+      const { filename, source } = plan;
+      const row: FileRow = {
+        id,
+        node,
+        created_at: clock.now(),
+        filename,
+        extension: extensionOf(filename),
+        size,
+        audio_duration: facts.durationS,
+        channels: facts.channels,
+        source,
+      };
+      if (signal.aborted) throw abortedBy(signal);
+      await this.#rows.add(row);
+      place.keep();
+      return storedFileOf(row);
+    } catch (error) {
+      body.on('error', () => undefined).destroy();
+      await rm(path, { force: true });
+      throw signal.aborted && !(error instanceof FileError) ? abortedBy(signal) : error;
+    } finally {
+      this.#underWay.delete(id);
+    }
+  }
+
+  async #write(
+    body: Readable,
+    path: string,
+    takeRoom: (bytes: number) => void,
+    plan: StorePlan,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { config, clock } = this.#options;
+    let untilLook = lookAtDiskBytes;
+    let isFirst = true;
+    const take = (piece: Buffer): void => {
+      if (isFirst) plan.judge(piece);
+      isFirst = false;
+      takeRoom(piece.length);
+      untilLook -= piece.length;
+      if (untilLook > 0) return;
+      untilLook = lookAtDiskBytes;
+      const full = this.#whyFull();
+      if (full) throw full;
+    };
+    try {
+      return await writeToDisk(body, {
+        path,
+        maxBytes: config.maxBytes,
+        stallMs: config.stallS * 1_000,
+        clock,
+        signal,
+        take,
+      });
+    } catch (error) {
+      if (error instanceof FileError || signal.aborted) throw error;
+      if (isOfDisk(error))
+        throw new FileError(503, 'the data disk takes no more bytes', { cause: error });
+      throw plan.broken?.(error) ?? error;
+    }
+  }
+
+  #whyFull(): FileError | undefined {
+    if (this.#closing.signal.aborted) return stopping();
+    const room = this.#options.store.acceptsNewCalls();
+    return room.ok ? undefined : new FileError(503, room.reason);
+  }
+
+  async #removeBytes({ id, node, size }: FileRow): Promise<void> {
+    // The bytes of another node go with that node's next sweep, which finds no row for them.
+    if (node !== this.#options.node) return;
+    await rm(this.pathOf(id), { force: true });
+    this.#room.free(size);
+  }
+}
+
+type StorePlan = {
+  filename: string;
+  source: string | null;
+  announcedBytes: number | undefined;
+  isProbed: boolean;
+  signal: AbortSignal;
+  /** Sees the first bytes and may throw. */
+  judge(first: Buffer): void;
+  empty(): FileError;
+  /** What a failure of the body itself means. */
+  broken?(error: unknown): FileError;
+};
+
+function storedFileOf(row: FileRow): StoredFile {
+  const { id, node, filename, extension, size, channels, source } = row;
+  return {
+    id,
+    node,
+    filename,
+    extension,
+    size,
+    durationS: row.audio_duration,
+    channels,
+    source,
+    createdAt: row.created_at,
+  };
+}
+
+function refusedForRetention(): FileError {
+  return new FileError(
+    403,
+    'uploads are off: this installation stores nothing (zero retention), so give the address of the audio as audio_url of the job',
+  );
+}
+
+function stopping(): FileError {
+  return new FileError(503, 'the service is stopping, try again in a moment');
+}
+
+function abortedBy({ reason }: AbortSignal): FileError {
+  return reason instanceof FileError
+    ? reason
+    : new FileError(400, 'the file was given up before its end', { cause: reason });
+}
+
+function isOfDisk(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'].includes(String(code));
+}

@@ -28,6 +28,10 @@ LABEL org.opencontainers.image.title="Trunkline" \
       org.opencontainers.image.description="Carrier media streams in, live transcripts out, nothing lost in silence." \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 TRUNKLINE_DATA=/data TRUNKLINE_MODELS=/models
+# Pre-recorded files of other formats than WAV and FLAC are read by ffmpeg, with the fixes of the distribution.
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends ffmpeg \
+ && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./

@@ -57,7 +57,7 @@ export const audiohookPlayer: CarrierPlayer = {
   retold: (text, lastSeq) => text.replace(/"serverseq":\d+/, `"serverseq":${lastSeq}`),
 };
 
-type Media = { type: string; format: string; channels: string[]; rate: number };
+type ChosenMedia = { type: string; format: string; channels: string[]; rate: number };
 
 /** The client's half of protocol version 2, with its own sequence numbers. */
 class AudiohookDialogue implements Dialogue {
@@ -66,7 +66,7 @@ class AudiohookDialogue implements Dialogue {
   readonly #call: PlayedCall;
   #seq = 0;
   #serverSeq = 0;
-  #media: Media | undefined;
+  #media: ChosenMedia | undefined;
   #pings = 0;
   #nextPingMs = 1_000;
   #disconnected = false;
@@ -114,7 +114,7 @@ class AudiohookDialogue implements Dialogue {
     this.#serverSeq = message.seq;
     switch (message.type) {
       case 'opened':
-        this.#media = (message.parameters['media'] as Media[])[0];
+        this.#media = (message.parameters['media'] as ChosenMedia[])[0];
         return { send: [], ready: true, paused: message.parameters['startPaused'] === true };
       case 'pong':
         // The second ping follows the first pong at once, for the round trip's sake.

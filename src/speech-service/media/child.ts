@@ -1,0 +1,45 @@
+import { setPriority } from 'node:os';
+import { reasonOf } from '../../lib/errors.ts';
+import { MediaError } from './media-error.ts';
+import type { MediaAnswer, MediaOrder } from './messages.ts';
+import { decodeFile, probeFile } from './read-file.ts';
+
+/*
+ * The process of one file: it takes one order, answers and ends. It leads a process group, in which ffmpeg runs as
+ * well, so that one signal ends both.
+ */
+
+/** Live calls come first: files are read with what CPU they leave. */
+const niceness = 10;
+
+function endGroup(): void {
+  process.kill(-process.pid, 'SIGKILL');
+}
+
+async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
+  try {
+    return order.task === 'probe'
+      ? { outcome: 'facts', facts: await probeFile(order) }
+      : { outcome: 'decoded', decoded: await decodeFile(order) };
+  } catch (error) {
+    if (error instanceof MediaError)
+      return { outcome: 'failed', status: error.status, message: error.message };
+    return {
+      outcome: 'failed',
+      status: 500,
+      message: `reading the file failed: ${reasonOf(error)}`,
+    };
+  }
+}
+
+setPriority(niceness);
+// Whoever gave the order is gone: nobody wants the answer, and nobody else would end ffmpeg.
+process.on('disconnect', endGroup);
+process.once('message', (order: MediaOrder) => {
+  void carryOut(order).then((answer) => {
+    process.send?.(answer, () => {
+      process.off('disconnect', endGroup);
+      process.exit(0);
+    });
+  });
+});

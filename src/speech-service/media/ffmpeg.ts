@@ -1,0 +1,184 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { env } from 'node:process';
+import type { Readable } from 'node:stream';
+import { MediaError } from './media-error.ts';
+
+/*
+ * ffmpeg reads what others wrote, with a million lines of C. So it may open one file and nothing else, knows only the
+ * formats and decoders that the interface names, has bounds for CPU, memory and handles, writes no file, gets no
+ * variable of ours, and its output is counted by the process that started it.
+ */
+
+const formats =
+  'aac,ac3,aiff,amr,asf,au,avi,eac3,flac,flv,matroska,webm,mov,mp4,m4a,3gp,3g2,mj2,mp3,ogg,wav,w64';
+const decoders = [
+  'aac,aac_latm,ac3,ac3_fixed,eac3,alac,amrnb,amr_nb,amrwb,amr_wb,libopencore_amrnb,libopencore_amrwb,flac',
+  'mp1,mp1float,mp2,mp2float,mp3,mp3float,mp3adu,mp3adufloat,mp3on4,mp3on4float,opus,libopus,vorbis,libvorbis',
+  'wmav1,wmav2,wmapro,wmalossless,wmavoice,speex,libspeex,nellymoser,gsm,gsm_ms,libgsm,libgsm_ms,g722,g726,g726le,g729',
+  'pcm_alaw,pcm_mulaw,pcm_u8,pcm_s8,pcm_s16le,pcm_s16be,pcm_s24le,pcm_s24be,pcm_s32le,pcm_s32be',
+  'pcm_f32le,pcm_f32be,pcm_f64le,pcm_f64be,pcm_dvd,pcm_bluray',
+  'adpcm_ms,adpcm_ima_wav,adpcm_ima_qt,adpcm_swf,adpcm_yamaha,adpcm_g722,adpcm_g726,adpcm_g726le',
+].join(',');
+const maxStreams = 64;
+const memoryKiB = 1_000_000;
+const maxSaidBytes = 4_000;
+const engineRateHz = 16_000;
+/** Longer files are as long as this to a probe; they are refused anyway. */
+const maxListedSeconds = 86_400;
+
+const inputOptions = [
+  ...['-protocol_whitelist', 'file', '-format_whitelist', formats, '-codec_whitelist', decoders],
+  ...['-max_streams', String(maxStreams)],
+];
+
+/** `exec` leaves no shell behind: the program itself is what is waited for and killed. */
+const bounded =
+  'ulimit -c 0; ulimit -f 0; ulimit -n 64; ulimit -t "$1"; ulimit -v "$2" 2>/dev/null; shift 2; exec "$@"';
+
+const shellMissing = 127;
+const shellRefused = 126;
+
+/** Looked for at each call: whoever installs it need not start us again. */
+export function isFfmpegInstalled(): boolean {
+  return (env['PATH'] ?? '').split(delimiter).some((folder) => {
+    if (folder === '') return false;
+    try {
+      accessSync(join(folder, 'ffmpeg'), constants.X_OK);
+      return true;
+    } catch {
+      return false; // not in this folder: the next one may have it
+    }
+  });
+}
+
+type End = { code: number | null; signal: NodeJS.Signals | null; said: string };
+
+export type Program = {
+  output: Readable;
+  /** A second output, for programs that are told to write one. */
+  aside: Readable;
+  /** Resolves when the program has ended and its outputs are closed. */
+  ended: Promise<End>;
+  kill(): void;
+};
+
+function start(args: readonly string[], cpuSeconds: number): Program {
+  const child = spawn(
+    '/bin/sh',
+    ['-c', bounded, 'sh', String(cpuSeconds), String(memoryKiB), 'ffmpeg', ...args],
+    {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, {
+        PATH: env['PATH'],
+        LC_ALL: 'C',
+        AV_LOG_FORCE_NOCOLOR: '1',
+        MALLOC_ARENA_MAX: '1',
+      }),
+    },
+  );
+  let said = '';
+  child.stderr?.on('data', (bytes: Buffer) => {
+    if (said.length < maxSaidBytes) said += bytes.toString('latin1', 0, maxSaidBytes);
+  });
+  return {
+    output: child.stdio[1] as Readable,
+    aside: child.stdio[3] as Readable,
+    ended: new Promise((resolve) => {
+      child.on('error', ({ message }) => resolve({ code: null, signal: null, said: message }));
+      child.on('close', (code, signal) => resolve({ code, signal, said }));
+    }),
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+/** Why ffmpeg made nothing of a file; `format` is what its first bytes look like. */
+export function failureOf(
+  { code, signal, said }: End,
+  format: string | undefined,
+  cpuSeconds: number,
+): MediaError {
+  if (code === shellMissing || code === shellRefused)
+    return new MediaError(
+      503,
+      `reading ${format ?? 'a file of this kind'} needs ffmpeg, which is not installed on this machine; WAV and FLAC are read without it`,
+    );
+  if (signal === 'SIGXCPU' || signal === 'SIGKILL')
+    return new MediaError(504, `reading the file took more than ${cpuSeconds} s of CPU time`);
+  if (said.includes('matches no streams')) return new MediaError(422, 'the file has no audio');
+  if (said.includes('max_streams'))
+    return new MediaError(422, `the file has more than ${maxStreams} streams`);
+  if (said.includes('Cannot allocate memory'))
+    return new MediaError(422, `reading the file needs more than ${memoryKiB} KiB of memory`);
+  if (format === undefined)
+    return new MediaError(415, 'the file is neither audio nor video of a kind that is read here');
+  if (said.includes('not on whitelist') || said.includes('not found for input stream'))
+    return new MediaError(
+      422,
+      `the audio in the file (${format}) has a codec that is not read here`,
+    );
+  return new MediaError(
+    422,
+    `the file begins like ${format}, but no audio can be decoded from it: it is damaged, cut short or protected`,
+  );
+}
+
+const inputOf = (path: string): string[] => [
+  ...['-nostdin', '-hide_banner', '-v', 'error', ...inputOptions],
+  ...['-threads', '1', '-vn', '-sn', '-dn', '-i', `file:${path}`],
+];
+
+/**
+ * Reads the first audio stream through, without decoding it: what a file says of its length is often an estimate. The
+ * first frame alone is decoded: it shows that the rest can be, and its header how many channels there are.
+ */
+export function listPackets(path: string, cpuSeconds: number): Program {
+  return start(
+    [
+      ...inputOf(path),
+      ...[
+        '-map',
+        '0:a:0',
+        '-c',
+        'copy',
+        '-t',
+        String(maxListedSeconds),
+        '-f',
+        'framecrc',
+        'pipe:1',
+      ],
+      ...[
+        '-map',
+        '0:a:0',
+        '-c:a',
+        'pcm_s16le',
+        '-frames:a',
+        '1',
+        '-bitexact',
+        '-f',
+        'wav',
+        'pipe:3',
+      ],
+    ],
+    cpuSeconds,
+  );
+}
+
+/**
+ * The first audio stream as a WAV stream of 16 bit at 16 kHz with all its channels. Holes in its time are filled with
+ * silence, so that the times of words are those of the file.
+ */
+export function decodeAll(path: string, maxSeconds: number, cpuSeconds: number): Program {
+  return start(
+    [
+      ...inputOf(path),
+      ...['-map', '0:a:0', '-af'],
+      `aresample=${engineRateHz}:async=1:first_pts=0:filter_size=64:cutoff=0.94`,
+      // A second more than the limit shows that the file goes on.
+      ...['-t', String(maxSeconds + 1), '-c:a', 'pcm_s16le', '-threads', '1', '-bitexact'],
+      ...['-map_metadata', '-1', '-f', 'wav', 'pipe:1'],
+    ],
+    cpuSeconds,
+  );
+}

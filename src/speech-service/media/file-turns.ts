@@ -1,0 +1,50 @@
+import { MediaError } from './media-error.ts';
+
+/** Files that may wait for their turn. One more is refused: its sender tries again later. */
+export const maxFilesWaiting = 64;
+
+/** So many at once, the others in the order in which they came. */
+export class FileTurns {
+  readonly #places: number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(places: number) {
+    this.#places = places;
+  }
+
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#running < this.#places) this.#running += 1;
+    else await this.#turn(signal);
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next)
+        next(); // the place goes from one to the other
+      else this.#running -= 1;
+    }
+  }
+
+  #turn(signal?: AbortSignal): Promise<void> {
+    if (this.#waiting.length >= maxFilesWaiting)
+      throw new MediaError(
+        503,
+        `${maxFilesWaiting} files are waiting to be read already: try again later`,
+      );
+    return new Promise((resolve, reject) => {
+      const granted = () => {
+        signal?.removeEventListener('abort', aborted);
+        resolve();
+      };
+      const aborted = () => {
+        const at = this.#waiting.indexOf(granted);
+        if (at >= 0) this.#waiting.splice(at, 1);
+        reject(signal?.reason instanceof Error ? signal.reason : new Error('aborted'));
+      };
+      this.#waiting.push(granted);
+      signal?.addEventListener('abort', aborted, { once: true });
+    });
+  }
+}

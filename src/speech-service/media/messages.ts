@@ -1,0 +1,24 @@
+export type MediaFacts = { durationS: number; channels: number; codec: string };
+
+export type DecodedMedia = {
+  durationS: number;
+  channels: number;
+  /** Groups of identical channels, by their first channel. Each file is headerless 16-bit little-endian mono at 16 kHz. */
+  distinct: { channels: number[]; path: string; samples: number }[];
+};
+
+/** What the process of one file is told. Everything that it must not exceed comes with the order. */
+export type MediaOrder = {
+  task: 'probe' | 'decode';
+  path: string;
+  /** Where decoded channels are written; not used by a probe. */
+  folder: string;
+  maxSeconds: number;
+  /** Seconds of CPU for each program that is started. */
+  cpuSeconds: number;
+};
+
+export type MediaAnswer =
+  | { outcome: 'facts'; facts: MediaFacts }
+  | { outcome: 'decoded'; decoded: DecodedMedia }
+  | { outcome: 'failed'; status: number; message: string };

@@ -1,0 +1,92 @@
+import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
+import { MediaError } from './media-error.ts';
+
+/** How the samples of a file lie in its bytes: channels interleaved, each sample whole bytes. */
+export type PcmFormat = {
+  coding: 'unsigned' | 'signed' | 'float' | 'alaw' | 'mulaw' | 'foreign';
+  bytesPerSample: number;
+  isBigEndian: boolean;
+  channels: number;
+  rateHz: number;
+};
+
+export const maxChannels = 8;
+export const minRateHz = 1_000;
+export const maxRateHz = 384_000;
+
+/** Refuses what no recording has, before anything is sized by it. */
+export function checkLayout({ channels, rateHz }: { channels: number; rateHz: number }): void {
+  if (channels < 1) throw new MediaError(422, 'the file says that it has 0 channels');
+  if (channels > maxChannels)
+    throw new MediaError(
+      422,
+      `the file has ${channels} channels; at most ${maxChannels} are read: send them in several files`,
+    );
+  if (rateHz < minRateHz || rateHz > maxRateHz)
+    throw new MediaError(
+      422,
+      `the file says a sample rate of ${rateHz} Hz; ${minRateHz} to ${maxRateHz} Hz are read`,
+    );
+}
+
+type SampleReader = (view: DataView, at: number) => number;
+
+const readers: Record<string, SampleReader> = {
+  'unsigned 1': (view, at) => (view.getUint8(at) - 128) / 128,
+  'signed 2': (view, at) => view.getInt16(at, true) / 0x8000,
+  // The lowest byte of longer integers is below anything that 16 bits hold.
+  'signed 3': (view, at) => (view.getInt16(at + 1, true) * 256 + view.getUint8(at)) / 0x80_0000,
+  'signed 4': (view, at) => view.getInt32(at, true) / 0x8000_0000,
+  'signed 2 big': (view, at) => view.getInt16(at, false) / 0x8000,
+  'float 4': (view, at) => view.getFloat32(at, true),
+  'float 8': (view, at) => view.getFloat64(at, true),
+  'alaw 1': (view, at) => (alawToLinear[view.getUint8(at)] ?? 0) / 0x8000,
+  'mulaw 1': (view, at) => (mulawToLinear[view.getUint8(at)] ?? 0) / 0x8000,
+};
+
+function readerOf({ coding, bytesPerSample, isBigEndian }: PcmFormat): SampleReader | undefined {
+  return readers[`${coding} ${bytesPerSample}${isBigEndian ? ' big' : ''}`];
+}
+
+export function isReadable(format: PcmFormat): boolean {
+  return readerOf(format) !== undefined;
+}
+
+/**
+ * Takes whole frames apart into one array for each channel, full scale being 1. The arrays belong to the splitter
+ * and hold the next block after the next call.
+ */
+export function splitter(
+  format: PcmFormat,
+  maxFrames: number,
+): (bytes: Buffer) => { channels: Float32Array[]; frames: number } {
+  const read = readerOf(format);
+  if (!read) throw new MediaError(422, 'the samples of the file are of a kind that is not read');
+  const step = format.bytesPerSample;
+  const frameBytes = step * format.channels;
+  const channels = Array.from({ length: format.channels }, () => new Float32Array(maxFrames));
+  let framesBefore = 0;
+  return (bytes) => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const frames = Math.min(maxFrames, Math.floor(bytes.length / frameBytes));
+    for (const [index, samples] of channels.entries()) {
+      let at = index * step;
+      for (let frame = 0; frame < frames; frame++, at += frameBytes)
+        samples[frame] = read(view, at);
+    }
+    if (format.coding === 'float') refuseNonNumbers(channels, frames, framesBefore / format.rateHz);
+    framesBefore += frames;
+    return { channels, frames };
+  };
+}
+
+/** One sample that is no number would make every sample near it none, through the resampler. */
+function refuseNonNumbers(channels: Float32Array[], frames: number, fromS: number): void {
+  for (const samples of channels)
+    for (let frame = 0; frame < frames; frame++)
+      if (!Number.isFinite(samples[frame]))
+        throw new MediaError(
+          422,
+          `the file has floating-point samples that are not numbers (near second ${Math.floor(fromS)})`,
+        );
+}

@@ -1,0 +1,177 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { readAuHeader } from './au-header.ts';
+import { fileSource, streamSource, type ByteSource } from './byte-source.ts';
+import { DistinctChannels, tooLong } from './distinct-channels.ts';
+import { decodeAll, failureOf, listPackets } from './ffmpeg.ts';
+import { readPacketList } from './packet-list.ts';
+import { MediaError } from './media-error.ts';
+import type { DecodedMedia, MediaFacts, MediaOrder } from './messages.ts';
+import { checkLayout, splitter, type PcmFormat } from './pcm.ts';
+import { Resampler } from './resampler.ts';
+import { signatureBytes, signatureOf } from './signature.ts';
+import { readWavHeader, type FoundHeader, type PcmHeader } from './wav-header.ts';
+
+const engineRateHz = 16_000;
+/** Frames that are taken apart at once. */
+const blockFrames = 8_192;
+
+/** A file as it is to be read: by itself, or by ffmpeg, with the name of its format where the first bytes tell. */
+type Opened =
+  | { by: 'us'; source: ByteSource; format: PcmFormat; frames: number }
+  | { by: 'ffmpeg'; name: string | undefined };
+
+export async function probeFile(order: MediaOrder): Promise<MediaFacts> {
+  await using file = await openFile(order.path);
+  const opened = await openMediaFile(file.handle, file.size);
+  if (opened.by === 'ffmpeg') return await probeForeign(order, opened.name);
+  const { format, frames } = opened;
+  return { durationS: frames / format.rateHz, channels: format.channels, codec: codecOf(format) };
+}
+
+export async function decodeFile(order: MediaOrder): Promise<DecodedMedia> {
+  await using file = await openFile(order.path);
+  const opened = await openMediaFile(file.handle, file.size);
+  if (opened.by === 'ffmpeg') return await decodeForeign(order, opened.name);
+  const { source, format, frames } = opened;
+  if (frames / format.rateHz > order.maxSeconds)
+    throw new MediaError(413, tooLong(order.maxSeconds));
+  return await decodePcm(source, format, frames, order);
+}
+
+async function openFile(
+  path: string,
+): Promise<AsyncDisposable & { handle: FileHandle; size: number }> {
+  const handle = await open(path, 'r');
+  const stats = await handle.stat();
+  return {
+    handle,
+    size: stats.isFile() ? stats.size : 0,
+    [Symbol.asyncDispose]: () => handle.close(),
+  };
+}
+
+async function openMediaFile(handle: FileHandle, size: number): Promise<Opened> {
+  if (size === 0) throw new MediaError(422, 'the file is empty');
+  const start = Buffer.alloc(Math.min(size, signatureBytes));
+  await handle.read(start, 0, start.length, 0);
+  const signature = signatureOf(start);
+  if (signature.kind === 'not-media')
+    throw new MediaError(
+      415,
+      `the file is neither audio nor video: it is a ${signature.name} file`,
+    );
+  if (signature.kind === 'unknown') return { by: 'ffmpeg', name: undefined };
+  const source = fileSource(handle, size);
+  const header = await headerOf(signature.container, source);
+  if (header === 'foreign') return { by: 'ffmpeg', name: signature.name };
+  const { format, dataBytes = 0 } = header;
+  checkLayout(format);
+  const frames = Math.floor(dataBytes / (format.channels * format.bytesPerSample));
+  if (frames === 0) throw new MediaError(422, 'the file has no audio: its data is empty');
+  return { by: 'us', source, format, frames };
+}
+
+async function headerOf(container: string, source: ByteSource): Promise<FoundHeader> {
+  if (container === 'wav') return readWavHeader(source);
+  if (container === 'au') return readAuHeader(source);
+  return 'foreign';
+}
+
+async function probeForeign(
+  { path, cpuSeconds }: MediaOrder,
+  name: string | undefined,
+): Promise<MediaFacts> {
+  const program = listPackets(path, cpuSeconds);
+  const [list, header] = await Promise.all([
+    readPacketList(program.output as AsyncIterable<Buffer>),
+    headerOfOutput(program.aside),
+  ]);
+  const end = await program.ended;
+  if (!list || !header || list.durationS <= 0) throw failureOf(end, name, cpuSeconds);
+  checkLayout(header.format);
+  return { durationS: list.durationS, channels: header.format.channels, codec: list.codec };
+}
+
+/** The header of what ffmpeg makes; it makes none where it can decode nothing. */
+async function headerOfOutput(output: Readable): Promise<PcmHeader | undefined> {
+  const source = streamSource(output as AsyncIterable<Buffer>);
+  try {
+    const header = await readWavHeader(source);
+    // The program ends only when all that it wrote is taken.
+    await source.skip(Infinity);
+    return header === 'foreign' ? undefined : header;
+  } catch (error) {
+    if (error instanceof MediaError) return undefined; // no header: the end of ffmpeg tells why
+    throw error;
+  }
+}
+
+async function decodeForeign(order: MediaOrder, name: string | undefined): Promise<DecodedMedia> {
+  const program = decodeAll(order.path, order.maxSeconds, order.cpuSeconds);
+  program.aside.resume();
+  try {
+    const source = streamSource(program.output as AsyncIterable<Buffer>);
+    const header = await readWavHeader(source).catch(() => undefined);
+    const decoded =
+      header === undefined || header === 'foreign'
+        ? undefined
+        : await decodePcm(source, header.format, undefined, order);
+    const end = await program.ended;
+    if (!decoded || decoded.durationS === 0 || end.code !== 0)
+      throw failureOf(end, name, order.cpuSeconds);
+    return decoded;
+  } finally {
+    program.kill();
+  }
+}
+
+/** From interleaved samples to the files of distinct channels, block by block. */
+async function decodePcm(
+  source: ByteSource,
+  format: PcmFormat,
+  frames: number | undefined,
+  { folder, maxSeconds }: MediaOrder,
+): Promise<DecodedMedia> {
+  checkLayout(format);
+  const frameBytes = format.channels * format.bytesPerSample;
+  const split = splitter(format, blockFrames);
+  const resamplers =
+    format.rateHz === engineRateHz
+      ? undefined
+      : Array.from({ length: format.channels }, () => new Resampler(format.rateHz, engineRateHz));
+  const distinct = new DistinctChannels(folder, format.channels, maxSeconds * engineRateHz);
+  let left = frames ?? Infinity;
+  while (left > 0) {
+    const bytes = await source.read(Math.min(left, blockFrames) * frameBytes);
+    const block = split(bytes);
+    if (block.frames === 0) break;
+    left -= block.frames;
+    const channels = block.channels.map((samples) => samples.subarray(0, block.frames));
+    writeTo(
+      distinct,
+      resamplers ? resamplers.map((one, at) => one.push(channels[at] ?? samplesNone)) : channels,
+    );
+  }
+  if (resamplers)
+    writeTo(
+      distinct,
+      resamplers.map((one) => one.flush()),
+    );
+  const durationS = distinct.samples / engineRateHz;
+  return { durationS, channels: format.channels, distinct: distinct.finish() };
+}
+
+const samplesNone = new Float32Array(0);
+
+function writeTo(distinct: DistinctChannels, channels: Float32Array[]): void {
+  distinct.write(channels, channels[0]?.length ?? 0);
+}
+
+/** The name that ffprobe has for the same samples. */
+function codecOf({ coding, bytesPerSample, isBigEndian }: PcmFormat): string {
+  if (coding === 'alaw' || coding === 'mulaw') return `pcm_${coding}`;
+  if (bytesPerSample === 1) return 'pcm_u8';
+  const letter = coding === 'float' ? 'f' : 's';
+  return `pcm_${letter}${bytesPerSample * 8}${isBigEndian ? 'be' : 'le'}`;
+}

@@ -34,6 +34,8 @@ export class FaultProxy implements AsyncDisposable {
   readonly wire: Wire = { ...clean };
   /** Connections made in all. */
   connections = 0;
+  /** Links that were ended, and pieces that were lost, delayed or cut up: 0 as long as no fault has met anything. */
+  struck = 0;
   port = 0;
   private readonly links = new Set<Link>();
   private readonly timers = new Set<NodeJS.Timeout>();
@@ -56,11 +58,13 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Both sides see their connection end. */
   cut(): void {
+    this.struck += this.links.size;
     for (const link of this.links) drop(link);
   }
 
   /** Both sides get a TCP reset. */
   reset(): void {
+    this.struck += this.links.size;
     for (const { client, service } of this.links) {
       client.resetAndDestroy();
       service.resetAndDestroy();
@@ -115,7 +119,9 @@ export class FaultProxy implements AsyncDisposable {
     let up = 0;
     this.pass(client, service, 'up', (bytes) => {
       up += bytes;
-      if (up > this.wire.limitBytes) drop(link);
+      if (up <= this.wire.limitBytes) return;
+      this.struck++;
+      drop(link);
     });
     this.pass(service, client, 'down', () => undefined);
     for (const socket of [client, service]) {
@@ -139,7 +145,10 @@ export class FaultProxy implements AsyncDisposable {
     from.on('data', (piece: Buffer) => {
       count(piece.length);
       const { wire } = this;
-      if (wire.frozen || wire.lose === direction) return;
+      if (wire.frozen || wire.lose === direction) {
+        this.struck++;
+        return;
+      }
       const size = Number.isFinite(wire.sliceBytes) ? wire.sliceBytes : piece.length;
       for (let at = 0; at < piece.length; at += size) {
         const part = piece.subarray(at, at + size);
@@ -148,6 +157,7 @@ export class FaultProxy implements AsyncDisposable {
           to.write(part);
           continue;
         }
+        this.struck++;
         const delayMs =
           wire.latencyMs +
           Math.random() * wire.jitterMs +

@@ -63,7 +63,7 @@ test('a service that never comes back: the time that passed is named, the missin
   expect(events[1].data).toMatchObject({ cause: 'deadline', start: 0, end: 2, bytes: 16_000 });
 });
 
-test('a socket cut at any time loses and doubles no word', async () => {
+test('a socket cut three times while the caller speaks loses and doubles no word', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
   await using app = await testBridge({ store, speechUrl: speech.url });

@@ -238,6 +238,7 @@ export class Dispatcher {
       clock,
       random,
       log,
+      isCrowded: () => work.full,
       onGone: async (reason) => {
         log.error({ endpoint: endpoint.name, reason }, 'endpoint switched off: its events wait');
         await tables.disableEndpoint(endpoint.name, reason);
@@ -298,6 +299,8 @@ type CourierOptions = {
   clock: Clock;
   random: () => number;
   log: Logger;
+  /** No place is free at the endpoint: other calls may wait for this one's. */
+  isCrowded: () => boolean;
   onGone: (reason: string) => Promise<void>;
   onRecovered: () => Promise<void>;
   onParked: (callId: string, reason: string) => void;
@@ -305,6 +308,10 @@ type CourierOptions = {
 
 /** Events of one call per claim: the long backlog of one call must not keep other calls from their turn. */
 const itemsPerClaim = 64;
+/** The same while every place of the endpoint is taken, so that others may wait for one. */
+const itemsPerCrowdedClaim = 8;
+/** And how long such a turn lasts before the next event is left to a later one: a CRM may take seconds for each. */
+const crowdedClaimMs = 100;
 export const maxHeadsPerRead = 16;
 /** An attempt is begun only when more than this is left of the lease: its result must be written under the lease. */
 const leaseReserveMs = 1_000;
@@ -344,13 +351,20 @@ class Courier {
       const { items, isAll } = await tables.heads(this.claim, maxHeadsPerRead);
       for (const item of items) {
         if (this.#abort.signal.aborted) return false;
-        if (done++ >= itemsPerClaim || this.#stopped.aborted)
+        if (this.#isTurnOver(done++) || this.#stopped.aborted)
           return tables.release(this.claim, true);
         const outcome = await this.#deliver(item);
         if (outcome !== 'delivered') return outcome === 'again';
       }
       if (isAll) return tables.release(this.claim, false);
     }
+  }
+
+  #isTurnOver(done: number): boolean {
+    if (done === 0 || done >= itemsPerClaim) return done > 0;
+    if (!this.#options.isCrowded()) return false;
+    const heldMs = this.#options.clock.monotonicMs() - this.#claimedMs;
+    return done >= itemsPerCrowdedClaim || heldMs >= crowdedClaimMs;
   }
 
   async #deliver(item: QueuedEvent): Promise<'delivered' | 'held' | 'again'> {

@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely';
 import { newId } from '../lib/ids.ts';
 import type { NewCallEvent } from '../protocol/events.ts';
-import type { Database } from '../store/schema.ts';
-import { insertEvent, takeSequence } from './tables.ts';
+import type { Database, EventsTable } from '../store/schema.ts';
+import { insertEvents, takeSequences } from './tables.ts';
 
 export type StoredEvent = {
   id: string;
@@ -22,25 +22,40 @@ export async function enqueueEvent(
   tx: Transaction<Database>,
   event: NewCallEvent,
 ): Promise<StoredEvent> {
-  const sequence = await takeSequence(tx, event.callId);
-  const id = newId('evt');
-  const stored = {
-    id,
-    callId: event.callId,
-    sequence,
-    type: event.type,
-    occurredAt: event.occurredAt,
-    body: envelope(id, sequence, event),
-  };
-  await insertEvent(tx, {
-    id,
-    call_id: stored.callId,
-    sequence,
-    type: stored.type,
-    occurred_at: stored.occurredAt,
-    body: stored.body,
-  });
+  return (await storeAll(tx, [event]))[0];
+}
+
+/** The same for events of one call, in their order. */
+export async function enqueueEvents(
+  tx: Transaction<Database>,
+  events: readonly NewCallEvent[],
+): Promise<StoredEvent[]> {
+  const [first, ...others] = events;
+  return first === undefined ? [] : storeAll(tx, [first, ...others]);
+}
+
+async function storeAll(
+  tx: Transaction<Database>,
+  events: readonly [NewCallEvent, ...NewCallEvent[]],
+): Promise<[StoredEvent, ...StoredEvent[]]> {
+  const [first, ...others] = events;
+  const last = await takeSequences(tx, first.callId, events.length);
+  let sequence = last - events.length;
+  const stored: [StoredEvent, ...StoredEvent[]] = [storedOf(first, ++sequence)];
+  for (const event of others) stored.push(storedOf(event, ++sequence));
+  const [row, ...rows] = stored;
+  await insertEvents(tx, [rowOf(row), ...rows.map(rowOf)]);
   return stored;
+}
+
+function storedOf(event: NewCallEvent, sequence: number): StoredEvent {
+  const id = newId('evt');
+  const { callId, type, occurredAt } = event;
+  return { id, callId, sequence, type, occurredAt, body: envelope(id, sequence, event) };
+}
+
+function rowOf({ id, callId, sequence, type, occurredAt, body }: StoredEvent): EventsTable {
+  return { id, call_id: callId, sequence, type, occurred_at: occurredAt, body };
 }
 
 /** Written once: the signed bytes of every attempt are these bytes. */

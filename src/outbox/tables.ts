@@ -92,39 +92,70 @@ export type DeliveryRow = Awaited<ReturnType<OutboxTables['list']>>[number];
 
 /* ---- In the transaction of a part that tells an event, or erases a call ---- */
 
-/** The next number of the call. Its row stays locked until the commit: numbers have no holes and commit in order. */
-export async function takeSequence(tx: Transaction<Database>, callId: string): Promise<number> {
+/**
+ * The last of the call's next numbers, of which so many are taken. Its row stays locked until the commit: numbers have
+ * no holes and commit in order.
+ */
+export async function takeSequences(
+  tx: Transaction<Database>,
+  callId: string,
+  count: number,
+): Promise<number> {
   const row = await tx
     .insertInto('event_calls')
-    .values({ call_id: callId, last_sequence: 1, erased_at: null })
+    .values({ call_id: callId, last_sequence: count, erased_at: null })
     .onConflict((conflict) =>
-      conflict.column('call_id').doUpdateSet({ last_sequence: sql`event_calls.last_sequence + 1` }),
+      conflict
+        .column('call_id')
+        .doUpdateSet({ last_sequence: sql`event_calls.last_sequence + excluded.last_sequence` }),
     )
     .returning('last_sequence')
     .executeTakeFirstOrThrow();
   return row.last_sequence;
 }
 
-/** The event, and one delivery for each endpoint that wants its type. The lane comes first: it is the lock. */
-export async function insertEvent(tx: Transaction<Database>, event: EventsTable): Promise<void> {
-  await tx.insertInto('events').values(event).execute();
-  const wanted = `%|${event.type}|%`;
+/**
+ * Events of one call, and of each one delivery for every endpoint that wants its type. The lane comes first: it is the
+ * lock. However many they are, these are three statements: each is a turn of the event loop in which the writer waits
+ * for this call and for nobody else.
+ */
+export async function insertEvents(
+  tx: Transaction<Database>,
+  events: readonly [EventsTable, ...EventsTable[]],
+): Promise<void> {
+  const [{ call_id }] = events;
+  await tx
+    .insertInto('events')
+    .values([...events])
+    .execute();
+  const types = new Set(events.map((event) => event.type));
+  const wanted = sql.join(
+    [...types].map((type) => sql`types like ${`%|${type}|%`}`),
+    sql` or `,
+  );
+  const since = Math.min(...events.map((event) => event.occurred_at));
   // A parked lane stays parked: what comes after the parked event waits behind it.
   await sql`
     insert into lanes (endpoint, call_id, next_attempt_at, wakes, held_by_endpoint)
-    select name, cast(${event.call_id} as text), ${dueAt(tx, event.occurred_at)}, 1, 0
-    from endpoints where active = 1 and types like ${wanted}
+    select name, cast(${call_id} as text), ${dueAt(tx, since)}, 1, 0
+    from endpoints where active = 1 and (${wanted})
     on conflict (endpoint, call_id) do update set
       wakes = lanes.wakes + 1,
       next_attempt_at = case when lanes.parked_at is null
         then coalesce(lanes.next_attempt_at, excluded.next_attempt_at) end`.execute(tx);
+  const told = sql.join(
+    events.map(
+      ({ id, sequence, type }) =>
+        sql`(cast(${id} as text), cast(${sequence} as integer), cast(${type} as text))`,
+    ),
+  );
   await sql`
+    with told (id, sequence, type) as (values ${told})
     insert into deliveries (endpoint, event_id, call_id, sequence, type, state, attempts)
-    select endpoints.name, cast(${event.id} as text), cast(${event.call_id} as text),
-      cast(${event.sequence} as integer), cast(${event.type} as text),
+    select endpoints.name, told.id, cast(${call_id} as text), told.sequence, told.type,
       case when lanes.parked_at is null then 'waiting' else 'parked' end, 0
-    from endpoints join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${event.call_id}
-    where endpoints.active = 1 and endpoints.types like ${wanted}`.execute(tx);
+    from told join endpoints on endpoints.active = 1 and endpoints.types like '%|' || told.type || '|%'
+      join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${call_id}`.execute(tx);
 }
 
 /** Due now. A node whose clock is ahead of the database's must not make its events wait. */
@@ -170,6 +201,13 @@ export class OutboxTables {
   /** The only clock that decides leases and schedules. */
   now(): Promise<number> {
     return this.#store.databaseNow();
+  }
+
+  /** The same inside a statement, where asking first would cost a question. Rounded down: never later than the next claim's now. */
+  async #nowInSql(): Promise<RawBuilder<number>> {
+    return this.#store.kind === 'postgres'
+      ? sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
+      : sql<number>`cast(${await this.now()} as bigint)`;
   }
 
   /* ---- Endpoints ---- */
@@ -438,8 +476,8 @@ export class OutboxTables {
 
   /** Gives the lane back. True when more came meanwhile, or `more` says that some was left. */
   async release(claim: Claim, more: boolean): Promise<boolean> {
-    // Due since it was claimed: behind whoever has waited for longer, and before the clock of any node.
-    const due = claim.claimedAt;
+    // Due since now, by the database's clock: behind everybody who waits already.
+    const due = await this.#nowInSql();
     const row = await this.#store.db
       .updateTable('lanes')
       .set({
@@ -447,7 +485,7 @@ export class OutboxTables {
         claim_until: null,
         next_attempt_at: more
           ? due
-          : sql<number | null>`case when wakes > ${claim.wakes} then cast(${due} as bigint) end`,
+          : sql<number | null>`case when wakes > ${claim.wakes} then ${due} end`,
       })
       .where('endpoint', '=', claim.endpoint)
       .where('call_id', '=', claim.callId)
@@ -528,13 +566,25 @@ export class OutboxTables {
 
   /**
    * Removes up to `limit` events from before that time with their deliveries, oldest first; with `settledOnly` only
-   * events that no endpoint waits for. Answers how many went.
+   * events that no endpoint waits for. Those of a call that goes on stay, however short the retention is: the page, and
+   * whoever asks for the call, reads them. Answers how many went.
    */
   async purge(beforeMs: number, settledOnly: boolean, limit: number): Promise<number> {
     const events = await this.#store.db
       .selectFrom('events')
       .select(['id', 'call_id'])
       .where('occurred_at', '<', beforeMs)
+      .where((eb) =>
+        eb.not(
+          eb.exists(
+            eb
+              .selectFrom('calls')
+              .select('calls.id')
+              .whereRef('calls.id', '=', 'events.call_id')
+              .where('calls.state', '!=', 'ended'),
+          ),
+        ),
+      )
       .$if(settledOnly, (query) =>
         query.where((eb) =>
           eb.not(

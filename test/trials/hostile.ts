@@ -8,6 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { carriers } from '../../src/carriers/all.ts';
@@ -81,7 +82,55 @@ function final(session: FakeSession, id: string, text: string, start: number, en
 }
 
 type Played = { callId: string; startedMs: number; exact: boolean; problem: string };
-type Phase = { name: string; calls: Played[]; latenciesMs: number[] };
+type Phase = { name: string; calls: Played[]; latenciesMs: number[]; load: Load };
+
+/** What the machine did in a phase: whose CPU it was, and how long the event loops of both sides were held up. */
+class Load {
+  readonly #startedMs = performance.now();
+  readonly #cpuS = new Map<string, { first: number; last: number }>();
+  readonly #waitsMs: number[] = [];
+  readonly #own = monitorEventLoopDelay({ resolution: 5 });
+  readonly #over = new AbortController();
+  readonly #watching: Promise<void>;
+
+  /** The processes whose CPU is counted, as they are at each look: the program may be started again. */
+  constructor(app: () => App, others: Record<string, ChildProcess | undefined>) {
+    this.#own.enable();
+    this.#watching = this.#watch(app, others);
+  }
+
+  async #watch(app: () => App, others: Record<string, ChildProcess | undefined>): Promise<void> {
+    while (!this.#over.signal.aborted) {
+      const processes = { program: app().process, ...others };
+      for (const [name, child] of Object.entries(processes)) await this.#look(name, child?.pid);
+      await this.#look('trial', process.pid);
+      const askedMs = performance.now();
+      const asked = app().get('/health/live', { signal: AbortSignal.timeout(60_000) });
+      await asked.then((answer) => answer.arrayBuffer()).catch(() => undefined);
+      this.#waitsMs.push(performance.now() - askedMs);
+      await sleep(100);
+    }
+  }
+
+  async #look(name: string, pid: number | undefined): Promise<void> {
+    const cpuS = pid === undefined ? undefined : await cpuSecondsOf(pid).catch(() => undefined);
+    if (cpuS === undefined) return;
+    this.#cpuS.set(name, { first: this.#cpuS.get(name)?.first ?? cpuS, last: cpuS });
+  }
+
+  async end(): Promise<void> {
+    this.#over.abort();
+    await this.#watching;
+    this.#own.disable();
+    const seconds = (performance.now() - this.#startedMs) / 1_000;
+    const shares = [...this.#cpuS].map(([name, { first, last }]) => `${name} ${(((last - first) / seconds) * 100).toFixed(0)} %`); // prettier-ignore
+    const own = (share: number): string => (this.#own.percentile(share) / 1e6).toFixed(0);
+    console.log(
+      `  of a core: ${shares.join(', ')}; an answer of the program took p95 ${percentile(this.#waitsMs, 0.95).toFixed(0)} ms, longest ${Math.max(...this.#waitsMs).toFixed(0)} ms; ` +
+        `the trial's own event loop was late by p95 ${own(95)} ms, p99 ${own(99)} ms`,
+    );
+  }
+}
 
 class Trial {
   readonly #speech: FakeSpeech;
@@ -305,18 +354,30 @@ async function phases(trial: Trial): Promise<void> {
   const quietEndMs = startedMs + quietS * 1_000;
   const watching = new AbortController();
   const memory = trial.watchMemory(startedMs, watching.signal);
-  const quiet: Phase = { name: 'quiet', calls: [], latenciesMs: [] };
+  const quiet: Phase = {
+    name: 'quiet',
+    calls: [],
+    latenciesMs: [],
+    load: new Load(() => trial.app, {}),
+  };
   await Promise.all(Array.from({ length: honestCalls }, (_, line) => trial.honest(quiet, quietEndMs, line))); // prettier-ignore
   const rssStart = trial.rssMb.at(-1)?.mb ?? 0;
+  await quiet.load.end();
   tell(exactCalls(quiet), `quiet, ${quietS.toFixed(0)} s: ${callsText(quiet)}`);
 
-  const loud: Phase = { name: 'hostile', calls: [], latenciesMs: [] };
   const seconds = minutes * 60;
   const attackedAtS = (performance.now() - startedMs) / 1_000;
   const endMs = performance.now() + seconds * 1_000;
   const attackers = startHostiles({ port: trial.port, seconds, key, addresses, perSecond, atOnce: 600, kinds }); // prettier-ignore
+  const loud: Phase = {
+    name: 'hostile',
+    calls: [],
+    latenciesMs: [],
+    load: new Load(() => trial.app, { attackers: attackers.process }),
+  };
   const honest = Array.from({ length: honestCalls }, (_, line) => trial.honest(loud, endMs, line));
   await Promise.all([...honest, trial.hostile(endMs), trial.hostile(endMs)]);
+  await loud.load.end();
   const report = await attackers.report;
   watching.abort();
   await memory;
@@ -375,6 +436,12 @@ function tellAttacks({ sent, mostAtOnce, outcomes, slowestMs }: HostileReport): 
     const text = Object.entries(counts).map(([outcome, count]) => `${count} ${outcome}`);
     tell(wrong.length === 0, `  ${kind}: ${text.join('; ')} (longest ${((slowestMs[kind] ?? 0) / 1_000).toFixed(1)} s)`); // prettier-ignore
   }
+}
+
+/** User and system time; a tick is 10 ms. */
+async function cpuSecondsOf(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 async function rssMbOf({ pid }: ChildProcess): Promise<number> {

@@ -1,7 +1,8 @@
 import type { Transaction } from 'kysely';
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
+import { storableText } from '../../lib/storable.ts';
+import { enqueueEvents, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,7 +16,7 @@ export type Said = {
 /** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
 export type Draft = {
   event?: { said: Said; occurredAt: number; leg?: EventLeg };
-  /** When a row of this identity is there already, the draft is a repetition and nothing happens. */
+  /** When a row of this identity is there already, the draft is a repetition: it has no event, and no rows of its own. */
   identity?: ResultIdentity;
   rows?: (tx: Transaction<Database>) => Promise<void>;
 };
@@ -144,37 +145,72 @@ export class CommitQueue {
     return true;
   }
 
+  /**
+   * A handful of statements, however many drafts there are: while the event loop comes round to each of them, nobody
+   * else writes. A leg's row comes before results that name the leg.
+   */
   #commit(drafts: Draft[]): Promise<StoredEvent[]> {
     return this.#options.store.transaction(async (tx) => {
-      const events: StoredEvent[] = [];
-      for (const draft of drafts) {
-        if (draft.identity !== undefined && !(await this.#isNew(tx, draft.identity))) continue;
-        await draft.rows?.(tx);
-        if (draft.event !== undefined)
-          events.push(await enqueueEvent(tx, this.#eventOf(draft.event)));
-      }
-      return events;
+      for (const { rows } of drafts) await rows?.(tx);
+      const repeated = await this.#repeated(tx, drafts);
+      const events = drafts.flatMap((draft) =>
+        draft.event === undefined || repeated.has(draft) ? [] : [this.#eventOf(draft.event)],
+      );
+      return enqueueEvents(tx, events);
     });
   }
 
-  async #isNew(tx: Transaction<Database>, identity: ResultIdentity): Promise<boolean> {
-    if (isAnonymous(identity) && (await this.#isKnownBySpan(tx, identity))) return false;
-    const { numInsertedOrUpdatedRows } = await tx
+  /** Notes the identities of the drafts; answers the drafts whose identity was there already. */
+  async #repeated(tx: Transaction<Database>, drafts: readonly Draft[]): Promise<Set<Draft>> {
+    const repeated = new Set<Draft>();
+    let known: Identified[] = [];
+    for (const { draft, identity } of identified(drafts)) {
+      if (isAnonymous(identity)) {
+        // What was said with an id just before has to be there to be found by its times.
+        await this.#note(tx, known, repeated);
+        known = [];
+        if (await this.#isKnownBySpan(tx, identity)) {
+          repeated.add(draft);
+          continue;
+        }
+      }
+      known.push({ draft, identity });
+    }
+    await this.#note(tx, known, repeated);
+    return repeated;
+  }
+
+  async #note(
+    tx: Transaction<Database>,
+    identified: readonly Identified[],
+    repeated: Set<Draft>,
+  ): Promise<void> {
+    if (identified.length === 0) return;
+    const rows = await tx
       .insertInto('leg_results')
-      .values({
-        leg_id: identity.legId,
-        session_id: identity.sessionId,
-        kind: identity.kind,
-        key: identity.key,
-        call_id: this.#options.record.id,
-        role: identity.role,
-        start_s: identity.start,
-        end_s: identity.end,
-        text: identity.text,
-      })
+      .values(identified.map(({ identity }) => this.#resultRow(identity)))
       .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirst();
-    return numInsertedOrUpdatedRows !== 0n;
+      .returning(['leg_id', 'session_id', 'kind', 'key'])
+      .execute();
+    const noted = new Set(rows.map((row) => nameOf(row.leg_id, row.session_id, row.kind, row.key)));
+    // The same thing twice in one batch is one row: the first is new.
+    for (const { draft, identity } of identified)
+      if (!noted.delete(nameOf(identity.legId, identity.sessionId, identity.kind, identity.key)))
+        repeated.add(draft);
+  }
+
+  #resultRow(identity: ResultIdentity) {
+    return {
+      leg_id: identity.legId,
+      session_id: identity.sessionId,
+      kind: identity.kind,
+      key: identity.key,
+      call_id: this.#options.record.id,
+      role: identity.role,
+      start_s: identity.start,
+      end_s: identity.end,
+      text: identity.text,
+    };
   }
 
   /** A session record without ids may list an utterance that was heard live, with its id: the same times tell that. */
@@ -199,6 +235,19 @@ export class CommitQueue {
     const own = { legId: leg.id, role: leg.role, track: leg.track };
     return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };
   }
+}
+
+type Identified = { draft: Draft; identity: ResultIdentity };
+
+function identified(drafts: readonly Draft[]): Identified[] {
+  return drafts.flatMap((draft) =>
+    draft.identity === undefined ? [] : [{ draft, identity: draft.identity }],
+  );
+}
+
+/** As the store has them: Postgres keeps other characters in place of those that it cannot hold. */
+function nameOf(...parts: string[]): string {
+  return JSON.stringify(parts.map(storableText));
 }
 
 /** The speech client makes ids up for utterances of a session record that has none; they begin like this. */

@@ -35,6 +35,8 @@ export type TestBridgeOptions = {
   store: Store & { dataDir: string };
   speechUrl: string;
   config?: Record<string, unknown>;
+  /** Of the outbox: without it nothing is delivered. */
+  outbox?: Record<string, unknown>;
   clock?: Clock;
   loopback?: boolean;
 };
@@ -47,7 +49,7 @@ afterAll(() => language?.[Symbol.asyncDispose]());
 export async function testBridge(options: TestBridgeOptions): Promise<TestBridge> {
   language ??= startLanguageRunner();
   const outbox = await startOutbox({
-    config: OutboxConfig.parse({}),
+    config: OutboxConfig.parse(options.outbox ?? {}),
     store: options.store,
     log: quietLog,
   });

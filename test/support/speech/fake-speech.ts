@@ -325,7 +325,7 @@ export class FakeSpeech implements AsyncDisposable {
     for (; session.bytes.length - session.said >= rate; session.said += rate) {
       const second = session.said / rate;
       const bytes = session.bytes.subarray(session.said, session.said + rate);
-      if (this.script.silenceHasNoWords && bytes.every((byte) => byte === bytes[0])) continue;
+      if (this.script.silenceHasNoWords && isOneByte(bytes)) continue;
       const text = ` ${digestWord(bytes)}`;
       const times = { start: second, end: second + 0.8 };
       this.#say(session, `00_${String(second).padStart(8, '0')}`, times, [
@@ -398,6 +398,11 @@ export function wordsOf(audio: Buffer, secondBytes = 8_000): string[] {
   for (let at = 0; at + secondBytes <= audio.length; at += secondBytes)
     words.push(digestWord(audio.subarray(at, at + secondBytes)));
   return words;
+}
+
+/** Compared with itself, moved by one: ten minutes of silence in a test must not take its own event loop. */
+function isOneByte(bytes: Buffer): boolean {
+  return bytes.subarray(1).equals(bytes.subarray(0, -1));
 }
 
 function digestWord(bytes: Buffer): string {

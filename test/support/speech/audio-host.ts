@@ -11,6 +11,8 @@ export type AudioHost = AsyncDisposable & {
   requests: IncomingMessage['headers'][];
 };
 
+const bomb = gzipSync(Buffer.alloc(50_000_000));
+
 /** A host of audio files, most of them bad ones. */
 export async function audioHost(): Promise<AudioHost> {
   const requests: IncomingMessage['headers'][] = [];
@@ -74,9 +76,7 @@ function answer(path: string, response: ServerResponse): void {
         .end('\ufeff \r\n<!DOCTYPE html><title>Sign in</title>');
       return;
     case 'bomb':
-      response
-        .writeHead(200, { 'content-encoding': 'gzip' })
-        .end(gzipSync(Buffer.alloc(50_000_000)));
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
       return;
     case 'text':
       response.writeHead(200).end('some words');

@@ -21,7 +21,7 @@ import { recogniserOf, silentLog } from '../recognition/recogniser.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { Probe } from '../../../src/speech-service/files/files.ts';
 import { temporaryStore } from '../store/store.ts';
-import { wavProbe } from './wav-probe.ts';
+import { mediaProbe } from './media-probe.ts';
 
 export type Job = { id: string; url: string; created_at: string };
 
@@ -93,7 +93,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       recogniser,
       language,
       publicUrl: http.publicUrl,
-      probe: options.probe ?? wavProbe,
+      probe: options.probe ?? mediaProbe,
       ...(options.clock ? { clock: options.clock } : {}),
       ...(options.recording ? { recording: options.recording } : {}),
     }),

@@ -12,7 +12,7 @@ import { silentLog } from '../../../support/recognition/recogniser.ts';
 import { speechProcess } from '../../../support/speech/speech-process.ts';
 import { startTestService } from '../../../support/speech/speech-service.ts';
 import { audioForm, formType, RawUpload, wavOf } from '../../../support/speech/uploads.ts';
-import { wavProbe } from '../../../support/speech/wav-probe.ts';
+import { mediaProbe } from '../../../support/speech/media-probe.ts';
 import { temporaryFolder, temporaryStore } from '../../../support/store/store.ts';
 
 const hourMs = 3_600_000;
@@ -28,7 +28,7 @@ function filesIn(
     store,
     folder: join(store.dataDir, 'files'),
     node: 'node-1',
-    probe: wavProbe,
+    probe: mediaProbe,
     publicUrl: () => 'http://127.0.0.1:1',
     clock,
     log: silentLog,

@@ -154,10 +154,11 @@ describe('POST /v2/upload', () => {
     expect([await onDisk(), await inRows()]).toEqual([before, before]);
   });
 
-  test('says 415 for other bodies, 422 for what is no audio, and keeps nothing', async () => {
+  test('says 415 for other bodies and for what is no audio, 422 for what is empty or damaged, and keeps nothing', async () => {
     const before = await onDisk();
     expect((await post(wavOf(10), 'audio/wav')).status).toBe(415);
-    expect((await post(audioForm(Buffer.from('no audio')))).status).toBe(422);
+    expect((await post(audioForm(Buffer.from('no audio')))).status).toBe(415);
+    expect((await post(audioForm(wavOf(1_000).subarray(0, 30)))).status).toBe(422);
     expect((await post(audioForm(Buffer.alloc(0)))).status).toBe(422);
     expect([await onDisk(), await inRows()]).toEqual([before, before]);
   });

@@ -1,0 +1,7 @@
+import { openMedia } from '../../../src/speech-service/media/media.ts';
+import type { Probe } from '../../../src/speech-service/files/files.ts';
+
+const media = openMedia({ maxSeconds: 8_100 });
+
+/** What the process itself asks of a file, for rooms that are tested alone. */
+export const mediaProbe: Probe = (path, signal) => media.probe(path, signal);

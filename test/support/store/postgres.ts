@@ -14,6 +14,8 @@ const run = promisify(execFile);
 export type TestPostgres = AsyncDisposable & {
   /** A fresh database: empty, or a copy of one that nobody is connected to. */
   newDatabase(copyOf?: string): Promise<string>;
+  /** Only of a cluster of our own: it is gone, at once, and comes back on the same port with what it had. */
+  readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
 };
 
 /** Why there is none, for the name of a skipped test; undefined when there is one. */
@@ -51,29 +53,44 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
     'shared_buffers=32MB',
     'listen_addresses=127.0.0.1',
   ];
-  const server = endsWithUs(
-    spawn(
-      join(bin, 'postgres'),
-      [
-        '-D',
-        data,
-        '-p',
-        String(port),
-        '-k',
-        folder,
-        ...settings.flatMap((setting) => ['-c', setting]),
-      ],
-      { ...as, stdio: 'ignore' },
-    ),
-  );
+  const start = () =>
+    endsWithUs(
+      spawn(
+        join(bin, 'postgres'),
+        [
+          '-D',
+          data,
+          '-p',
+          String(port),
+          '-k',
+          folder,
+          ...settings.flatMap((setting) => ['-c', setting]),
+        ],
+        { ...as, stdio: 'ignore' },
+      ),
+    );
   const url = `postgres://trunkline@127.0.0.1:${port}/postgres`;
+  let server: ReturnType<typeof start> | undefined = start();
+  const end = async (): Promise<void> => {
+    const ending = server;
+    if (ending === undefined) return;
+    server = undefined;
+    const ended = new Promise((resolve) => ending.once('exit', resolve));
+    ending.kill('SIGQUIT'); // at once: clients hear no word
+    await ended;
+  };
   await untilItAnswers(url);
   return {
     newDatabase: (copyOf) => newDatabase(url, copyOf),
+    outage: {
+      begin: end,
+      end: async () => {
+        server ??= start();
+        await untilItAnswers(url);
+      },
+    },
     [Symbol.asyncDispose]: async () => {
-      const ended = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGQUIT'); // at once: nothing in it is kept
-      await ended;
+      await end();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -24,6 +24,7 @@ import { redacted, type RedactedUtterances } from './redaction.ts';
 import { rewritten } from './rewriting.ts';
 import { sentencesOf } from './sentences.ts';
 import { numberedSpeakers, withoutSpeaker } from './speakers.ts';
+import { subtitlesOf } from './subtitles.ts';
 import { translated } from './translation.ts';
 
 export type ResultInput = {
@@ -85,12 +86,19 @@ function derivedOf(
   request: PreRecordedRequest,
   utterances: readonly Utterance[],
 ): Partial<Transcription> {
-  if (!request.sentences) return {};
-  const block = asBlock(() => {
-    const results = sentencesOf(utterances);
-    return { results, isEmpty: results.length === 0 };
-  });
-  return { sentences: [block] };
+  return {
+    ...(request.sentences
+      ? {
+          sentences: [
+            asBlock(() => {
+              const results = sentencesOf(utterances);
+              return { results, isEmpty: results.length === 0 };
+            }),
+          ],
+        }
+      : {}),
+    ...(request.subtitles ? { subtitles: subtitlesOf(utterances, request.subtitles_config) } : {}),
+  };
 }
 
 const nothing = { success: false, is_empty: true, exec_time: 0, results: null };

@@ -1,0 +1,161 @@
+import type { Utterance } from '../../protocol/addons.ts';
+
+/** One caption: rows of text from one millisecond to another. */
+export type Cue = { startMs: number; endMs: number; rows: string[] };
+
+export type CueLimits = {
+  minMs: number;
+  maxMs: number;
+  rowCharacters: number;
+  rows: number;
+};
+
+/** A pause that ends a cue, unless the cue has to stay longer anyway. */
+const longestPauseMs = 1_000;
+/**
+ * How much later than its first word a cue may come, so that the one before it can be read: for a minimum duration,
+ * and where two people speak at once.
+ */
+const longestLagMs = 1_000;
+
+type Token = { text: string; isSpaced: boolean; startMs: number; endMs: number };
+
+/**
+ * The captions of a transcript: in order, none over another, none empty. No row and no cue is longer than asked for.
+ * A cue lasts as long as asked for unless the next one would come more than a second late.
+ */
+export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Cue[] {
+  const cues = voicesOf(utterances).flatMap((voice) => packed(voice, limits));
+  return spacedOut(
+    cues.toSorted((a, b) => a.startMs - b.startMs),
+    limits,
+  );
+}
+
+/** The words of each voice in a row: what two people say at once is never in one cue. */
+function voicesOf(utterances: readonly Utterance[]): Token[][] {
+  const voices = new Map<string, Token[]>();
+  for (const utterance of utterances) {
+    const voice = `${utterance.channel} ${utterance.speaker ?? ''}`;
+    const tokens = voices.get(voice) ?? [];
+    voices.set(voice, tokens);
+    for (const token of tokensOf(utterance)) {
+      // Times from outside may step back; a cue never does.
+      const startMs = Math.max(token.startMs, tokens.at(-1)?.startMs ?? 0);
+      tokens.push({ ...token, startMs, endMs: Math.max(token.endMs, startMs + 1) });
+    }
+  }
+  return [...voices.values()];
+}
+
+function tokensOf(utterance: Utterance): Token[] {
+  const { words, text } = utterance;
+  const isWhole =
+    words
+      .map(({ word }) => word)
+      .join('')
+      .trim() === text.trim();
+  if (words.length === 0) return spread(utterance);
+  return words.flatMap(({ word, start, end }, i) => {
+    const shown = plain(word);
+    if (shown === '') return [];
+    // Languages without spaces have words without one; words that are not the text have lost theirs.
+    const isSpaced = i === 0 || !isWhole || /^\s/.test(word);
+    return [{ text: shown, isSpaced, startMs: msOf(start), endMs: msOf(end) }];
+  });
+}
+
+/** A text without words shares its time by length. */
+function spread({ text, start, end }: Utterance): Token[] {
+  const pieces = plain(text).split(' ').filter(Boolean);
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const startMs = msOf(start);
+  const spanMs = Math.max(0, msOf(end) - startMs);
+  let used = 0;
+  return pieces.map((piece) => {
+    const fromMs = startMs + Math.round((spanMs * used) / length);
+    used += piece.length;
+    const toMs = startMs + Math.round((spanMs * used) / length);
+    return { text: piece, isSpaced: true, startMs: fromMs, endMs: toMs };
+  });
+}
+
+/** One line without what would end a cue: line breaks of any kind, control characters, the arrow of the times. */
+function plain(text: string): string {
+  return text
+    .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replace(/--+>/g, '->')
+    .trim();
+}
+
+function msOf(seconds: number): number {
+  return Number.isFinite(seconds) ? Math.max(0, Math.round(seconds * 1e3)) : 0;
+}
+
+function packed(tokens: readonly Token[], limits: CueLimits): Cue[] {
+  const cues: Cue[] = [];
+  for (const token of tokens.flatMap((one) => cutToRow(one, limits.rowCharacters))) {
+    const cue = cues.at(-1);
+    const rows =
+      cue && mayJoin(cue, token, limits) ? withToken(cue.rows, token, limits) : undefined;
+    if (cue && rows) {
+      cue.rows = rows;
+      cue.endMs = Math.max(cue.endMs, token.endMs);
+    } else cues.push({ startMs: token.startMs, endMs: token.endMs, rows: [token.text] });
+  }
+  return cues;
+}
+
+function mayJoin(cue: Cue, token: Token, { minMs, maxMs }: CueLimits): boolean {
+  if (token.endMs - cue.startMs > maxMs) return false;
+  const isPause = token.startMs - cue.endMs > longestPauseMs;
+  return !isPause || token.startMs < cue.startMs + minMs;
+}
+
+/** The rows with one more word, or nothing when it does not fit. */
+function withToken(
+  rows: readonly string[],
+  token: Token,
+  { rowCharacters, rows: most }: CueLimits,
+): string[] | undefined {
+  const last = `${rows.at(-1) ?? ''}${token.isSpaced ? ' ' : ''}${token.text}`;
+  if (lengthOf(last) <= rowCharacters) return [...rows.slice(0, -1), last];
+  return rows.length < most ? [...rows, token.text] : undefined;
+}
+
+/** A word longer than a row is cut: the limit is the client's, and a row that leaves the screen is not read at all. */
+function cutToRow(token: Token, rowCharacters: number): Token[] {
+  const characters = [...token.text];
+  if (characters.length <= rowCharacters) return [token];
+  const { startMs, endMs } = token;
+  const at = (character: number): number =>
+    startMs + Math.floor(((endMs - startMs) * character) / characters.length);
+  return Array.from({ length: Math.ceil(characters.length / rowCharacters) }, (_, i) => {
+    const from = i * rowCharacters;
+    const to = Math.min(characters.length, from + rowCharacters);
+    return {
+      text: characters.slice(from, to).join(''),
+      isSpaced: i === 0 && token.isSpaced,
+      startMs: at(from),
+      endMs: at(to),
+    };
+  }).filter(({ text }) => text.trim() !== '');
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+/** Gives every cue its time on the screen, one after the other. */
+function spacedOut(cues: readonly Cue[], { minMs, maxMs }: CueLimits): Cue[] {
+  let beforeMs = 0;
+  return cues.map((cue, i) => {
+    const startMs = Math.max(cue.startMs, beforeMs);
+    const wantedMs = Math.min(Math.max(cue.endMs, startMs + minMs), startMs + maxMs);
+    const next = cues[i + 1];
+    const latestMs = next ? next.startMs + longestLagMs : Infinity;
+    const endMs = Math.max(Math.min(wantedMs, latestMs), startMs + 1);
+    beforeMs = endMs;
+    return { startMs, endMs, rows: cue.rows };
+  });
+}

@@ -1,13 +1,14 @@
 import { asBlock, needsProvider } from './block.ts';
 import { findEntities } from './entities/find.ts';
 import { redactStep } from './redaction/redact.ts';
-import { redactAll } from './redaction/redact-all.ts';
+import { redactAll, redactKnown } from './redaction/redact-all.ts';
 import { rewriteUtterance } from './rewrite/rewrite.ts';
 import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
 import { summarize } from './summary/summarize.ts';
-import { turnOf, type CoveredSpan, type LanguageTasks, type TaskName } from './tasks.ts';
+import type { CoveredSpan } from './redaction/redact-all.ts';
+import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';
 import type { CallInsight } from './types.ts';
@@ -50,6 +51,7 @@ const perform: Perform = {
   redact: (input) => asBlock(() => ({ results: redactStep(input), isEmpty: false })),
   rewriteAll: ({ utterances, realtime }) =>
     asBlock(() => listed(utterances.map((utterance) => rewriteUtterance(utterance, realtime)))),
+  redactKnown: (input) => asBlock(() => listed(redactKnown(input))),
   redactAll: (input) => asBlock(() => ({ results: redactAll(input), isEmpty: false })),
   entitiesAll: ({ utterances }) =>
     asBlock(() =>

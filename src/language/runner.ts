@@ -56,6 +56,7 @@ const laneOf: Partial<Record<TaskName, LaneName>> = {
   call: 'wholeCalls',
   rewriteAll: 'wholeCalls',
   redactAll: 'wholeCalls',
+  redactKnown: 'wholeCalls',
   entitiesAll: 'wholeCalls',
   sentimentAll: 'wholeCalls',
   translateAll: 'wholeCalls',

@@ -1,7 +1,13 @@
 import { failed } from './block.ts';
 import type { TranslationConfig } from '../protocol/addon-configs.ts';
 import type { RedactInput, RedactOutput } from './redaction/redact.ts';
-import type { RedactAllInput, RedactAllOutput } from './redaction/redact-all.ts';
+import type {
+  CoveredSpan,
+  RedactAllInput,
+  RedactAllOutput,
+  RedactedPiece,
+  RedactKnownInput,
+} from './redaction/redact-all.ts';
 import type { RewriteSettings } from './rewrite/rewrite.ts';
 import type {
   AddonBlock,
@@ -25,9 +31,6 @@ export type Translated = {
 /** What of a translation's settings reaches the model; only the targets are needed. */
 export type TranslationSettings = Pick<TranslationConfig, 'target_languages'> &
   Partial<TranslationConfig>;
-
-/** A part of a redacted text, by the text's own characters, and the type of what was there. */
-export type CoveredSpan = { start: number; end: number; type: string };
 
 export type PromptAnswer = { prompt: string; response: string };
 
@@ -78,6 +81,7 @@ export type LanguageTasks = {
     output: AddonBlock<Utterance[]>;
   };
   redactAll: { input: RedactAllInput; output: AddonBlock<RedactAllOutput> };
+  redactKnown: { input: RedactKnownInput; output: AddonBlock<RedactedPiece[]> };
   /** What was redacted is named by its marker; nothing else is looked for there. */
   entitiesAll: {
     input: { utterances: (Utterance & { covered?: CoveredSpan[] })[] };

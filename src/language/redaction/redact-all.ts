@@ -1,5 +1,6 @@
 import type { Word } from '../../protocol/addons.ts';
-import { redactStep, type RedactionForm, type RedactionState, type Redacted } from './redact.ts';
+import { knownEntities } from './known.ts';
+import { redactStep, type Covered, type RedactionForm, type RedactionState } from './redact.ts';
 
 /** A piece of a finished transcript. `voice` names who speaks: a number goes on only in the same voice. */
 export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };
@@ -20,7 +21,10 @@ export type RedactAllInput = {
   isLast: boolean;
 };
 
-export type RedactedPiece = Omit<Redacted, 'id'> & { index: number };
+/** A part of a redacted text, by that text's own characters, and the type of what was there. */
+export type CoveredSpan = { start: number; end: number; type: string };
+
+export type RedactedPiece = { index: number; text: string; words: Word[]; covered: CoveredSpan[] };
 
 export type RedactAllOutput = { pieces: RedactedPiece[]; state: TranscriptRedactionState };
 
@@ -39,8 +43,8 @@ export function redactAll(input: RedactAllInput): RedactAllOutput {
   ) => {
     const state = { ...voices.get(voice), numbers };
     const output = redactStep({ ...more, entityTypes, form, state, mayHold: true });
-    for (const { id, ...redacted } of output.released)
-      pieces.push({ ...redacted, index: Number(id) });
+    for (const { id, text, words, covered } of output.released)
+      pieces.push({ index: Number(id), text, words, covered: shifted(covered) });
     const { numbers: used, ...open } = output.state;
     numbers = used;
     voices.set(voice, open);
@@ -49,4 +53,29 @@ export function redactAll(input: RedactAllInput): RedactAllOutput {
     step(voice, { id: String(index), text, words });
   if (isLast) for (const voice of [...voices.keys()]) step(voice, { text: '', flush: true });
   return { pieces, state: { numbers, voices: Object.fromEntries(voices) } };
+}
+
+export type RedactKnownInput = {
+  pieces: RedactedPiece[];
+  numbers: RedactionState['numbers'];
+  form: RedactionForm;
+};
+
+/**
+ * A second look, when the whole transcript has been through the first: a name that one sentence gives away is taken
+ * out where nothing around it would have told, before that sentence and in other voices.
+ */
+export function redactKnown({ pieces, numbers, form }: RedactKnownInput): RedactedPiece[] {
+  const known = knownEntities(numbers);
+  return pieces.map((piece) => known.coverIn(piece, form));
+}
+
+/** Where what was covered stands in the text as it is now. */
+function shifted(covered: readonly Covered[]): CoveredSpan[] {
+  let shift = 0;
+  return covered.map(({ start, end, shown, type }) => {
+    const from = start + shift;
+    shift += shown.length - (end - start);
+    return { start: from, end: from + shown.length, type };
+  });
 }

@@ -70,19 +70,19 @@ export type TargetTranslation = {
   target: string;
   utterances: Utterance[];
   error: AddonError | null;
+  /** What else is made of the translated utterances. */
+  derived?: Pick<Transcription, 'sentences' | 'subtitles'>;
 };
 
-/** The block of all targets. `more` is what else is derived from the utterances of a target. */
 export function translationBlock(
   outcomes: readonly TargetTranslation[],
   execS: number,
-  more: (utterances: readonly Utterance[]) => Partial<TranslatedTranscript> = () => ({}),
 ): AddonBlock<TranslatedTranscript[]> {
-  const results = outcomes.map(({ target, utterances, error }) => ({
+  const results = outcomes.map(({ target, utterances, error, derived }) => ({
     error,
     ...transcriptionOf(utterances),
     languages: [target],
-    ...more(utterances),
+    ...derived,
   }));
   const error = results.find((result) => result.error !== null)?.error ?? null;
   return {

@@ -82,6 +82,7 @@ function spread({ text, start, end }: Utterance): Token[] {
 
 /** One line without what would end a cue: line breaks of any kind, control characters, the arrow of the times. */
 function plain(text: string): string {
+  if (/^ ?[\p{L}\p{N}.,!?']+$/u.test(text)) return text.trimStart();
   return text
     .replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' ')
     .replace(/--+>/g, '->')
@@ -119,14 +120,14 @@ function withToken(
   { rowCharacters, rows: most }: CueLimits,
 ): string[] | undefined {
   const last = `${rows.at(-1) ?? ''}${token.isSpaced ? ' ' : ''}${token.text}`;
-  if (lengthOf(last) <= rowCharacters) return [...rows.slice(0, -1), last];
+  if (fits(last, rowCharacters)) return [...rows.slice(0, -1), last];
   return rows.length < most ? [...rows, token.text] : undefined;
 }
 
 /** A word longer than a row is cut: the limit is the client's, and a row that leaves the screen is not read at all. */
 function cutToRow(token: Token, rowCharacters: number): Token[] {
-  const characters = [...token.text];
-  if (characters.length <= rowCharacters) return [token];
+  if (fits(token.text, rowCharacters)) return [token];
+  const characters = Array.from(token.text);
   const { startMs, endMs } = token;
   const at = (character: number): number =>
     startMs + Math.floor(((endMs - startMs) * character) / characters.length);
@@ -142,8 +143,9 @@ function cutToRow(token: Token, rowCharacters: number): Token[] {
   }).filter(({ text }) => text.trim() !== '');
 }
 
-function lengthOf(text: string): number {
-  return [...text].length;
+/** In characters as a reader counts them. They are never more than the units of the string, which are counted already. */
+function fits(text: string, characters: number): boolean {
+  return text.length <= characters || Array.from(text).length <= characters;
 }
 
 /** Gives every cue its time on the screen, one after the other. */

@@ -1,10 +1,10 @@
 import type {
+  CoveredSpan,
   RedactedPiece,
   TranscriptPiece,
   TranscriptRedactionState,
 } from '../../language/redaction/redact-all.ts';
 import { alignWords } from '../../language/rewrite/words.ts';
-import type { CoveredSpan } from '../../language/tasks.ts';
 import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { LanguageWork } from './language-work.ts';
@@ -34,7 +34,6 @@ export async function redacted(
   const common = { entityTypes: entity_types, form: processed_text_type };
   const seen = new Map<number, RedactedPiece>();
   let state: TranscriptRedactionState | undefined;
-  let error: AddonError | null = null;
   const step = async (pieces: TranscriptPiece[], isLast: boolean) => {
     const block = await work.block('redactAll', {
       ...common,
@@ -54,21 +53,26 @@ export async function redacted(
     text: said.text,
     words: agreeingWords(said),
   }));
-  const parts = await work.inParts(
-    pieces,
-    ({ text }) => text.length,
-    (part) => step(part, false),
-  );
+  const lengthOf = ({ text }: { text: string }): number => text.length;
+  const first = await work.inParts(pieces, lengthOf, (part) => step(part, false));
   // What waited for the rest of a number is let go at the end.
-  parts.push({ part: [], block: await step([], true) });
-  error = parts.find(({ block }) => block.error !== null)?.block.error ?? null;
+  const last = await step([], true);
+  const numbers = state?.numbers ?? {};
+  const second = await work.inParts([...seen.values()], lengthOf, (part) =>
+    work.block('redactKnown', { pieces: part, numbers, form: processed_text_type }),
+  );
+  const whole = new Map(
+    second.flatMap(({ block }) => block.results ?? []).map((piece) => [piece.index, piece]),
+  );
+  const blocks = [...first.map(({ block }) => block), last, ...second.map(({ block }) => block)];
   return {
     utterances: utterances.map((said, index) => {
-      const piece = seen.get(index);
+      const piece = whole.get(index);
       if (!piece) return { ...said, text: unseen, words: [], covered: [] };
-      return { ...said, text: piece.text, words: piece.words, covered: shiftedOf(piece) };
+      const { text, words, covered } = piece;
+      return { ...said, text, words, covered };
     }),
-    error,
+    error: blocks.find((block) => block.error !== null)?.error ?? null,
   };
 }
 
@@ -77,14 +81,4 @@ function agreeingWords({ text, words }: Utterance): Word[] {
   const plain = (said: string): string => said.replace(/\s+/g, ' ').trim();
   const spoken = words.map(({ word }) => word).join(' ');
   return plain(spoken) === plain(text) ? words : alignWords(words, text);
-}
-
-/** Where what was covered stands in the text as it is now. */
-function shiftedOf({ covered }: RedactedPiece): CoveredSpan[] {
-  let shift = 0;
-  return covered.map(({ start, end, shown, type }) => {
-    const from = start + shift;
-    shift += shown.length - (end - start);
-    return { start: from, end: from + shown.length, type };
-  });
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { asBlock, succeeded } from '../../language/block.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Transcription, Utterance } from '../../protocol/addons.ts';
@@ -74,31 +75,33 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
       channels: input.distinctChannels,
       transcriptionS: input.transcriptionS,
     }),
-    transcription: { ...transcriptionOf(utterances), ...derivedOf(request, utterances) },
+    transcription: { ...transcriptionOf(utterances), ...(await derivedOf(request, utterances)) },
     ...diarizationOf(request, input.diarization),
     ...(heard.error === null ? {} : { pii_redaction: { ...nothing, error: heard.error } }),
     ...(await addonsOf(work, request, heard, utterances)),
   };
 }
 
-/** What is made of any transcript, the original and its translations. */
-function derivedOf(
+/**
+ * What is made of any transcript, the original and its translations. Two hours of talk take a tenth of a second each:
+ * between them the thread is free for the audio of live sessions.
+ */
+async function derivedOf(
   request: PreRecordedRequest,
   utterances: readonly Utterance[],
-): Partial<Transcription> {
-  return {
-    ...(request.sentences
-      ? {
-          sentences: [
-            asBlock(() => {
-              const results = sentencesOf(utterances);
-              return { results, isEmpty: results.length === 0 };
-            }),
-          ],
-        }
-      : {}),
-    ...(request.subtitles ? { subtitles: subtitlesOf(utterances, request.subtitles_config) } : {}),
-  };
+): Promise<Pick<Transcription, 'sentences' | 'subtitles'>> {
+  const derived: Pick<Transcription, 'sentences' | 'subtitles'> = {};
+  await setImmediate();
+  if (request.sentences)
+    derived.sentences = [
+      asBlock(() => {
+        const results = sentencesOf(utterances);
+        return { results, isEmpty: results.length === 0 };
+      }),
+    ];
+  await setImmediate();
+  if (request.subtitles) derived.subtitles = subtitlesOf(utterances, request.subtitles_config);
+  return derived;
 }
 
 const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
@@ -142,7 +145,9 @@ async function addonsOf(
       request.summarization &&
       (() => {
         const type = request.summarization_config?.type ?? 'general';
-        return work.block('summarization', { utterances: roles, type });
+        // Words are the most of what there is to send, and a summary has no times.
+        const turns = roles.map((utterance) => ({ ...utterance, words: [] }));
+        return work.block('summarization', { utterances: turns, type });
       }),
     named_entity_recognition:
       request.named_entity_recognition &&
@@ -190,12 +195,17 @@ async function addonsOf(
         return Promise.resolve(succeeded(lines, startedAtMs, lines.length === 0));
       }),
   };
+  // One after the other they begin: what is sent to a thread is copied, and the copies of two hours of talk are not
+  // made in one breath.
+  let begun = Promise.resolve();
   const blocks = await Promise.all(
-    Object.entries(made).flatMap(([name, make]) =>
-      typeof make === 'function' ? [make().then((block) => [name, block] as const)] : [],
-    ),
+    Object.entries(made).map(async ([name, make]) => {
+      if (typeof make !== 'function') return [];
+      await (begun = begun.then(() => setImmediate()));
+      return [[name, await make()] as const];
+    }),
   );
-  return Object.fromEntries(blocks);
+  return Object.fromEntries(blocks.flat());
 }
 
 async function translationOf(
@@ -206,7 +216,8 @@ async function translationOf(
   const config = request.translation_config;
   if (!config) return undefined;
   const { outcomes, execS } = await translated(work, config, utterances);
-  return translationBlock(outcomes, execS, (own) => derivedOf(request, own));
+  for (const outcome of outcomes) outcome.derived = await derivedOf(request, outcome.utterances);
+  return translationBlock(outcomes, execS);
 }
 
 function roleOf({ speaker, channel }: Utterance): string {

@@ -197,9 +197,10 @@ test(
         // Shorter than asked for only where the next one follows at once.
         if (endMs - startMs < limits.minMs) expect(next?.startMs).toBe(endMs);
         expect(rows.length).toBeLessThanOrEqual(limits.rows);
-        for (const row of rows) expect([...row].length).toBeLessThanOrEqual(limits.rowCharacters);
+        for (const row of rows)
+          expect(Array.from(row).length).toBeLessThanOrEqual(limits.rowCharacters);
       }
-      const sorted = (text: string): string[] => [...lettersOf(text)].sort();
+      const sorted = (text: string): string[] => Array.from(lettersOf(text)).sort();
       const spoken = utterances.map(({ text }) => text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, ' '));
       expect(sorted(srt.map(({ rows }) => rows.join('')).join(''))).toEqual(
         sorted(lettersOf(spoken.join(' '))),

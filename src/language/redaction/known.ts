@@ -1,0 +1,108 @@
+import { isCommon } from '../entities/gazetteer.ts';
+import { alignWords } from '../rewrite/words.ts';
+import type { RedactedPiece } from './redact-all.ts';
+import type { RedactionForm, RedactionState } from './redact.ts';
+
+/** Entities that name someone or something by itself. A date or a sum is nobody's: it stays where no rule takes it. */
+const naming =
+  /^(?:NAME|NAME_MEDICAL_PROFESSIONAL|EMAIL|USERNAME|PASSWORD|ORGANIZATION|ORGANIZATION_MEDICAL_FACILITY|LOCATION_(?:ADDRESS|ADDRESS_STREET|CITY|ZIP)|PHONE_NUMBER|CREDIT_CARD|BANK_ACCOUNT|ROUTING_NUMBER|ACCOUNT_NUMBER|NUMERICAL_PII|SSN|HEALTHCARE_NUMBER|VEHICLE_ID|PASSPORT_NUMBER|DRIVER_LICENSE)$/;
+const personal = /^NAME/;
+/** Shorter ones are initials, house numbers and the like: they would cover half of any text. */
+const shortestCharacters = 3;
+const shortestDigits = 4;
+
+type Entity = { tokens: string[]; label: string; number: number };
+type Token = { text: string; lower: string; start: number; end: number };
+
+export type KnownEntities = {
+  /** The piece with every known entity covered that still stands in it. */
+  coverIn(piece: RedactedPiece, form: RedactionForm): RedactedPiece;
+};
+
+/** What a conversation's redaction has taken out, to be found again as the same words. */
+export function knownEntities(numbers: RedactionState['numbers']): KnownEntities {
+  const byFirst = new Map<string, Entity[]>();
+  const add = (entity: Entity): void => {
+    const first = entity.tokens[0] ?? '';
+    const others = byFirst.get(first);
+    if (others) others.push(entity);
+    else byFirst.set(first, [entity]);
+  };
+  for (const [label, keys] of Object.entries(numbers)) {
+    if (!naming.test(label)) continue;
+    for (const [key, number] of Object.entries(keys)) {
+      const tokens = tokensOf(key).map(({ lower }) => lower);
+      if (!isTelling(tokens.join(''))) continue;
+      add({ tokens, label, number });
+      // People are called by a part of their name later on.
+      if (personal.test(label) && tokens.length > 1)
+        for (const part of tokens) if (isTelling(part)) add({ tokens: [part], label, number });
+    }
+  }
+  // The longest first; of equals the one that was met first.
+  for (const others of byFirst.values())
+    others.sort((a, b) => b.tokens.length - a.tokens.length || a.number - b.number);
+  return { coverIn: (piece, form) => coverIn(piece, form, byFirst) };
+}
+
+function coverIn(
+  piece: RedactedPiece,
+  form: RedactionForm,
+  byFirst: ReadonlyMap<string, Entity[]>,
+): RedactedPiece {
+  const tokens = tokensOf(piece.text).filter(
+    (token) => !piece.covered.some(({ start, end }) => start < token.end && token.start < end),
+  );
+  let text = '';
+  let at = 0;
+  const covered: RedactedPiece['covered'] = [];
+  const old = piece.covered.toSorted((a, b) => a.start - b.start);
+  const keepUpTo = (end: number): void => {
+    for (let span = old[0]; span && span.end <= end; span = old[0]) {
+      const shift = text.length - at;
+      covered.push({ ...span, start: span.start + shift, end: span.end + shift });
+      old.shift();
+    }
+    text += piece.text.slice(at, end);
+    at = end;
+  };
+  for (let i = 0; i < tokens.length; i++) {
+    const entity = byFirst.get(tokens[i]?.lower ?? '')?.find((one) => isAt(one, tokens, i));
+    const first = tokens[i];
+    const last = entity && tokens[i + entity.tokens.length - 1];
+    if (!first || !last) continue;
+    keepUpTo(first.start);
+    const hidden = piece.text.slice(first.start, last.end);
+    const shown =
+      form === 'MASK' ? hidden.replace(/\S/gu, '#') : `[${entity.label}_${entity.number}]`;
+    covered.push({ start: text.length, end: text.length + shown.length, type: entity.label });
+    text += shown;
+    at = last.end;
+    i += entity.tokens.length - 1;
+  }
+  if (at === 0) return piece;
+  keepUpTo(piece.text.length);
+  return { ...piece, text, words: alignWords(piece.words, text), covered };
+}
+
+function isAt(entity: Entity, tokens: readonly Token[], i: number): boolean {
+  const isThere = entity.tokens.every((token, j) => tokens[i + j]?.lower === token);
+  if (!isThere || entity.tokens.length > 1) return isThere;
+  // "will" and "may" are names too: an everyday word alone counts where it is written like a name.
+  const token = tokens[i];
+  return token !== undefined && (!isCommon(token.lower) || /^\p{Lu}\p{Ll}/u.test(token.text));
+}
+
+function isTelling(text: string): boolean {
+  return text.length >= (/^\d+$/.test(text) ? shortestDigits : shortestCharacters);
+}
+
+/** Cut as the keys are made: letters and digits, the at sign of an address with them. */
+function tokensOf(text: string): Token[] {
+  return [...text.matchAll(/[\p{L}\p{N}@]+/gu)].map((match) => ({
+    text: match[0],
+    lower: match[0].toLowerCase(),
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+}

@@ -7,7 +7,7 @@ import { scoreSentiment, unknownSentiment } from './sentiment/score.ts';
 import { chaptersOf, type TimedTurn } from './summary/chapters.ts';
 import { courseOf } from './sentiment/course.ts';
 import { summarize } from './summary/summarize.ts';
-import type { CoveredSpan } from './redaction/redact-all.ts';
+import type { CoveredSpan } from './redaction/redact.ts';
 import { turnOf, type LanguageTasks, type TaskName } from './tasks.ts';
 import { splitSentences } from './text/sentences.ts';
 import { timelineOf } from './timing.ts';

@@ -1,13 +1,7 @@
 import { failed } from './block.ts';
 import type { TranslationConfig } from '../protocol/addon-configs.ts';
-import type { RedactInput, RedactOutput } from './redaction/redact.ts';
-import type {
-  CoveredSpan,
-  RedactAllInput,
-  RedactAllOutput,
-  RedactedPiece,
-  RedactKnownInput,
-} from './redaction/redact-all.ts';
+import type { CoveredSpan, RedactedPiece, RedactInput, RedactOutput } from './redaction/redact.ts';
+import type { RedactAllInput, RedactAllOutput, RedactKnownInput } from './redaction/redact-all.ts';
 import type { RewriteSettings } from './rewrite/rewrite.ts';
 import type {
   AddonBlock,

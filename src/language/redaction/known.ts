@@ -1,7 +1,6 @@
 import { isCommon } from '../entities/gazetteer.ts';
 import { alignWords } from '../rewrite/words.ts';
-import type { RedactedPiece } from './redact-all.ts';
-import type { RedactionForm, RedactionState } from './redact.ts';
+import type { RedactedPiece, RedactionForm, RedactionState } from './redact.ts';
 
 /** Entities that name someone or something by itself. A date or a sum is nobody's: it stays where no rule takes it. */
 const naming =
@@ -12,7 +11,7 @@ const shortestCharacters = 3;
 const shortestDigits = 4;
 
 type Entity = { tokens: string[]; label: string; number: number };
-type Token = { text: string; lower: string; start: number; end: number };
+type KeyToken = { text: string; lower: string; start: number; end: number };
 
 export type KnownEntities = {
   /** The piece with every known entity covered that still stands in it. */
@@ -85,7 +84,7 @@ function coverIn(
   return { ...piece, text, words: alignWords(piece.words, text), covered };
 }
 
-function isAt(entity: Entity, tokens: readonly Token[], i: number): boolean {
+function isAt(entity: Entity, tokens: readonly KeyToken[], i: number): boolean {
   const isThere = entity.tokens.every((token, j) => tokens[i + j]?.lower === token);
   if (!isThere || entity.tokens.length > 1) return isThere;
   // "will" and "may" are names too: an everyday word alone counts where it is written like a name.
@@ -98,7 +97,7 @@ function isTelling(text: string): boolean {
 }
 
 /** Cut as the keys are made: letters and digits, the at sign of an address with them. */
-function tokensOf(text: string): Token[] {
+function tokensOf(text: string): KeyToken[] {
   return [...text.matchAll(/[\p{L}\p{N}@]+/gu)].map((match) => ({
     text: match[0],
     lower: match[0].toLowerCase(),

@@ -21,11 +21,6 @@ export type RedactAllInput = {
   isLast: boolean;
 };
 
-/** A part of a redacted text, by that text's own characters, and the type of what was there. */
-export type CoveredSpan = { start: number; end: number; type: string };
-
-export type RedactedPiece = { index: number; text: string; words: Word[]; covered: CoveredSpan[] };
-
 export type RedactAllOutput = { pieces: RedactedPiece[]; state: TranscriptRedactionState };
 
 /**

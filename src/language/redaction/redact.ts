@@ -48,6 +48,11 @@ export type Covered = { start: number; end: number; shown: string; type: string 
 
 export type Redacted = { id?: string; text: string; words: Word[]; covered: Covered[] };
 
+/** A part of a redacted text, by that text's own characters, and the type of what was there. */
+export type CoveredSpan = { start: number; end: number; type: string };
+
+export type RedactedPiece = { index: number; text: string; words: Word[]; covered: CoveredSpan[] };
+
 export type RedactOutput = {
   /** In the order in which they came; empty when the utterance is held. */
   released: Redacted[];

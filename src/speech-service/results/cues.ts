@@ -1,7 +1,7 @@
 import type { Utterance } from '../../protocol/addons.ts';
 
 /** One caption: rows of text from one millisecond to another. */
-export type Cue = { startMs: number; endMs: number; rows: string[] };
+export type Caption = { startMs: number; endMs: number; rows: string[] };
 
 export type CueLimits = {
   minMs: number;
@@ -18,13 +18,13 @@ const longestPauseMs = 1_000;
  */
 const longestLagMs = 1_000;
 
-type Token = { text: string; isSpaced: boolean; startMs: number; endMs: number };
+type ShownWord = { text: string; isSpaced: boolean; startMs: number; endMs: number };
 
 /**
  * The captions of a transcript: in order, none over another, none empty. No row and no cue is longer than asked for.
  * A cue lasts as long as asked for unless the next one would come more than a second late.
  */
-export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Cue[] {
+export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Caption[] {
   const cues = voicesOf(utterances).flatMap((voice) => packed(voice, limits));
   return spacedOut(
     cues.toSorted((a, b) => a.startMs - b.startMs),
@@ -33,8 +33,8 @@ export function cuesOf(utterances: readonly Utterance[], limits: CueLimits): Cue
 }
 
 /** The words of each voice in a row: what two people say at once is never in one cue. */
-function voicesOf(utterances: readonly Utterance[]): Token[][] {
-  const voices = new Map<string, Token[]>();
+function voicesOf(utterances: readonly Utterance[]): ShownWord[][] {
+  const voices = new Map<string, ShownWord[]>();
   for (const utterance of utterances) {
     const voice = `${utterance.channel} ${utterance.speaker ?? ''}`;
     const tokens = voices.get(voice) ?? [];
@@ -48,7 +48,7 @@ function voicesOf(utterances: readonly Utterance[]): Token[][] {
   return [...voices.values()];
 }
 
-function tokensOf(utterance: Utterance): Token[] {
+function tokensOf(utterance: Utterance): ShownWord[] {
   const { words, text } = utterance;
   const isWhole =
     words
@@ -66,7 +66,7 @@ function tokensOf(utterance: Utterance): Token[] {
 }
 
 /** A text without words shares its time by length. */
-function spread({ text, start, end }: Utterance): Token[] {
+function spread({ text, start, end }: Utterance): ShownWord[] {
   const pieces = plain(text).split(' ').filter(Boolean);
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const startMs = msOf(start);
@@ -93,8 +93,8 @@ function msOf(seconds: number): number {
   return Number.isFinite(seconds) ? Math.max(0, Math.round(seconds * 1e3)) : 0;
 }
 
-function packed(tokens: readonly Token[], limits: CueLimits): Cue[] {
-  const cues: Cue[] = [];
+function packed(tokens: readonly ShownWord[], limits: CueLimits): Caption[] {
+  const cues: Caption[] = [];
   for (const token of tokens.flatMap((one) => cutToRow(one, limits.rowCharacters))) {
     const cue = cues.at(-1);
     const rows =
@@ -107,7 +107,7 @@ function packed(tokens: readonly Token[], limits: CueLimits): Cue[] {
   return cues;
 }
 
-function mayJoin(cue: Cue, token: Token, { minMs, maxMs }: CueLimits): boolean {
+function mayJoin(cue: Caption, token: ShownWord, { minMs, maxMs }: CueLimits): boolean {
   if (token.endMs - cue.startMs > maxMs) return false;
   const isPause = token.startMs - cue.endMs > longestPauseMs;
   return !isPause || token.startMs < cue.startMs + minMs;
@@ -116,7 +116,7 @@ function mayJoin(cue: Cue, token: Token, { minMs, maxMs }: CueLimits): boolean {
 /** The rows with one more word, or nothing when it does not fit. */
 function withToken(
   rows: readonly string[],
-  token: Token,
+  token: ShownWord,
   { rowCharacters, rows: most }: CueLimits,
 ): string[] | undefined {
   const last = `${rows.at(-1) ?? ''}${token.isSpaced ? ' ' : ''}${token.text}`;
@@ -125,7 +125,7 @@ function withToken(
 }
 
 /** A word longer than a row is cut: the limit is the client's, and a row that leaves the screen is not read at all. */
-function cutToRow(token: Token, rowCharacters: number): Token[] {
+function cutToRow(token: ShownWord, rowCharacters: number): ShownWord[] {
   if (fits(token.text, rowCharacters)) return [token];
   const characters = Array.from(token.text);
   const { startMs, endMs } = token;
@@ -149,7 +149,7 @@ function fits(text: string, characters: number): boolean {
 }
 
 /** Gives every cue its time on the screen, one after the other. */
-function spacedOut(cues: readonly Cue[], { minMs, maxMs }: CueLimits): Cue[] {
+function spacedOut(cues: readonly Caption[], { minMs, maxMs }: CueLimits): Caption[] {
   let beforeMs = 0;
   return cues.map((cue, i) => {
     const startMs = Math.max(cue.startMs, beforeMs);

@@ -1,9 +1,8 @@
 import type {
-  CoveredSpan,
-  RedactedPiece,
   TranscriptPiece,
   TranscriptRedactionState,
 } from '../../language/redaction/redact-all.ts';
+import type { CoveredSpan, RedactedPiece } from '../../language/redaction/redact.ts';
 import { alignWords } from '../../language/rewrite/words.ts';
 import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';

@@ -1,6 +1,6 @@
 import type { Subtitles, Utterance } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
-import { cuesOf, type Cue, type CueLimits } from './cues.ts';
+import { cuesOf, type Caption, type CueLimits } from './cues.ts';
 
 type SubtitlesConfig = NonNullable<PreRecordedRequest['subtitles_config']>;
 
@@ -35,11 +35,11 @@ export function limitsOf(config: SubtitlesConfig): CueLimits {
   };
 }
 
-function srtLines(cues: readonly Cue[]): string[] {
+function srtLines(cues: readonly Caption[]): string[] {
   return cues.flatMap((cue, i) => [String(i + 1), timesOf(cue, ','), ...cue.rows, '']);
 }
 
-function vttLines(cues: readonly Cue[], isNumbered: boolean): string[] {
+function vttLines(cues: readonly Caption[], isNumbered: boolean): string[] {
   return [
     'WEBVTT',
     '',
@@ -57,7 +57,7 @@ function escaped(row: string): string {
   return row.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-function timesOf({ startMs, endMs }: Cue, mark: ',' | '.'): string {
+function timesOf({ startMs, endMs }: Caption, mark: ',' | '.'): string {
   return `${timeOf(startMs, mark)} --> ${timeOf(endMs, mark)}`;
 }
 

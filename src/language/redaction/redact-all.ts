@@ -1,6 +1,13 @@
 import type { Word } from '../../protocol/addons.ts';
 import { knownEntities } from './known.ts';
-import { redactStep, type Covered, type RedactionForm, type RedactionState } from './redact.ts';
+import {
+  redactStep,
+  type Covered,
+  type CoveredSpan,
+  type RedactedPiece,
+  type RedactionForm,
+  type RedactionState,
+} from './redact.ts';
 
 /** A piece of a finished transcript. `voice` names who speaks: a number goes on only in the same voice. */
 export type TranscriptPiece = { voice: string; index: number; text: string; words: Word[] };

@@ -108,3 +108,16 @@ export function isFromOwnOrigin(request: IncomingMessage, publicUrl: PublicUrl):
   const asked = URL.parse(`http://${host ?? ''}`);
   return asked !== null && asked.host !== ours?.host && origin === asked.origin;
 }
+
+/**
+ * True for a request that a page of ours made, and not for one that only might be: of what changes something the
+ * browser must have said whose page it is. `Sec-Fetch-Site` is sent to loopback and over TLS; over plain HTTP an
+ * `Origin` stands with all but GET and HEAD. An address that a person typed or followed is not a page's request.
+ */
+export function isFromOwnPage(request: IncomingMessage, publicUrl: PublicUrl): boolean {
+  const { origin } = request.headers;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined) return site === 'same-origin';
+  const changes = request.method !== 'GET' && request.method !== 'HEAD';
+  return (origin !== undefined || !changes) && isFromOwnOrigin(request, publicUrl);
+}

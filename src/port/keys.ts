@@ -2,8 +2,15 @@ import type { RequestHandler } from 'express';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
-import { keyHeaders, keyNotFound } from '../protocol/names.ts';
-import { clientAddress, hostOf, isForwarded, isFromOwnOrigin, isLoopback } from './addresses.ts';
+import { jobsPaths, keyHeaders, keyNotFound } from '../protocol/names.ts';
+import {
+  clientAddress,
+  hostOf,
+  isForwarded,
+  isFromOwnOrigin,
+  isFromOwnPage,
+  isLoopback,
+} from './addresses.ts';
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
 import { networkOf } from './connections.ts';
@@ -156,7 +163,7 @@ export class KeyCheck {
     return this.#keys.required;
   }
 
-  /** The console's cookie counts as a key for operator routes. */
+  /** The console's cookie counts as a key for operator routes, and for the jobs that the page shows. */
   acceptSignIns(isSignedIn: (request: IncomingMessage) => boolean): void {
     this.#isSignedIn = isSignedIn;
   }
@@ -227,8 +234,24 @@ export class KeyCheck {
     if (this.#internalKey.accepts(key)) {
       this.#options.onKnown(request);
       next();
+    } else if (key === undefined && this.#isJobsPage(request)) {
+      this.#options.onKnown(request);
+      next();
     } else next(refusalOf(this.judge(request, key), request));
   };
+
+  /**
+   * The cookie of the console opens the jobs and nothing else of the speech interface. A form of another site can post
+   * a file without asking first, so here the request must be known to come from a page of ours.
+   */
+  #isJobsPage(request: IncomingMessage & { originalUrl?: string }): boolean {
+    return (
+      this.#keys.required &&
+      jobsPaths.test(pathOf(request.originalUrl ?? request.url ?? '')) &&
+      isFromOwnPage(request, this.#options.publicUrl) &&
+      this.#isSignedIn(request)
+    );
+  }
 }
 
 const foreignWords = 'this address answers only this machine; set TRUNKLINE_API_KEYS to open it';

@@ -29,3 +29,6 @@ export const keyHeaders = ['x-service-key', 'x-gladia-key'] as const;
 export function keyNotFound(header: string = keyHeaders[0]): string {
   return header === 'x-gladia-key' ? 'gladia key not found' : 'service key not found';
 }
+
+/** The paths of the speech interface that the cookie of the console opens, for its Jobs view. */
+export const jobsPaths = /^\/v2\/(?:upload|pre-recorded(?:\/[^/]+){0,2})$/;

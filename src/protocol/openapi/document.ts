@@ -1,4 +1,4 @@
-import { keyHeaders } from '../names.ts';
+import { jobsPaths, keyHeaders } from '../names.ts';
 import { Components, type JsonObject } from './components.ts';
 import { operatorRoutes } from './operator-routes.ts';
 import { processRoutes } from './process-routes.ts';
@@ -73,7 +73,7 @@ export function openApiDocument(options: {
           type: 'apiKey',
           in: 'cookie',
           name: 'trunkline_session',
-          description: 'Set by POST /api/session; for /api only.',
+          description: 'Set by POST /api/session; for the console’s own page alone.',
         },
       },
     },
@@ -112,7 +112,8 @@ function operation(route: Route, components: Components): JsonObject {
 
 function securityOf(route: Route): JsonObject[] {
   if (route.access !== 'key') return [];
-  return route.path.startsWith('/api') ? [{ key: [] }, { session: [] }] : [{ key: [] }];
+  const isOfPage = route.path.startsWith('/api') || jobsPaths.test(route.path);
+  return isOfPage ? [{ key: [] }, { session: [] }] : [{ key: [] }];
 }
 
 function operationId(route: Route): string {

@@ -14,6 +14,7 @@ import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { startOutbox } from './outbox/outbox.ts';
+import { backgroundRecogniser } from './speech-service/recognition/pool/background.ts';
 import { startRecogniser } from './speech-service/recognition/pool/pool.ts';
 import type { Recogniser } from './speech-service/recognition/recogniser.ts';
 import { startSpeechService } from './speech-service/service.ts';
@@ -138,13 +139,23 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
-    recogniser = own(await startRecogniser({ config: config.speechService.recogniser, log }));
+    const { recogniser: recogniserConfig } = config.speechService;
+    recogniser = own(await startRecogniser({ config: recogniserConfig, log }));
+    const jobsRecogniser = own(
+      backgroundRecogniser({
+        start: () => startRecogniser({ config: recogniserConfig, log, inBackground: true }),
+        live: recogniser,
+        clock: systemClock,
+        log,
+      }),
+    );
     const part = {
       config: config.speechService,
       dataDir,
       store,
       log,
       recogniser,
+      jobsRecogniser,
       language,
       publicUrl,
       recording: recordingOf(config),

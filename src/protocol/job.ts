@@ -124,6 +124,11 @@ export const PreRecordedJobRecord = z
     ...jobFields,
     kind: z.literal('pre-recorded'),
     result: PreRecordedResult.nullable().default(null),
+    error_message: z.string().optional().describe('Why the job failed. Not in every service.'),
+    progress: z
+      .object({ seconds_done: Seconds, seconds: Seconds })
+      .optional()
+      .describe('While the status is processing. Not in every service.'),
   })
   .meta({ id: 'PreRecordedJobRecord' });
 export const JobRecord = z

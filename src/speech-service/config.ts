@@ -42,6 +42,23 @@ export const JobsConfig = z.strictObject({
     env: 'TRUNKLINE_JOBS_AUDIO_HOSTS',
     description: 'Private hosts that an audio_url may lead to; public ones need no entry.',
   }),
+  atOnce: z.int().min(1).max(64).default(2).meta({
+    env: 'TRUNKLINE_JOBS_AT_ONCE',
+    description: 'Pre-recorded jobs that this node works on at once.',
+  }),
+  maxQueued: z.int().min(1).max(1_000_000).default(300).meta({
+    env: 'TRUNKLINE_JOBS_MAX_QUEUED',
+    description: 'Jobs that may wait, on all nodes together; one more is answered with 429.',
+  }),
+  maxSeconds: z.int().min(1).max(86_400).default(8_100).meta({
+    env: 'TRUNKLINE_JOBS_MAX_SECONDS',
+    description: 'Longest audio of a job, in seconds; a longer one ends in error 413.',
+  }),
+  usageDays: z.int().min(1).max(3_660).default(400).meta({
+    env: 'TRUNKLINE_JOBS_USAGE_DAYS',
+    description:
+      'Of each job a row of usage (id, times, status, duration) stays for so many days, also when the job is deleted.',
+  }),
 });
 export type JobsConfig = z.infer<typeof JobsConfig>;
 

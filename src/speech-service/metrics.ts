@@ -32,4 +32,16 @@ export const speechMetrics = {
     help: 'Callbacks and webhooks of sessions given up after their last attempt.',
     registers,
   }),
+  jobsEnded: new Counter({
+    name: 'trunkline_speech_jobs_ended_total',
+    help: 'Pre-recorded jobs ended, by outcome.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
+  jobsRefused: new Counter({
+    name: 'trunkline_speech_jobs_refused_total',
+    help: 'Pre-recorded jobs refused at their POST, by status.',
+    labelNames: ['status'] as const,
+    registers,
+  }),
 };

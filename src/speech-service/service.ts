@@ -8,13 +8,14 @@ import type { Part } from '../port/part.ts';
 import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './results/answer.ts';
 import { Admissions } from './api/admissions.ts';
-import { liveRoutes } from './api/live-routes.ts';
-import { notBuilt } from './api/not-built.ts';
+import { jobOwner, jobRoutes } from './api/job-routes.ts';
+import { liveOwner, liveRoutes } from './api/live-routes.ts';
+import { recordRoutes } from './api/record-routes.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
-import { FileError } from './files/file-error.ts';
 import { fileRoutes } from './files/file-routes.ts';
-import { openFiles, type Probe } from './files/files.ts';
+import { openFiles } from './files/files.ts';
+import { Jobs } from './jobs/jobs.ts';
 import type { RecordingRule } from './live/assembly.ts';
 import { DiskWriter } from './live/disk-writer.ts';
 import { SessionRows } from './live/session-rows.ts';
@@ -22,6 +23,8 @@ import { Sessions } from './live/sessions.ts';
 import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
+import { openMedia } from './media/media.ts';
+import { JobRecords } from './records/job-records.ts';
 import type { Recogniser } from './recognition/recogniser.ts';
 
 export type SpeechServiceOptions = {
@@ -36,8 +39,8 @@ export type SpeechServiceOptions = {
   clock?: Clock;
   /** Without it every session's audio is kept as long as the session. */
   recording?: RecordingRule;
-  /** Says what an audio file holds. */
-  probe?: Probe;
+  /** Reads files. Without it the recogniser of live sessions does. */
+  jobsRecogniser?: Recogniser;
 };
 
 export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
@@ -51,6 +54,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const node = await nodeIdOf(dataDir);
   const rows = new SessionRows(store);
+  const records = new JobRecords(store);
   const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
@@ -66,17 +70,32 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recording,
   });
   await sessions.recover();
+  const media = openMedia({ maxSeconds: config.jobs.maxSeconds });
   const files = await openFiles({
     config: config.jobs,
     zeroRetention: config.zeroRetention,
     store,
     folder: join(folder, 'files'),
     node,
-    probe: options.probe ?? noProbe,
+    probe: (path, signal) => media.probe(path, signal),
     publicUrl: options.publicUrl,
     clock,
     log,
   });
+  const jobs = new Jobs({
+    config,
+    store,
+    node,
+    folder: join(folder, 'jobs'),
+    clock,
+    log,
+    files,
+    media,
+    language: options.language,
+    send: sender.send,
+    recogniser: options.jobsRecogniser ?? recogniser,
+  });
+  await jobs.start();
   // The language part loads its data now, so that the first sentence of a session does not wait for it.
   options.language.warm?.().catch((error: unknown) => {
     log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
@@ -99,26 +118,32 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const close = async (deadlineMs: number): Promise<void> => {
     admissions.drain();
     retention.stop();
+    await Promise.all([sessions.drain(deadlineMs), jobs.drain(deadlineMs)]);
     await files[Symbol.asyncDispose]();
-    await sessions.drain(deadlineMs);
     sockets.close();
     await disk[Symbol.asyncDispose]();
     await sender[Symbol.asyncDispose]();
   };
 
+  const { publicUrl } = options;
+  const owners = {
+    live: liveOwner({ store, sessions, folder, recording }),
+    'pre-recorded': jobOwner({ store, jobs, files }),
+  };
+  const shared = { records, owners, publicUrl };
+  const routers = [
+    liveRoutes({ config, sessions, admissions, publicUrl }),
+    jobRoutes({ config, jobs, files, records, publicUrl }),
+    fileRoutes({ config: config.jobs, files, publicUrl, clock }),
+    recordRoutes({ ...shared, base: '/v2/live', kinds: ['live'] }),
+    recordRoutes({ ...shared, base: '/v2/pre-recorded', kinds: ['pre-recorded'] }),
+    // Deprecated, and older than live sessions: it reads and lists both.
+    recordRoutes({ ...shared, base: '/v2/transcription', kinds: ['pre-recorded', 'live'] }),
+  ];
+
   return {
     name: 'speech-service',
-    routers: [
-      {
-        access: 'speech',
-        router: liveRoutes({ ...options, rows, sessions, admissions, folder, recording }),
-      },
-      {
-        access: 'speech',
-        router: fileRoutes({ config: config.jobs, files, publicUrl: options.publicUrl, clock }),
-      },
-      { access: 'speech', router: notBuilt() },
-    ],
+    routers: routers.map((router) => ({ access: 'speech', router })),
     upgrades: [sockets],
     health() {
       const { state, detail } = recogniser.status();
@@ -127,7 +152,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     },
     notes() {
       const { state, detail } = recogniser.status();
-      return state === 'ready' ? [] : [`speech service: ${detail}`];
+      return [...(state === 'ready' ? [] : [`speech service: ${detail}`]), ...media.notes()];
     },
     get openSessions() {
       return sessions.open;
@@ -142,5 +167,3 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     },
   };
 }
-
-const noProbe: Probe = () => Promise.reject(new FileError(503, 'no audio file can be read here'));

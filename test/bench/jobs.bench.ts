@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { metadataPairs, SessionRows } from '../../src/speech-service/live/session-rows.ts';
+import { JobRecords, metadataPairs } from '../../src/speech-service/records/job-records.ts';
 import type { Store } from '../../src/store/store.ts';
 import { parseListQuery } from '../../src/protocol/list-query.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
@@ -56,13 +56,13 @@ async function fill(store: Store): Promise<void> {
   await sql`analyze`.execute(store.db);
 }
 
-async function median(rows: SessionRows, query: string): Promise<string> {
+async function median(rows: JobRecords, query: string): Promise<string> {
   const parsed = parseListQuery(new URLSearchParams(query));
   if (!parsed.ok) throw new Error(parsed.validationErrors.join());
   const times: number[] = [];
   for (let run = 0; run < 20; run++) {
     const startedMs = performance.now();
-    await rows.list(parsed.query);
+    await rows.list(parsed.query, ['live']);
     times.push(performance.now() - startedMs);
   }
   const middle = times.sort((a, b) => a - b)[10] ?? 0;
@@ -76,7 +76,7 @@ async function measure(name: string, store: Store): Promise<void> {
   const startedMs = performance.now();
   await fill(store);
   const filledS = ((performance.now() - startedMs) / 1e3).toFixed(0);
-  const rows = new SessionRows(store);
+  const rows = new JobRecords(store);
   const middle = Math.floor(jobs / 2);
   const cases = {
     'one job of its own': filter({ number: middle }),

@@ -62,7 +62,6 @@ const errorTexts: Record<number, string> = {
   416: 'The range lies outside the file.',
   422: 'Well-formed, but the values cannot be used.',
   429: 'At capacity; `Retry-After` says when to ask again.',
-  501: 'Part of the interface, not built yet.',
   503: 'Not ready: the reason is in the message.',
   504: 'It took longer than its deadline.',
   507: 'The room for files is used up.',

@@ -21,9 +21,14 @@ import { answer, json, type RouteAnswer, type Parameter, type Route } from './ro
 
 const live = 'Live transcription';
 const jobs = 'Pre-recorded transcription';
-const wav: RouteAnswer = {
+const audio: RouteAnswer = {
   description: 'The audio.',
   content: { 'application/octet-stream': 'binary' },
+};
+const rangeHeader: Parameter = {
+  name: 'range',
+  description: 'A part of the file.',
+  schema: z.string(),
 };
 
 const listQuery: Parameter[] = [
@@ -85,22 +90,15 @@ export const speechRoutes: readonly Route[] = [
   },
   list('/v2/live', live, 'List live jobs', LiveJobList),
   one('/v2/live/{id}', live, 'Read a live job', LiveJobRecord),
-  {
-    method: 'patch',
-    path: '/v2/live/{id}',
-    tag: live,
-    access: 'key',
-    summary: 'Keep data of the client’s own with a live job',
-    body: json(PatchLiveRequest),
-    answers: { 204: answer('Kept.') },
-    errors: [400, 404, 413],
-  },
+  keep('/v2/live/{id}', live, 'Keep data of the client’s own with a live job'),
   remove('/v2/live/{id}', live, 'Delete a live job, its audio and its transcript'),
   file('/v2/live/{id}/file', live, 'Download the audio of a live job'),
 
   create('/v2/pre-recorded', 'Create a job from an audio address'),
   list('/v2/pre-recorded', jobs, 'List pre-recorded jobs', PreRecordedJobList),
   one('/v2/pre-recorded/{id}', jobs, 'Read a pre-recorded job', PreRecordedJobRecord),
+  keep('/v2/pre-recorded/{id}', jobs, 'Keep data of the client’s own with a job'),
+  cancel('/v2/pre-recorded/{id}/cancel'),
   remove('/v2/pre-recorded/{id}', jobs, 'Delete a pre-recorded job and all its data'),
   file('/v2/pre-recorded/{id}/file', jobs, 'Download the audio of a pre-recorded job'),
   {
@@ -135,6 +133,8 @@ export const speechRoutes: readonly Route[] = [
   deprecated(create('/v2/transcription', 'Create a job from an audio address')),
   deprecated(list('/v2/transcription', jobs, 'List jobs of both kinds', JobList, [kind])),
   deprecated(one('/v2/transcription/{id}', jobs, 'Read a job of either kind', JobRecord)),
+  deprecated(keep('/v2/transcription/{id}', jobs, 'Keep data of the client’s own with a job')),
+  deprecated(cancel('/v2/transcription/{id}/cancel')),
   deprecated(remove('/v2/transcription/{id}', jobs, 'Delete a job of either kind')),
   deprecated(
     file('/v2/transcription/{id}/file', jobs, 'Download the audio of a job of either kind'),
@@ -153,7 +153,7 @@ function create(path: string, summary: string): Route {
     summary,
     body,
     answers,
-    errors: [400, 415, 422],
+    errors: [400, 415, 422, 429, 503],
   };
 }
 
@@ -189,31 +189,55 @@ function remove(path: string, tag: string, summary: string): Route {
   };
 }
 
+/** Our addition: the interface has no way to end a job that waits or is worked on. */
+function cancel(path: string): Route {
+  return {
+    method: 'post',
+    path,
+    tag: jobs,
+    access: 'key',
+    summary: 'End a job that waits or is worked on',
+    description: 'The job ends in error 499. Not part of every service of this interface.',
+    answers: { 202: answer('The job has ended.') },
+    errors: [403, 404],
+  };
+}
+
+function keep(path: string, tag: string, summary: string): Route {
+  return {
+    method: 'patch',
+    path,
+    tag,
+    access: 'key',
+    summary,
+    body: json(PatchLiveRequest),
+    answers: { 204: answer('Kept.') },
+    errors: [400, 404, 413],
+  };
+}
+
 function file(path: string, tag: string, summary: string): Route {
-  return { method: 'get', path, tag, access: 'key', summary, answers: { 200: wav }, errors: [404] };
+  const headers = { 'accept-ranges': 'bytes' };
+  return {
+    method: 'get',
+    path,
+    tag,
+    access: 'key',
+    summary,
+    headers: [rangeHeader],
+    answers: {
+      200: { ...audio, headers },
+      206: { ...audio, description: 'The part that was asked for.', headers },
+    },
+    errors: [404, 416, 503],
+  };
 }
 
 function uploadedFile(): Route {
-  const content: RouteAnswer['content'] = { 'application/octet-stream': 'binary' };
-  const headers = {
-    'accept-ranges': 'bytes',
-    'content-disposition': 'An attachment, with the name that was uploaded.',
-  };
-  const rangeHeaders = { ...headers, 'content-range': 'Which bytes of how many.' };
   return {
-    method: 'get',
-    path: '/file/{id}',
-    tag: jobs,
-    access: 'key',
-    summary: 'Download an uploaded file',
+    ...file('/file/{id}', jobs, 'Download an uploaded file'),
     description:
       'The bytes as they came, as `audio/*` where the name tells of it. HEAD says how many they are.',
-    headers: [{ name: 'range', description: 'A part of the file.', schema: z.string() }],
-    answers: {
-      200: { description: 'The file.', headers, content },
-      206: { description: 'The part that was asked for.', headers: rangeHeaders, content },
-    },
-    errors: [404, 416, 503],
   };
 }
 

@@ -1,6 +1,7 @@
 import { Problem } from '../../port/problem.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
+import { refuseUnreachable } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { speechMetrics } from '../metrics.ts';
@@ -46,6 +47,9 @@ export class Admissions {
         `Maximum number of concurrent live sessions reached: ${config.maximumSessions} on this installation`,
         5,
       );
+    const { callback, callback_config } = request;
+    if (callback && callback_config.url !== undefined)
+      refuseUnreachable(callback_config.url, config.callbackHosts);
     this.#recogniser(request);
   }
 

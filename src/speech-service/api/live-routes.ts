@@ -1,56 +1,29 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
-import { PatchLiveRequest } from '../../protocol/job.ts';
-import { pageLinks, parseListQuery } from '../../protocol/list-query.ts';
 import { parseLiveRequest, parseRegion } from '../../protocol/parse-live-request.ts';
-import { validationErrors } from '../../protocol/validation.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import { recordOfRow, type SessionRow, type SessionRows } from '../live/session-rows.ts';
 import type { RecordingRule } from '../live/assembly.ts';
 import type { Sessions } from '../live/sessions.ts';
 import type { SpeechServiceConfig } from '../config.ts';
+import type { JobRow } from '../records/job-records.ts';
 import type { Admissions } from './admissions.ts';
+import type { JobOwner } from './record-routes.ts';
 import { sendRecording } from './recording-file.ts';
+import { jsonBody, queryOf } from './request-parts.ts';
 
 export type LiveRoutesOptions = {
   config: SpeechServiceConfig;
-  store: Store;
-  rows: SessionRows;
   sessions: Sessions;
   admissions: Admissions;
   publicUrl: PublicUrl;
-  folder: string;
-  recording: RecordingRule;
 };
 
-const patchLimitBytes = 102_400;
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** The routes of live sessions. The port has checked the key and parsed the JSON. */
+/** The route that opens a live session. The port has checked the key and parsed the JSON. */
 export function liveRoutes(options: LiveRoutesOptions): Router {
   const router = express.Router();
   router.post('/v2/live', (request, response) => create(options, request, response));
-  router.get('/v2/live', (request, response) => list(options, request, response));
-  router.get('/v2/live/:id', async (request, response) => {
-    response.json(recordOfRow(await jobOf(options, request)));
-  });
-  router.patch('/v2/live/:id', (request, response) => patch(options, request, response));
-  router.delete('/v2/live/:id', (request, response) => erase(options, request, response));
-  router.get('/v2/live/:id/file', async (request, response) => {
-    const job = await jobOf(options, request);
-    if (job.request_params === null) throw new Problem(404, 'Not found');
-    if (!options.recording.kept)
-      throw new Problem(404, 'the audio of sessions is not kept: TRUNKLINE_RECORDING is off here');
-    const live = JSON.parse(job.request_params) as LiveRequest;
-    await sendRecording(request, response, {
-      folder: options.folder,
-      id: job.id,
-      request: live,
-      wasReceived: (job.audio_duration ?? 0) > 0,
-    });
-  });
   return router;
 }
 
@@ -77,68 +50,33 @@ async function create(
   });
 }
 
-async function list(
-  options: LiveRoutesOptions,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const params = queryOf(request);
-  const parsed = parseListQuery(params);
-  if (!parsed.ok)
-    throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
-  const { rows, hasMore } = await options.rows.list(parsed.query);
-  const links = pageLinks(`${options.publicUrl(request)}/v2/live`, params, parsed.query, hasMore);
-  response.json({ ...links, items: rows.map(recordOfRow) });
-}
+export type LiveOwnerOptions = {
+  store: Store;
+  sessions: Sessions;
+  folder: string;
+  recording: RecordingRule;
+};
 
-async function patch(
-  options: LiveRoutesOptions,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const { id } = await jobOf(options, request);
-  const body = jsonBody(request);
-  if (Buffer.byteLength(JSON.stringify(body)) > patchLimitBytes)
-    throw new Problem(413, 'payload too large');
-  const parsed = PatchLiveRequest.safeParse(body, { reportInput: true });
-  if (!parsed.success)
-    throw new Problem(400, 'Validation failed', {
-      validationErrors: validationErrors(parsed.error.issues),
-    });
-  await options.rows.setPostSessionMetadata(id, parsed.data.post_session_metadata);
-  response.status(204).end();
-}
-
-async function erase(
-  options: LiveRoutesOptions,
-  request: Request,
-  response: Response,
-): Promise<void> {
-  const job = await jobOf(options, request);
-  if (job.status !== 'done' && job.status !== 'error') throw new Problem(403, 'Forbidden');
-  await options.sessions.erase(job.id);
-  await options.store.forgetDeleted();
-  response.status(202).end();
-}
-
-/** Finds the session of a request. An id that is no uuid is answered like any unknown id. */
-async function jobOf(options: LiveRoutesOptions, request: Request): Promise<SessionRow> {
-  const id = request.params['id'];
-  const job =
-    typeof id === 'string' && uuid.test(id) ? await options.rows.get(id.toLowerCase()) : undefined;
-  if (!job || (job.zero_retention === 1 && job.completed_at !== null))
-    throw new Problem(404, 'Not found');
-  return job;
-}
-
-function queryOf(request: Request): URLSearchParams {
-  return new URL(request.originalUrl, 'http://local').searchParams;
-}
-
-/** A missing body is an empty object. A body of another type is refused instead of being read as empty. */
-function jsonBody(request: Request): unknown {
-  const body: unknown = request.body;
-  if (body !== undefined) return body;
-  if (request.headers['content-type'] === undefined) return {};
-  throw new Problem(415, 'content-type must be application/json');
+/** The audio and the end of live sessions, for the routes that all jobs have. */
+export function liveOwner({ store, sessions, folder, recording }: LiveOwnerOptions): JobOwner {
+  return {
+    async sendFile(request, response, job: JobRow) {
+      if (job.request_params === null) throw new Problem(404, 'Not found');
+      if (!recording.kept)
+        throw new Problem(
+          404,
+          'the audio of sessions is not kept: TRUNKLINE_RECORDING is off here',
+        );
+      await sendRecording(request, response, {
+        folder,
+        id: job.id,
+        request: JSON.parse(job.request_params) as LiveRequest,
+        wasReceived: (job.audio_duration ?? 0) > 0,
+      });
+    },
+    async erase({ id }) {
+      await sessions.erase(id);
+      await store.forgetDeleted();
+    },
+  };
 }

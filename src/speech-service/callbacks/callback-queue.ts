@@ -7,7 +7,7 @@ export type CallbackOutcome =
 type SendCallback = (id: string, body: string) => Promise<CallbackOutcome>;
 
 /** The first attempt is made at once, the next ones after these waits. Then the callback is given up and logged. */
-const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
+export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000];
 
 /** So many callbacks of one session wait for one URL. */
 export const maxWaitingCallbacks = 2_000;

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { type GuardedAnswer, GuardedClient } from '../../lib/guarded-fetch.ts';
+import { checkUrl, parseAllowance } from '../../lib/guarded-fetch-addresses.ts';
 import type { Logger } from '../../lib/log.ts';
 import { signWebhook } from '../../lib/webhook-signature.ts';
+import { Problem } from '../../port/problem.ts';
 import { CallbackQueue, type CallbackOutcome } from './callback-queue.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
@@ -12,6 +14,8 @@ export type CallbackTarget = {
   secret: string | undefined;
   /** True for an address that the operator wrote: it may be a private one. */
   trusted: boolean;
+  /** POST unless the request asks for PUT. */
+  method?: 'POST' | 'PUT';
 };
 
 /** Makes one attempt, with its deadline, through the guarded client. */
@@ -79,6 +83,16 @@ export class Callbacks {
   }
 }
 
+/** Refuses an address that no callback can ever reach, before anything is created for it. */
+export function refuseUnreachable(url: string, hosts: readonly string[]): void {
+  const checked = checkUrl(url, hosts.map(parseAllowance));
+  if (!checked.ok)
+    throw new Problem(
+      422,
+      `the callback address can never be reached from here: ${checked.reason}`,
+    );
+}
+
 const attemptMs = 10_000;
 const keptBytes = 16_384;
 
@@ -106,7 +120,7 @@ export function callbackSender(options: {
         : signWebhook([target.secret], id, Math.floor(options.clock.now() / 1e3), body);
     const answer = await (target.trusted ? configured : given).send({
       url: target.url,
-      method: 'POST',
+      method: target.method ?? 'POST',
       headers: { 'content-type': 'application/json; charset=utf-8', ...signature },
       body,
       deadlineMs: attemptMs,

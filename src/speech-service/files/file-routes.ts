@@ -49,7 +49,10 @@ export function fileRoutes(options: FileRoutesOptions): Router {
     }
   });
   router.get('/file/:id', async (request, response) => {
-    await send(options.files, request, response);
+    const { id } = request.params;
+    const file = await options.files.get(id);
+    if (!file) throw new Problem(404, 'Not found');
+    await sendFile(options.files, file, request, response);
   });
   return router;
 }
@@ -125,10 +128,12 @@ function answerOf(file: StoredFile, publicUrl: string): UploadedFile {
 }
 
 /** The original bytes, whole or one range of them. */
-async function send(files: Files, request: Request, response: Response): Promise<void> {
-  const { id } = request.params;
-  const file = typeof id === 'string' ? await files.get(id) : undefined;
-  if (!file) throw new Problem(404, 'Not found');
+export async function sendFile(
+  files: Files,
+  file: StoredFile,
+  request: Request,
+  response: Response,
+): Promise<void> {
   if (file.node !== files.node)
     throw new Problem(503, 'the file lies on the disk of another node of this installation', {
       headers: { 'retry-after': '1' },

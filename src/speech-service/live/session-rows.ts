@@ -1,12 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { Selectable } from 'kysely';
-import { jobRequestId, type LiveJobRecord, type LiveResult } from '../../protocol/job.ts';
-import type { JobListQuery } from '../../protocol/list-query.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import type { SpeechJobsTable } from '../../store/schema.ts';
-
-export type SessionRow = Selectable<SpeechJobsTable>;
+import { metadataPairs, type JobRow } from '../records/job-records.ts';
 
 export type NewSessionRow = {
   id: string;
@@ -112,15 +106,6 @@ export class SessionRows {
       .execute();
   }
 
-  async get(id: string): Promise<SessionRow | undefined> {
-    return this.#store.db
-      .selectFrom('speech_jobs')
-      .selectAll()
-      .where('id', '=', id)
-      .where('kind', '=', 'live')
-      .executeTakeFirst();
-  }
-
   /** When the session ended; null while it runs, undefined when there is no such session. */
   async endOf(id: string): Promise<number | null | undefined> {
     const row = await this.#store.db
@@ -131,22 +116,12 @@ export class SessionRows {
     return row?.completed_at;
   }
 
-  async byToken(digest: string): Promise<SessionRow | undefined> {
+  async byToken(digest: string): Promise<JobRow | undefined> {
     return this.#store.db
       .selectFrom('speech_jobs')
       .selectAll()
       .where('token_digest', '=', digest)
       .executeTakeFirst();
-  }
-
-  async setPostSessionMetadata(id: string, metadata: Record<string, unknown>): Promise<boolean> {
-    const [changed] = await this.#store.db
-      .updateTable('speech_jobs')
-      .set({ post_session_metadata: JSON.stringify(metadata) })
-      .where('id', '=', id)
-      .where('kind', '=', 'live')
-      .execute();
-    return (changed?.numUpdatedRows ?? 0n) > 0n;
   }
 
   async delete(id: string): Promise<void> {
@@ -157,7 +132,7 @@ export class SessionRows {
   }
 
   /** The sessions of this node that are not ended, or whose callbacks are not settled. */
-  async unfinished(node: string): Promise<SessionRow[]> {
+  async unfinished(node: string): Promise<JobRow[]> {
     return this.#store.db
       .selectFrom('speech_jobs')
       .selectAll()
@@ -181,146 +156,4 @@ export class SessionRows {
       .execute();
     return rows.map((row) => row.id);
   }
-
-  /**
-   * A page of sessions, newest first. The ids are found in indexes alone; then the rows of the page are
-   * read, with their results, and no others. One id more than the page tells whether another page follows.
-   */
-  async list(query: JobListQuery): Promise<{ rows: SessionRow[]; hasMore: boolean }> {
-    const wanted = query.customMetadata ? [...metadataPairs(query.customMetadata)] : [];
-    const ids =
-      wanted.length > 0 ? await this.#byMetadata(query, wanted) : await this.#byAge(query);
-    const page = ids.slice(0, query.limit);
-    if (page.length === 0) return { rows: [], hasMore: false };
-    const rows = await this.#store.db
-      .selectFrom('speech_jobs')
-      .selectAll()
-      .where('id', 'in', page)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .execute();
-    return { rows, hasMore: ids.length > query.limit };
-  }
-
-  async #byAge(query: JobListQuery): Promise<string[]> {
-    let select = this.#store.db.selectFrom('speech_jobs').select('id').where('kind', '=', 'live');
-    if (query.statuses.length > 0) select = select.where('status', 'in', query.statuses);
-    if (query.createdFrom !== undefined)
-      select = select.where('created_at', '>=', query.createdFrom);
-    if (query.createdBefore !== undefined)
-      select = select.where('created_at', '<', query.createdBefore);
-    const rows = await select
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(query.limit + 1)
-      .offset(query.offset)
-      .execute();
-    return rows.map((row) => row.id);
-  }
-
-  /** The rarest pair leads through its index; the others are looked up for each of its jobs. */
-  async #byMetadata(query: JobListQuery, wanted: readonly string[]): Promise<string[]> {
-    const { statuses, createdFrom, createdBefore } = query;
-    const rarest = await this.#rarest(wanted);
-    let select = this.#store.db
-      .selectFrom('speech_job_metadata as led')
-      .select('led.job_id')
-      .where('led.pair', '=', rarest)
-      .where('led.kind', '=', 'live');
-    for (const pair of wanted)
-      if (pair !== rarest)
-        select = select.where((expression) =>
-          expression.exists(
-            expression
-              .selectFrom('speech_job_metadata as also')
-              .select('also.pair')
-              .whereRef('also.job_id', '=', 'led.job_id')
-              .where('also.pair', '=', pair),
-          ),
-        );
-    if (statuses.length > 0)
-      select = select.where((expression) =>
-        expression.exists(
-          expression
-            .selectFrom('speech_jobs')
-            .select('speech_jobs.id')
-            .whereRef('speech_jobs.id', '=', 'led.job_id')
-            .where('speech_jobs.status', 'in', statuses),
-        ),
-      );
-    if (createdFrom !== undefined) select = select.where('led.created_at', '>=', createdFrom);
-    if (createdBefore !== undefined) select = select.where('led.created_at', '<', createdBefore);
-    const rows = await select
-      .orderBy('led.created_at', 'desc')
-      .orderBy('led.job_id', 'desc')
-      .limit(query.limit + 1)
-      .offset(query.offset)
-      .execute();
-    return rows.map((row) => row.job_id);
-  }
-
-  async #rarest(pairs: readonly string[]): Promise<string> {
-    const counts = await Promise.all(
-      pairs.slice(0, maxCountedPairs).map(async (pair) => {
-        const rows = await this.#store.db
-          .selectFrom('speech_job_metadata')
-          .select('job_id')
-          .where('pair', '=', pair)
-          .where('kind', '=', 'live')
-          .limit(rareJobs)
-          .execute();
-        return { pair, count: rows.length };
-      }),
-    );
-    counts.sort((a, b) => a.count - b.count);
-    return counts[0]?.pair ?? '';
-  }
-}
-
-/** A pair with fewer jobs than this is rare enough to lead; counting ends there. */
-const rareJobs = 500;
-/** So many pairs of a filter are counted. A filter with more is led by one of these. */
-const maxCountedPairs = 8;
-
-/**
- * The pairs of metadata as they are stored: a digest of each path and the text of its value. A filter of the
- * query string has no types, so a number and its text are one value. Objects and arrays count by what is in
- * them.
- */
-export function metadataPairs(value: unknown, path: readonly string[] = []): Set<string> {
-  if (typeof value === 'object' && value !== null)
-    return new Set(
-      Object.entries(value).flatMap(([key, inner]) => [...metadataPairs(inner, [...path, key])]),
-    );
-  const pair = JSON.stringify([path, String(value)]);
-  return new Set([createHash('sha256').update(pair).digest('base64url').slice(0, 22)]);
-}
-
-/** A row as the interface shows it. Clients demand every key, so a missing value is null. */
-export function recordOfRow(row: SessionRow): LiveJobRecord {
-  return {
-    id: row.id,
-    request_id: jobRequestId(row.id),
-    version: 2,
-    status: row.status,
-    created_at: new Date(row.created_at).toISOString(),
-    completed_at: row.completed_at === null ? null : new Date(row.completed_at).toISOString(),
-    kind: 'live',
-    custom_metadata: object(row.custom_metadata),
-    error_code: row.error_code,
-    post_session_metadata: object(row.post_session_metadata) ?? {},
-    file: {
-      id: row.id,
-      filename: `${row.id.slice(0, 8)}.wav`,
-      source: null,
-      audio_duration: row.audio_duration,
-      number_of_channels: row.channels,
-    },
-    request_params: object(row.request_params),
-    result: row.result === null ? null : (JSON.parse(row.result) as LiveResult),
-  };
-}
-
-function object(text: string | null): Record<string, unknown> | null {
-  return text === null ? null : (JSON.parse(text) as Record<string, unknown>);
 }

@@ -15,7 +15,7 @@ import { bytesPerSecond, formatOf } from './audio-format.ts';
 import type { SessionEnd } from './ending.ts';
 import { message } from './messages.ts';
 import { pathsOf } from './session-audio.ts';
-import type { SessionRow } from './session-rows.ts';
+import type { JobRow } from '../records/job-records.ts';
 import type { LiveSession } from './session.ts';
 import { speechMetrics } from '../metrics.ts';
 
@@ -124,7 +124,7 @@ export class Sessions {
     }
   }
 
-  async #recoverOne(row: SessionRow): Promise<void> {
+  async #recoverOne(row: JobRow): Promise<void> {
     const { rows, folder, log, clock } = this.#options;
     if (row.zero_retention === 1 || row.request_params === null) {
       // With zero retention nothing of the session was kept, so nothing can be restored.
@@ -168,7 +168,7 @@ export class Sessions {
   }
 
   /** The end is stored before it is sent. A process that died in between had sent it to nobody. */
-  #sayEnd({ broadcast }: HeldSession, row: SessionRow, nowMs: number): void {
+  #sayEnd({ broadcast }: HeldSession, row: JobRow, nowMs: number): void {
     const end = message(row.id, nowMs, 'end_session', {});
     if (row.status === 'done') broadcast.emit(end);
     else broadcast.emitOutside(end);

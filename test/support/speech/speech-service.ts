@@ -19,9 +19,7 @@ import { linearToMulaw } from '../../../src/audio/g711.ts';
 import { fixtureModel, tones } from '../recognition/fixture-model.ts';
 import { recogniserOf, silentLog } from '../recognition/recogniser.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
-import type { Probe } from '../../../src/speech-service/files/files.ts';
 import { temporaryStore } from '../store/store.ts';
-import { mediaProbe } from './media-probe.ts';
 
 export type Job = { id: string; url: string; created_at: string };
 
@@ -47,7 +45,6 @@ export type TestRequest = Omit<RequestInit, 'headers'> & { headers?: Record<stri
 
 export type TestServiceOptions = {
   config?: z.input<typeof SpeechServiceConfig>;
-  probe?: Probe;
   clock?: Clock;
   keys?: string[];
   recogniser?: Recogniser;
@@ -93,7 +90,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       recogniser,
       language,
       publicUrl: http.publicUrl,
-      probe: options.probe ?? mediaProbe,
       ...(options.clock ? { clock: options.clock } : {}),
       ...(options.recording ? { recording: options.recording } : {}),
     }),

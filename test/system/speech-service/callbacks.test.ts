@@ -131,10 +131,23 @@ test('account webhooks hear of four events, with the id only', async () => {
     expect(verifyWebhook([secret], headers, Buffer.from(body))).toEqual({ ok: true });
 });
 
-test('a callback to a private address is not sent, and the session does not care', async () => {
+test('a callback address that can never be reached is refused at the POST, and nothing is created', async () => {
   await using endpoint = await receiver();
   await using service = await startTestService({ recogniser });
-  const { id } = await talk(service, { callback: true, callback_config: { url: endpoint.url } });
+  const asked = service.post({
+    ...telephony,
+    callback: true,
+    callback_config: { url: endpoint.url },
+  });
+  await expect(asked).rejects.toThrow(/422.*can never be reached from here/);
+  expect(((await (await service.http('/v2/live')).json()) as { items: [] }).items).toEqual([]);
+});
+
+test('a callback to a name that leads to a private address is not sent, and the session does not care', async () => {
+  await using endpoint = await receiver();
+  await using service = await startTestService({ recogniser });
+  const url = endpoint.url.replace('127.0.0.1', 'localhost');
+  const { id } = await talk(service, { callback: true, callback_config: { url } });
   expect((await service.ended(id)).status).toBe('done');
   expect(endpoint.received).toEqual([]);
 });

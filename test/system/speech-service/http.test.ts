@@ -340,17 +340,24 @@ describe('GET /v2/live', () => {
   });
 });
 
-test('routes of the interface that are not built say 501 in the error body', async () => {
-  for (const [method, path] of [
-    ['POST', '/v2/pre-recorded'],
-    ['GET', '/v2/pre-recorded/x'],
-    ['GET', '/v2/transcription'],
-    ['DELETE', '/v2/transcription/x'],
-    ['GET', '/v2/transcription/x/file'],
-  ] as const) {
-    const response = await service.http(path, { method, headers: json });
-    expect(response.status, path).toBe(501);
-    expect((await refusal(response)).message).toContain('not built');
+test('an unknown job is unknown by every path, and a body without an address is refused by both', async () => {
+  const id = crypto.randomUUID();
+  for (const base of ['/v2/pre-recorded', '/v2/transcription'])
+    for (const [method, path] of [
+      ['GET', `${base}/x`],
+      ['GET', `${base}/${id}`],
+      ['DELETE', `${base}/${id}`],
+      ['PATCH', `${base}/${id}`],
+      ['POST', `${base}/${id}/cancel`],
+      ['GET', `${base}/${id}/file`],
+    ] as const) {
+      const response = await service.http(path, { method, headers: json });
+      expect(response.status, `${method} ${path}`).toBe(404);
+      expect((await refusal(response)).message).toBe('Not found');
+    }
+  for (const path of ['/v2/pre-recorded', '/v2/transcription']) {
+    const response = await service.http(path, { method: 'POST', headers: json, body: '{}' });
+    expect(response.status).toBe(400);
   }
 });
 

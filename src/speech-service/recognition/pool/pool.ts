@@ -17,7 +17,15 @@ import type {
   RecogniserStreamOptions,
 } from '../recogniser.ts';
 
-export type RecogniserOptions = { config: RecogniserConfig; log: Logger };
+export type RecogniserOptions = {
+  config: RecogniserConfig;
+  log: Logger;
+  /**
+   * True for work that nobody waits for. Its processes run at the lowest priority, so that they take only what live
+   * sessions leave, and each stream has a process to itself as long as there may be another one.
+   */
+  inBackground?: boolean;
+};
 
 export type RecogniserPool = Recogniser & {
   /** For operators: the processes that run and what each of them holds. */
@@ -40,6 +48,7 @@ class Pool implements RecogniserPool {
   readonly #config: RecogniserConfig;
   readonly #supply: ModelSupply;
   readonly #most: number;
+  readonly #inBackground: boolean;
   readonly #processes = new Set<RecogniserProcess>();
   readonly #streams = new Set<PoolStream>();
   #failures = 0;
@@ -48,8 +57,9 @@ class Pool implements RecogniserPool {
   #nextNumber = 1;
   #closing: Promise<void> | undefined;
 
-  constructor({ config, log }: RecogniserOptions, supply: ModelSupply) {
+  constructor({ config, log, inBackground = false }: RecogniserOptions, supply: ModelSupply) {
     this.#config = config;
+    this.#inBackground = inBackground;
     this.#log = log.child({ part: 'recogniser' });
     this.#supply = supply;
     this.#most = config.processes ?? Math.min(4, availableParallelism());
@@ -150,7 +160,11 @@ class Pool implements RecogniserPool {
     let best: RecogniserProcess | undefined;
     for (const process of this.#processes)
       if (process.state === 'ready' && (!best || process.streams < best.streams)) best = process;
-    if (best) stream.attach(best);
+    if (best && !(this.#inBackground && best.streams > 0 && this.#mayGrow())) stream.attach(best);
+  }
+
+  #mayGrow(): boolean {
+    return this.#processes.size < this.#most && this.#failures === 0;
   }
 
   #capacity(): number {
@@ -163,18 +177,19 @@ class Pool implements RecogniserPool {
     return known.length === 0 ? undefined : { least: Math.max(...known) };
   }
 
-  /** Keeps one process running, and starts another when the running ones are half full. */
+  /** Keeps one process running, and starts another when the running ones are half full, or have a stream each. */
   #grow(): void {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
     const running = this.#processes.size;
-    const half = (capacityOf(this.#legCost()) * running) / 2;
-    if (running > 0 && (running >= this.#most || this.#streams.size <= half)) return;
+    const enough = this.#inBackground ? running : (capacityOf(this.#legCost()) * running) / 2;
+    if (running > 0 && (running >= this.#most || this.#streams.size <= enough)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,
       vadModel: vadModelPath(),
       loadDeadlineMs,
       hangDeadlineMs: this.#config.hangDeadlineMs,
+      inBackground: this.#inBackground,
       onReady: () => {
         this.#failures = 0;
         this.#log.info({ pid: process.pid, model: supply.model.name }, 'recogniser ready');
@@ -196,6 +211,7 @@ class Pool implements RecogniserPool {
       if (stream.detach()) this.#place(stream);
       else stream.fail('recognition of this audio failed repeatedly');
     }
+    for (const stream of this.#streams) if (!stream.process) this.#place(stream);
     if (this.#failures === 1) {
       this.#grow(); // a single crash is replaced without a pause
       return;

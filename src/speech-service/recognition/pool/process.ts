@@ -1,4 +1,5 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
 import type { Model } from '../../models/model-folder.ts';
 import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
 
@@ -8,6 +9,8 @@ export type ProcessOptions = {
   /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
   loadDeadlineMs: number;
   hangDeadlineMs: number;
+  /** Runs at the lowest priority and never gives up a reading for time. */
+  inBackground: boolean;
   onReady(): void;
   /** Called once, however the process ended. The process is gone or is being killed. */
   onEnd(reason: string): void;
@@ -15,6 +18,15 @@ export type ProcessOptions = {
 
 function withoutPrototype<T extends object>(values: T): T {
   return Object.assign(Object.create(null) as T, values);
+}
+
+/** Where the system does not allow it, the process runs like any other. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // A process that has ended already is told by its exit.
+  }
 }
 
 type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
@@ -63,6 +75,7 @@ export class RecogniserProcess {
       } satisfies ForkOptions),
     );
     this.pid = this.#child.pid;
+    if (options.inBackground && this.pid !== undefined) lowerPriority(this.pid);
     this.#child.on('message', (message: FromChild) => this.#receive(message));
     this.#child.on('error', (error) => this.#end(error.message));
     this.#exited = new Promise((resolve) => {

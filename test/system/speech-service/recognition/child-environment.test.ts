@@ -15,6 +15,7 @@ test('a recogniser process takes no name from a polluted prototype', async () =>
         vadModel: '',
         loadDeadlineMs: 60_000,
         hangDeadlineMs: 60_000,
+        inBackground: false,
         onReady: () => resolve('ready'),
         onEnd: resolve,
       });

@@ -1,0 +1,99 @@
+import express, { type Request, type Response, type Router } from 'express';
+import type { PublicUrl } from '../../port/addresses.ts';
+import { Problem } from '../../port/problem.ts';
+import { PatchLiveRequest, type JobKind } from '../../protocol/job.ts';
+import { pageLinks, parseListQuery } from '../../protocol/list-query.ts';
+import { validationErrors } from '../../protocol/validation.ts';
+import { recordOfRow, type JobRecords, type JobRow } from '../records/job-records.ts';
+import { jsonBody, queryOf } from './request-parts.ts';
+
+/** What the owner of a kind of job does with one of them. */
+export type JobOwner = {
+  /** Answers with the audio of a job, or throws the problem. */
+  sendFile(request: Request, response: Response, job: JobRow): Promise<void>;
+  /** Deletes an ended job with all that belongs to it. */
+  erase(job: JobRow): Promise<void>;
+};
+
+export type RecordRoutesOptions = {
+  /** For example `/v2/live`. */
+  base: string;
+  /** The kinds of jobs that are there. */
+  kinds: readonly JobKind[];
+  records: JobRecords;
+  owners: Record<JobKind, JobOwner>;
+  publicUrl: PublicUrl;
+};
+
+const patchLimitBytes = 102_400;
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The routes that every kind of job has: list, read, change, delete, and its audio. */
+export function recordRoutes(options: RecordRoutesOptions): Router {
+  const { base, records, owners } = options;
+  const router = express.Router();
+  router.get(base, (request, response) => list(options, request, response));
+  router.get(`${base}/:id`, async (request, response) => {
+    response.json(recordOfRow(await jobOf(options, request)));
+  });
+  router.patch(`${base}/:id`, async (request, response) => {
+    const { id } = await jobOf(options, request);
+    await records.setPostSessionMetadata(id, metadataOf(request));
+    response.status(204).end();
+  });
+  router.delete(`${base}/:id`, async (request, response) => {
+    const job = await jobOf(options, request);
+    if (job.status !== 'done' && job.status !== 'error') throw new Problem(403, 'Forbidden');
+    await owners[job.kind].erase(job);
+    response.status(202).end();
+  });
+  router.get(`${base}/:id/file`, async (request, response) => {
+    const job = await jobOf(options, request);
+    await owners[job.kind].sendFile(request, response, job);
+  });
+  return router;
+}
+
+async function list(
+  { base, kinds, records, publicUrl }: RecordRoutesOptions,
+  request: Request,
+  response: Response,
+): Promise<void> {
+  const params = queryOf(request);
+  const parsed = parseListQuery(params);
+  if (!parsed.ok)
+    throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
+  const { query } = parsed;
+  const wanted = kinds.filter((kind) => query.kinds.length === 0 || query.kinds.includes(kind));
+  // A list of one kind has no filter by kind: there the parameter says nothing.
+  const { rows, hasMore } = await records.list(query, kinds.length === 1 ? kinds : wanted);
+  const links = pageLinks(`${publicUrl(request)}${base}`, params, query, hasMore);
+  response.json({ ...links, items: rows.map(recordOfRow) });
+}
+
+function metadataOf(request: Request): Record<string, unknown> {
+  const body = jsonBody(request);
+  if (Buffer.byteLength(JSON.stringify(body)) > patchLimitBytes)
+    throw new Problem(413, 'payload too large');
+  const parsed = PatchLiveRequest.safeParse(body, { reportInput: true });
+  if (!parsed.success)
+    throw new Problem(400, 'Validation failed', {
+      validationErrors: validationErrors(parsed.error.issues),
+    });
+  return parsed.data.post_session_metadata;
+}
+
+/** Finds the job of a request. An id that is no uuid is answered like any unknown id. */
+export async function jobOf(
+  { records, kinds }: Pick<RecordRoutesOptions, 'records' | 'kinds'>,
+  request: Request,
+): Promise<JobRow> {
+  const id = request.params['id'];
+  const job =
+    typeof id === 'string' && uuid.test(id)
+      ? await records.get(id.toLowerCase(), kinds)
+      : undefined;
+  if (!job || (job.zero_retention === 1 && job.completed_at !== null))
+    throw new Problem(404, 'Not found');
+  return job;
+}

@@ -1,0 +1,292 @@
+import type { Selectable, Transaction } from 'kysely';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import type { Database, SpeechJobCallbacksTable } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { metadataPairs, type JobRow } from '../records/job-records.ts';
+
+export type NewJob = {
+  id: string;
+  node: string;
+  createdAt: number;
+  request: PreRecordedRequest;
+  zeroRetention: boolean;
+  /** The file, when it is one of ours already. */
+  file?: JobFileFacts | undefined;
+  callbacks: NewCallback[];
+};
+
+/** What a job knows of its audio once it is there. */
+export type JobFileFacts = {
+  id: string;
+  filename: string;
+  source: string | null;
+  durationS: number;
+  channels: number;
+};
+
+export type NewCallback = Pick<
+  Selectable<SpeechJobCallbacksTable>,
+  'id' | 'job_id' | 'target' | 'event'
+>;
+
+/** A job that this process works on. The number of the attempt fences: an older claim writes nothing any more. */
+export type JobClaim = { id: string; node: string; attempt: number };
+
+export type JobEnd =
+  { outcome: 'done'; result: string | null } | { outcome: 'error'; code: number; message: string };
+
+/** A claim lives so long without a sign of its process. */
+export const claimMs = 30_000;
+
+/** The rows of pre-recorded jobs, and their queue: a job that nobody holds is taken by the oldest first. */
+export class JobRows {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  async insert(job: NewJob): Promise<void> {
+    const { id, request, file, zeroRetention } = job;
+    const metadata = zeroRetention ? undefined : request.custom_metadata;
+    const pairs = [...metadataPairs(metadata ?? {})];
+    const created = { kind: 'pre-recorded', created_at: job.createdAt } as const;
+    await this.#store.transaction(async (tx) => {
+      await tx
+        .insertInto('speech_jobs')
+        .values({
+          ...created,
+          id,
+          node: job.node,
+          token_digest: null,
+          status: 'queued',
+          completed_at: null,
+          error_code: null,
+          custom_metadata: metadata ? JSON.stringify(metadata) : null,
+          post_session_metadata: '{}',
+          request_params: zeroRetention ? null : JSON.stringify(request),
+          audio_duration: file?.durationS ?? null,
+          channels: file?.channels ?? null,
+          result: null,
+          zero_retention: zeroRetention ? 1 : 0,
+          callbacks_due: 0,
+          file_id: file?.id ?? null,
+          filename: file?.filename ?? null,
+          source: file ? file.source : request.audio_url,
+          claimed_until: null,
+          attempts: 0,
+          progress_s: null,
+          error_message: null,
+        })
+        .execute();
+      if (pairs.length > 0)
+        await tx
+          .insertInto('speech_job_metadata')
+          .values(pairs.map((pair) => ({ ...created, job_id: id, pair })))
+          .execute();
+      await addCallbacks(tx, job.callbacks, job.createdAt);
+    });
+  }
+
+  /** The jobs that wait, and those that are worked on, of all nodes. */
+  async unfinished(): Promise<{ queued: number; processing: number }> {
+    const rows = await this.#store.db
+      .selectFrom('speech_jobs')
+      .select(['status', ({ fn }) => fn.countAll<number>().as('count')])
+      .where('kind', '=', 'pre-recorded')
+      .where('status', 'in', ['queued', 'processing'])
+      .groupBy('status')
+      .execute();
+    const of = (status: string): number => rows.find((row) => row.status === status)?.count ?? 0;
+    return { queued: of('queued'), processing: of('processing') };
+  }
+
+  /**
+   * Takes the oldest job that nobody holds. One whose file lies on the disk of another node is left to that node,
+   * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there.
+   */
+  async claim(node: string): Promise<{ claim: JobClaim; job: JobRow } | undefined> {
+    const nowMs = await this.#store.databaseNow();
+    return this.#store.transaction(async (tx) => {
+      let select = tx
+        .selectFrom('speech_jobs')
+        .selectAll()
+        .where('kind', '=', 'pre-recorded')
+        .where('status', 'in', ['queued', 'processing'])
+        .where((each) =>
+          each.or([each('claimed_until', 'is', null), each('claimed_until', '<', nowMs)]),
+        )
+        .where((each) => each.or([each('zero_retention', '=', 0), each('node', '=', node)]))
+        .where((each) =>
+          each.or([
+            each('source', 'is not', null),
+            each.exists(
+              each
+                .selectFrom('speech_files')
+                .select('speech_files.id')
+                .whereRef('speech_files.id', '=', 'speech_jobs.file_id')
+                .where('speech_files.node', '=', node),
+            ),
+          ]),
+        )
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1);
+      if (this.#store.kind === 'postgres') select = select.forUpdate().skipLocked();
+      const job = await select.executeTakeFirst();
+      if (!job) return undefined;
+      const attempt = (job.attempts ?? 0) + 1;
+      await tx
+        .updateTable('speech_jobs')
+        .set({ node, status: 'processing', claimed_until: nowMs + claimMs, attempts: attempt })
+        .where('id', '=', job.id)
+        .execute();
+      return { claim: { id: job.id, node, attempt }, job };
+    });
+  }
+
+  /** Says that the work goes on. False when the job is somebody else's by now, or was cancelled or erased. */
+  async renew(claim: JobClaim, progressS: number): Promise<boolean> {
+    const nowMs = await this.#store.databaseNow();
+    return this.#change(claim, { claimed_until: nowMs + claimMs, progress_s: progressS });
+  }
+
+  async attachFile(claim: JobClaim, file: JobFileFacts): Promise<boolean> {
+    return this.#change(claim, {
+      file_id: file.id,
+      filename: file.filename,
+      audio_duration: file.durationS,
+      channels: file.channels,
+    });
+  }
+
+  /** Gives the job back, as if it had never been begun: this process stops. */
+  async release(claim: JobClaim): Promise<void> {
+    await this.#change(claim, {
+      status: 'queued',
+      claimed_until: null,
+      attempts: claim.attempt - 1,
+      progress_s: null,
+    });
+  }
+
+  /** What an earlier run of this node held can be taken again at once. */
+  async releaseAllOf(node: string): Promise<void> {
+    await this.#store.db
+      .updateTable('speech_jobs')
+      .set({ claimed_until: null, progress_s: null })
+      .where('kind', '=', 'pre-recorded')
+      .where('status', '=', 'processing')
+      .where('node', '=', node)
+      .execute();
+  }
+
+  /** Stores the end, what is to be told of it and the row of usage in one transaction. False: the job is not ours. */
+  async end(
+    claim: JobClaim | { id: string },
+    end: JobEnd,
+    completedAt: number,
+    callbacks: NewCallback[],
+  ): Promise<boolean> {
+    return this.#store.transaction(async (tx) => {
+      let update = tx
+        .updateTable('speech_jobs')
+        .set({
+          status: end.outcome,
+          completed_at: completedAt,
+          claimed_until: null,
+          error_code: end.outcome === 'error' ? end.code : null,
+          error_message: end.outcome === 'error' ? end.message : null,
+          result: end.outcome === 'done' ? end.result : null,
+        })
+        .where('id', '=', claim.id)
+        .where('kind', '=', 'pre-recorded')
+        .where('status', 'in', ['queued', 'processing']);
+      if ('attempt' in claim)
+        update = update.where('node', '=', claim.node).where('attempts', '=', claim.attempt);
+      const row = await update.returning(['id', 'created_at', 'audio_duration']).executeTakeFirst();
+      if (!row) return false;
+      await addCallbacks(tx, callbacks, completedAt);
+      await tx
+        .insertInto('speech_usage')
+        .values({
+          id: row.id,
+          kind: 'pre-recorded',
+          created_at: row.created_at,
+          completed_at: completedAt,
+          status: end.outcome,
+          audio_duration: row.audio_duration,
+        })
+        .execute();
+      return true;
+    });
+  }
+
+  /** Deletes a job and what was to be told of it. The answer says whether its file is used by no other job. */
+  async delete(id: string, fileId: string | null): Promise<boolean> {
+    return this.#store.transaction(async (tx) => {
+      await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
+      await tx.deleteFrom('speech_job_callbacks').where('job_id', '=', id).execute();
+      await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
+      if (fileId === null) return false;
+      const other = await tx
+        .selectFrom('speech_jobs')
+        .select('id')
+        .where('file_id', '=', fileId)
+        .limit(1)
+        .executeTakeFirst();
+      return other === undefined;
+    });
+  }
+
+  async completedBefore(
+    time: number,
+    limit: number,
+  ): Promise<{ id: string; file_id: string | null }[]> {
+    return this.#store.db
+      .selectFrom('speech_jobs')
+      .select(['id', 'file_id'])
+      .where('kind', '=', 'pre-recorded')
+      .where('status', 'in', ['done', 'error'])
+      .where('completed_at', '<', time)
+      .limit(limit)
+      .execute();
+  }
+
+  async forgetUsageBefore(time: number): Promise<void> {
+    await this.#store.db.deleteFrom('speech_usage').where('completed_at', '<', time).execute();
+  }
+
+  async #change(claim: JobClaim, set: Partial<JobRow>): Promise<boolean> {
+    const [changed] = await this.#store.db
+      .updateTable('speech_jobs')
+      .set(set)
+      .where('id', '=', claim.id)
+      .where('node', '=', claim.node)
+      .where('attempts', '=', claim.attempt)
+      .where('status', '=', 'processing')
+      .execute();
+    return (changed?.numUpdatedRows ?? 0n) > 0n;
+  }
+}
+
+async function addCallbacks(
+  tx: Transaction<Database>,
+  callbacks: readonly NewCallback[],
+  nowMs: number,
+): Promise<void> {
+  if (callbacks.length === 0) return;
+  await tx
+    .insertInto('speech_job_callbacks')
+    .values(
+      callbacks.map((callback) => ({
+        ...callback,
+        body: null,
+        created_at: nowMs,
+        attempts: 0,
+        due_at: nowMs,
+        last_error: null,
+      })),
+    )
+    .execute();
+}

@@ -1,0 +1,296 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Problem } from '../../port/problem.ts';
+import type { PreRecordedResult } from '../../protocol/job.ts';
+import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import type { Store } from '../../store/store.ts';
+import { refuseUnreachable, type Send } from '../callbacks/callbacks.ts';
+import type { SpeechServiceConfig } from '../config.ts';
+import type { Files, StoredFile } from '../files/files.ts';
+import type { Media } from '../media/media.ts';
+import { speechMetrics } from '../metrics.ts';
+import type { Recogniser } from '../recognition/recogniser.ts';
+import type { JobRow } from '../records/job-records.ts';
+import type { AddonRunner } from '../results/answer.ts';
+import { resultOf } from '../results/result.ts';
+import { JobFailure } from './failure.ts';
+import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';
+import { JobRows, type JobFileFacts } from './job-rows.ts';
+import { JobQueue, type JobAtWork } from './queue.ts';
+import { readChannels } from './reading.ts';
+
+export type JobsOptions = {
+  config: SpeechServiceConfig;
+  store: Store;
+  node: string;
+  /** Holds the working files of jobs. */
+  folder: string;
+  clock: Clock;
+  log: Logger;
+  files: Files;
+  media: Media;
+  language: AddonRunner;
+  send: Send;
+  /** Reads files: another one than that of live sessions, so that nobody's words come later for a job. */
+  recogniser: Recogniser;
+};
+
+const dayMs = 86_400_000;
+const sweepEveryMs = 3_600_000;
+const sweepRows = 200;
+
+/** Pre-recorded jobs: taken, worked on, told of, deleted. */
+export class Jobs {
+  readonly #options: JobsOptions;
+  readonly #rows: JobRows;
+  readonly #queue: JobQueue;
+  readonly #callbacks: JobCallbacks;
+  readonly #unstored: UnstoredJobs = new Map();
+  #draining = false;
+  #cancelSweep = (): void => undefined;
+
+  constructor(options: JobsOptions) {
+    const { store, node, folder, clock, log, config } = options;
+    this.#options = options;
+    this.#rows = new JobRows(store);
+    this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
+    this.#queue = new JobQueue({
+      rows: this.#rows,
+      node,
+      folder,
+      clock,
+      log,
+      atOnce: config.jobs.atOnce,
+      unstored: this.#unstored,
+      run: (work) => this.#run(work),
+      end: async (claim, job, request, end) => {
+        const event = end.outcome === 'done' ? 'transcription.success' : 'transcription.error';
+        const callbacks = callbacksFor(job.id, event, request, config);
+        const stored =
+          job.zero_retention === 1 && end.outcome === 'done' ? { ...end, result: null } : end;
+        const isOurs = await this.#rows.end(claim, stored, clock.now(), callbacks);
+        if (isOurs) this.#told();
+        return isOurs;
+      },
+    });
+  }
+
+  get running(): number {
+    return this.#queue.running;
+  }
+
+  async start(): Promise<void> {
+    await this.#queue.start();
+    this.#callbacks.start();
+    this.#sweepLater(1_000);
+  }
+
+  /** Takes a job, or throws the problem that refuses it. `fileId` is set when its address is one of ours. */
+  async create(request: PreRecordedRequest, fileId: string | undefined): Promise<string> {
+    const { node, clock, config } = this.#options;
+    await this.#admit(request);
+    const file = await this.#ownFile(fileId);
+    const id = randomUUID();
+    const { zeroRetention } = config;
+    if (zeroRetention) this.#unstored.set(id, { request });
+    await this.#rows.insert({
+      id,
+      node,
+      createdAt: clock.now(),
+      request,
+      zeroRetention,
+      file: file && factsOf(file),
+      callbacks: callbacksFor(id, 'transcription.created', request, config),
+    });
+    this.#callbacks.wake();
+    this.#queue.wake();
+    return id;
+  }
+
+  /** Ends a job that waits or is worked on. False when it had ended already. */
+  async cancel(job: JobRow): Promise<boolean> {
+    const { config, clock } = this.#options;
+    const request =
+      this.#unstored.get(job.id)?.request ??
+      (job.request_params === null
+        ? undefined
+        : (JSON.parse(job.request_params) as PreRecordedRequest));
+    const isEnded = await this.#rows.end(
+      { id: job.id },
+      { outcome: 'error', code: cancelledCode, message: 'cancelled by a request' },
+      clock.now(),
+      callbacksFor(job.id, 'transcription.error', request, config),
+    );
+    this.#queue.cancel(job.id);
+    if (isEnded) speechMetrics.jobsEnded.inc({ outcome: 'cancelled' });
+    this.#told();
+    return isEnded;
+  }
+
+  /** Deletes an ended job: its row, its result, and its file unless another job uses it. */
+  async erase({ id, file_id }: Pick<JobRow, 'id' | 'file_id'>): Promise<void> {
+    const { files, folder } = this.#options;
+    const isFileFree = await this.#rows.delete(id, file_id);
+    if (file_id !== null && isFileFree) await files.remove(file_id);
+    await rm(join(folder, id), { recursive: true, force: true });
+  }
+
+  async drain(deadlineMs: number): Promise<void> {
+    this.#draining = true;
+    this.#cancelSweep();
+    await this.#queue.drain(deadlineMs);
+    await this.#callbacks.stop();
+  }
+
+  #told(): void {
+    this.#callbacks.wake();
+  }
+
+  async #admit(request: PreRecordedRequest): Promise<void> {
+    try {
+      this.#refuseUnusable(request);
+      const { queued, processing } = await this.#rows.unfinished();
+      const { maxQueued } = this.#options.config.jobs;
+      if (queued >= maxQueued)
+        throw refusal(
+          429,
+          `${queued} jobs are waiting and ${processing} are worked on; at most ${maxQueued} may wait`,
+          30,
+        );
+    } catch (error) {
+      if (error instanceof Problem) speechMetrics.jobsRefused.inc({ status: String(error.status) });
+      throw error;
+    }
+  }
+
+  #refuseUnusable(request: PreRecordedRequest): void {
+    const { store, recogniser, config } = this.#options;
+    if (this.#draining) throw refusal(503, 'the service is stopping, try again in a moment', 2);
+    const room = store.acceptsNewCalls();
+    if (!room.ok) throw refusal(503, room.reason, 30);
+    const callback = callbackOf(request);
+    if (callback) refuseUnreachable(callback.url, config.callbackHosts);
+    const { languages } = request.language_config;
+    const admission = recogniser.admits({ languages }, 0);
+    if (admission.outcome === 'language')
+      throw new Problem(422, `Invalid parameter: ${admission.detail}`);
+    if (admission.outcome === 'no-model')
+      throw refusal(503, admission.detail, admission.retryAfterS);
+  }
+
+  async #ownFile(id: string | undefined): Promise<StoredFile | undefined> {
+    if (id === undefined) return undefined;
+    const file = await this.#options.files.get(id);
+    if (!file) throw new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
+    return file;
+  }
+
+  async #run(work: JobAtWork): Promise<PreRecordedResult> {
+    const { media, files, language, clock, recogniser, config } = this.#options;
+    const { request, folder, signal, job } = work;
+    const startedMs = clock.monotonicMs();
+    const file = await this.#fileOf(work);
+    const decoded = await media.decode(files.pathOf(file.id), folder, signal);
+    if (decoded.durationS > config.jobs.maxSeconds)
+      throw new JobFailure(
+        413,
+        `the audio is ${Math.round(decoded.durationS)} s long; at most ${config.jobs.maxSeconds} s are read`,
+      );
+    await this.#rows.attachFile(work.claim, {
+      ...factsOf(file),
+      durationS: round3(decoded.durationS),
+      channels: decoded.channels,
+    });
+    const { languages, code_switching: codeSwitching } = request.language_config;
+    const utterances = await readChannels({
+      recogniser,
+      clock,
+      channels: decoded.distinct.map(({ channels, path, samples }) => ({
+        channel: channels[0] ?? 0,
+        path,
+        samples,
+      })),
+      languages,
+      codeSwitching,
+      signal,
+      onProgress: (seconds) => work.onProgress(seconds),
+    });
+    const result = await resultOf({
+      request,
+      durationS: decoded.durationS,
+      distinctChannels: Math.max(1, decoded.distinct.length),
+      transcriptionS: (clock.monotonicMs() - startedMs) / 1e3,
+      utterances,
+      language,
+      owner: job.id,
+      signal,
+    });
+    signal.throwIfAborted();
+    const unstored = this.#unstored.get(job.id);
+    if (unstored && callbackOf(request)) unstored.result = result;
+    return result;
+  }
+
+  /** Of a job that another node began, the file is fetched again: it lies on that node's disk. */
+  async #fileOf({ job, request, signal, claim }: JobAtWork): Promise<StoredFile> {
+    const { files, node, log } = this.#options;
+    const stored = job.file_id === null ? undefined : await files.get(job.file_id);
+    if (stored?.node === node) return stored;
+    if (job.source === null)
+      throw new JobFailure(404, 'the uploaded file of this job was deleted before it was read');
+    const file = await files.fetch(request.audio_url, signal);
+    if (await this.#rows.attachFile(claim, factsOf(file))) return file;
+    await files.remove(file.id).catch((error: unknown) => {
+      log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
+    });
+    throw new JobFailure(409, 'the job was taken by another node');
+  }
+
+  #sweepLater(delayMs: number): void {
+    this.#cancelSweep = this.#options.clock.after(delayMs, () => {
+      this.#sweep()
+        .catch((error: unknown) =>
+          this.#options.log.error({ reason: reasonOf(error) }, 'the retention of jobs failed'),
+        )
+        .finally(() => {
+          if (!this.#draining) this.#sweepLater(sweepEveryMs);
+        });
+    });
+  }
+
+  /** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
+  async #sweep(): Promise<void> {
+    const { config, clock, store, log } = this.#options;
+    const before = clock.now() - config.retentionDays * dayMs;
+    let erased = 0;
+    for (;;) {
+      const jobs = await this.#rows.completedBefore(before, sweepRows);
+      if (jobs.length === 0 || this.#draining) break;
+      for (const job of jobs) await this.erase(job);
+      erased += jobs.length;
+    }
+    await this.#rows.forgetUsageBefore(clock.now() - config.jobs.usageDays * dayMs);
+    if (erased === 0) return;
+    await store.forgetDeleted();
+    log.info({ erased }, 'jobs past their retention were deleted');
+  }
+}
+
+/** As proxies say of a request that its client took back. */
+const cancelledCode = 499;
+
+function factsOf(file: StoredFile): JobFileFacts {
+  const { id, filename, source, durationS, channels } = file;
+  return { id, filename, source, durationS, channels };
+}
+
+const round3 = (value: number): number => Math.round(value * 1e3) / 1e3;
+
+function refusal(status: number, message: string, retryAfterS: number): Problem {
+  return new Problem(status, message, { headers: { 'retry-after': String(retryAfterS) } });
+}

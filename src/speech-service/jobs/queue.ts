@@ -1,0 +1,261 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, within } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import type { PreRecordedResult } from '../../protocol/job.ts';
+import type { JobRow } from '../records/job-records.ts';
+import { speechMetrics } from '../metrics.ts';
+import { failureOf, JobFailure } from './failure.ts';
+import type { UnstoredJobs } from './job-callbacks.ts';
+import { claimMs, type JobClaim, type JobEnd, type JobRows } from './job-rows.ts';
+
+/** One job at work: what it reads, and how it says how far it is. */
+export type JobAtWork = {
+  job: JobRow;
+  claim: JobClaim;
+  request: PreRecordedRequest;
+  /** A folder of its own, which is deleted when the work ends, however it ends. */
+  folder: string;
+  signal: AbortSignal;
+  onProgress(seconds: number): void;
+};
+
+export type JobQueueOptions = {
+  rows: JobRows;
+  node: string;
+  /** Working files of jobs. */
+  folder: string;
+  clock: Clock;
+  log: Logger;
+  atOnce: number;
+  /** Requests that are nowhere but here: with zero retention the row has none. */
+  unstored: UnstoredJobs;
+  run(work: JobAtWork): Promise<PreRecordedResult>;
+  /** Stores the end with what is to be told of it. False when the job is not ours any more. */
+  end(
+    claim: JobClaim,
+    job: JobRow,
+    request: PreRecordedRequest | undefined,
+    end: JobEnd,
+  ): Promise<boolean>;
+};
+
+const renewMs = claimMs / 3;
+const lookMs = 5_000;
+/** A job during which this or another process died so often is not tried again. */
+export const maxAttempts = 10;
+
+/** Takes jobs from the table one after the other, works on some at once, and says for each that it is at work. */
+export class JobQueue {
+  readonly #options: JobQueueOptions;
+  readonly #running = new Map<string, { abort: AbortController; work: Promise<void> }>();
+  #stopped = false;
+  #taking: Promise<void> | undefined;
+  #takeAgain = false;
+  #cancelLook = (): void => undefined;
+
+  constructor(options: JobQueueOptions) {
+    this.#options = options;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Takes up what an earlier run of this node left. */
+  async start(): Promise<void> {
+    const { rows, node, folder } = this.#options;
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await rows.releaseAllOf(node);
+    this.#look();
+  }
+
+  /** There is a new job. */
+  wake(): void {
+    if (this.#stopped) return;
+    this.#takeAgain = true;
+    this.#taking ??= this.#take()
+      .catch((error: unknown) =>
+        this.#options.log.error(
+          { reason: reasonOf(error) },
+          'jobs could not be taken; tried again',
+        ),
+      )
+      .finally(() => {
+        this.#taking = undefined;
+      });
+  }
+
+  /** Ends the work on a job that was cancelled or erased, if it is here. */
+  cancel(id: string): void {
+    this.#running.get(id)?.abort.abort(new JobIsGone());
+  }
+
+  /** Gives back what is not done before the deadline. */
+  async drain(deadlineMs: number): Promise<void> {
+    this.#stopped = true;
+    this.#cancelLook();
+    await this.#taking;
+    const running = [...this.#running.values()];
+    await within(this.#options.clock, deadlineMs, Promise.all(running.map(({ work }) => work)));
+    for (const { abort } of running) abort.abort(new ProcessStops());
+    await Promise.all(running.map(({ work }) => work));
+  }
+
+  #look(): void {
+    this.wake();
+    if (!this.#stopped) this.#cancelLook = this.#options.clock.after(lookMs, () => this.#look());
+  }
+
+  async #take(): Promise<void> {
+    const { rows, node, atOnce } = this.#options;
+    while (this.#takeAgain && !this.#stopped) {
+      this.#takeAgain = false;
+      while (this.#running.size < atOnce && !this.#stopped) {
+        const taken = await rows.claim(node);
+        if (!taken) break;
+        this.#begin(taken.claim, taken.job);
+      }
+    }
+  }
+
+  #begin(claim: JobClaim, job: JobRow): void {
+    const abort = new AbortController();
+    const work = this.#work(claim, job, abort).finally(() => {
+      this.#running.delete(job.id);
+      this.wake();
+    });
+    this.#running.set(job.id, { abort, work });
+  }
+
+  /** Never throws: whatever happens on the way is an end of this job alone. */
+  async #work(claim: JobClaim, job: JobRow, abort: AbortController): Promise<void> {
+    const { clock, log, folder } = this.#options;
+    const own = join(folder, job.id);
+    let progressS = 0;
+    const stopRenewing = this.#renewing(claim, abort, () => progressS);
+    const startedMs = clock.monotonicMs();
+    let request: PreRecordedRequest | undefined;
+    let end: JobEnd;
+    try {
+      request = this.#requestOf(job);
+      if (claim.attempt > maxAttempts)
+        throw new JobFailure(500, `given up: ${maxAttempts} attempts ended with their process`);
+      await mkdir(own, { recursive: true, mode: 0o700 });
+      const result = await this.#options.run({
+        job,
+        claim,
+        request,
+        folder: own,
+        signal: abort.signal,
+        onProgress: (seconds) => {
+          progressS = seconds;
+        },
+      });
+      end = { outcome: 'done', result: JSON.stringify(result) };
+    } catch (error) {
+      if (abort.signal.aborted) {
+        await this.#leave(claim, abort.signal.reason, stopRenewing, own);
+        return;
+      }
+      const failure = failureOf(error);
+      if (failure.status === 500) log.error({ jobId: job.id, err: error }, 'a job failed');
+      end = { outcome: 'error', code: failure.status, message: failure.message };
+    }
+    stopRenewing();
+    await rm(own, { recursive: true, force: true }).catch(() => undefined); // the next start empties the folder
+    await this.#end(claim, job, request, end, clock.monotonicMs() - startedMs);
+  }
+
+  #requestOf(job: JobRow): PreRecordedRequest {
+    const unstored = this.#options.unstored.get(job.id);
+    if (unstored) return unstored.request;
+    if (job.request_params !== null) return JSON.parse(job.request_params) as PreRecordedRequest;
+    throw new JobFailure(
+      500,
+      'the process ended, and with zero data retention nothing of the job was stored',
+    );
+  }
+
+  async #end(
+    claim: JobClaim,
+    job: JobRow,
+    request: PreRecordedRequest | undefined,
+    end: JobEnd,
+    tookMs: number,
+  ): Promise<void> {
+    const { log } = this.#options;
+    try {
+      if (!(await this.#options.end(claim, job, request, end))) return;
+    } catch (error) {
+      // The claim runs out, and the job is done again: by us, or by another node.
+      log.error(
+        { jobId: job.id, reason: reasonOf(error) },
+        'the end of a job could not be stored; it is tried again',
+      );
+      return;
+    }
+    if (!request || !callbackOf(request)) this.#options.unstored.delete(job.id);
+    speechMetrics.jobsEnded.inc({ outcome: end.outcome });
+    const tookS = Math.round(tookMs / 100) / 10;
+    if (end.outcome === 'done') log.info({ jobId: job.id, tookS }, 'a job is done');
+    else
+      log.warn(
+        { jobId: job.id, tookS, errorCode: end.code, reason: end.message },
+        'a job ended in error',
+      );
+  }
+
+  async #leave(
+    claim: JobClaim,
+    reason: unknown,
+    stopRenewing: () => void,
+    own: string,
+  ): Promise<void> {
+    stopRenewing();
+    await rm(own, { recursive: true, force: true }).catch(() => undefined);
+    if (!(reason instanceof ProcessStops)) return;
+    await this.#options.rows
+      .release(claim)
+      .catch((error: unknown) =>
+        this.#options.log.warn(
+          { jobId: claim.id, reason: reasonOf(error) },
+          'a job could not be given back; its claim runs out',
+        ),
+      );
+  }
+
+  /** A claim that cannot be renewed may be somebody else's already: the work ends before that. */
+  #renewing(claim: JobClaim, abort: AbortController, progress: () => number): () => void {
+    const { rows, clock, log } = this.#options;
+    let stop = (): void => undefined;
+    let stopped = false;
+    let renewedMs = clock.monotonicMs();
+    const renew = async (): Promise<void> => {
+      try {
+        if (await rows.renew(claim, progress())) renewedMs = clock.monotonicMs();
+        else abort.abort(new JobIsGone());
+      } catch (error) {
+        log.warn(
+          { jobId: claim.id, reason: reasonOf(error) },
+          'the claim of a job could not be renewed',
+        );
+        if (clock.monotonicMs() - renewedMs > claimMs - renewMs) abort.abort(new JobIsGone());
+      }
+      if (!stopped) stop = clock.after(renewMs, () => void renew());
+    };
+    stop = clock.after(renewMs, () => void renew());
+    return () => {
+      stopped = true;
+      stop();
+    };
+  }
+}
+
+/** The row says that the job is not ours: cancelled, erased, or taken by another node. */
+class JobIsGone extends Error {}
+class ProcessStops extends Error {}

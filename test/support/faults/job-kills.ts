@@ -1,0 +1,105 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PreRecordedCallback } from '../../../src/protocol/callbacks.ts';
+import { jobsApi, wavOf } from '../speech/jobs.ts';
+import { speechApi } from '../speech/speech-service.ts';
+import { speechProcess } from '../speech/speech-process.ts';
+import { temporaryFolder } from '../store/store.ts';
+import { until } from '../process/until.ts';
+import { randomOf } from './live-faults.ts';
+
+export type JobKillsOutcome = { kills: number; states: Record<string, number>; wrong: string[] };
+
+const words = ['my card is lost', 'hello please', 'one two three four five', 'thanks goodbye'];
+
+/**
+ * One process, some jobs from uploads and some from addresses, and kill -9 at moments of the seed. Afterwards every
+ * job was done once, with its words, one identity of its success was told, and no working file is left.
+ */
+export async function killJobs(
+  seed: number,
+  kills: number,
+  jobCount = 6,
+): Promise<JobKillsOutcome> {
+  const random = randomOf(seed);
+  const wrong: string[] = [];
+  const states: Record<string, number> = {};
+  await using folder = await temporaryFolder();
+  await using web = await webOf(words.map((text) => wavOf(text)));
+  const config = { callbackHosts: [web.host], jobs: { audioHosts: [web.host] } as never };
+  let service = await speechProcess(folder.path, { config });
+  const { port } = service;
+  const api = jobsApi(speechApi(service.url));
+  const ids = new Map<string, string>();
+  let killed = 0;
+  const kill = async (): Promise<void> => {
+    await sleep(random() * 700);
+    await service.kill();
+    service = await speechProcess(folder.path, { port, config });
+    killed++;
+    for (const id of ids.keys()) {
+      const { status } = await api.record(id);
+      states[status] = (states[status] ?? 0) + 1;
+    }
+  };
+  for (let count = 0; count < jobCount; count++) {
+    const text = words[count % words.length] ?? '';
+    const audio_url =
+      count % 2 === 0
+        ? (await api.upload(wavOf(text))).audio_url
+        : `${web.url}/${count % words.length}.wav`;
+    ids.set(await api.begin({ audio_url, callback_url: `${web.url}/told` }), text);
+    if (killed < kills) await kill();
+  }
+  while (killed < kills) await kill();
+  for (const [id, text] of ids) {
+    const job = await api.ended(id);
+    const said = job.result?.transcription?.full_transcript;
+    if (said !== text)
+      wrong.push(
+        `${id}: ${job.status} ${job.error_message ?? ''} said ${said ?? 'nothing'}, not ${text}`,
+      );
+    await until(() => web.told.some((each) => each.id === id), 60_000);
+  }
+  for (const id of ids.keys()) {
+    const identities = new Set(
+      web.told.filter((each) => each.id === id).map(({ message }) => message),
+    );
+    if (identities.size !== 1) wrong.push(`${id}: told under ${identities.size} identities`);
+  }
+  const left = await readdir(join(folder.path, 'speech', 'jobs'));
+  if (left.length > 0) wrong.push(`working files are left: ${left.join(', ')}`);
+  await service.kill();
+  return { kills: killed, states, wrong };
+}
+
+async function webOf(files: Buffer[]) {
+  const told: { id: string; message: string }[] = [];
+  const server = createServer((request, response) => {
+    if (request.method === 'GET') {
+      response.end(files[Number(/^\/(\d+)\.wav$/.exec(request.url ?? '')?.[1] ?? NaN)]);
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const { id } = PreRecordedCallback.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
+      told.push({ id, message: String(request.headers['webhook-id']) });
+      response.end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    host: `127.0.0.1:${port}`,
+    told,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module';
 import { setPriority } from 'node:os';
 import { reasonOf } from '../../lib/errors.ts';
 import { MediaError } from './media-error.ts';
@@ -5,7 +6,7 @@ import type { MediaAnswer, MediaOrder } from './messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
 
 /*
- * The process of one file: it takes one order, answers and ends. It leads a process group, in which ffmpeg runs as
+ * The process of one file: it takes one order, answers and is ended. It leads a process group, in which ffmpeg runs as
  * well, so that one signal ends both.
  */
 
@@ -33,13 +34,9 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
 }
 
 setPriority(niceness);
-// Whoever gave the order is gone: nobody wants the answer, and nobody else would end ffmpeg.
+// Whoever gave the order is gone, or has the answer: nobody else would end ffmpeg.
 process.on('disconnect', endGroup);
-process.once('message', (order: MediaOrder) => {
-  void carryOut(order).then((answer) => {
-    process.send?.(answer, () => {
-      process.off('disconnect', endGroup);
-      process.exit(0);
-    });
-  });
-});
+// The order is an argument: it is there from the first line on. After the answer the parent ends the group.
+const answer = await carryOut(JSON.parse(process.argv[2] ?? '') as MediaOrder);
+flushCompileCache();
+process.send?.(answer);

@@ -104,7 +104,7 @@ function runChild(
   fileBytes: number,
   signal?: AbortSignal,
 ): Promise<MediaAnswer> {
-  const child = fork(childPath, [], {
+  const child = fork(childPath, [JSON.stringify(order)], {
     detached: true, // the leader of a process group, with ffmpeg in it
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: [
@@ -142,6 +142,7 @@ function runChild(
     signal?.addEventListener('abort', aborted, { once: true });
     child.on('message', (message: MediaAnswer) => {
       answer = message;
+      killGroup(child); // it has nothing left to do, and its exit is waited for
     });
     child.once('error', (error) => {
       failure ??= new MediaError(500, 'the process that reads files did not start', {
@@ -169,7 +170,6 @@ function runChild(
       if (failure === undefined && answer) resolve(answer);
       else reject(failure instanceof Error ? failure : new Error(String(failure)));
     };
-    child.send(order, () => undefined); // a child that cannot be told ends, and its exit is the failure
     if (signal?.aborted) aborted();
   });
 }

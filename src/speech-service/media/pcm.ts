@@ -10,6 +10,9 @@ export type PcmFormat = {
   rateHz: number;
 };
 
+/** Samples of each channel, full scale being 1, valid until the next block is asked for. */
+export type SampleBlock = { channels: Float32Array[]; frames: number };
+
 export const maxChannels = 8;
 export const minRateHz = 1_000;
 export const maxRateHz = 384_000;
@@ -56,10 +59,7 @@ export function isReadable(format: PcmFormat): boolean {
  * Takes whole frames apart into one array for each channel, full scale being 1. The arrays belong to the splitter
  * and hold the next block after the next call.
  */
-export function splitter(
-  format: PcmFormat,
-  maxFrames: number,
-): (bytes: Buffer) => { channels: Float32Array[]; frames: number } {
+export function splitter(format: PcmFormat, maxFrames: number): (bytes: Buffer) => SampleBlock {
   const read = readerOf(format);
   if (!read) throw new MediaError(422, 'the samples of the file are of a kind that is not read');
   const step = format.bytesPerSample;

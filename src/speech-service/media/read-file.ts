@@ -7,7 +7,8 @@ import { decodeAll, failureOf, listPackets } from './ffmpeg.ts';
 import { readPacketList } from './packet-list.ts';
 import { MediaError } from './media-error.ts';
 import type { DecodedMedia, MediaFacts, MediaOrder } from './messages.ts';
-import { checkLayout, splitter, type PcmFormat } from './pcm.ts';
+import { flacBlocks, readFlacFacts } from './flac.ts';
+import { checkLayout, splitter, type PcmFormat, type SampleBlock } from './pcm.ts';
 import { Resampler } from './resampler.ts';
 import { signatureBytes, signatureOf } from './signature.ts';
 import { readWavHeader, type FoundHeader, type PcmHeader } from './wav-header.ts';
@@ -16,27 +17,47 @@ const engineRateHz = 16_000;
 /** Frames that are taken apart at once. */
 const blockFrames = 8_192;
 
+type Layout = { channels: number; rateHz: number };
+
 /** A file as it is to be read: by itself, or by ffmpeg, with the name of its format where the first bytes tell. */
 type Opened =
-  | { by: 'us'; source: ByteSource; format: PcmFormat; frames: number }
+  | { by: 'us'; layout: Layout; codec: string; durationS: number; blocks: () => Blocks }
   | { by: 'ffmpeg'; name: string | undefined };
+
+type Blocks = AsyncIterable<SampleBlock>;
 
 export async function probeFile(order: MediaOrder): Promise<MediaFacts> {
   await using file = await openFile(order.path);
   const opened = await openMediaFile(file.handle, file.size);
   if (opened.by === 'ffmpeg') return await probeForeign(order, opened.name);
-  const { format, frames } = opened;
-  return { durationS: frames / format.rateHz, channels: format.channels, codec: codecOf(format) };
+  const { codec, layout } = opened;
+  const durationS = opened.durationS || (await lengthOf(opened.blocks(), layout));
+  if (durationS === 0) throw noAudio();
+  return { durationS, channels: layout.channels, codec };
 }
 
 export async function decodeFile(order: MediaOrder): Promise<DecodedMedia> {
   await using file = await openFile(order.path);
   const opened = await openMediaFile(file.handle, file.size);
   if (opened.by === 'ffmpeg') return await decodeForeign(order, opened.name);
-  const { source, format, frames } = opened;
-  if (frames / format.rateHz > order.maxSeconds)
-    throw new MediaError(413, tooLong(order.maxSeconds));
-  return await decodePcm(source, format, frames, order);
+  if (opened.durationS > order.maxSeconds) throw new MediaError(413, tooLong(order.maxSeconds));
+  const decoded = await writeDistinct(opened.blocks(), opened.layout, order);
+  if (decoded.durationS === 0) throw noAudio();
+  return decoded;
+}
+
+function noAudio(): MediaError {
+  return new MediaError(
+    422,
+    'the file has no audio: nothing follows its header, or nothing that can be read',
+  );
+}
+
+/** For files whose header does not say it. */
+async function lengthOf(blocks: Blocks, { rateHz }: Layout): Promise<number> {
+  let frames = 0;
+  for await (const block of blocks) frames += block.frames;
+  return frames / rateHz;
 }
 
 async function openFile(
@@ -63,19 +84,38 @@ async function openMediaFile(handle: FileHandle, size: number): Promise<Opened> 
     );
   if (signature.kind === 'unknown') return { by: 'ffmpeg', name: undefined };
   const source = fileSource(handle, size);
+  if (signature.container === 'flac') return openFlac(handle, size);
   const header = await headerOf(signature.container, source);
   if (header === 'foreign') return { by: 'ffmpeg', name: signature.name };
   const { format, dataBytes = 0 } = header;
   checkLayout(format);
   const frames = Math.floor(dataBytes / (format.channels * format.bytesPerSample));
-  if (frames === 0) throw new MediaError(422, 'the file has no audio: its data is empty');
-  return { by: 'us', source, format, frames };
+  if (frames === 0) throw noAudio();
+  return {
+    by: 'us',
+    layout: format,
+    codec: codecOf(format),
+    durationS: frames / format.rateHz,
+    blocks: () => pcmBlocks(source, format, frames),
+  };
 }
 
 async function headerOf(container: string, source: ByteSource): Promise<FoundHeader> {
   if (container === 'wav') return readWavHeader(source);
   if (container === 'au') return readAuHeader(source);
   return 'foreign';
+}
+
+async function openFlac(handle: FileHandle, size: number): Promise<Opened> {
+  const facts = await readFlacFacts(fileSource(handle, size));
+  checkLayout(facts);
+  return {
+    by: 'us',
+    layout: facts,
+    codec: 'flac',
+    durationS: facts.frames / facts.rateHz,
+    blocks: () => flacBlocks(fileSource(handle, size), facts),
+  };
 }
 
 async function probeForeign(
@@ -116,7 +156,7 @@ async function decodeForeign(order: MediaOrder, name: string | undefined): Promi
     const decoded =
       header === undefined || header === 'foreign'
         ? undefined
-        : await decodePcm(source, header.format, undefined, order);
+        : await writeDistinct(pcmBlocks(source, header.format), header.format, order);
     const end = await program.ended;
     if (!decoded || decoded.durationS === 0 || end.code !== 0)
       throw failureOf(end, name, order.cpuSeconds);
@@ -126,27 +166,36 @@ async function decodeForeign(order: MediaOrder, name: string | undefined): Promi
   }
 }
 
-/** From interleaved samples to the files of distinct channels, block by block. */
-async function decodePcm(
+/** Interleaved samples, block by block: so many frames, or all that come. */
+async function* pcmBlocks(
   source: ByteSource,
   format: PcmFormat,
-  frames: number | undefined,
-  { folder, maxSeconds }: MediaOrder,
-): Promise<DecodedMedia> {
-  checkLayout(format);
+  frames = Infinity,
+): AsyncGenerator<SampleBlock> {
   const frameBytes = format.channels * format.bytesPerSample;
   const split = splitter(format, blockFrames);
-  const resamplers =
-    format.rateHz === engineRateHz
-      ? undefined
-      : Array.from({ length: format.channels }, () => new Resampler(format.rateHz, engineRateHz));
-  const distinct = new DistinctChannels(folder, format.channels, maxSeconds * engineRateHz);
-  let left = frames ?? Infinity;
-  while (left > 0) {
-    const bytes = await source.read(Math.min(left, blockFrames) * frameBytes);
-    const block = split(bytes);
-    if (block.frames === 0) break;
+  for (let left = frames; left > 0;) {
+    const block = split(await source.read(Math.min(left, blockFrames) * frameBytes));
+    if (block.frames === 0) return;
     left -= block.frames;
+    yield block;
+  }
+}
+
+/** From samples to the files of distinct channels. */
+async function writeDistinct(
+  blocks: Blocks,
+  layout: Layout,
+  { folder, maxSeconds }: MediaOrder,
+): Promise<DecodedMedia> {
+  checkLayout(layout);
+  const { channels: count, rateHz } = layout;
+  const resamplers =
+    rateHz === engineRateHz
+      ? undefined
+      : Array.from({ length: count }, () => new Resampler(rateHz, engineRateHz));
+  const distinct = new DistinctChannels(folder, count, maxSeconds * engineRateHz);
+  for await (const block of blocks) {
     const channels = block.channels.map((samples) => samples.subarray(0, block.frames));
     writeTo(
       distinct,
@@ -159,7 +208,7 @@ async function decodePcm(
       resamplers.map((one) => one.flush()),
     );
   const durationS = distinct.samples / engineRateHz;
-  return { durationS, channels: format.channels, distinct: distinct.finish() };
+  return { durationS, channels: count, distinct: distinct.finish() };
 }
 
 const samplesNone = new Float32Array(0);

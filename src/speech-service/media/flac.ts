@@ -1,0 +1,49 @@
+import { FLACDecoder } from '@wasm-audio-decoders/flac';
+import type { ByteSource } from './byte-source.ts';
+import { MediaError } from './media-error.ts';
+import type { SampleBlock } from './pcm.ts';
+
+/** What the first block of a FLAC file says. Its writer may not have known the number of frames: then it is 0. */
+export type FlacFacts = { rateHz: number; channels: number; bits: number; frames: number };
+
+const factsBytes = 42;
+
+/** Layout of the first block: 4 + 4 bytes of marks, then STREAMINFO, whose rate begins at its byte 10. */
+export async function readFlacFacts(source: ByteSource): Promise<FlacFacts> {
+  const head = await source.read(factsBytes);
+  if (head.length < factsBytes || ((head[4] ?? 0) & 0x7f) !== 0)
+    throw new MediaError(422, 'the header of the FLAC file is cut short or broken');
+  const packed = head.readBigUInt64BE(18);
+  return {
+    rateHz: Number(packed >> 44n),
+    channels: Number((packed >> 41n) & 7n) + 1,
+    bits: Number((packed >> 36n) & 31n) + 1,
+    frames: Number(packed & 0xf_ffff_ffffn),
+  };
+}
+
+/** Silence of three seconds fits in a dozen bytes. So few bytes at once cannot become more than the memory holds. */
+const bytesAtOnce = 2_048;
+
+export async function* flacBlocks(
+  source: ByteSource,
+  facts: FlacFacts,
+): AsyncGenerator<SampleBlock> {
+  const decoder = new FLACDecoder();
+  await decoder.ready;
+  let damaged = 0;
+  let whole = 0;
+  for (let atEnd = false; !atEnd;) {
+    const bytes = await source.read(bytesAtOnce);
+    atEnd = bytes.length === 0;
+    const block = atEnd ? await decoder.flush() : await decoder.decode(Uint8Array.from(bytes));
+    damaged += block.errors.length;
+    if (block.samplesDecoded === 0) continue;
+    if (block.channelData.length !== facts.channels || block.sampleRate !== facts.rateHz)
+      throw new MediaError(422, 'the FLAC file changes its channels or its sample rate on the way');
+    whole += 1;
+    yield { channels: block.channelData, frames: block.samplesDecoded };
+  }
+  if (damaged > whole)
+    throw new MediaError(422, `the FLAC file is damaged: ${damaged} of its frames cannot be read`);
+}

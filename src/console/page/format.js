@@ -21,6 +21,20 @@ export function moment(iso) {
   return (isToday ? dayTime : otherDay).format(date);
 }
 
+const spans = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'always', style: 'short' });
+
+/** How long ago, in the largest unit that fits. */
+export function age(iso, nowMs = Date.now()) {
+  const seconds = (nowMs - Date.parse(iso)) / 1_000;
+  const [unit, length] = spans.find(([, span]) => seconds >= span) ?? [];
+  return unit === undefined ? 'just now' : relative.format(-Math.floor(seconds / length), unit);
+}
+
 export function secondsBetween(fromIso, toIso) {
   const to = toIso ? Date.parse(toIso) : Date.now();
   return Math.max(0, (to - Date.parse(fromIso)) / 1000);
@@ -48,6 +62,12 @@ export function entityName(type) {
 }
 
 export const roleNames = { customer: 'Customer', agent: 'Agent' };
+export const jobStateNames = {
+  queued: 'Queued',
+  processing: 'Processing',
+  done: 'Done',
+  error: 'Failed',
+};
 export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
 
 /** Who talks to whom; a call that names nobody is known by its carrier's id. */

@@ -7,7 +7,11 @@ import { h, setText } from './dom.js';
 import { Feed } from './feed.js';
 import { titleOf } from './format.js';
 import { InstallationView } from './installation-view.js';
+import { JobBook } from './job-book.js';
+import { JobView } from './job-view.js';
+import { JobsView } from './jobs-view.js';
 import { SignInView } from './sign-in.js';
+import { Uploads } from './uploads.js';
 
 /**
  * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing
@@ -21,6 +25,9 @@ const parkedEveryMs = 10_000;
 /** While something is wrong it is asked more often, so that the notice goes soon after the trouble. */
 const lookEveryMs = { calm: 10_000, trouble: 3_000 };
 
+/** Uploads go on while other views are looked at. */
+const jobs = new JobBook();
+const uploads = new Uploads((id) => jobs.lookAt(id));
 let book;
 let feed;
 let view;
@@ -29,6 +36,8 @@ let isFirstView = true;
 
 const views = [
   [/^#\/calls\/([\w-]+)$/, 'calls', (id) => new CallView(id)],
+  [/^#\/jobs\/([\w-]+)$/, 'jobs', (id) => new JobView(id, jobs)],
+  [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
   [/^#\/installation$/, 'installation', () => new InstallationView()],
   [/^/, 'calls', () => new CallsView({ book, placeTestCall })],
@@ -152,6 +161,10 @@ function troublesOf({ recogniser, health }) {
 }
 
 whenSignedOut(askForKey);
+// A page that is left ends its uploads: the browser asks first.
+window.addEventListener('beforeunload', (event) => {
+  if (uploads.isSending) event.preventDefault();
+});
 window.addEventListener('hashchange', show);
 setInterval(() => void countParked(), parkedEveryMs);
 void start();

@@ -40,10 +40,14 @@ function spansOf(text, items, textOf) {
 function wordNodes(text, from, to, wordSpans) {
   const nodes = [];
   let at = from;
-  for (const { start, end, item } of wordSpans) {
-    if (start < from || end > to) continue;
+  for (const span of wordSpans) {
+    // A word may go over the border of an entity, by its full stop for example: each part of it is a word.
+    const start = Math.max(span.start, at);
+    const end = Math.min(span.end, to);
+    if (start >= end) continue;
     if (start > at) nodes.push(text.slice(at, start));
-    nodes.push(h('span', { class: 'word', dataset: { at: item.start } }, text.slice(start, end)));
+    const heardAt = { at: span.item.start };
+    nodes.push(h('span', { class: 'word', dataset: heardAt }, text.slice(start, end)));
     at = end;
   }
   if (at < to) nodes.push(text.slice(at, to));
@@ -61,7 +65,9 @@ export function entryElement(entry, element = h('li')) {
 }
 
 function drawUtterance(element, entry) {
-  element.dataset.role = entry.role;
+  if (entry.role !== undefined) element.dataset.role = entry.role;
+  if (entry.voice !== undefined) element.dataset.voice = entry.voice;
+  const name = entry.name ?? roleNames[entry.role];
   const mood = moodOf(entry.sentiments);
   const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
   element.replaceChildren(
@@ -69,7 +75,7 @@ function drawUtterance(element, entry) {
     h(
       'div',
       {},
-      h('span', { class: 'role' }, roleNames[entry.role]),
+      name ? h('span', { class: 'role' }, name) : null,
       h(
         'p',
         { class: 'text', lang: entry.language },

@@ -1,4 +1,4 @@
-import { Router, type Response } from 'express';
+import { Router, type Request, type Response } from 'express';
 import { pageFiles } from '../../../src/console/console.ts';
 import { signInRoutes } from '../../../src/console/sign-ins.ts';
 import { SignIns } from '../../../src/console/sign-ins.ts';
@@ -14,6 +14,7 @@ import type {
   LiveFeedMessage,
 } from '../../../src/protocol/api.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
+import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
 
 /** What the page is shown: answers of the operator API, as data that a test may change while it runs. */
 export type Recorded = {
@@ -21,6 +22,7 @@ export type Recorded = {
   events: Record<string, CallEvent[]>;
   deliveries: ApiDelivery[];
   installation: Installation;
+  jobs?: RecordedJob[];
   /** Called for each request that changes something. */
   onPost?: (path: string, body: unknown) => unknown;
 };
@@ -67,6 +69,7 @@ export async function startRecordedApi(
     routers: [
       { access: 'public', router: pageFiles() },
       { access: 'public', router: signInRoutes({ keys: http, signIns, overTls }) },
+      { access: 'speech', router: recordedJobRoutes(recorded) },
       { access: 'operator', router: operator },
     ],
   });
@@ -107,14 +110,7 @@ function recordedRoutes(recorded: Recorded): Router {
   });
   router.get('/api/calls/:id/recording', (request, response) => {
     callOf(recorded, request.params.id);
-    const wav = stereoWav(60);
-    const [, from, to] = /^bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
-    response.type('audio/wav').set('accept-ranges', 'bytes');
-    const part = wav.subarray(Number(from ?? 0), to ? Number(to) + 1 : undefined);
-    const last = Number(from ?? 0) + part.length - 1;
-    if (from !== undefined)
-      response.status(206).set('content-range', `bytes ${from}-${last}/${wav.length}`);
-    response.end(part);
+    sendWav(request, response);
   });
   router.get('/api/deliveries', (request, response) => {
     const { state, call_id: call } = request.query;
@@ -135,6 +131,80 @@ function recordedRoutes(recorded: Recorded): Router {
   });
   router.post('/{*path}', (request, response) => {
     response.status(202).json(recorded.onPost?.(request.path, request.body) ?? { changed: 1 });
+  });
+  return router;
+}
+
+function sendWav(request: Request, response: Response): void {
+  const wav = stereoWav(60);
+  const [, from, to] = /^bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') ?? [];
+  response.type('audio/wav').set('accept-ranges', 'bytes');
+  const part = wav.subarray(Number(from ?? 0), to ? Number(to) + 1 : undefined);
+  const last = Number(from ?? 0) + part.length - 1;
+  if (from !== undefined)
+    response.status(206).set('content-range', `bytes ${from}-${last}/${wav.length}`);
+  response.end(part);
+}
+
+/** The routes of jobs as the Jobs view uses them. What changes something is told to `onPost` first, which may refuse. */
+function recordedJobRoutes(recorded: Recorded): Router {
+  const router = Router();
+  const jobs = () => (recorded.jobs ??= []);
+  const jobOf = (id: string): RecordedJob => {
+    const job = jobs().find((one) => one.id === id);
+    if (!job) throw new Problem(404, 'Not found');
+    return job;
+  };
+  router.get('/v2/pre-recorded', (request, response) => {
+    const { status, after_date: after, before_date: before, limit = '20' } = request.query;
+    const found = jobs()
+      .filter((job) => typeof status !== 'string' || status.split(',').includes(job.status))
+      .filter((job) => typeof after !== 'string' || job.created_at > after)
+      .filter((job) => typeof before !== 'string' || job.created_at < before)
+      .toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1));
+    const next = found.length > Number(limit) ? `http://127.0.0.1${request.path}?offset=1` : null;
+    response.json({ first: '', current: '', next, items: found.slice(0, Number(limit)) });
+  });
+  router.get('/v2/pre-recorded/:id', (request, response) => {
+    response.json(jobOf(request.params.id));
+  });
+  router.get('/v2/pre-recorded/:id/file', (request, response) => {
+    jobOf(request.params.id);
+    sendWav(request, response);
+  });
+  router.post('/v2/upload', async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const form = Buffer.concat(parts).toString('latin1');
+    const filename = /filename="([^"]*)"/.exec(form)?.[1] ?? '';
+    recorded.onPost?.(request.path, filename);
+    response.json({ audio_url: `http://127.0.0.1/file/${encodeURIComponent(filename)}` });
+  });
+  router.post('/v2/pre-recorded', (request, response) => {
+    const body = request.body as { audio_url: string };
+    recorded.onPost?.(request.path, body);
+    const id = jobIdOf(1_000 + jobs().length);
+    const filename = decodeURIComponent(body.audio_url.split('/').at(-1) ?? '');
+    const file = { id, filename, source: null, audio_duration: null, number_of_channels: null };
+    const waits = { status: 'queued' as const, completed_at: null, result: null };
+    jobs().push(recordedJob({ id, ...waits, file, created_at: new Date().toISOString() }));
+    response.status(201).json({ id, result_url: `http://127.0.0.1/v2/transcription/${id}` });
+  });
+  router.post('/v2/pre-recorded/:id/cancel', (request, response) => {
+    const job = jobOf(request.params.id);
+    recorded.onPost?.(request.path, undefined);
+    Object.assign(job, {
+      status: 'error',
+      error_code: 499,
+      error_message: 'cancelled by a request',
+    });
+    response.status(202).end();
+  });
+  router.delete('/v2/pre-recorded/:id', (request, response) => {
+    const job = jobOf(request.params.id);
+    recorded.onPost?.(request.path, undefined);
+    jobs().splice(jobs().indexOf(job), 1);
+    response.status(202).end();
   });
   return router;
 }

@@ -1,0 +1,125 @@
+import { h } from './dom.js';
+import { clock, entityName, moment, percent, titleOf } from './format.js';
+import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
+
+/** Entities of one type that are shown; the JSON download has all. */
+const maxShown = 40;
+
+/** What stands beside a transcript: who speaks, how they feel, what is named, and the facts of the file. */
+export function panelsOf(job, entries, onHear) {
+  const { result } = job;
+  return [
+    voicesPanel(entries),
+    sentimentPanel(sentimentsOf(result)),
+    entitiesPanel(entitiesOf(result), onHear),
+    answersPanel(result?.audio_to_llm?.results),
+    factsPanel(job),
+  ].filter(Boolean);
+}
+
+function panel(title, ...children) {
+  const id = `panel-${title.toLowerCase()}`;
+  return h(
+    'section',
+    { class: 'panel', 'aria-labelledby': id },
+    h('h2', { id }, title),
+    ...children,
+  );
+}
+
+function list(rows) {
+  return h(
+    'dl',
+    {},
+    rows.map(([name, value, props = {}]) => h('div', props, h('dt', {}, name), h('dd', {}, value))),
+  );
+}
+
+function voicesPanel(entries) {
+  const talk = talkOf(entries).filter(({ name }) => name);
+  const all = talk.reduce((sum, { seconds }) => sum + seconds, 0);
+  if (all === 0) return undefined;
+  const bar = h(
+    'div',
+    { class: 'ratio', 'aria-hidden': 'true' },
+    talk.map(({ voice, seconds }) => {
+      const share = h('i', { dataset: { voice } });
+      share.style.flexGrow = String(seconds / all);
+      return share;
+    }),
+  );
+  const rows = talk.map(({ name, voice, seconds }) => [
+    h('span', { class: 'voice', dataset: { voice } }, name),
+    `${percent(seconds / all)} · ${clock(seconds)}`,
+  ]);
+  return panel('Speakers', bar, list(rows));
+}
+
+const feelings = ['positive', 'neutral', 'mixed', 'negative'];
+
+function sentimentPanel(items) {
+  const rows = feelings.flatMap((feeling) => {
+    const count = items.filter(({ sentiment }) => sentiment === feeling).length;
+    return count === 0 ? [] : [[titleOf(feeling), `${count} of ${items.length}`]];
+  });
+  return rows.length === 0 ? undefined : panel('Sentiment', list(rows));
+}
+
+function entitiesPanel(entities, onHear) {
+  if (entities.length === 0) return undefined;
+  const types = Map.groupBy(entities, ({ entity_type: type }) => type);
+  return panel(
+    'Entities',
+    [...types].map(([type, found]) =>
+      h(
+        'section',
+        { class: 'named' },
+        h('h3', {}, titleOf(entityName(type))),
+        h(
+          'ul',
+          { class: 'entities' },
+          found.slice(0, maxShown).map((entity) => h('li', {}, entityButton(entity, onHear))),
+          found.length > maxShown
+            ? h('li', { class: 'quiet' }, `and ${found.length - maxShown} more`)
+            : null,
+        ),
+      ),
+    ),
+  );
+}
+
+function entityButton({ text, start }, onHear) {
+  const hear = { type: 'button', title: clock(start), onclick: () => onHear(start) };
+  return h('button', { ...hear, 'aria-label': `${text}, hear from ${clock(start)}` }, text);
+}
+
+function answersPanel(blocks) {
+  const answers = (Array.isArray(blocks) ? blocks : []).flatMap(({ results, error }) =>
+    results?.prompt ? [[results.prompt, results.response ?? error?.message ?? 'no answer']] : [],
+  );
+  if (answers.length === 0) return undefined;
+  return panel(
+    'Answers',
+    answers.flatMap(([prompt, response]) => [h('h3', {}, prompt), h('p', {}, response)]),
+  );
+}
+
+function factsPanel({ id, file, result, request_params: params, created_at: createdAt }) {
+  const seconds = file?.audio_duration;
+  const took = result?.metadata?.transcription_time;
+  const rows = [
+    ['Length', seconds == null ? undefined : clock(seconds)],
+    ['Channels', file?.number_of_channels],
+    ['Languages', result?.transcription?.languages?.join(', ')],
+    ['Read in', took == null ? undefined : `${took.toFixed(1)} s${speedOf(seconds, took)}`],
+    ['Model', params?.model],
+    ['Begun', moment(createdAt)],
+    ['Fetched from', file?.source],
+  ].filter(([, value]) => value != null && value !== '');
+  const known = rows.map(([name, value]) => [name, String(value)]);
+  return panel('File', list([...known, ['Id', h('code', {}, id)]]));
+}
+
+function speedOf(seconds, took) {
+  return seconds > 0 && took > 0 ? ` · ${(seconds / took).toFixed(0)}x real time` : '';
+}

@@ -1,0 +1,60 @@
+import { h, setText } from './dom.js';
+
+/** The job's audio in the browser's own player, which asks for ranges by itself: of a long file only what is heard. */
+export class JobSound {
+  #audio;
+  #note = h('p', { class: 'quiet', role: 'status' });
+  #onHeard;
+  #frame;
+
+  /** `onHeard` is told the place for each picture while it plays, and -1 when it stops. */
+  constructor(jobId, onHeard) {
+    const address = `/v2/pre-recorded/${jobId}/file`;
+    this.#onHeard = onHeard;
+    this.#audio = h('audio', {
+      ...{ controls: true, preload: 'none', src: address, 'aria-label': 'Audio of the job' },
+      onplaying: () => this.#follow(),
+      onpause: () => this.#rest(),
+      onerror: () => this.#failed(),
+    });
+    this.element = h(
+      'section',
+      { class: 'recording', 'aria-labelledby': 'sound-heading' },
+      h('h2', { id: 'sound-heading' }, 'Audio'),
+      this.#audio,
+      this.#note,
+      h('p', {}, h('a', { href: address, download: '' }, 'Save the original file')),
+    );
+  }
+
+  hear(seconds) {
+    this.#audio.currentTime = Math.max(0, seconds);
+    // A browser may refuse to play without a gesture, or not know the format: `onerror` says so.
+    this.#audio.play().catch(() => undefined);
+  }
+
+  close() {
+    cancelAnimationFrame(this.#frame);
+    this.#audio.pause();
+    this.#audio.removeAttribute('src');
+  }
+
+  #follow() {
+    cancelAnimationFrame(this.#frame);
+    this.#onHeard(this.#audio.currentTime);
+    if (!this.#audio.paused) this.#frame = requestAnimationFrame(() => this.#follow());
+  }
+
+  #rest() {
+    cancelAnimationFrame(this.#frame);
+    this.#onHeard(-1);
+  }
+
+  #failed() {
+    if (!this.#audio.hasAttribute('src')) return;
+    setText(
+      this.#note,
+      'This browser cannot play the audio: it is gone, or of a format that it does not know.',
+    );
+  }
+}

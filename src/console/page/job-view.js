@@ -1,0 +1,229 @@
+import { erase, get, post } from './api.js';
+import { h, setText } from './dom.js';
+import { age, clock, jobStateNames } from './format.js';
+import { isUnfinished, nameOf, whyNoJobs } from './job-book.js';
+import { panelsOf } from './job-panels.js';
+import { chaptersOf, downloadsOf, entriesOf, failuresOf } from './job-result.js';
+import { JobSound } from './job-sound.js';
+import { JobTranscript } from './job-transcript.js';
+import { drawProgress, toldOf } from './jobs-view.js';
+import { summaryElement } from './summary.js';
+
+const everyMs = { working: 1_500, away: 3_000 };
+/** A browser reads the file of a download after the click; then its memory is given back. */
+const downloadKeptMs = 60_000;
+
+/** One job: how far it is, then what was said, to be read, heard, saved and deleted. */
+export class JobView {
+  title = 'Job';
+  #id;
+  #jobs;
+  #job;
+  #sound;
+  #timer;
+  #closed = false;
+  #hear = (seconds) => this.#sound?.hear(seconds);
+  #transcript = new JobTranscript(this.#hear);
+  #heading = h('h1', {}, 'Job');
+  #facts = h('p', { class: 'facts quiet' });
+  #state = h('span', { class: 'state' });
+  #bar = h('progress', { 'aria-label': 'Read so far', hidden: true });
+  #told = h('p', { class: 'quiet', role: 'status' }, 'Loading the job …');
+  #problem = h('p', { class: 'error', role: 'alert' });
+  #saves = h('div', { class: 'actions', role: 'group', 'aria-label': 'Save as', hidden: true });
+  #cancel = h('button', { type: 'button', hidden: true }, 'Cancel');
+  #delete = h('button', { type: 'button', hidden: true }, 'Delete');
+  #sure = h('div', { class: 'actions sure', role: 'group', hidden: true });
+  #body = h('div', {});
+
+  constructor(id, jobs) {
+    this.#id = id;
+    this.#jobs = jobs;
+    this.#cancel.addEventListener('click', () => void this.#change(() => this.#cancelJob()));
+    this.#delete.addEventListener('click', () => this.#askFirst(true));
+    this.#buildSure();
+    this.element = h(
+      'div',
+      { class: 'view job-view' },
+      h(
+        'div',
+        { class: 'heading' },
+        h(
+          'div',
+          {},
+          h('a', { class: 'back', href: '#/jobs' }, '‹ Jobs'),
+          this.#heading,
+          this.#facts,
+        ),
+        h('div', { class: 'actions' }, this.#state, this.#saves, this.#cancel, this.#delete),
+      ),
+      this.#sure,
+      this.#problem,
+      this.#bar,
+      this.#told,
+      this.#body,
+    );
+    void this.#load();
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#sound?.close();
+  }
+
+  async #load() {
+    clearTimeout(this.#timer);
+    let waitMs = everyMs.working;
+    try {
+      const job = await get(`/v2/pre-recorded/${this.#id}`);
+      if (this.#closed) return;
+      setText(this.#problem, '');
+      this.#jobs.put(job);
+      this.#show(job);
+    } catch (error) {
+      if (this.#closed) return;
+      if (error.status === 404) return void this.#missing();
+      setText(this.#problem, `The job cannot be read now: ${error.message} Trying again …`);
+      waitMs = everyMs.away;
+    }
+    if (!this.#job || isUnfinished(this.#job)) this.#loadLater(waitMs);
+  }
+
+  #loadLater(waitMs) {
+    this.#timer = setTimeout(() => {
+      if (document.visibilityState === 'visible') void this.#load();
+      else this.#loadLater(waitMs);
+    }, waitMs);
+  }
+
+  async #missing() {
+    this.#jobs.forget(this.#id);
+    const absent = await whyNoJobs().catch(() => undefined);
+    if (!this.#closed)
+      this.#gone(absent ?? 'This job is not known here. It may have been deleted, or never kept.');
+  }
+
+  /** What was deleted goes from the open page too. */
+  #gone(text) {
+    this.close();
+    this.title = 'Job';
+    document.title = `${this.title} · Trunkline`;
+    const back = h('a', { class: 'back', href: '#/jobs' }, '‹ Jobs');
+    this.element.replaceChildren(back, this.#problem);
+    setText(this.#problem, text);
+    back.focus();
+  }
+
+  #show(job) {
+    const { status, file, created_at: createdAt } = job;
+    const hasEnded = this.#job?.status !== status && !isUnfinished(job);
+    this.#job = job;
+    this.title = nameOf(job);
+    document.title = `${this.title} · Trunkline`;
+    setText(this.#heading, this.title);
+    const length = file?.audio_duration == null ? '' : clock(file.audio_duration);
+    setText(this.#facts, [length, age(createdAt)].filter(Boolean).join(' · '));
+    this.#state.dataset.state = status;
+    setText(this.#state, jobStateNames[status] ?? status);
+    this.#cancel.hidden = !isUnfinished(job);
+    this.#delete.hidden = isUnfinished(job);
+    drawProgress(this.#bar, job);
+    setText(this.#told, toldOf(job));
+    this.#told.classList.toggle('error', status === 'error');
+    this.#told.hidden = this.#told.textContent === '';
+    if (hasEnded && status === 'done') this.#showResult(job);
+  }
+
+  #showResult(job) {
+    const { result } = job;
+    const entries = entriesOf(result);
+    this.#transcript.draw(entries);
+    this.#sound = new JobSound(this.#id, (seconds) => this.#transcript.heard(seconds));
+    this.element.classList.add('has-recording');
+    this.#saves.replaceChildren(...downloadsOf(job).map(saveButton));
+    this.#saves.hidden = false;
+    this.#body.replaceChildren(
+      h(
+        'div',
+        { class: 'columns' },
+        h(
+          'div',
+          { class: 'story' },
+          summaryOf(result, this.#hear),
+          this.#sound.element,
+          this.#transcript.element,
+        ),
+        h(
+          'aside',
+          { class: 'panels', 'aria-label': 'About this job' },
+          panelsOf(job, entries, this.#hear),
+        ),
+      ),
+    );
+  }
+
+  #buildSure() {
+    const yes = h('button', { type: 'button', class: 'bad' }, 'Delete for good');
+    const no = h('button', { type: 'button' }, 'Keep it');
+    const words = h('span', { id: 'sure' }, 'Its audio and its transcript go with it.');
+    this.#sure.setAttribute('aria-labelledby', 'sure');
+    yes.addEventListener('click', () => void this.#change(() => this.#deleteJob()));
+    no.addEventListener('click', () => this.#askFirst(false));
+    this.#sure.addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape') this.#askFirst(false);
+    });
+    this.#sure.append(words, yes, no);
+  }
+
+  /** A deleted job does not come back: the second button asks, and the keyboard lands on the harmless one. */
+  #askFirst(isAsking) {
+    this.#sure.hidden = !isAsking;
+    this.#delete.hidden = isAsking;
+    (isAsking ? this.#sure.lastElementChild : this.#delete).focus();
+  }
+
+  async #cancelJob() {
+    await post(`/v2/pre-recorded/${this.#id}/cancel`);
+    await this.#load();
+  }
+
+  async #deleteJob() {
+    await erase(`/v2/pre-recorded/${this.#id}`);
+    this.#jobs.forget(this.#id);
+    this.#gone('The job was deleted, with its audio and its transcript.');
+  }
+
+  async #change(run) {
+    const buttons = [this.#cancel, ...this.#sure.querySelectorAll('button')];
+    for (const button of buttons) button.disabled = true;
+    setText(this.#problem, '');
+    try {
+      await run();
+    } catch (error) {
+      setText(this.#problem, error.message);
+    }
+    for (const button of buttons) button.disabled = false;
+  }
+}
+
+/** Nothing where neither a summary nor chapters were asked for and nothing failed. */
+function summaryOf(result, onHear) {
+  const errors = failuresOf(result);
+  const chapters = chaptersOf(result);
+  const text = result?.summarization?.results ?? '';
+  const isAsked = result?.summarization !== undefined || result?.chapterization !== undefined;
+  if (!isAsked && errors.length === 0) return null;
+  const type = text.includes('\n') ? 'bullet_points' : 'general';
+  return summaryElement({ summary: { type, text }, chapters, errors }, onHear);
+}
+
+function saveButton({ format, name, type, text }) {
+  const save = () => {
+    const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+    h('a', { href: address, download: name }).click();
+    setTimeout(() => URL.revokeObjectURL(address), downloadKeptMs);
+  };
+  const label = { 'aria-label': `Save as ${format}` };
+  return h('button', { type: 'button', ...label, onclick: save }, format);
+}

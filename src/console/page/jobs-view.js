@@ -1,0 +1,312 @@
+import { h, onNextFrame, setText } from './dom.js';
+import { age, bytes, clock, jobStateNames, moment, percent } from './format.js';
+import { nameOf } from './job-book.js';
+import { extras, maxUploads } from './uploads.js';
+
+const agesEveryMs = 20_000;
+
+/** Files in, transcripts out: what is being sent, and all jobs with the newest first. */
+export class JobsView {
+  title = 'Jobs';
+  #jobs;
+  #uploads;
+  #rows = new Map();
+  #uploadRows = new Map();
+  #wanted = new Set(extras.map(([flag]) => flag));
+  #problem = h('p', { class: 'error', role: 'alert' });
+  #notice = h('p', { class: 'empty', role: 'status' });
+  #uploadList = h('ol', { class: 'calls uploads', 'aria-label': 'Uploads' });
+  #list = h('ol', { class: 'calls jobs', 'aria-label': 'All jobs' });
+  #older = h('button', { type: 'button', hidden: true, onclick: () => void this.#loadOlder() });
+  #zone = h('div', { class: 'drop' });
+  #intake = h('section', { class: 'panel intake', 'aria-label': 'New job', hidden: true });
+  #draw = onNextFrame(() => this.#drawAll());
+  #ages = setInterval(this.#draw, agesEveryMs);
+  #stop = new AbortController();
+  #unwatch;
+
+  constructor({ jobs, uploads }) {
+    this.#jobs = jobs;
+    this.#uploads = uploads;
+    setText(this.#older, 'Older jobs');
+    this.#buildIntake();
+    this.element = h(
+      'div',
+      { class: 'view' },
+      h('div', { class: 'heading' }, h('h1', {}, 'Jobs')),
+      this.#intake,
+      this.#problem,
+      this.#uploadList,
+      this.#notice,
+      this.#list,
+      this.#older,
+    );
+    this.#listenForDrops();
+    this.#drawAll();
+    const unwatch = [jobs.watch(this.#draw), uploads.watch(this.#draw)];
+    this.#unwatch = () => unwatch.forEach((stop) => stop());
+  }
+
+  close() {
+    this.#unwatch();
+    this.#stop.abort();
+    clearInterval(this.#ages);
+  }
+
+  #buildIntake() {
+    const input = h('input', {
+      ...{ type: 'file', multiple: true, hidden: true, 'aria-label': 'Audio or video files' },
+      onchange: () => {
+        this.#addFiles([...input.files]);
+        // The same file can be chosen again.
+        input.value = '';
+      },
+    });
+    const choose = h(
+      'button',
+      { type: 'button', class: 'primary', onclick: () => input.click() },
+      'Choose files',
+    );
+    this.#zone.append(choose, h('span', { class: 'quiet' }, 'or drop audio or video here'), input);
+    this.#intake.append(this.#zone, this.#addressForm(), this.#choices());
+  }
+
+  #addressForm() {
+    const address = h('input', {
+      ...{ id: 'job-address', name: 'address', type: 'url', required: true },
+      ...{ autocomplete: 'off', spellcheck: 'false', placeholder: 'https://' },
+    });
+    const form = h(
+      'form',
+      { class: 'address' },
+      h('label', { for: 'job-address' }, 'Address of a file'),
+      address,
+      h('button', { type: 'submit' }, 'Transcribe'),
+    );
+    form.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const isTaken = this.#uploads.addAddress(address.value.trim(), new Set(this.#wanted));
+      setText(this.#problem, isTaken ? '' : tooMany);
+      if (isTaken) address.value = '';
+    });
+    return form;
+  }
+
+  #choices() {
+    const box = ([flag, name]) => {
+      const input = h('input', { type: 'checkbox', name: flag, checked: true });
+      input.addEventListener('change', () => {
+        if (input.checked) this.#wanted.add(flag);
+        else this.#wanted.delete(flag);
+      });
+      return h('label', {}, input, name);
+    };
+    return h('fieldset', { class: 'extras' }, h('legend', {}, 'With the words'), extras.map(box));
+  }
+
+  /** Anywhere on the page: a file that lands beside the field would otherwise replace the page. */
+  #listenForDrops() {
+    const { signal } = this.#stop;
+    const over = (isOver) => this.#zone.classList.toggle('over', isOver);
+    const carriesFiles = ({ dataTransfer }) => dataTransfer?.types.includes('Files');
+    addEventListener(
+      'dragover',
+      (event) => {
+        if (!carriesFiles(event)) return;
+        event.preventDefault();
+        over(!this.#intake.hidden);
+      },
+      { signal },
+    );
+    // Without another element to go to, the file was carried out of the window.
+    const left = ({ relatedTarget }) => relatedTarget === null && over(false);
+    addEventListener('dragleave', left, { signal });
+    addEventListener(
+      'drop',
+      (event) => {
+        if (!carriesFiles(event)) return;
+        event.preventDefault();
+        over(false);
+        if (!this.#intake.hidden) this.#addFiles([...event.dataTransfer.files]);
+      },
+      { signal },
+    );
+  }
+
+  #addFiles(files) {
+    const refused = this.#uploads.addFiles(files, new Set(this.#wanted));
+    setText(this.#problem, refused === 0 ? '' : `${refused} files were not taken. ${tooMany}`);
+  }
+
+  async #loadOlder() {
+    this.#older.disabled = true;
+    await this.#jobs.loadOlder().catch((error) => setText(this.#problem, error.message));
+    this.#older.disabled = false;
+  }
+
+  #drawAll() {
+    const { state, jobs, hasOlder } = this.#jobs;
+    this.#intake.hidden = state === 'absent';
+    this.#older.hidden = !hasOlder || state === 'absent';
+    setText(this.#notice, this.#noticeText());
+    this.#notice.hidden = this.#notice.textContent === '';
+    drawList(this.#uploadList, this.#uploadRows, this.#uploads.items, {
+      keyOf: (item) => item,
+      newRow: (item) => new UploadRow(item, this.#uploads),
+    });
+    const newestFirst = [...jobs.values()].sort(
+      (a, b) => Date.parse(b.created_at) - Date.parse(a.created_at) || (a.id < b.id ? 1 : -1),
+    );
+    drawList(this.#list, this.#rows, newestFirst, {
+      keyOf: ({ id }) => id,
+      newRow: ({ id }) => new JobRow(id),
+    });
+  }
+
+  #noticeText() {
+    const { state, problem, jobs } = this.#jobs;
+    if (state === 'loading') return 'Loading the jobs …';
+    if (state === 'absent') return problem;
+    if (state === 'away') return `The jobs cannot be read now: ${problem} Trying again …`;
+    const isEmpty = jobs.size === 0 && this.#uploads.items.length === 0;
+    return isEmpty ? 'No job yet. A recording that you drop here is read and kept as a job.' : '';
+  }
+}
+
+const tooMany = `At most ${maxUploads} wait at once; add more when some are through.`;
+
+/** Rows stay the same elements while they stay in the list: a reader's place and focus are left in peace. */
+function drawList(list, rows, items, { keyOf, newRow }) {
+  const keys = new Set(items.map(keyOf));
+  for (const [key, row] of rows)
+    if (!keys.has(key)) {
+      row.element.remove();
+      rows.delete(key);
+    }
+  items.forEach((item, at) => {
+    const key = keyOf(item);
+    const row = rows.get(key) ?? newRow(item);
+    rows.set(key, row);
+    row.draw(item);
+    if (list.children[at] !== row.element)
+      list.insertBefore(row.element, list.children[at] ?? null);
+  });
+}
+
+class JobRow {
+  #state = h('span', { class: 'state' });
+  #name = h('span', { class: 'who' });
+  #how = h('span', { class: 'how quiet' });
+  #bar = h('progress', { 'aria-label': 'Read so far' });
+  #told = h('span', { class: 'words' });
+  #clock = h('span', { class: 'clock' });
+
+  constructor(id) {
+    this.element = h(
+      'li',
+      { dataset: { id } },
+      h(
+        'a',
+        { href: `#/jobs/${id}` },
+        this.#state,
+        h('span', { class: 'party' }, this.#name, this.#how),
+        h('span', { class: 'going' }, this.#bar, this.#told),
+        this.#clock,
+      ),
+    );
+  }
+
+  draw(job) {
+    const { status, file, created_at: createdAt } = job;
+    this.#state.dataset.state = status;
+    setText(this.#state, jobStateNames[status] ?? status);
+    setText(this.#name, nameOf(job));
+    const seconds = file?.audio_duration;
+    setText(this.#how, seconds == null ? '' : clock(seconds));
+    drawProgress(this.#bar, job);
+    setText(this.#told, toldOf(job));
+    this.#told.classList.toggle('error', status === 'error');
+    setText(this.#clock, age(createdAt));
+    this.#clock.title = moment(createdAt);
+  }
+}
+
+/** Shows how much is read; a job that says nothing of it has no bar. */
+export function drawProgress(bar, { status, progress }) {
+  bar.hidden = status !== 'processing' || !progress;
+  if (bar.hidden) return;
+  bar.max = Math.max(progress.seconds, 0.001);
+  bar.value = Math.min(progress.seconds_done, bar.max);
+}
+
+/** What is to be said of a job beside its state. */
+export function toldOf({ status, progress, error_code: code, error_message: message }) {
+  switch (status) {
+    case 'queued':
+      return 'Waits for its turn';
+    case 'processing':
+      return progress
+        ? `${clock(progress.seconds_done)} of ${clock(progress.seconds)} read`
+        : 'Fetching and decoding …';
+    case 'error':
+      return [message, code == null ? '' : `(${code})`].filter(Boolean).join(' ');
+    default:
+      return '';
+  }
+}
+
+class UploadRow {
+  #state = h('span', { class: 'state' });
+  #bar = h('progress', {});
+  #told = h('span', { class: 'words' });
+  #retry;
+
+  constructor(item, uploads) {
+    this.#retry = h('button', { type: 'button', onclick: () => uploads.retry(item) }, 'Try again');
+    const remove = h('button', { type: 'button', onclick: () => uploads.remove(item) }, 'Remove');
+    for (const button of [this.#retry, remove])
+      button.setAttribute('aria-label', `${button.textContent}: ${item.name}`);
+    this.#bar.setAttribute('aria-label', `Sent of ${item.name}`);
+    this.element = h(
+      'li',
+      {},
+      h(
+        'div',
+        { class: 'row' },
+        this.#state,
+        h('span', { class: 'party' }, h('span', { class: 'who' }, item.name)),
+        h('span', { class: 'going' }, this.#bar, this.#told),
+        h('span', { class: 'actions' }, this.#retry, remove),
+      ),
+    );
+  }
+
+  draw({ state, sent, file, problem }) {
+    this.#state.dataset.state = state;
+    setText(this.#state, uploadStates[state]);
+    this.#retry.hidden = state !== 'failed';
+    this.#bar.hidden = state !== 'sending' || file.size === 0;
+    if (!this.#bar.hidden) {
+      this.#bar.max = file.size;
+      this.#bar.value = sent;
+    }
+    setText(this.#told, uploadTold(state, sent, file, problem));
+    this.#told.classList.toggle('error', state === 'failed');
+  }
+}
+
+const uploadStates = {
+  waiting: 'Waiting',
+  sending: 'Sending',
+  starting: 'Starting',
+  failed: 'Not taken',
+};
+
+function uploadTold(state, sent, file, problem) {
+  if (state === 'failed') return problem;
+  if (!file) return '';
+  if (state !== 'sending') return bytes(file.size);
+  // Behind the last byte the service still looks at what it got.
+  if (sent >= file.size) return 'Sent; the service looks at it …';
+  return `${percent(sent / file.size)} of ${bytes(file.size)}`;
+}

@@ -133,7 +133,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const shared = { records, owners, publicUrl };
   const routers = [
     liveRoutes({ config, sessions, admissions, publicUrl }),
-    jobRoutes({ config, jobs, files, records, publicUrl }),
+    jobRoutes({ config, jobs, files, records, log, publicUrl }),
     fileRoutes({ config: config.jobs, files, publicUrl, clock }),
     recordRoutes({ ...shared, base: '/v2/live', kinds: ['live'] }),
     recordRoutes({ ...shared, base: '/v2/pre-recorded', kinds: ['pre-recorded'] }),

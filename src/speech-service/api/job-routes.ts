@@ -1,4 +1,5 @@
 import express, { type Request, type Response, type Router } from 'express';
+import type { Logger } from '../../lib/log.ts';
 import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { parsePreRecordedRequest } from '../../protocol/parse-pre-recorded.ts';
@@ -16,6 +17,7 @@ export type JobRoutesOptions = {
   config: SpeechServiceConfig;
   jobs: Jobs;
   files: Files;
+  log: Logger;
   records: JobRecords;
   publicUrl: PublicUrl;
 };
@@ -31,7 +33,7 @@ export function jobRoutes(options: JobRoutesOptions): Router {
 }
 
 async function create(
-  { config, jobs, files, publicUrl }: JobRoutesOptions,
+  { config, jobs, files, log, publicUrl }: JobRoutesOptions,
   request: Request,
   response: Response,
 ): Promise<void> {
@@ -40,6 +42,8 @@ async function create(
     throw parsed.status === 422
       ? new Problem(422, parsed.message)
       : new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
+  if (parsed.ignored.length > 0)
+    log.info({ ignored: parsed.ignored }, 'fields of a job that have no effect were ignored');
   const id = await jobs.create(parsed.request, files.ownId(parsed.request.audio_url, request));
   response.status(201).json({
     id,

@@ -46,12 +46,14 @@ export class JobRows {
     this.#store = store;
   }
 
-  async insert(job: NewJob): Promise<void> {
+  /** False when its file was deleted meanwhile: then nothing is stored. */
+  async insert(job: NewJob): Promise<boolean> {
     const { id, request, file, zeroRetention } = job;
     const metadata = zeroRetention ? undefined : request.custom_metadata;
     const pairs = [...metadataPairs(metadata ?? {})];
     const created = { kind: 'pre-recorded', created_at: job.createdAt } as const;
-    await this.#store.transaction(async (tx) => {
+    return this.#store.transaction(async (tx) => {
+      if (file && !(await holdsFile(tx, file.id, this.#store.kind))) return false;
       await tx
         .insertInto('speech_jobs')
         .values({
@@ -85,6 +87,7 @@ export class JobRows {
           .values(pairs.map((pair) => ({ ...created, job_id: id, pair })))
           .execute();
       await addCallbacks(tx, job.callbacks, job.createdAt);
+      return true;
     });
   }
 
@@ -268,6 +271,17 @@ export class JobRows {
       .execute();
     return (changed?.numUpdatedRows ?? 0n) > 0n;
   }
+}
+
+/** Locks the row until the job is stored: the sweep of unused files must not take it in between. */
+async function holdsFile(
+  tx: Transaction<Database>,
+  id: string,
+  kind: Store['kind'],
+): Promise<boolean> {
+  let select = tx.selectFrom('speech_files').select('id').where('id', '=', id);
+  if (kind === 'postgres') select = select.forUpdate();
+  return (await select.executeTakeFirst()) !== undefined;
 }
 
 async function addCallbacks(

@@ -17,6 +17,7 @@ import { speechMetrics } from '../metrics.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { AddonRunner } from '../results/answer.ts';
+import { whyNotDoable } from '../results/refusals.ts';
 import { resultOf } from '../results/result.ts';
 import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';
@@ -98,7 +99,7 @@ export class Jobs {
     const id = randomUUID();
     const { zeroRetention } = config;
     if (zeroRetention) this.#unstored.set(id, { request });
-    await this.#rows.insert({
+    const isStored = await this.#rows.insert({
       id,
       node,
       createdAt: clock.now(),
@@ -107,6 +108,10 @@ export class Jobs {
       file: file && factsOf(file),
       callbacks: callbacksFor(id, 'transcription.created', request, config),
     });
+    if (!isStored) {
+      this.#unstored.delete(id);
+      throw fileIsGone(fileId);
+    }
     this.#callbacks.wake();
     this.#queue.wake();
     return id;
@@ -175,6 +180,8 @@ export class Jobs {
     if (!room.ok) throw refusal(503, room.reason, 30);
     const callback = callbackOf(request);
     if (callback) refuseUnreachable(callback.url, config.callbackHosts);
+    const reason = whyNotDoable(request);
+    if (reason !== undefined) throw new Problem(422, reason);
     const { languages } = request.language_config;
     const admission = recogniser.admits({ languages }, 0);
     if (admission.outcome === 'language')
@@ -186,21 +193,30 @@ export class Jobs {
   async #ownFile(id: string | undefined): Promise<StoredFile | undefined> {
     if (id === undefined) return undefined;
     const file = await this.#options.files.get(id);
-    if (!file) throw new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
+    if (!file) throw fileIsGone(id);
     return file;
   }
 
   async #run(work: JobAtWork): Promise<PreRecordedResult> {
-    const { media, files, language, clock, recogniser, config } = this.#options;
-    const { request, folder, signal, job } = work;
-    const startedMs = clock.monotonicMs();
+    const { files, config } = this.#options;
+    const startedMs = this.#options.clock.monotonicMs();
     const file = await this.#fileOf(work);
+    try {
+      return await this.#resultOf(work, file, startedMs);
+    } finally {
+      // A process that ends before this leaves the file to the sweep of unused ones.
+      if (config.zeroRetention) await files.remove(file.id);
+    }
+  }
+
+  async #resultOf(
+    work: JobAtWork,
+    file: StoredFile,
+    startedMs: number,
+  ): Promise<PreRecordedResult> {
+    const { media, files, language, clock, recogniser } = this.#options;
+    const { request, folder, signal, job } = work;
     const decoded = await media.decode(files.pathOf(file.id), folder, signal);
-    if (decoded.durationS > config.jobs.maxSeconds)
-      throw new JobFailure(
-        413,
-        `the audio is ${Math.round(decoded.durationS)} s long; at most ${config.jobs.maxSeconds} s are read`,
-      );
     await this.#rows.attachFile(work.claim, {
       ...factsOf(file),
       durationS: round3(decoded.durationS),
@@ -279,6 +295,10 @@ export class Jobs {
     await store.forgetDeleted();
     log.info({ erased }, 'jobs past their retention were deleted');
   }
+}
+
+function fileIsGone(id = ''): Problem {
+  return new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
 }
 
 /** As proxies say of a request that its client took back. */

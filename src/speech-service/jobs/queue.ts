@@ -237,7 +237,9 @@ export class JobQueue {
     let renewedMs = clock.monotonicMs();
     const renew = async (): Promise<void> => {
       try {
-        if (await rows.renew(claim, progress())) renewedMs = clock.monotonicMs();
+        const progressS = progress();
+        log.info({ jobId: claim.id, secondsDone: Math.round(progressS) }, 'a job is worked on');
+        if (await rows.renew(claim, progressS)) renewedMs = clock.monotonicMs();
         else abort.abort(new JobIsGone());
       } catch (error) {
         log.warn(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readFile } from 'node:fs/promises';
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { Problem } from '../../src/port/problem.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
 import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
@@ -291,6 +291,42 @@ test('an empty list, no connection, an unknown job and a process without a speec
   await opened.screenshot('jobs-without-service');
   expect(await opened.violations()).toEqual([]);
   await opened.page.context().close();
+});
+
+test('the list is loading until it is there, older jobs are read when asked for, newer ones come by themselves', async () => {
+  const at = (second: number) => new Date(Date.parse('2026-02-03T09:00:00Z') + second * 1_000);
+  const job = (number: number) =>
+    recordedJob({ id: jobIdOf(number), created_at: at(number).toISOString() });
+  const jobs = Array.from({ length: 50 }, (_, number) => job(number));
+  await using api = await startRecordedApi(recorded({ jobs }));
+  const { page } = await browser.open(`${api.url}/#/calls`);
+  await page.getByText('No call yet.').waitFor();
+  let answer = (): void => undefined;
+  const isAsked = new Promise<void>((asked) => {
+    const hold = async (route: Route): Promise<void> => {
+      asked();
+      await new Promise<void>((resolve) => (answer = resolve));
+      await route.continue();
+    };
+    void page.route('**/v2/pre-recorded?*', hold, { times: 1 });
+  });
+  await page.getByRole('link', { name: 'Jobs' }).click();
+  await isAsked;
+  await page.getByText('Loading the jobs …').waitFor();
+  answer();
+  const rows = page.locator('.jobs li');
+  await eventually(() => rows.count()).toBe(20);
+  expect(await page.getByText('Loading the jobs …').count()).toBe(0);
+  for (const count of [40, 50]) {
+    await page.getByRole('button', { name: 'Older jobs' }).click();
+    await eventually(() => rows.count()).toBe(count);
+  }
+  expect(await page.getByRole('button', { name: 'Older jobs' }).isVisible()).toBe(false);
+  jobs.push(job(51));
+  await eventually(() => rows.count()).toBe(51);
+  const shown = await rows.evaluateAll((all) => all.map((one) => one.dataset['id']));
+  expect(shown).toEqual(jobs.map(({ id }) => id).toReversed());
+  await page.context().close();
 });
 
 test('behind a key the sign-in opens the jobs to the page', async () => {

@@ -1,15 +1,5 @@
 #!/usr/bin/env -S node --disable-proto=delete --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
-import { registerCall } from './commands/call.ts';
-import { registerConfig } from './commands/config.ts';
-import { registerDeliveries } from './commands/deliveries.ts';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerHooks } from './commands/hooks.ts';
-import { registerLanguage } from './commands/language.ts';
-import { registerWebhooks } from './commands/webhooks.ts';
-import { registerModels } from './commands/models.ts';
-import { registerRecord } from './commands/record.ts';
-import { registerReplay } from './commands/replay.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 
 const program = new Command('trunkline')
@@ -26,16 +16,24 @@ program
     // Handles that nothing waits for, such as keep-alive connections, must not hold up the end.
     process.exit(0);
   });
-registerConfig(program);
-registerCall(program);
-registerRecord(program);
-registerReplay(program);
-registerModels(program);
-registerWebhooks(program);
-registerHooks(program);
-registerDeliveries(program);
-registerDoctor(program);
-registerLanguage(program);
+
+/** Loaded when they are asked for: a command needs neither the memory nor the time of all the others. */
+const commands: Record<string, () => Promise<(program: Command) => void>> = {
+  config: async () => (await import('./commands/config.ts')).registerConfig,
+  call: async () => (await import('./commands/call.ts')).registerCall,
+  record: async () => (await import('./commands/record.ts')).registerRecord,
+  replay: async () => (await import('./commands/replay.ts')).registerReplay,
+  transcribe: async () => (await import('./commands/transcribe.ts')).registerTranscribe,
+  models: async () => (await import('./commands/models.ts')).registerModels,
+  webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,
+  hooks: async () => (await import('./commands/hooks.ts')).registerHooks,
+  deliveries: async () => (await import('./commands/deliveries.ts')).registerDeliveries,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  language: async () => (await import('./commands/language.ts')).registerLanguage,
+};
+const asked = process.argv[2] ?? '';
+const loaded = Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
+for (const name of loaded) (await commands[name]?.())?.(program);
 
 try {
   await program.parseAsync();

@@ -1,0 +1,64 @@
+import { parsePreRecordedRequest } from '../../protocol/parse-pre-recorded.ts';
+import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+
+/** What a person may ask for, as the command line gives it. */
+export type JobWishes = {
+  diarize?: true;
+  subtitles?: string[];
+  sentences?: true;
+  summary?: string;
+  chapters?: true;
+  entities?: true;
+  sentiment?: true;
+  translate?: string[];
+  redact?: string[];
+  language?: string[];
+  vocabulary?: string[];
+  callback?: string;
+};
+
+/** The fields of a request begin with these; a person knows the option. */
+const optionOf: readonly [RegExp, string][] = [
+  [/^subtitles_config\S*/, '--subtitles'],
+  [/^summarization_config\S*/, '--summary'],
+  [/^translation_config\S*/, '--translate'],
+  [/^pii_redaction_config\S*/, '--redact'],
+  [/^language_config\S*/, '--language'],
+  [/^custom_vocabulary_config\S*/, '--vocabulary'],
+  [/^callback_config\S*/, '--callback'],
+];
+
+/** The body of POST /v2/pre-recorded without its audio, or what is wrong with the options. */
+export function jobRequest(wishes: JobWishes): { body: object } | { problems: string[] } {
+  const { subtitles, summary, translate, redact, language, vocabulary, callback } = wishes;
+  const body = {
+    ...(wishes.diarize ? { diarization: true } : {}),
+    ...(subtitles ? { subtitles: true, subtitles_config: { formats: subtitles } } : {}),
+    ...(wishes.sentences ? { sentences: true } : {}),
+    ...(summary === undefined
+      ? {}
+      : { summarization: true, summarization_config: { type: summary } }),
+    ...(wishes.chapters ? { chapterization: true } : {}),
+    ...(wishes.entities ? { named_entity_recognition: true } : {}),
+    ...(wishes.sentiment ? { sentiment_analysis: true } : {}),
+    ...(translate
+      ? { translation: true, translation_config: { target_languages: translate } }
+      : {}),
+    ...(redact ? { pii_redaction: true, pii_redaction_config: { entity_types: redact } } : {}),
+    ...(language ? { language_config: { languages: language } } : {}),
+    ...(vocabulary ? { custom_vocabulary: true, custom_vocabulary_config: { vocabulary } } : {}),
+    ...(callback === undefined ? {} : { callback: true, callback_config: { url: callback } }),
+  } satisfies Partial<Record<keyof PreRecordedRequest, unknown>>;
+  // A slip is better told before hours of audio have been uploaded than after.
+  const parsed = parsePreRecordedRequest({ ...body, audio_url: 'https://audio.example/' });
+  if (parsed.ok) return { body };
+  return {
+    problems: parsed.status === 422 ? [parsed.message] : parsed.validationErrors.map(inOptions),
+  };
+}
+
+function inOptions(problem: string): string {
+  for (const [field, option] of optionOf)
+    if (field.test(problem)) return problem.replace(field, option);
+  return problem;
+}

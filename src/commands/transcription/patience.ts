@@ -1,0 +1,54 @@
+import { JobRefused, JobUnanswered } from './job-service.ts';
+
+export type PatienceOptions = {
+  signal: AbortSignal;
+  /** Resolves after the delay, or rejects when the signal ends. */
+  wait: (delayMs: number, signal: AbortSignal) => Promise<unknown>;
+  nowMs: () => number;
+  /** True for a request that may reach the service twice. */
+  mayRepeat: boolean;
+  onWait?: (delayMs: number, why: string) => void;
+};
+
+/** A service that is full is asked again for so long: other jobs have to end first. */
+export const busyMs = 2 * 3_600_000;
+/** One that does not answer, or fails, may be starting again. */
+export const brokenMs = 120_000;
+
+const longestWaitMs = 120_000;
+
+/** 0.5 s, 1 s, 2 s ... 10 s. */
+export function backOffMs(attempt: number): number {
+  return Math.min(10_000, 500 * 2 ** attempt);
+}
+
+/** Repeats what another attempt may bring about, at the times that the service names, and gives up in the end. */
+export async function patiently<T>(
+  run: () => Promise<T>,
+  { signal, wait, nowMs, mayRepeat, onWait }: PatienceOptions,
+): Promise<T> {
+  const sinceMs = nowMs();
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await run();
+    } catch (error) {
+      signal.throwIfAborted();
+      const patienceMs = patienceWith(error, mayRepeat);
+      const asked = error instanceof JobRefused ? error.retryAfterMs : undefined;
+      const delayMs = Math.min(longestWaitMs, Math.max(asked ?? backOffMs(attempt), 250));
+      if (nowMs() - sinceMs + delayMs > patienceMs) throw error;
+      onWait?.(delayMs, error instanceof JobRefused ? 'the service is busy' : 'no answer');
+      await wait(delayMs, signal);
+    }
+  }
+}
+
+function patienceWith(error: unknown, mayRepeat: boolean): number {
+  if (error instanceof JobUnanswered) return mayRepeat || !error.mayHaveArrived ? brokenMs : 0;
+  if (!(error instanceof JobRefused)) return 0;
+  // These two say that nothing was taken.
+  if (error.status === 429) return busyMs;
+  if (error.status === 503) return brokenMs;
+  const isPassing = error.status === 408 || error.status === 500 || error.status > 501;
+  return isPassing && error.status !== 507 && mayRepeat ? brokenMs : 0;
+}

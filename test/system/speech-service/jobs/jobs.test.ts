@@ -1,10 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PreRecordedCallback, PreRecordedWebhook } from '../../../../src/protocol/callbacks.ts';
 import { JobList, PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
 import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
 import { tones } from '../../../support/recognition/fixture-model.ts';
+import { jobWeb } from '../../../support/speech/job-web.ts';
 import { jobsApi, wavFile, wavOf } from '../../../support/speech/jobs.ts';
 import {
   connect,
@@ -23,45 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await recogniser[Symbol.asyncDispose]();
 });
-
-type Told = { method: string; body: unknown; id: string };
-
-/** A web server with some audio, which also takes callbacks. */
-async function elsewhere(
-  files: Record<string, Buffer | number> = {},
-  answer: () => number = () => 200,
-) {
-  const told: Told[] = [];
-  const server: Server = createServer((request, response) => {
-    const file = files[request.url ?? ''];
-    if (request.method === 'GET') {
-      response.writeHead(typeof file === 'number' ? file : file ? 200 : 404);
-      response.end(typeof file === 'number' ? '' : file);
-      return;
-    }
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      told.push({
-        method: request.method ?? '',
-        id: String(request.headers['webhook-id']),
-        body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown,
-      });
-      response.writeHead(answer()).end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
-    told,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
 
 describe('a pre-recorded job', () => {
   test('of an uploaded file: its words, its record, its place in the lists, its audio, its deletion', async () => {
@@ -103,7 +63,7 @@ describe('a pre-recorded job', () => {
   test('of an address: fetched after the answer; each channel is read once, equal ones together', async () => {
     const customer = tones('my card is lost');
     const agent = tones('hello please', { leadS: 4 });
-    await using web = await elsewhere({ '/call.wav': wavFile([customer, agent, customer]) });
+    await using web = await jobWeb({ '/call.wav': wavFile([customer, agent, customer]) });
     await using service = await startTestService({
       recogniser,
       config: { jobs: { audioHosts: [web.host] } },
@@ -120,7 +80,7 @@ describe('a pre-recorded job', () => {
   });
 
   test('that cannot have its audio ends in an error that record, callback and webhook tell', async () => {
-    await using web = await elsewhere({
+    await using web = await jobWeb({
       '/gone.wav': 410,
       '/page': Buffer.from('<html>no</html>'),
     });
@@ -204,7 +164,7 @@ describe('a pre-recorded job', () => {
 
   test('goes on after a restart, is done once and told once, by the same identity over all attempts', async () => {
     let up = false;
-    await using web = await elsewhere({}, () => (up ? 200 : 503));
+    await using web = await jobWeb({}, () => (up ? 200 : 503));
     await using store = await temporaryStore();
     const config = { callbackHosts: [web.host] };
     const ids: string[] = [];

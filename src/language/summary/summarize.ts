@@ -42,24 +42,30 @@ type Scored = Clause & {
 export function summarize(turns: readonly SpokenTurn[], type: SummarizationType): string {
   const chosen = choose(turns, budgets[type]);
   if (chosen.length === 0) return '';
+  const label = isNamelessVoice(turns) ? () => '' : labelOf;
   const caller = type === 'concise' && turns.length < 12 ? undefined : callerOf(turns);
   if (type === 'bullet_points') {
-    const lines = chosen.map((clause) => `- ${labelOf(clause.role)}: ${clause.text}`);
+    const lines = chosen.map((clause) => `- ${label(clause.role)}${clause.text}`);
     return [...(caller ? [`- ${caller} called.`] : []), ...lines].join('\n');
   }
-  return [...(caller ? [`${caller} called.`] : []), ...asProse(chosen)].join(' ');
+  return [...(caller ? [`${caller} called.`] : []), ...asProse(chosen, label)].join(' ');
 }
 
 /** The speaker is named where it changes. */
-function asProse(clauses: readonly Clause[]): string[] {
+function asProse(clauses: readonly Clause[], label: (role: string) => string): string[] {
   return clauses.map((clause, i) =>
-    clause.role === clauses[i - 1]?.role ? clause.text : `${labelOf(clause.role)}: ${clause.text}`,
+    clause.role === clauses[i - 1]?.role ? clause.text : `${label(clause.role)}${clause.text}`,
   );
 }
 
+/** One channel alone tells nobody who spoke. */
+function isNamelessVoice(turns: readonly SpokenTurn[]): boolean {
+  const [first] = turns;
+  return /^channel \d+$/.test(first?.role ?? '') && turns.every(({ role }) => role === first?.role);
+}
+
 function labelOf(role: string): string {
-  if (role === '') return 'Speaker';
-  return role.slice(0, 1).toUpperCase() + role.slice(1);
+  return role === '' ? 'Speaker: ' : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
 /** Who called: the full name in what is not the agent's, or the one the agent repeats. */
@@ -107,7 +113,8 @@ function choose(turns: readonly SpokenTurn[], budget: number): Clause[] {
   }
   const inOrder = (): Scored[] => chosen.toSorted((a, b) => a.order - b.order);
   // Who speaks is written too, and how often is known only now: what was chosen last goes first.
-  while (chosen.length > 1 && wordsIn(asProse(inOrder()).join(' ')) + 4 > budget) chosen.pop();
+  while (chosen.length > 1 && wordsIn(asProse(inOrder(), labelOf).join(' ')) + 4 > budget)
+    chosen.pop();
   return inOrder();
 }
 

@@ -43,7 +43,10 @@ export type JobQueueOptions = {
   ): Promise<boolean>;
 };
 
-const renewMs = claimMs / 3;
+/** Often enough for people who watch the progress. */
+const renewMs = claimMs / 10;
+/** How often the log says how far a job is. */
+const sayMs = 30_000;
 const lookMs = 5_000;
 /** A job during which this or another process died so often is not tried again. */
 export const maxAttempts = 10;
@@ -235,10 +238,14 @@ export class JobQueue {
     let stop = (): void => undefined;
     let stopped = false;
     let renewedMs = clock.monotonicMs();
+    let saidMs = renewedMs;
     const renew = async (): Promise<void> => {
       try {
         const progressS = progress();
-        log.info({ jobId: claim.id, secondsDone: Math.round(progressS) }, 'a job is worked on');
+        if (clock.monotonicMs() - saidMs >= sayMs) {
+          saidMs = clock.monotonicMs();
+          log.info({ jobId: claim.id, secondsDone: Math.round(progressS) }, 'a job is worked on');
+        }
         if (await rows.renew(claim, progressS)) renewedMs = clock.monotonicMs();
         else abort.abort(new JobIsGone());
       } catch (error) {

@@ -31,7 +31,7 @@ export function recogniserPids(parent: number): number[] {
         const command = readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8');
         return (
           Number(stat.split(') ').at(-1)?.split(' ')[1]) === parent &&
-          command.includes('recogniser/child.ts')
+          command.includes('recognition/child/child.ts')
         );
       } catch {
         return false; // ended while we looked

@@ -31,7 +31,7 @@ export type JobsApi = {
   /** POSTs and answers with the id. */
   begin(body: Record<string, unknown>): Promise<string>;
   record(id: string): Promise<PreRecordedJobRecord>;
-  ended(id: string): Promise<PreRecordedJobRecord>;
+  ended(id: string, deadlineMs?: number): Promise<PreRecordedJobRecord>;
 };
 
 /** What clients do with pre-recorded jobs, over the same HTTP as everything else. */
@@ -61,10 +61,10 @@ export function jobsApi({ http }: Pick<SpeechApi, 'http'>): JobsApi {
         throw new Error(`POST answered ${response.status}: ${await response.text()}`);
       return ((await response.json()) as { id: string }).id;
     },
-    ended: (id) =>
+    ended: (id, deadlineMs = 60_000) =>
       until(async () => {
         const job = await record(id);
         return (job.status === 'done' || job.status === 'error') && job;
-      }, 60_000),
+      }, deadlineMs),
   };
 }

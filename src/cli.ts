@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --disable-proto=delete --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
+import { stayAwake } from './lib/clock.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 
 const program = new Command('trunkline')
@@ -36,6 +37,8 @@ const loaded = Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
 for (const name of loaded) (await commands[name]?.())?.(program);
 
 try {
+  // A command ends by its own code, even while all that it waits for is a time.
+  using _awake = stayAwake();
   await program.parseAsync();
 } catch (error) {
   // An expected failure is one readable line; anything else is a bug and shows where it came from.

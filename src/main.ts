@@ -8,7 +8,7 @@ import { openDocs } from './port/docs.ts';
 import { healthOf, listen, type HttpServer } from './port/http.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './port/addresses.ts';
-import { systemClock, wait } from './lib/clock.ts';
+import { stayAwake, systemClock, wait } from './lib/clock.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
@@ -22,9 +22,10 @@ import { openStore, type Store } from './store/store.ts';
 
 /**
  * The time that calls get for their last words after a stop signal. What is left goes on after the next start. Five
- * hundred legs take some seconds more to be put away, and supervisors kill a process 30 s after the signal.
+ * hundred legs take some seconds more to be put away, as do the parts, one after the other, whose database does not
+ * answer; and supervisors kill a process 30 s after the signal.
  */
-const drainMs = 20_000;
+const drainMs = 18_000;
 /** From the stop signal to the end of the process, whatever still waits: a supervisor kills it after 30 s. */
 const stopMs = 27_000;
 /** How often a process that npm started looks whether npm is still there. */
@@ -45,6 +46,8 @@ type OpenProcess = {
 export async function main(env: Readonly<Record<string, string | undefined>>): Promise<void> {
   const { config } = loadConfig(env);
   const log = createLog({ level: config.logLevel });
+  // Until the last part is closed: a database that is gone leaves no socket that would keep the process.
+  using _awake = stayAwake();
   process.umask(0o077);
   const stop = stopSignal(log);
   // A terminal that closes sends the same signal: there it ends the process, as everywhere.
@@ -96,7 +99,9 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   for (const part of parts.toReversed())
     await withinDrain(part, log, Math.max(0, untilMs - systemClock.monotonicMs()));
   await stack.disposeAsync();
+  await store.threadsEnded();
   overdue();
+  log.info('stopped: every part is closed');
 }
 
 /**

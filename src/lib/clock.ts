@@ -8,6 +8,15 @@ export type Clock = {
   after(delayMs: number, run: () => void): () => void;
 };
 
+/**
+ * Keeps the process alive until disposed of. No timer of the clock does: a process that waits for one alone, with its
+ * last socket closed, would end in the middle of that wait, with Node's exit code 13.
+ */
+export function stayAwake(): Disposable {
+  const timer = setInterval(() => undefined, longestTimerMs);
+  return { [Symbol.dispose]: () => clearInterval(timer) };
+}
+
 /** Resolves after the delay, or at once when the signal ends the wait. */
 export async function wait(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (signal?.aborted) return;

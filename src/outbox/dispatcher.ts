@@ -1,6 +1,7 @@
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
 import { Breaker } from './breaker.ts';
 import type { Endpoint, OutboxConfig } from './config.ts';
 import {
@@ -46,8 +47,6 @@ type EndpointWork = {
 /** Lanes that one round claims at most. More wait in the table for the next round, a moment later. */
 export const maxClaimsPerRound = 64;
 const renewalsPerLease = 3;
-/** A database that does not answer holds a stop up for so long; its claims then end with their leases. */
-export const maxDatabaseWaitMs = 1_000;
 
 /**
  * Claims lanes that are due and lets a courier run each, as many at once as the endpoint's breaker gives room for.

@@ -14,6 +14,12 @@ import type { Database } from './schema.ts';
  */
 export const maxCloseMs = 4_000;
 
+/**
+ * A part that stops waits so long for what it has begun at the database. All of it goes on with the next start, like
+ * after a crash: a database that does not answer must not hold up a shutdown part after part.
+ */
+export const maxDatabaseWaitMs = 1_000;
+
 /** What a database behind the store provides. */
 export type Backend = {
   db: Kysely<Database>;
@@ -22,6 +28,7 @@ export type Backend = {
   health(): Health;
   refusesForGood(error: unknown): boolean;
   forgetDeleted(): Promise<boolean>;
+  threadsEnded(): Promise<void>;
   close(): Promise<void>;
 };
 

@@ -18,7 +18,7 @@ import type { Health } from '../lib/health.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isRefusedForGood, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';
-import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
+import { maxCloseMs, maxDatabaseWaitMs, type Backend, type BackendOptions } from './backend.ts';
 
 /*
  * Postgres for several nodes. Each statement has a deadline on the server and a longer one on this side, so that a
@@ -88,12 +88,15 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
     health: () => state.health,
     refusesForGood: isRefusedForGood,
     forgetDeleted: () => Promise.resolve(true), // the server's own vacuum and log recycling do the rest
+    threadsEnded: () => Promise.resolve(), // there is none
     close: async () => {
       closing.abort();
       const destroyed = db
         .destroy()
         .catch((error: unknown) => log.warn({ err: error }, 'the connections could not be closed'));
-      if (await within(clock, maxCloseMs, destroyed)) return;
+      // A database that is known to be away is not waited for again.
+      const waitMs = state.health.state === 'down' ? maxDatabaseWaitMs : maxCloseMs;
+      if (await within(clock, waitMs, destroyed)) return;
       log.warn('Postgres does not answer: what it was asked last may or may not be stored');
       // Breaks the connection of a statement under way, whose caller hears of it.
       for (const client of clients) (client as unknown as pg.Client).end().catch(() => undefined);

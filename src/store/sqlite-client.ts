@@ -58,6 +58,8 @@ export class SqliteClient {
   readonly version: string;
   readonly #worker: Worker;
   readonly #pending = new Map<number, Pending>();
+  /** Also of a thread that was left behind: it still waits for the database, and an end of the process waits for it. */
+  readonly ended: Promise<void>;
   #nextId = 1;
   #gone: Error | undefined;
 
@@ -69,6 +71,7 @@ export class SqliteClient {
       this.#end(error instanceof Error ? error : new Error(String(error))),
     );
     worker.on('exit', () => this.#end(new Error('the database thread ended')));
+    this.ended = new Promise((resolve) => worker.once('exit', () => resolve()));
   }
 
   static async open(options: SqliteThreadOptions): Promise<SqliteClient> {
@@ -99,10 +102,9 @@ export class SqliteClient {
   async close(clock: Clock, maxMs: number): Promise<void> {
     if (this.#gone) return;
     this.#gone = new Error('the store is closed');
-    const ended = new Promise((resolve) => this.#worker.once('exit', resolve));
     // Statements that were sent before run first. The thread ends by itself once its connection is closed.
     this.#worker.postMessage('close');
-    if (await within(clock, maxMs, ended)) return;
+    if (await within(clock, maxMs, this.ended)) return;
     this.#end(this.#gone);
     this.#worker.terminate().catch(() => undefined); // it has ended by itself then
     this.#worker.unref();

@@ -116,6 +116,9 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
     health: () => (queue.refusal ? { state: 'down', detail: queue.refusal.message } : wal.health()),
     refusesForGood: (error) => error instanceof SqliteError && error.isRefusedForGood,
     forgetDeleted: () => wal.forgetDeleted(),
+    threadsEnded: async () => {
+      await Promise.all([open.reader.ended, open.writer.ended]);
+    },
     close: async () => {
       const { clock } = options;
       const untilMs = clock.monotonicMs() + maxCloseMs;

@@ -31,6 +31,11 @@ export type Store = AsyncDisposable & {
    * is done, and its health says so.
    */
   forgetDeleted(): Promise<boolean>;
+  /**
+   * Without a deadline, for use after the closing. A thread that waits for a lock or for the disk was left behind by
+   * then, and `process.exit` would block until that thread ends.
+   */
+  threadsEnded(): Promise<void>;
 };
 
 export type StoreOptions = Partial<StoreConfig> & {
@@ -85,6 +90,7 @@ function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: 
     },
     refusesForGood: (error) => backend.refusesForGood(error),
     forgetDeleted: () => backend.forgetDeleted(),
+    threadsEnded: () => backend.threadsEnded(),
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
 }

@@ -1,8 +1,9 @@
 import type { Transaction } from 'kysely';
-import type { Clock } from '../../lib/clock.ts';
+import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { Calls } from '../call/calls.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -89,7 +90,7 @@ export class Eraser {
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#stopLooking();
-    await this.#working;
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
   }
 
   async #eraseRows(callId: string, openSessions: readonly string[]): Promise<void> {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
-import type { Clock } from '../../lib/clock.ts';
+import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Eraser } from './erasure.ts';
@@ -44,7 +45,7 @@ export class Retention {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopWaiting();
-    await this.#working;
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
   }
 
   /** Everything that is due, however much it is. */

@@ -1,3 +1,4 @@
+import { within } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -526,12 +527,18 @@ export class Call {
     );
   }
 
-  /** The process stops. Journals and rows stay on disk: the next start goes on with the call. */
-  async leave(): Promise<void> {
+  /**
+   * The process stops. Journals and rows stay on disk: the next start goes on with the call. False when the store had
+   * not taken everything after this time; commits of the call are not tried again then.
+   */
+  async leave(storeWithinMs: number): Promise<boolean> {
     for (const leg of this.legs) leg.audio.leave();
     this.events.stopHolding();
-    await this.events.settled();
+    const isStored = await within(this.#env.clock, storeWithinMs, this.events.settled());
     this.#take({ type: 'leave' });
+    // A call that has ended is left by no step: its summary may still wait.
+    this.events.leave();
+    return isStored;
   }
 
   /** Erasure: nothing of the call is written or sent from here on. */

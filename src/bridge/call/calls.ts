@@ -20,6 +20,12 @@ const paceMs = 500;
  */
 const lateTickMs = 1_000;
 
+/**
+ * What calls told last is committed within this time after the drain, hundreds of legs included. While the database is
+ * away it never is, and the commits would be tried again and again.
+ */
+const maxLeaveMs = 2_000;
+
 export type CallsOptions = CallEnvironment & { node: string };
 
 /** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
@@ -100,7 +106,14 @@ export class Calls {
   async leave(): Promise<void> {
     this.#draining = true;
     this.#stopPacing();
-    await Promise.all(this.all.map((call) => call.leave()));
+    const calls = this.all;
+    const isStored = await Promise.all(calls.map((call) => call.leave(maxLeaveMs)));
+    const unstored = isStored.filter((stored) => !stored).length;
+    if (unstored > 0)
+      this.#env.log.warn(
+        { calls: unstored },
+        'the store did not take everything of these calls; the next start stores it, from the journals and from the speech service',
+      );
     this.#byId.clear();
     this.#byKey.clear();
   }

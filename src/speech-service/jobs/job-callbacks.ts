@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
+import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PreRecordedCallback, PreRecordedWebhook } from '../../protocol/callbacks.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { Selectable } from 'kysely';
 import type { SpeechJobCallbacksTable } from '../../store/schema.ts';
@@ -88,10 +89,15 @@ export class JobCallbacks {
       });
   }
 
-  async stop(): Promise<void> {
+  /** An attempt that has not ended by the deadline, or whose outcome cannot be stored, is made again by the next start. */
+  async stop(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelLook();
-    await this.#atWork;
+    await within(
+      this.#options.clock,
+      Math.max(deadlineMs, maxDatabaseWaitMs),
+      Promise.resolve(this.#atWork),
+    );
   }
 
   async #deliverDue(): Promise<void> {

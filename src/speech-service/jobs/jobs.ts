@@ -148,8 +148,10 @@ export class Jobs {
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
     this.#cancelSweep();
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + deadlineMs;
     await this.#queue.drain(deadlineMs);
-    await this.#callbacks.stop();
+    await this.#callbacks.stop(untilMs - clock.monotonicMs());
   }
 
   #told(): void {

@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { JobRow } from '../records/job-records.ts';
 import { speechMetrics } from '../metrics.ts';
 import { failureOf, JobFailure } from './failure.ts';
@@ -102,11 +103,14 @@ export class JobQueue {
   async drain(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelLook();
-    await this.#taking;
+    const { clock } = this.#options;
+    await within(clock, maxDatabaseWaitMs, Promise.resolve(this.#taking));
     const running = [...this.#running.values()];
-    await within(this.#options.clock, deadlineMs, Promise.all(running.map(({ work }) => work)));
+    const works = Promise.all(running.map(({ work }) => work));
+    await within(clock, deadlineMs, works);
     for (const { abort } of running) abort.abort(new ProcessStops());
-    await Promise.all(running.map(({ work }) => work));
+    // A claim that cannot be given back is given back by the next start, or runs out.
+    await within(clock, maxDatabaseWaitMs, works);
   }
 
   #look(): void {
@@ -133,6 +137,8 @@ export class JobQueue {
       this.wake();
     });
     this.#running.set(job.id, { abort, work });
+    // The answer to the claim came late, while the process stops already.
+    if (this.#stopped) abort.abort(new ProcessStops());
   }
 
   /** Never throws: whatever happens on the way is an end of this job alone. */

@@ -4,11 +4,13 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export async function postgresWire(target: string) {
   const url = new URL(target);
   const port = Number(url.port);
-  const state: { cutAt?: string; pass: boolean; silent: boolean; cuts: number } = {
-    pass: false,
-    silent: false,
-    cuts: 0,
-  };
+  const state: { cutAt?: string; pass: boolean; silent: boolean; cuts: number; swallowed: number } =
+    {
+      pass: false,
+      silent: false,
+      cuts: 0,
+      swallowed: 0,
+    };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, url.hostname);
@@ -17,7 +19,10 @@ export async function postgresWire(target: string) {
       socket.on('error', () => undefined).on('close', () => sockets.delete(socket));
     }
     client.on('data', (bytes) => {
-      if (state.silent) return;
+      if (state.silent) {
+        state.swallowed++;
+        return;
+      }
       if (state.cutAt !== undefined && bytes.includes(state.cutAt)) {
         delete state.cutAt;
         state.cuts++;

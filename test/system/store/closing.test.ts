@@ -3,6 +3,8 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStore, type Store } from '../../../src/store/store.ts';
 import { outboxOn } from '../../support/crm/outbox.ts';
+import { until } from '../../support/process/until.ts';
+import { fixtureRecogniser, startTestService } from '../../support/speech/speech-service.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
@@ -113,6 +115,24 @@ describe.skipIf(postgresMissing !== undefined)('closing while Postgres is silent
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await tookMs(outbox.drain!(1_000))).toBeLessThan(4_000);
     expect(await tookMs(outbox[Symbol.asyncDispose]())).toBeLessThan(4_000);
+    expect(await tookMs(store[Symbol.asyncDispose]())).toBeLessThan(closedWithinMs);
+  }, 120_000);
+
+  test('the speech service over it, whose jobs wait for an answer, drains by its deadline and closes', async () => {
+    await using wire = await postgresWire(await postgres.newDatabase());
+    await using folder = await temporaryFolder();
+    const dataDir = folder.path;
+    await using recogniser = await fixtureRecogniser();
+    const store = await openStore({ ...quiet, dataDir, databaseUrl: wire.url });
+    const service = await startTestService({
+      recogniser,
+      store: Object.assign(store, { dataDir }),
+    });
+    wire.state.silent = true;
+    // The queue looks for jobs, and for callbacks that are due.
+    await until(() => wire.state.swallowed >= 2, 20_000);
+    expect(await tookMs(service.service.drain!(1_000))).toBeLessThan(4_500);
+    expect(await tookMs(service[Symbol.asyncDispose]())).toBeLessThan(4_000);
     expect(await tookMs(store[Symbol.asyncDispose]())).toBeLessThan(closedWithinMs);
   }, 120_000);
 });

@@ -54,6 +54,11 @@ export const JobsConfig = z.strictObject({
     env: 'TRUNKLINE_JOBS_MAX_SECONDS',
     description: 'Longest audio of a job, in seconds; a longer one ends in error 413.',
   }),
+  lostNodeS: z.int().min(300).max(604_800).default(1_800).meta({
+    env: 'TRUNKLINE_JOBS_LOST_NODE_S',
+    description:
+      'A job whose upload lies on the disk of another node ends in error 504 when that node has been silent for so long.',
+  }),
   usageDays: z.int().min(1).max(3_660).default(400).meta({
     env: 'TRUNKLINE_JOBS_USAGE_DAYS',
     description:

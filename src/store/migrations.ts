@@ -8,6 +8,7 @@ import * as speech from './migrations/003-speech.ts';
 import * as erasedCalls from './migrations/004-erased-calls.ts';
 import * as jobMetadata from './migrations/005-job-metadata.ts';
 import * as jobs from './migrations/006-jobs.ts';
+import * as nodes from './migrations/007-nodes.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -20,6 +21,7 @@ export const migrations: Migration[] = [
   { name: '004-erased-calls', ...erasedCalls },
   { name: '005-job-metadata', ...jobMetadata },
   { name: '006-jobs', ...jobs },
+  { name: '007-nodes', ...nodes },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

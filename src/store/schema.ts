@@ -311,12 +311,16 @@ export type SpeechJobMetadataTable = {
   created_at: number;
 };
 
+/** A node that works on jobs, and its latest sign of life by the database's clock. */
+export type SpeechNodesTable = { node: string; seen_at: number };
+
 type SpeechTables = {
   speech_jobs: SpeechJobsTable;
   speech_job_metadata: SpeechJobMetadataTable;
   speech_files: SpeechFilesTable;
   speech_job_callbacks: SpeechJobCallbacksTable;
   speech_usage: SpeechUsageTable;
+  speech_nodes: SpeechNodesTable;
 };
 
 type SchemaVersionTable = { version: number; name: string; applied_at: number };

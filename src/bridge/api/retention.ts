@@ -68,7 +68,7 @@ export class Retention {
   }
 
   #before(days: number): number {
-    return this.#options.clock.now() - days * dayMs;
+    return this.#options.clock.now() - Math.round(days * dayMs);
   }
 
   async #calls(endedBefore: number): Promise<number> {

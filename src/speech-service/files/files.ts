@@ -192,7 +192,7 @@ class FilesOnDisk implements Files {
 
   async sweep(): Promise<number> {
     const { config, node, clock } = this.#options;
-    const beforeMs = clock.now() - config.unusedH * 3_600_000;
+    const beforeMs = clock.now() - Math.round(config.unusedH * 3_600_000);
     let removed = 0;
     for (;;) {
       const ids = await this.#rows.unusedBefore(node, beforeMs, sweepBatch);

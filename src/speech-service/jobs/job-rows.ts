@@ -38,6 +38,9 @@ export type JobEnd =
 /** A claim lives so long without a sign of its process. */
 export const claimMs = 30_000;
 
+/** A node without a row and one that is silent are the same: gone. */
+const forgottenMs = 30 * 86_400_000;
+
 /** The rows of pre-recorded jobs, and their queue: a job that nobody holds is taken by the oldest first. */
 export class JobRows {
   readonly #store: Store;
@@ -52,6 +55,7 @@ export class JobRows {
     const metadata = zeroRetention ? undefined : request.custom_metadata;
     const pairs = [...metadataPairs(metadata ?? {})];
     const created = { kind: 'pre-recorded', created_at: job.createdAt } as const;
+    const nowMs = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
       if (file && !(await holdsFile(tx, file.id, this.#store.kind))) return false;
       await tx
@@ -86,7 +90,7 @@ export class JobRows {
           .insertInto('speech_job_metadata')
           .values(pairs.map((pair) => ({ ...created, job_id: id, pair })))
           .execute();
-      await addCallbacks(tx, job.callbacks, job.createdAt);
+      await addCallbacks(tx, job.callbacks, nowMs);
       return true;
     });
   }
@@ -106,7 +110,8 @@ export class JobRows {
 
   /**
    * Takes the oldest job that nobody holds. One whose file lies on the disk of another node is left to that node,
-   * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there.
+   * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there. A job
+   * whose file has no row any more waits for nobody: it is taken, to end in error.
    */
   async claim(node: string): Promise<{ claim: JobClaim; job: JobRow } | undefined> {
     const nowMs = await this.#store.databaseNow();
@@ -129,6 +134,14 @@ export class JobRows {
                 .select('speech_files.id')
                 .whereRef('speech_files.id', '=', 'speech_jobs.file_id')
                 .where('speech_files.node', '=', node),
+            ),
+            each.not(
+              each.exists(
+                each
+                  .selectFrom('speech_files')
+                  .select('speech_files.id')
+                  .whereRef('speech_files.id', '=', 'speech_jobs.file_id'),
+              ),
             ),
           ]),
         )
@@ -184,6 +197,62 @@ export class JobRows {
       .execute();
   }
 
+  /** Says that this node is there, and forgets those that have been gone for a month. */
+  async signOfLife(node: string): Promise<void> {
+    const seen_at = await this.#store.databaseNow();
+    const { db } = this.#store;
+    await db
+      .insertInto('speech_nodes')
+      .values({ node, seen_at })
+      .onConflict((conflict) => conflict.column('node').doUpdateSet({ seen_at }))
+      .execute();
+    await db
+      .deleteFrom('speech_nodes')
+      .where('seen_at', '<', seen_at - forgottenMs)
+      .execute();
+  }
+
+  /** Jobs that wait for what only another node has, where that node has given no sign for so long. */
+  async ofLostNodes(node: string, silentMs: number, limit: number): Promise<JobRow[]> {
+    const nowMs = await this.#store.databaseNow();
+    const { db } = this.#store;
+    const lives = db
+      .selectFrom('speech_nodes')
+      .select('node')
+      .where('seen_at', '>=', nowMs - silentMs);
+    return db
+      .selectFrom('speech_jobs')
+      .selectAll()
+      .where('kind', '=', 'pre-recorded')
+      .where('status', 'in', ['queued', 'processing'])
+      .where('created_at', '<', nowMs - silentMs)
+      .where((each) =>
+        each.or([each('claimed_until', 'is', null), each('claimed_until', '<', nowMs)]),
+      )
+      .where((each) =>
+        each.or([
+          each.and([
+            each('source', 'is', null),
+            each.exists(
+              each
+                .selectFrom('speech_files')
+                .select('speech_files.id')
+                .whereRef('speech_files.id', '=', 'speech_jobs.file_id')
+                .where('speech_files.node', '!=', node)
+                .where('speech_files.node', 'not in', lives),
+            ),
+          ]),
+          each.and([
+            each('zero_retention', '=', 1),
+            each('speech_jobs.node', '!=', node),
+            each('speech_jobs.node', 'not in', lives),
+          ]),
+        ]),
+      )
+      .limit(limit)
+      .execute();
+  }
+
   /** Stores the end, what is to be told of it and the row of usage in one transaction. False: the job is not ours. */
   async end(
     claim: JobClaim | { id: string },
@@ -191,6 +260,8 @@ export class JobRows {
     completedAt: number,
     callbacks: NewCallback[],
   ): Promise<boolean> {
+    // Callbacks fall due by the database's clock: that of this node may be ahead, and they would come late.
+    const nowMs = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
       let update = tx
         .updateTable('speech_jobs')
@@ -209,7 +280,7 @@ export class JobRows {
         update = update.where('node', '=', claim.node).where('attempts', '=', claim.attempt);
       const row = await update.returning(['id', 'created_at', 'audio_duration']).executeTakeFirst();
       if (!row) return false;
-      await addCallbacks(tx, callbacks, completedAt);
+      await addCallbacks(tx, callbacks, nowMs);
       await tx
         .insertInto('speech_usage')
         .values({

@@ -22,6 +22,7 @@ import { resultOf } from '../results/result.ts';
 import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';
 import { JobRows, type JobFileFacts } from './job-rows.ts';
+import { LostNodes } from './lost-nodes.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
 import { readChannels } from './reading.ts';
 
@@ -51,6 +52,7 @@ export class Jobs {
   readonly #rows: JobRows;
   readonly #queue: JobQueue;
   readonly #callbacks: JobCallbacks;
+  readonly #lostNodes: LostNodes;
   readonly #unstored: UnstoredJobs = new Map();
   #draining = false;
   #cancelSweep = (): void => undefined;
@@ -60,6 +62,17 @@ export class Jobs {
     this.#options = options;
     this.#rows = new JobRows(store);
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
+    this.#lostNodes = new LostNodes({
+      rows: this.#rows,
+      node,
+      clock,
+      log,
+      lostNodeS: config.jobs.lostNodeS,
+      end: async (job, failure) => {
+        if (await this.#endFromOutside(job, failure))
+          speechMetrics.jobsEnded.inc({ outcome: 'error' });
+      },
+    });
     this.#queue = new JobQueue({
       rows: this.#rows,
       node,
@@ -86,6 +99,7 @@ export class Jobs {
   }
 
   async start(): Promise<void> {
+    await this.#lostNodes.start();
     await this.#queue.start();
     this.#callbacks.start();
     this.#sweepLater(1_000);
@@ -119,21 +133,12 @@ export class Jobs {
 
   /** Ends a job that waits or is worked on. False when it had ended already. */
   async cancel(job: JobRow): Promise<boolean> {
-    const { config, clock } = this.#options;
-    const request =
-      this.#unstored.get(job.id)?.request ??
-      (job.request_params === null
-        ? undefined
-        : (JSON.parse(job.request_params) as PreRecordedRequest));
-    const isEnded = await this.#rows.end(
-      { id: job.id },
-      { outcome: 'error', code: cancelledCode, message: 'cancelled by a request' },
-      clock.now(),
-      callbacksFor(job.id, 'transcription.error', request, config),
+    const isEnded = await this.#endFromOutside(
+      job,
+      new JobFailure(cancelledCode, 'cancelled by a request'),
     );
     this.#queue.cancel(job.id);
     if (isEnded) speechMetrics.jobsEnded.inc({ outcome: 'cancelled' });
-    this.#told();
     return isEnded;
   }
 
@@ -148,10 +153,29 @@ export class Jobs {
   async drain(deadlineMs: number): Promise<void> {
     this.#draining = true;
     this.#cancelSweep();
+    this.#lostNodes.stop();
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + deadlineMs;
     await this.#queue.drain(deadlineMs);
     await this.#callbacks.stop(untilMs - clock.monotonicMs());
+  }
+
+  /** Ends a job in error whoever works on it: that node's claim writes nothing any more. */
+  async #endFromOutside(job: JobRow, { status, message }: JobFailure): Promise<boolean> {
+    const { config, clock } = this.#options;
+    const request =
+      this.#unstored.get(job.id)?.request ??
+      (job.request_params === null
+        ? undefined
+        : (JSON.parse(job.request_params) as PreRecordedRequest));
+    const isEnded = await this.#rows.end(
+      { id: job.id },
+      { outcome: 'error', code: status, message },
+      clock.now(),
+      callbacksFor(job.id, 'transcription.error', request, config),
+    );
+    this.#told();
+    return isEnded;
   }
 
   #told(): void {
@@ -284,7 +308,8 @@ export class Jobs {
   /** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
   async #sweep(): Promise<void> {
     const { config, clock, store, log } = this.#options;
-    const before = clock.now() - config.retentionDays * dayMs;
+    // A part of a day in whole milliseconds: Postgres compares them with no others.
+    const before = clock.now() - Math.round(config.retentionDays * dayMs);
     let erased = 0;
     for (;;) {
       const jobs = await this.#rows.completedBefore(before, sweepRows);

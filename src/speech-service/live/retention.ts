@@ -35,7 +35,7 @@ export function startRetention(options: SessionRetentionOptions): {
   let stopped = false;
   const sweep = async (): Promise<number> => {
     const { rows, sessions, store, node, clock, config } = options;
-    const before = clock.now() - config.retentionDays * dayMs;
+    const before = clock.now() - Math.round(config.retentionDays * dayMs);
     let erased = 0;
     for (let ids = await rows.completedBefore(node, before, batch); ids.length > 0 && !stopped;) {
       for (const id of ids) await sessions.erase(id);
@@ -77,7 +77,7 @@ export function startRetention(options: SessionRetentionOptions): {
 async function sweepFiles(options: SessionRetentionOptions): Promise<void> {
   const { folder, rows, clock, recording } = options;
   const nowMs = clock.now();
-  const keptSinceMs = recording.kept ? nowMs - recording.days * dayMs : nowMs;
+  const keptSinceMs = recording.kept ? nowMs - Math.round(recording.days * dayMs) : nowMs;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];

@@ -15,9 +15,10 @@ export class TestClock implements Clock {
     this.#speed = speed;
   }
 
-  /** The wall clock: at the machine's pace, however fast the other runs. */
+  /** The wall clock: at the machine's pace, however fast the other runs, and in whole milliseconds as it is. */
   now(): number {
-    return (this.#speed === 0 ? 0 : systemClock.now()) + this.#passedMs + this.#wallAheadMs;
+    const systemMs = this.#speed === 0 ? 0 : systemClock.now();
+    return Math.floor(systemMs + this.#passedMs + this.#wallAheadMs);
   }
 
   monotonicMs(): number {

@@ -1,9 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PreRecordedCallback } from '../../../src/protocol/callbacks.ts';
+import { callbackSecret, jobWeb, toldOf } from '../speech/job-web.ts';
 import { jobsApi, wavOf } from '../speech/jobs.ts';
 import { speechApi } from '../speech/speech-service.ts';
 import { speechProcess } from '../speech/speech-process.ts';
@@ -28,8 +26,14 @@ export async function killJobs(
   const wrong: string[] = [];
   const states: Record<string, number> = {};
   await using folder = await temporaryFolder();
-  await using web = await webOf(words.map((text) => wavOf(text)));
-  const config = { callbackHosts: [web.host], jobs: { audioHosts: [web.host] } as never };
+  await using web = await jobWeb(
+    Object.fromEntries(words.map((text, at) => [`/${at}.wav`, wavOf(text)])),
+  );
+  const config = {
+    callbackHosts: [web.host],
+    callbackSecret,
+    jobs: { audioHosts: [web.host] } as never,
+  };
   let service = await speechProcess(folder.path, { config });
   const { port } = service;
   const api = jobsApi(speechApi(service.url));
@@ -62,44 +66,14 @@ export async function killJobs(
       wrong.push(
         `${id}: ${job.status} ${job.error_message ?? ''} said ${said ?? 'nothing'}, not ${text}`,
       );
-    await until(() => web.told.some((each) => each.id === id), 60_000);
+    await until(() => toldOf(web).has(id), 60_000);
   }
   for (const id of ids.keys()) {
-    const identities = new Set(
-      web.told.filter((each) => each.id === id).map(({ message }) => message),
-    );
-    if (identities.size !== 1) wrong.push(`${id}: told under ${identities.size} identities`);
+    const identities = toldOf(web).get(id)?.size ?? 0;
+    if (identities !== 1) wrong.push(`${id}: told under ${identities} identities`);
   }
   const left = await readdir(join(folder.path, 'speech', 'jobs'));
   if (left.length > 0) wrong.push(`working files are left: ${left.join(', ')}`);
   await service.kill();
   return { kills: killed, states, wrong };
-}
-
-async function webOf(files: Buffer[]) {
-  const told: { id: string; message: string }[] = [];
-  const server = createServer((request, response) => {
-    if (request.method === 'GET') {
-      response.end(files[Number(/^\/(\d+)\.wav$/.exec(request.url ?? '')?.[1] ?? NaN)]);
-      return;
-    }
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const { id } = PreRecordedCallback.parse(JSON.parse(Buffer.concat(chunks).toString('utf8')));
-      told.push({ id, message: String(request.headers['webhook-id']) });
-      response.end();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    host: `127.0.0.1:${port}`,
-    told,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }

@@ -1,12 +1,17 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PreRecordedCallback } from '../../../src/protocol/callbacks.ts';
 
-export type Told = { method: string; body: unknown; id: string };
+/** Signed callbacks carry the identity of their message; with another secret or none there is nothing to count. */
+export const callbackSecret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+
+/** `id` is the identity of the message, which only a signed one has. */
+export type Told = { method: string; body: unknown; id: string | undefined };
 
 export type JobWeb = AsyncDisposable & {
   url: string;
   host: string;
-  /** What was POSTed or PUT here, each with the identity of its message. */
+  /** What was POSTed or PUT here. */
   told: Told[];
   /** How often a file was fetched. */
   fetched: Map<string, number>;
@@ -33,7 +38,7 @@ export async function jobWeb(
     request.on('end', () => {
       told.push({
         method: request.method ?? '',
-        id: String(request.headers['webhook-id']),
+        id: request.headers['webhook-id']?.toString(),
         body: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown,
       });
       response.writeHead(answer()).end();
@@ -51,4 +56,15 @@ export async function jobWeb(
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** The identities under which the end of each job was told, by its id. */
+export function toldOf({ told }: Pick<JobWeb, 'told'>): Map<string, Set<string>> {
+  const identities = new Map<string, Set<string>>();
+  for (const { id, body } of told) {
+    const job = PreRecordedCallback.parse(body).id;
+    if (id === undefined) throw new Error(`the callback of ${job} came without an identity`);
+    identities.set(job, (identities.get(job) ?? new Set()).add(id));
+  }
+  return identities;
 }

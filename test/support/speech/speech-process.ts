@@ -23,7 +23,7 @@ export type SpeechProcess = AsyncDisposable & {
 /** The speech service in a process of its own, to be killed in the middle of a session. */
 export async function speechProcess(
   dataDir: string,
-  options: { port?: number; config?: TestServiceOptions['config'] } = {},
+  options: { port?: number; config?: TestServiceOptions['config']; databaseUrl?: string } = {},
 ): Promise<SpeechProcess> {
   const child = endsWithUs(
     spawn(
@@ -72,8 +72,15 @@ async function portOf(child: ChildProcess): Promise<number> {
 
 if (process.argv[1] === import.meta.filename) {
   const [, , dataDir = '', json = '{}'] = process.argv;
-  const options = JSON.parse(json) as TestServiceOptions;
-  const store = await openStore({ dataDir, ballastBytes: 0, lowWaterBytes: 0 });
+  const { databaseUrl, ...options } = JSON.parse(json) as TestServiceOptions & {
+    databaseUrl?: string;
+  };
+  const store = await openStore({
+    dataDir,
+    ballastBytes: 0,
+    lowWaterBytes: 0,
+    ...(databaseUrl === undefined ? {} : { databaseUrl }),
+  });
   const service = await startTestService({
     store: Object.assign(Object.create(store) as typeof store, { dataDir }),
     ...options,

@@ -3,7 +3,7 @@ import { PreRecordedCallback, PreRecordedWebhook } from '../../../../src/protoco
 import { JobList, PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
 import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
 import { tones } from '../../../support/recognition/fixture-model.ts';
-import { jobWeb } from '../../../support/speech/job-web.ts';
+import { callbackSecret, jobWeb, toldOf } from '../../../support/speech/job-web.ts';
 import { jobsApi, wavFile, wavOf } from '../../../support/speech/jobs.ts';
 import {
   connect,
@@ -166,7 +166,7 @@ describe('a pre-recorded job', () => {
     let up = false;
     await using web = await jobWeb({}, () => (up ? 200 : 503));
     await using store = await temporaryStore();
-    const config = { callbackHosts: [web.host] };
+    const config = { callbackHosts: [web.host], callbackSecret };
     const ids: string[] = [];
     {
       await using service = await startTestService({ recogniser, store, config });
@@ -180,8 +180,8 @@ describe('a pre-recorded job', () => {
     const jobs = jobsApi(service);
     const job = await jobs.ended(ids[0] ?? '');
     expect(job.result?.transcription?.full_transcript).toBe('one two three');
-    await until(() => web.told.some(({ body }) => PreRecordedCallback.parse(body)));
-    expect(new Set(web.told.map(({ id }) => id)).size).toBe(1);
+    const identities = await until(() => toldOf(web).get(ids[0] ?? ''));
+    expect(identities.size).toBe(1);
   });
 
   test('stands beside live sessions in the mixed list, page by page in order of age', async () => {

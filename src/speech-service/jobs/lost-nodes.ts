@@ -1,0 +1,86 @@
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { JobRow } from '../records/job-records.ts';
+import { JobFailure } from './failure.ts';
+import type { JobRows } from './job-rows.ts';
+
+export type LostNodesOptions = {
+  rows: JobRows;
+  node: string;
+  clock: Clock;
+  log: Logger;
+  /** How long a node may be silent. */
+  lostNodeS: number;
+  /** Ends a job that waits for a lost node. */
+  end: (job: JobRow, failure: JobFailure) => Promise<void>;
+};
+
+const everyMs = 60_000;
+const endedAtOnce = 100;
+
+/**
+ * Some jobs can be done by one node alone: the upload lies on its disk, or with zero retention the request is in its
+ * memory. When that node never comes back such a job would wait for ever, and its client with it.
+ */
+export class LostNodes {
+  readonly #options: LostNodesOptions;
+  #signedMs = -Infinity;
+  #stopped = false;
+  #cancel = (): void => undefined;
+
+  constructor(options: LostNodesOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { rows, node, clock } = this.#options;
+    await rows.signOfLife(node);
+    this.#signedMs = clock.monotonicMs();
+    this.#later();
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel();
+  }
+
+  #later(): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#options.clock.after(everyMs, () => {
+      this.#look()
+        .catch((error: unknown) =>
+          this.#options.log.warn(
+            { reason: reasonOf(error) },
+            'lost nodes could not be looked for; tried again',
+          ),
+        )
+        .finally(() => this.#later());
+    });
+  }
+
+  async #look(): Promise<void> {
+    const { rows, node, clock, log, lostNodeS, end } = this.#options;
+    await rows.signOfLife(node);
+    const silentMs = clock.monotonicMs() - this.#signedMs;
+    this.#signedMs = clock.monotonicMs();
+    // While the database was away nobody could give a sign: then the others have one more turn.
+    if (silentMs > 2 * everyMs) return;
+    const lost = await rows.ofLostNodes(node, lostNodeS * 1_000, endedAtOnce);
+    for (const job of lost) await end(job, failureOf(job, lostNodeS));
+    if (lost.length > 0)
+      log.warn({ jobs: lost.length }, 'jobs that waited for a node which is gone ended in error');
+  }
+}
+
+function failureOf({ zero_retention }: JobRow, lostNodeS: number): JobFailure {
+  const what =
+    zero_retention === 1
+      ? 'the node that holds this job in its memory'
+      : 'the node whose disk holds the upload of this job';
+  const next = zero_retention === 1 ? 'POST the job again' : 'upload the file again';
+  return new JobFailure(
+    504,
+    `${what} has given no sign for ${lostNodeS} s (TRUNKLINE_JOBS_LOST_NODE_S); ${next}`,
+  );
+}

@@ -22,6 +22,7 @@ import { LiveFeed } from './api/live-feed.ts';
 import { showLive } from './metrics.ts';
 import { recoverCalls } from './call/recovery.ts';
 import { Retention } from './api/retention.ts';
+import { SecondPasses } from './second-pass/second-passes.ts';
 import { keepStatus } from './api/statuses.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { StreamTokens } from './api/tokens.ts';
@@ -70,6 +71,20 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const feed = new LiveFeed(config.liveBufferEvents);
   const node = await nodeIdOf(dataDir);
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
+  const secondPasses = new SecondPasses({
+    config,
+    store,
+    journal,
+    jobs: speech.jobs,
+    model: options.speech.model,
+    language,
+    feed,
+    clock,
+    log,
+    node,
+    wakeOutbox: () => outbox.wake(),
+  });
+  opened.defer(() => secondPasses.stop());
   const calls = new Calls({
     config,
     store,
@@ -81,6 +96,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     log,
     recording,
     node,
+    secondPasses,
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => calls.leave());
@@ -90,6 +106,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     calls,
     journal,
     speech,
+    secondPasses,
     feed,
     clock,
     log,
@@ -109,6 +126,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const { recovered, setAside } = await recoverCalls(calls, node, log);
   if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
+  secondPasses.start();
   showLive(() => ({ calls: calls.all.length, watchers: feed.watchers }));
   const stack = opened.move();
 
@@ -146,6 +164,9 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     },
     notes: () => [
       ...(recording ? [] : ['recording is off; TRUNKLINE_RECORDING=on keeps the audio of calls']),
+      ...(config.secondPass === 'on' && !recording
+        ? ['TRUNKLINE_SECOND_PASS is on and recording is off: no call can be read again']
+        : []),
       ...(setAside > 0
         ? [
             `${setAside} calls could not be taken up after several starts; trunkline doctor names them`,

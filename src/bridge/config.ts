@@ -102,6 +102,25 @@ export const BridgeConfig = z.strictObject({
     description:
       'Whether the audio of calls is kept; auto is on only while the process listens on loopback.',
   }),
+  secondPass: z.enum(['on', 'off']).default('off').meta({
+    env: 'TRUNKLINE_SECOND_PASS',
+    description:
+      'Whether the recording of an ended call is read again with care, for call.transcript.revised.',
+  }),
+  secondPassesAtOnce: z.number().int().min(1).max(16).default(2).meta({
+    env: 'TRUNKLINE_SECOND_PASSES_AT_ONCE',
+    description: 'Recordings that are with the speech service at once; the others wait.',
+  }),
+  secondPassWithinMs: z
+    .number()
+    .int()
+    .min(1_000)
+    .max(30 * 24 * 3_600_000)
+    .default(24 * 3_600_000)
+    .meta({
+      env: 'TRUNKLINE_SECOND_PASS_WITHIN_MS',
+      description: 'How long after the summary a revised transcript may come; then call.warning.',
+    }),
   retentionDays: z
     .strictObject({
       calls: day.default(90).meta({

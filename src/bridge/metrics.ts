@@ -56,6 +56,12 @@ export const bridgeMetrics = {
     help: 'Calls whose rows could not be taken up again after several starts.',
     registers,
   }),
+  secondPasses: new Counter({
+    name: 'trunkline_second_passes_total',
+    help: 'Recordings that were read again, or could not be.',
+    labelNames: ['outcome'] as const,
+    registers,
+  }),
   hangUpToEnded: new Histogram({
     name: 'trunkline_hangup_to_ended_seconds',
     help: 'From the end of the phone call to call.ended.',

@@ -226,6 +226,35 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       ],
     },
   },
+  'call.transcript.revised': {
+    ...head(23, 59),
+    type: 'call.transcript.revised',
+    custom_metadata: metadata,
+    data: {
+      transcript: [
+        { role: 'agent', text: 'Thank you for calling, how can I help?', start: 0.6, end: 3.2 },
+        { role: 'customer', text: 'I never got the refund I asked for.', start: 4.2, end: 6.9 },
+      ],
+      summary: {
+        type: 'general',
+        text: 'A customer asks for a refund that never came. The agent finds the order and sends it again.',
+      },
+      chapters: [],
+      entities: [
+        { entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1, role: 'customer' },
+      ],
+    },
+  },
+  'call.warning': {
+    ...head(23, 59),
+    type: 'call.warning',
+    custom_metadata: metadata,
+    data: {
+      code: 'NO_SECOND_PASS',
+      message:
+        'the recording was not read again: the speech service refused the job (422: no installed model covers sw)',
+    },
+  },
   'call.skipped': {
     ...head(16, 45),
     type: 'call.skipped',

@@ -199,6 +199,19 @@ const CallSummaryData = z.object({
     .describe('What of the above could not be made, and why.'),
 });
 
+const CallTranscriptRevisedData = CallSummaryData.pick({
+  transcript: true,
+  summary: true,
+  chapters: true,
+  entities: true,
+  errors: true,
+}).describe('The recording read again with care: stands in place of what was heard live.');
+
+const CallWarningData = z.object({
+  code: z.string().describe('What is the matter, for programs: `NO_SECOND_PASS`.'),
+  message: z.string().describe('The same with the reason, for a person.'),
+});
+
 const CallSkippedData = z.object({
   event_id: z.string(),
   type: z.string(),
@@ -219,6 +232,8 @@ const eventData = {
   'call.dtmf': CallDtmfData,
   'call.ended': CallEndedData,
   'call.summary': CallSummaryData,
+  'call.transcript.revised': CallTranscriptRevisedData,
+  'call.warning': CallWarningData,
   'call.skipped': CallSkippedData,
 } as const;
 
@@ -250,6 +265,10 @@ const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
 const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
 const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
 const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
+const CallTranscriptRevised = envelope('call.transcript.revised').meta({
+  id: 'CallTranscriptRevised',
+});
+const CallWarning = envelope('call.warning').meta({ id: 'CallWarning' });
 const CallSkipped = envelope('call.skipped').meta({ id: 'CallSkipped' });
 
 export const CallEvent = z
@@ -265,6 +284,8 @@ export const CallEvent = z
     CallDtmf,
     CallEnded,
     CallSummary,
+    CallTranscriptRevised,
+    CallWarning,
     CallSkipped,
   ])
   .meta({ id: 'CallEvent' });

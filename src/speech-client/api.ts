@@ -226,9 +226,13 @@ function createResult(
   if (status === 429) return { outcome: 'busy', waitMs };
   if (status === 408 || status >= 500 || (status >= 300 && status < 400))
     return { outcome: 'unreachable', reason: `status ${status}`, waitMs, uncertain: false };
+  return { outcome: 'refused', status, reason: refusalIn(text) };
+}
+
+/** Why a request was refused, as the service says. */
+export function refusalIn(text: string): string {
   const refusal = Refusal.safeParse(parseJson(text)).data;
-  const reason = (refusal?.validation_errors ?? [refusal?.message ?? '']).join('; ').slice(0, 500);
-  return { outcome: 'refused', status, reason };
+  return (refusal?.validation_errors ?? [refusal?.message ?? '']).join('; ').slice(0, 500);
 }
 
 /**
@@ -264,7 +268,10 @@ function hostMatches(pattern: string, url: URL): boolean {
   return url.host === wanted || url.hostname === wanted;
 }
 
-async function readBody(response: Dispatcher.ResponseData, maxBytes: number): Promise<string> {
+export async function readBody(
+  response: Dispatcher.ResponseData,
+  maxBytes: number,
+): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of response.body as AsyncIterable<Buffer>) {
@@ -275,7 +282,7 @@ async function readBody(response: Dispatcher.ResponseData, maxBytes: number): Pr
   return Buffer.concat(parts).toString('utf8');
 }
 
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -284,7 +291,7 @@ function parseJson(text: string): unknown {
 }
 
 /** A name for the log: an error's own text may hold addresses. */
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   if (error instanceof Error && 'code' in error && typeof error.code === 'string')
     return error.code;
   return error instanceof Error ? error.name : reasonOf(error);

@@ -86,7 +86,7 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
   }
 }
 
-function boundedUtterance(utterance: Utterance, limitS: number): Utterance {
+export function boundedUtterance(utterance: Utterance, limitS: number): Utterance {
   const words = utterance.words.slice(0, maxWords).map((word): Word => ({
     ...word,
     word: cut(word.word, maxWordChars),
@@ -130,7 +130,7 @@ function boundedId(id: string): string {
   return createHash('sha256').update(id).digest('hex');
 }
 
-function cut(text: string, maxChars: number): string {
+export function cut(text: string, maxChars: number): string {
   if (text.length <= maxChars) return storableText(text);
   // Half of a character that takes two places would not be text any more.
   return storableText(text.slice(0, maxChars - cutMark.length).toWellFormed()) + cutMark;

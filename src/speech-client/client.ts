@@ -7,6 +7,7 @@ import type { SpeechConfig } from './config.ts';
 import { ServiceGate, type GateCause } from './service-gate.ts';
 import { speechTotals } from './metrics.ts';
 import { Orphans, type OrphanSearch } from './orphans.ts';
+import { SpeechJobs } from './jobs.ts';
 import { SpeechSession, type SessionOptions } from './session.ts';
 
 export type SpeechClientOptions = {
@@ -41,6 +42,8 @@ const eraseAttempts = 12;
 /** One per process: creates, runs, reads and erases live sessions at one speech service. */
 export class SpeechClient implements AsyncDisposable {
   readonly config: SpeechConfig;
+  /** The other half of the interface: whole recordings. */
+  readonly jobs: SpeechJobs;
   readonly #api: SpeechApi;
   readonly #target: () => SpeechTarget;
   readonly #clock: Clock;
@@ -61,6 +64,7 @@ export class SpeechClient implements AsyncDisposable {
     this.#log = options.log.child({ component: 'speech-client' });
     this.#target = options.target;
     this.#api = new SpeechApi(options.target, this.#clock);
+    this.jobs = new SpeechJobs(options.target, this.#clock);
     this.#gate = new ServiceGate(this.#clock);
     this.#catchUp = new CatchUp(this.#clock);
     this.#orphans = new Orphans(this.#api, this.#clock, this.#log);
@@ -182,6 +186,7 @@ export class SpeechClient implements AsyncDisposable {
     this.#orphans.close();
     for (const session of [...this.#sessions]) session.drop();
     await this.#api.close();
+    await this.jobs.close();
   }
 
   #failed(cause: GateCause, reason: string, waitMs?: number): void {

@@ -132,6 +132,31 @@ export type ErasuresTable = {
   tries: number;
 };
 
+/** A recording that is read again, from the call's summary until the speech service has nothing of it any more. */
+export type SecondPassesTable = {
+  id: string;
+  /** Null once the call was erased: then only what the service still has is left to do. */
+  call_id: string | null;
+  /** The node whose disk holds the recording: only it does the work. */
+  node: string;
+  /** `waiting` for its upload, `uploaded` without a job, `reading` with one, `cleaning` up at the service. */
+  state: 'waiting' | 'uploaded' | 'reading' | 'cleaning';
+  /** JSON: what was to be redacted in this call when it ended. */
+  redaction: string;
+  created_at: number;
+  due_at: number;
+  /** Attempts that failed since something last succeeded. */
+  tries: number;
+  /** Jobs that failed for the service's own reasons. */
+  rounds: number;
+  /** 1 once a job may have been asked for: it is looked for before another is. */
+  asked: number;
+  audio_url: string | null;
+  file_id: string | null;
+  job_id: string | null;
+  last_trouble: string | null;
+};
+
 type CallsTables = {
   calls: CallsTable;
   legs: LegsTable;
@@ -142,6 +167,7 @@ type CallsTables = {
   call_statuses: CallStatusesTable;
   erasures: ErasuresTable;
   erased_calls: ErasedCallsTable;
+  second_passes: SecondPassesTable;
 };
 
 /* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */

@@ -19,6 +19,13 @@ export type EraserOptions = {
   calls: Calls;
   journal: Journal;
   speech: SpeechClient;
+  secondPasses: {
+    /** Nothing of the call is sent any more when this resolves. */
+    leave(callId: string): Promise<void>;
+    /** What the service has of the call is to be deleted. */
+    erase(tx: Transaction<Database>, callId: string): Promise<void>;
+    wake(): void;
+  };
   feed: LiveFeed;
   clock: Clock;
   log: Logger;
@@ -76,11 +83,13 @@ export class Eraser {
       .select('id')
       .where('call_id', '=', callId)
       .execute();
+    await this.#options.secondPasses.leave(callId);
     for (const leg of legs) await journal.erase(leg.id);
     await this.#eraseRows(
       callId,
       openSessions.map(({ id }) => id),
     );
+    this.#options.secondPasses.wake();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
     this.#working = this.#working.then(() => this.#eraseSessions());
@@ -112,6 +121,7 @@ export class Eraser {
           .values({ session_id: id, requested_at: clock.now(), next_at: 0, tries: 0 })
           .onConflict((conflict) => conflict.doNothing())
           .execute();
+      await this.#options.secondPasses.erase(tx, callId);
       await eraseEvents(tx, callId);
       for (const table of ['leg_results', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();

@@ -5,7 +5,7 @@ import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { legRecordFrom } from '../events/call-rows.ts';
+import { legRecordFrom, legsOf } from '../events/call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { StreamEncoding } from '../seam.ts';
 
@@ -133,19 +133,29 @@ function decode(audio: Buffer, index: number, encoding: StreamEncoding): number 
   }
 }
 
-type RecordingRequest = {
+type RecordingPlace = {
   db: Kysely<Database>;
   journal: Journal;
   stereoRoles: readonly [Role, Role];
   callId: string;
+};
+
+type RecordingRequest = RecordingPlace & {
   request: Request<{ id: string }>;
   response: Response;
 };
 
 /** GET /api/calls/{id}/recording: a stereo WAV, any range of it. */
 export async function sendRecording(options: RecordingRequest): Promise<void> {
-  const { request, response } = options;
-  const recording = new StereoRecording(await recordedLegs(options));
+  const { db, callId, request, response } = options;
+  const call = await db
+    .selectFrom('calls')
+    .select('id')
+    .where('id', '=', callId)
+    .executeTakeFirst();
+  if (call === undefined) throw new Problem(404, 'call not found');
+  const recording = await recordingOf(options);
+  if (recording === undefined) throw new Problem(404, 'the call has no recording');
   await sendRange(request, response, {
     bytes: recording.bytes,
     headers: { 'content-type': 'audio/wav' },
@@ -153,26 +163,15 @@ export async function sendRecording(options: RecordingRequest): Promise<void> {
   });
 }
 
-async function recordedLegs({
+/** What this node's disk has of a call; undefined when that is nothing. */
+export async function recordingOf({
   db,
   journal,
   callId,
   stereoRoles,
-}: RecordingRequest): Promise<RecordedLeg[]> {
-  const call = await db
-    .selectFrom('calls')
-    .select('id')
-    .where('id', '=', callId)
-    .executeTakeFirst();
-  if (call === undefined) throw new Problem(404, 'call not found');
-  const rows = await db
-    .selectFrom('legs')
-    .selectAll()
-    .where('call_id', '=', callId)
-    .orderBy('id')
-    .execute();
+}: RecordingPlace): Promise<StereoRecording | undefined> {
   const legs: RecordedLeg[] = [];
-  for (const row of rows) {
+  for (const row of await legsOf(db, callId)) {
     const recording = await journal.recordingOf(row.id);
     if (recording === undefined) continue;
     legs.push({
@@ -182,6 +181,5 @@ async function recordedLegs({
       read: (from, to) => recording.read(from, to),
     });
   }
-  if (legs.length === 0) throw new Problem(404, 'the call has no recording');
-  return legs;
+  return legs.length === 0 ? undefined : new StereoRecording(legs);
 }

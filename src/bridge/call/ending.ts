@@ -134,7 +134,10 @@ export class CallEnding {
     const conversation = await this.#untilRead(() => conversationOf(env.store.db, record.id));
     if (conversation === undefined) return;
     const data = await this.#summaryOf(conversation);
-    if (!(await events.summarised(data)) && this.#options.state().at === 'left') return;
+    const { secondPasses } = env;
+    const isDone = await events.summarised(data, (tx) => secondPasses.order(tx, record.id));
+    if (!isDone && this.#options.state().at === 'left') return;
+    secondPasses.wake();
     events.changed();
     over();
   }

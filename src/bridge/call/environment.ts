@@ -1,7 +1,9 @@
+import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
+import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Journal } from '../journal/journal.ts';
@@ -18,6 +20,11 @@ export type CallEnvironment = {
   clock: Clock;
   log: Logger;
   recording: boolean;
+  secondPasses: {
+    /** With the summary: the recording, if there is one, will be read again where that is asked for. */
+    order(tx: Transaction<Database>, callId: string): Promise<void>;
+    wake(): void;
+  };
   /** After each commit that holds events: the outbox has work. */
   wakeOutbox(): void;
 };

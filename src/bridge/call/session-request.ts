@@ -61,13 +61,18 @@ export function sessionRequest(options: {
   format: LegFormat;
   metadata: CustomMetadata;
 }): StreamingRequest {
-  const fields = merge(merge(telephonyTemplate, options.template), options.overrides);
+  const fields = sessionFields(options.template, options.overrides);
   return {
     ...fields,
     ...sessionFormat(options.format),
     messages_config: merge((fields['messages_config'] ?? {}) as Json, neededMessages),
     custom_metadata: options.metadata,
   };
+}
+
+/** What holds for every session of a call, whatever its streams are. */
+export function sessionFields(template: Json, overrides: Json): Json {
+  return merge(merge(telephonyTemplate, template), overrides);
 }
 
 /** The carrier parameters on the allow-list, as session fields. What cannot be used is named. */

@@ -1,7 +1,9 @@
+import type { Transaction } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
 import type { CallEventData, EndReason, EventLeg, GapCause } from '../../protocol/events.ts';
+import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallRecord } from '../call/record.ts';
@@ -294,11 +296,17 @@ export class CallEvents {
     });
   }
 
-  summarised(data: CallEventData<'call.summary'>): Promise<boolean> {
+  /** `also` is ordered in the same commit: work on the whole call that begins now. */
+  summarised(
+    data: CallEventData<'call.summary'>,
+    also?: (tx: Transaction<Database>) => Promise<void>,
+  ): Promise<boolean> {
     return this.#commits.add({
       event: { said: { type: 'call.summary', data }, occurredAt: this.#now },
-      rows: (tx) =>
-        updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) }),
+      rows: async (tx) => {
+        await updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) });
+        await also?.(tx);
+      },
     });
   }
 

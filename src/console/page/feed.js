@@ -4,7 +4,7 @@ const names = [
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
   ...['call.gap', 'call.paused', 'call.resumed', 'call.dtmf', 'call.ended', 'call.summary'],
-  'call.skipped',
+  ...['call.transcript.revised', 'call.warning', 'call.skipped'],
 ];
 
 const tickMs = 5_000;

@@ -129,6 +129,16 @@ export const speechRoutes: readonly Route[] = [
     errors: [400, 403, 408, 413, 415, 422, 429, 503, 504, 507],
   },
   uploadedFile(),
+  {
+    method: 'delete',
+    path: '/file/{id}',
+    tag: jobs,
+    access: 'key',
+    summary: 'Delete an uploaded file that no job uses',
+    description: 'Not part of every service of this interface.',
+    answers: { 202: answer('Deleted.') },
+    errors: [403, 404],
+  },
 
   deprecated(create('/v2/transcription', 'Create a job from an audio address')),
   deprecated(list('/v2/transcription', jobs, 'List jobs of both kinds', JobList, [kind])),

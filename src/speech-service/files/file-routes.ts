@@ -54,6 +54,14 @@ export function fileRoutes(options: FileRoutesOptions): Router {
     if (!file) throw new Problem(404, 'Not found');
     await sendFile(options.files, file, request, response);
   });
+  // Our addition: the interface deletes an upload with its job alone, and some uploads never have one.
+  router.delete('/file/:id', async (request, response) => {
+    const outcome = await options.files.removeUnused(request.params.id);
+    if (outcome === 'unknown') throw new Problem(404, 'Not found');
+    if (outcome === 'used')
+      throw new Problem(403, 'a job uses this file; DELETE of the job deletes the file too');
+    response.status(202).end();
+  });
   return router;
 }
 

@@ -68,6 +68,8 @@ export type Files = AsyncDisposable & {
   pathOf(id: string): string;
   /** Deletes the row, then the bytes. Does nothing when there is no such file. */
   remove(id: string): Promise<void>;
+  /** The same of a file that no job reads; `used` when one does. */
+  removeUnused(id: string): Promise<'removed' | 'used' | 'unknown'>;
   /** Why no upload may begin; undefined when one may. */
   whyClosed(): FileError | undefined;
   /** Deletes what no job used in time, and bytes without a row. Resolves with how many files went. */
@@ -184,6 +186,14 @@ class FilesOnDisk implements Files {
   async remove(id: string): Promise<void> {
     const row = await this.#rows.remove(id);
     if (row) await this.#removeBytes(row);
+  }
+
+  async removeUnused(id: string): Promise<'removed' | 'used' | 'unknown'> {
+    const row = await this.#rows.removeUnused(id);
+    if (!row) return (await this.#rows.get(id)) ? 'used' : 'unknown';
+    await this.#removeBytes(row);
+    await this.#options.store.forgetDeleted();
+    return 'removed';
   }
 
   whyClosed(): FileError | undefined {

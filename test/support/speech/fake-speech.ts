@@ -8,6 +8,7 @@ import {
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { frameBytes, numberedFrame } from './audio.ts';
+import { FakeJobs } from './fake-jobs.ts';
 
 const framesPerFinal = 25;
 
@@ -83,6 +84,8 @@ export type SpeechScript = {
 export class FakeSpeech implements AsyncDisposable {
   readonly sessions = new Map<string, FakeSession>();
   readonly script: SpeechScript = {};
+  /** Uploads and pre-recorded jobs. */
+  readonly recordings = new FakeJobs();
   /** Every POST, refused ones too. */
   readonly posts: { atMs: number; key: string | undefined; query: string }[] = [];
   port = 0;
@@ -175,6 +178,7 @@ export class FakeSpeech implements AsyncDisposable {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    if (this.recordings.take(request, response, this.url)) return;
     const url = new URL(request.url ?? '', 'http://local');
     const json: Json = (status, body, headers = {}) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });

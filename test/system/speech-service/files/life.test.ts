@@ -82,6 +82,33 @@ test('a file that no job used goes after its time; one that a job reads stays', 
   expect(await files.get(other.id)).toEqual(other);
 });
 
+test('a file is deleted by its id, at once and for good, unless a job reads it', async () => {
+  await using service = await startTestService();
+  const { audio_metadata } = await upload(service.url, audioForm(wavOf(100)));
+  const path = `${service.url}/file/${audio_metadata.id}`;
+  const jobOf = service.store.db.updateTable('speech_jobs').set({ file_id: null });
+  await service.store.db
+    .insertInto('speech_jobs')
+    .values({
+      id: 'job-1',
+      kind: 'pre-recorded',
+      node: 'another',
+      status: 'done',
+      created_at: 0,
+      post_session_metadata: '{}',
+      zero_retention: 0,
+      callbacks_due: 0,
+      file_id: audio_metadata.id,
+    })
+    .execute();
+  expect((await fetch(path, { method: 'DELETE' })).status).toBe(403);
+  await jobOf.where('id', '=', 'job-1').execute();
+  expect((await fetch(path, { method: 'DELETE' })).status).toBe(202);
+  expect((await fetch(path)).status).toBe(404);
+  expect((await fetch(path, { method: 'DELETE' })).status).toBe(404);
+  expect(await readdir(join(service.store.dataDir, 'speech', 'files'))).toEqual([]);
+});
+
 describe('what a crash leaves', () => {
   test('of an upload that was cut off by kill -9 nothing is left after the next start', async () => {
     await using folder = await temporaryFolder();

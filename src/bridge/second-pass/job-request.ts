@@ -1,0 +1,41 @@
+import { sessionFields } from '../call/session-request.ts';
+
+type Json = Record<string, unknown>;
+
+export type JobFacts = {
+  audioUrl: string;
+  callId: string;
+  passId: string;
+  model: string | undefined;
+  /** The configured fields of sessions, and those that this call's own parameters set. */
+  template: Json;
+  overrides: Json;
+};
+
+/** What a job is found again by, when the answer to its request was lost. */
+export function jobMetadata(passId: string): Json {
+  return { second_pass: passId };
+}
+
+/**
+ * Body of POST /v2/pre-recorded: the words alone, in the language and with the vocabulary of the call's sessions. What
+ * is said about the words is made by the bridge, after its redaction. Pure.
+ */
+export function jobRequest(facts: JobFacts): Json {
+  const fields = sessionFields(facts.template, facts.overrides);
+  const processing = (fields['realtime_processing'] ?? {}) as Json;
+  const taken = ['custom_vocabulary', 'custom_spelling'].flatMap((name) =>
+    [name, `${name}_config`]
+      .filter((key) => processing[key] !== undefined)
+      .map((key) => [key, processing[key]]),
+  );
+  const language = fields['language_config'];
+  const model = facts.model ?? fields['model'];
+  return {
+    audio_url: facts.audioUrl,
+    ...(model === undefined ? {} : { model }),
+    ...(language === undefined ? {} : { language_config: language }),
+    ...(Object.fromEntries(taken) as Json),
+    custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId) },
+  };
+}

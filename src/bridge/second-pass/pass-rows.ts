@@ -1,0 +1,130 @@
+import type { Selectable, Transaction, Updateable } from 'kysely';
+import { newId } from '../../lib/ids.ts';
+import type { Database, SecondPassesTable } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import type { PassRedaction } from './revision.ts';
+
+export type PassRow = Selectable<SecondPassesTable>;
+export type PassState = PassRow['state'];
+type Tx = Transaction<Database>;
+
+/** The rows of `second_passes`: what is owed to which call, and what the service has of it. */
+export class PassRows {
+  readonly #store: Store;
+  readonly #node: string;
+
+  constructor(store: Store, node: string) {
+    this.#store = store;
+    this.#node = node;
+  }
+
+  /** Only of a call that has a recording. */
+  async order(tx: Tx, callId: string, redaction: PassRedaction, now: number): Promise<void> {
+    const call = await tx
+      .selectFrom('calls')
+      .select('has_recording')
+      .where('id', '=', callId)
+      .executeTakeFirst();
+    if (call?.has_recording !== 1) return;
+    await tx
+      .insertInto('second_passes')
+      .values({
+        id: newId('pass'),
+        call_id: callId,
+        node: this.#node,
+        state: 'waiting',
+        redaction: JSON.stringify(redaction),
+        created_at: now,
+        due_at: now,
+        tries: 0,
+        rounds: 0,
+        asked: 0,
+        audio_url: null,
+        file_id: null,
+        job_id: null,
+        last_trouble: null,
+      })
+      .execute();
+  }
+
+  /** The call is gone. What the service has of it is deleted by the node that gave it. */
+  async erase(tx: Tx, callId: string): Promise<void> {
+    await tx
+      .updateTable('second_passes')
+      .set({ state: 'cleaning', call_id: null, due_at: 0, tries: 0, last_trouble: null })
+      .where('call_id', '=', callId)
+      .execute();
+  }
+
+  async due(states: readonly PassState[], now: number, limit: number): Promise<PassRow[]> {
+    return this.#store.db
+      .selectFrom('second_passes')
+      .selectAll()
+      .where('node', '=', this.#node)
+      .where('due_at', '<=', now)
+      .where('state', 'in', states)
+      .orderBy('due_at')
+      .orderBy('id')
+      .limit(limit)
+      .execute();
+  }
+
+  /** The row as it is now, if it is due. A list of rows is old by the time its last one is looked at. */
+  async current(id: string, now: number): Promise<PassRow | undefined> {
+    return this.#store.db
+      .selectFrom('second_passes')
+      .selectAll()
+      .where('id', '=', id)
+      .where('due_at', '<=', now)
+      .executeTakeFirst();
+  }
+
+  /** Recordings that are with the service. */
+  async begun(): Promise<string[]> {
+    const rows = await this.#store.db
+      .selectFrom('second_passes')
+      .select('id')
+      .where('node', '=', this.#node)
+      .where('state', 'in', ['uploaded', 'reading'])
+      .execute();
+    return rows.map(({ id }) => id);
+  }
+
+  async nextDueAt(): Promise<number | undefined> {
+    const row = await this.#store.db
+      .selectFrom('second_passes')
+      .select((eb) => eb.fn.min('due_at').as('at'))
+      .where('node', '=', this.#node)
+      .executeTakeFirst();
+    return row?.at ?? undefined;
+  }
+
+  /** False when the row is in another state by now: the call was erased. */
+  async change(
+    row: Pick<PassRow, 'id' | 'state'>,
+    changes: Updateable<SecondPassesTable>,
+    tx: Pick<Tx, 'updateTable'> = this.#store.db,
+  ): Promise<boolean> {
+    const changed = await tx
+      .updateTable('second_passes')
+      .set(changes)
+      .where('id', '=', row.id)
+      .where('state', '=', row.state)
+      .returning('id')
+      .executeTakeFirst();
+    return changed !== undefined;
+  }
+
+  /** What the service has of a call that was erased meanwhile. */
+  async note(id: string, held: Pick<Updateable<SecondPassesTable>, 'file_id' | 'job_id'>) {
+    await this.#store.db
+      .updateTable('second_passes')
+      .set({ ...held, due_at: 0 })
+      .where('id', '=', id)
+      .execute();
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#store.db.deleteFrom('second_passes').where('id', '=', id).execute();
+  }
+}

@@ -1,0 +1,327 @@
+import type { Transaction } from 'kysely';
+import type { LanguageRunner } from '../../language/runner.ts';
+import { wait, type Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
+import type { NewCallEvent } from '../../protocol/events.ts';
+import { backOffMs } from '../../speech-client/back-off.ts';
+import type { SpeechJobs } from '../../speech-client/jobs.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import type { LiveFeed } from '../api/live-feed.ts';
+import { recordingOf, type StereoRecording } from '../api/recording.ts';
+import { eventCallOf } from '../call/record.ts';
+import type { BridgeConfig } from '../config.ts';
+import type { Said } from '../events/commit-queue.ts';
+import { recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
+import type { Journal } from '../journal/journal.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import { jobMetadata, jobRequest } from './job-request.ts';
+import type { PassRow, PassRows } from './pass-rows.ts';
+import { revisionOf, type PassRedaction } from './revision.ts';
+
+export type PassOptions = {
+  config: BridgeConfig;
+  store: Store;
+  journal: Journal;
+  jobs: SpeechJobs;
+  /** The operator's name of the model, if one is set. */
+  model: string | undefined;
+  language: LanguageRunner;
+  feed: LiveFeed;
+  clock: Clock;
+  log: Logger;
+  node: string;
+  /** After a commit with an event: the outbox has work. */
+  wakeOutbox(): void;
+};
+
+/** Jobs for one recording that may fail for the service's own reasons. */
+const maxRounds = 3;
+const delays = { firstMs: 2_000, maxMs: 300_000 };
+/** A longer file than this has no WAV header. */
+const maxWavBytes = 0xffff_ffff;
+/** A rest after each ten seconds of audio: nobody waits for an upload, and live audio has the thread between. */
+const restMs = 20;
+const pollMs = { first: 1_000, last: 15_000 };
+/** After a week the service is not asked again to delete: its ids are logged for the operator to follow up. */
+const keepCleaningMs = 7 * 24 * 3_600_000;
+
+/** In how many ms a row that was put off is due again: as long no other recording is begun. */
+type PutOff = number | undefined;
+
+/**
+ * One step of one second pass, from its row to its row: what a crash takes is the step alone.
+ *
+ *   waiting ──upload──▶ uploaded ──job──▶ reading ──event──▶ cleaning ──▶ (no row)
+ *      ▲                                     │ the job failed      ▲
+ *      └─────────────────────────────────────┘        given up, erased
+ */
+export class PassSteps {
+  readonly #options: PassOptions;
+  readonly #rows: PassRows;
+
+  constructor(options: PassOptions, rows: PassRows) {
+    this.#options = options;
+    this.#rows = rows;
+  }
+
+  async take(row: PassRow, signal: AbortSignal): Promise<PutOff> {
+    if (row.state === 'cleaning') return this.#clean(row);
+    if (this.#now > this.#deadlineOf(row)) {
+      const trouble = row.last_trouble === null ? '' : `, at last ${row.last_trouble}`;
+      await this.#giveUp(row, `no revised transcript could be had in time${trouble}`);
+      return undefined;
+    }
+    switch (row.state) {
+      case 'waiting':
+        return this.#upload(row, signal);
+      case 'uploaded':
+        return this.#begin(row);
+      case 'reading':
+        return this.#look(row);
+    }
+  }
+
+  get #now(): number {
+    return this.#options.clock.now();
+  }
+
+  #deadlineOf({ created_at }: PassRow): number {
+    return created_at + this.#options.config.secondPassWithinMs;
+  }
+
+  async #upload(row: PassRow, signal: AbortSignal): Promise<PutOff> {
+    const { store, journal, jobs, config } = this.#options;
+    const recording = await recordingOf({
+      db: store.db,
+      journal,
+      callId: row.call_id ?? '',
+      stereoRoles: config.stereoRoles,
+    });
+    if (recording === undefined) return this.#giveUp(row, 'the call has no recording any more');
+    if (recording.bytes > maxWavBytes)
+      return this.#giveUp(row, 'the recording is too long for one file');
+    const read = (from: number, to: number) => this.#slowly(recording, from, to, signal);
+    // The name says nothing about the call: names go into logs and lists.
+    const audio = { filename: `${row.id}.wav`, bytes: recording.bytes, read };
+    const result = await jobs.upload(audio, signal);
+    if (result.outcome === 'refused') return this.#giveUp(row, result.reason);
+    if (result.outcome === 'later')
+      return signal.aborted ? undefined : this.#putOff(row, result.reason, result.waitMs);
+    const held = { file_id: result.fileId ?? null };
+    const changes = { state: 'uploaded' as const, audio_url: result.audioUrl, ...held };
+    await this.#goOn(row, { ...changes, due_at: this.#now, tries: 0 }, held);
+    return undefined;
+  }
+
+  async *#slowly(
+    recording: StereoRecording,
+    from: number,
+    to: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<Buffer> {
+    for await (const piece of recording.read(from, to)) {
+      yield piece;
+      await wait(this.#options.clock, restMs, signal);
+    }
+  }
+
+  async #begin(row: PassRow): Promise<PutOff> {
+    const { store, jobs, config, model } = this.#options;
+    if (row.asked === 1) {
+      // An answer was lost, or the process was killed before it: the job may be there already.
+      const found = await jobs.find(jobMetadata(row.id));
+      if (found === undefined)
+        return this.#putOff(row, 'the speech service does not list its jobs', undefined);
+      if (found[0] !== undefined) return this.#begun(row, found[0]);
+    } else if (!(await this.#rows.change(row, { asked: 1 }))) return undefined;
+    const call = await callRow(store.db, row);
+    if (call === undefined) return undefined;
+    const { overrides } = recordFrom(call);
+    const result = await jobs.begin(
+      jobRequest({
+        audioUrl: row.audio_url ?? '',
+        callId: call.id,
+        passId: row.id,
+        model,
+        template: config.session,
+        overrides,
+      }),
+    );
+    switch (result.outcome) {
+      case 'begun':
+        return this.#begun(row, result.id);
+      case 'refused':
+        return this.#giveUp(row, result.reason);
+      case 'later':
+        return this.#putOff(row, result.reason, result.waitMs);
+    }
+  }
+
+  async #begun(row: PassRow, jobId: string): Promise<undefined> {
+    const held = { job_id: jobId };
+    const due_at = this.#now + pollMs.first;
+    await this.#goOn(row, { state: 'reading', ...held, due_at, tries: 0 }, held);
+  }
+
+  async #look(row: PassRow): Promise<PutOff> {
+    const state = await this.#options.jobs.state(row.job_id ?? '');
+    switch (state.outcome) {
+      case 'unfinished': {
+        const passedMs = Math.max(0, this.#now - row.created_at);
+        const againMs = Math.min(pollMs.last, Math.max(pollMs.first, passedMs / 10));
+        await this.#rows.change(row, { due_at: this.#dueIn(row, againMs), tries: 0 });
+        return undefined;
+      }
+      case 'later':
+        return this.#putOff(row, state.reason, state.waitMs);
+      case 'unknown':
+        return this.#again(row, 'the speech service has lost the job');
+      case 'failed': {
+        const reason = `the job failed (${state.code}${state.reason === '' ? '' : `: ${state.reason}`})`;
+        return state.code >= 500 ? this.#again(row, reason) : this.#giveUp(row, reason);
+      }
+      case 'done':
+        return this.#revise(row, state.spoken);
+    }
+  }
+
+  async #revise(row: PassRow, spoken: Parameters<typeof revisionOf>[0]): Promise<undefined> {
+    const { language, config, store } = this.#options;
+    const data = await revisionOf(spoken, {
+      language,
+      callId: row.call_id ?? '',
+      redaction: JSON.parse(row.redaction) as PassRedaction,
+      summaryType: config.summaryType,
+      deadlineMs: config.summaryWaitMs,
+    });
+    try {
+      if (!(await this.#tell(row, { type: 'call.transcript.revised', data }))) return;
+      bridgeMetrics.secondPasses.inc({ outcome: 'revised' });
+    } catch (error) {
+      if (!store.refusesForGood(error)) throw error;
+      await this.#giveUp(row, 'the database refused the revised transcript');
+    }
+  }
+
+  /** A job that failed for the service's own reasons: what is left of it goes first, then everything begins anew. */
+  async #again(row: PassRow, reason: string): Promise<PutOff> {
+    if (row.rounds + 1 >= maxRounds) return this.#giveUp(row, reason);
+    if (!(await this.#isErased(row))) return this.#putOff(row, reason, undefined);
+    const delayMs = backOffMs(row.rounds + 1, delays);
+    await this.#rows.change(row, {
+      state: 'waiting',
+      rounds: row.rounds + 1,
+      asked: 0,
+      audio_url: null,
+      file_id: null,
+      job_id: null,
+      last_trouble: reason,
+      due_at: this.#dueIn(row, delayMs),
+    });
+    return undefined;
+  }
+
+  async #putOff(row: PassRow, reason: string, waitMs: number | undefined): Promise<PutOff> {
+    const delayMs = Math.max(waitMs ?? 0, backOffMs(row.tries, delays));
+    const changes = { tries: row.tries + 1, last_trouble: reason.slice(0, 600) };
+    await this.#rows.change(row, { ...changes, due_at: this.#dueIn(row, delayMs) });
+    this.#options.log.warn({ passId: row.id, reason, delayMs }, 'a second pass is put off');
+    return delayMs;
+  }
+
+  /** Not later than just after the deadline: then it is told that nothing comes. */
+  #dueIn(row: PassRow, delayMs: number): number {
+    return Math.round(Math.min(this.#now + delayMs, this.#deadlineOf(row) + 1));
+  }
+
+  async #giveUp(row: PassRow, reason: string): Promise<undefined> {
+    const code = 'NO_SECOND_PASS';
+    const message = `the recording was not read again: ${reason}`;
+    const at = new Date(this.#now).toISOString();
+    const isTold = await this.#tell(
+      row,
+      { type: 'call.warning', data: { code, message } },
+      (tx, call) => {
+        const warnings = [...(JSON.parse(call.warnings) as object[]), { code, message, at }];
+        return updateCall(tx, call.id, { warnings: JSON.stringify(warnings) });
+      },
+    );
+    if (!isTold) return;
+    bridgeMetrics.secondPasses.inc({ outcome: 'given-up' });
+    bridgeMetrics.warnings.inc({ code });
+    this.#options.log.warn({ callId: row.call_id, reason }, 'a recording was not read again');
+  }
+
+  /** The event and the end of the pass in one commit: it is told once, and never of a call that was erased. */
+  async #tell(
+    row: PassRow,
+    said: Extract<Said, { type: 'call.transcript.revised' | 'call.warning' }>,
+    also?: (tx: Transaction<Database>, call: CallRow) => Promise<void>,
+  ): Promise<boolean> {
+    const { store, feed } = this.#options;
+    const now = this.#now;
+    const event = await store.transaction(async (tx): Promise<StoredEvent | undefined> => {
+      const isOurs = await this.#rows.change(row, { state: 'cleaning', due_at: now, tries: 0 }, tx);
+      const call = isOurs ? await callRow(tx, row) : undefined;
+      if (call === undefined) return undefined;
+      await also?.(tx, call);
+      const record = recordFrom(call);
+      const common = { callId: call.id, call: eventCallOf(record), occurredAt: now };
+      const told: NewCallEvent = { ...common, customMetadata: record.metadata, ...said };
+      return enqueueEvent(tx, told);
+    });
+    if (event === undefined) return false;
+    this.#options.wakeOutbox();
+    feed.publish({ kind: 'event', event });
+    feed.publish({ kind: 'call', callId: event.callId });
+    return true;
+  }
+
+  /** Where the call was erased meanwhile, what the service holds of it is noted all the same: it must be deleted. */
+  async #goOn(
+    row: PassRow,
+    changes: Parameters<PassRows['change']>[1],
+    held: Parameters<PassRows['note']>[1],
+  ): Promise<void> {
+    if (!(await this.#rows.change(row, changes))) await this.#rows.note(row.id, held);
+  }
+
+  /** The audio must not stay at the service a second time: neither after the event nor after an erasure. */
+  async #clean(row: PassRow): Promise<PutOff> {
+    const { log, config } = this.#options;
+    if (await this.#isErased(row)) {
+      await this.#rows.remove(row.id);
+      return undefined;
+    }
+    if (this.#now - row.created_at > config.secondPassWithinMs + keepCleaningMs) {
+      const held = { jobId: row.job_id, fileId: row.file_id };
+      log.error({ passId: row.id, ...held }, 'speech service keeps a copy of a recording');
+      await this.#rows.remove(row.id);
+      return undefined;
+    }
+    const delayMs = Math.round(backOffMs(row.tries, { ...delays, maxMs: 3_600_000 }));
+    await this.#rows.change(row, { tries: row.tries + 1, due_at: this.#now + delayMs });
+    return undefined;
+  }
+
+  async #isErased({ id, job_id, file_id, asked }: PassRow): Promise<boolean> {
+    const { jobs } = this.#options;
+    const found = job_id === null && asked === 1 ? await jobs.find(jobMetadata(id)) : [];
+    if (found === undefined) return false;
+    let isGone = true;
+    for (const job of job_id === null ? found : [job_id])
+      isGone = (await jobs.erase(job)) === 'erased' && isGone;
+    if (file_id !== null) isGone = (await jobs.eraseFile(file_id)) === 'erased' && isGone;
+    return isGone;
+  }
+}
+
+async function callRow(
+  db: Pick<Transaction<Database>, 'selectFrom'>,
+  { call_id }: PassRow,
+): Promise<CallRow | undefined> {
+  if (call_id === null) return undefined;
+  return db.selectFrom('calls').selectAll().where('id', '=', call_id).executeTakeFirst();
+}

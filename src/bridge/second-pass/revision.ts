@@ -1,0 +1,108 @@
+import type { LanguageRunner } from '../../language/runner.ts';
+import type { LanguageTasks } from '../../language/tasks.ts';
+import type { CallEventData, Turn } from '../../protocol/events.ts';
+import type { Spoken } from '../../speech-client/jobs.ts';
+import type { BridgeConfig } from '../config.ts';
+import { noSummary, summaryOf } from '../call/summary.ts';
+
+/** What was to be redacted in a call when it ended: later settings are those of later calls. */
+export type PassRedaction = { types: string[]; form: BridgeConfig['redactForm'] };
+
+export type RevisionOptions = {
+  language: LanguageRunner;
+  callId: string;
+  redaction: PassRedaction;
+  summaryType: BridgeConfig['summaryType'];
+  deadlineMs: number;
+};
+
+/** Stands for a text that nobody has looked through: it does not leave. */
+const unseen = '[REDACTED]';
+/** Turns of one order of the language thread. */
+const partTurns = 50;
+
+/**
+ * The data of `call.transcript.revised`. Summary, chapters and entities are made here, from turns that are redacted
+ * already, as those of `call.summary` are: nothing that was taken out of the words can be in them.
+ */
+export async function revisionOf(
+  spoken: readonly Spoken[],
+  options: RevisionOptions,
+): Promise<CallEventData<'call.transcript.revised'>> {
+  const turns = await redacted(turnsOf(spoken), options);
+  const { transcript, summary, chapters, entities, errors } = await summarised(
+    turns,
+    spoken,
+    options,
+  );
+  return { transcript, summary, chapters, entities, ...(errors === undefined ? {} : { errors }) };
+}
+
+/** The left channel of a recording is the customer, the right one the agent. */
+function turnsOf(spoken: readonly Spoken[]): Turn[] {
+  return spoken
+    .map(({ channel, text, start, end }): Turn => {
+      const role = channel === 0 ? 'customer' : 'agent';
+      return { role, text: text.trim(), start, end };
+    })
+    .filter(({ text }) => text !== '')
+    .toSorted((a, b) => a.start - b.start || a.end - b.end);
+}
+
+async function redacted(
+  turns: readonly Turn[],
+  { language, callId, redaction: { types: entityTypes, form }, deadlineMs }: RevisionOptions,
+): Promise<Turn[]> {
+  if (entityTypes.length === 0) return [...turns];
+  const run = { owner: callId, deadlineMs };
+  const texts = new Map<number, string>();
+  const pieces = turns.map(({ role, text }, index) => ({ voice: role, index, text, words: [] }));
+  const seen: NonNullable<LanguageTasks['redactAll']['output']['results']>['pieces'] = [];
+  let state: NonNullable<LanguageTasks['redactAll']['output']['results']>['state'] | undefined;
+  for (let at = 0; at < pieces.length; at += partTurns) {
+    const { results } = await language.run(
+      'redactAll',
+      {
+        pieces: pieces.slice(at, at + partTurns),
+        entityTypes,
+        form,
+        isLast: at + partTurns >= pieces.length,
+        ...(state === undefined ? {} : { state }),
+      },
+      run,
+    );
+    if (results === null) continue;
+    state = results.state;
+    seen.push(...results.pieces);
+  }
+  // Once all is read, a name that one sentence gives away is taken out of the others too.
+  for (let at = 0; at < seen.length; at += partTurns) {
+    const { results } = await language.run(
+      'redactKnown',
+      { pieces: seen.slice(at, at + partTurns), numbers: state?.numbers ?? {}, form },
+      run,
+    );
+    for (const { index, text } of results ?? []) texts.set(index, text);
+  }
+  return turns.map((turn, index) => ({ ...turn, text: texts.get(index) ?? unseen }));
+}
+
+async function summarised(
+  turns: Turn[],
+  spoken: readonly Spoken[],
+  { language, callId, summaryType: type, deadlineMs }: RevisionOptions,
+) {
+  try {
+    return await summaryOf(
+      { turns, sentimentBodies: [] },
+      { language, callId, type, languageCode: lastLanguage(spoken), deadlineMs },
+    );
+  } catch {
+    return noSummary(turns, type, 'the summary could not be made'); // the words are worth having without it
+  }
+}
+
+/** The summary is written in the language that was spoken last, as that of `call.summary` is. */
+function lastLanguage(spoken: readonly Spoken[]): string {
+  return spoken.findLast(({ language }) => language !== '')?.language ?? 'en';
+}

@@ -1,0 +1,158 @@
+import type { Transaction } from 'kysely';
+import { within } from '../../lib/clock.ts';
+import type { Database } from '../../store/schema.ts';
+import { PassRows, type PassRow } from './pass-rows.ts';
+import { PassSteps, type PassOptions } from './pass-steps.ts';
+
+/** Rows of one look that are deleted at the service at once. */
+export const maxCleaningAtOnce = 2;
+/** A step is short; what is left of an upload is broken off. An erasure waits this long for its last answer. */
+const leaveMs = 15_000;
+const stopMs = 3_000;
+/** An erasure that has not been committed by then has failed: the pass goes on. */
+const leftMs = 60_000;
+const lookMs = { first: 500, least: 500, most: 30_000, afterTrouble: 5_000 };
+
+type Running = { row: PassRow; leave: AbortController; done: Promise<void> };
+
+/**
+ * Recordings of ended calls that are read again with care: which of them now, and how many at once. Everything is in
+ * rows, so that a start goes on where a kill took the process.
+ */
+export class SecondPasses {
+  readonly #options: PassOptions;
+  readonly #rows: PassRows;
+  readonly #steps: PassSteps;
+  readonly #running = new Map<string, Running>();
+  /** Calls that are being erased. */
+  readonly #left = new Set<string>();
+  #quietUntilMs = 0;
+  #looking: Promise<void> | undefined;
+  #isAsked = false;
+  #stopWaiting: () => void = () => undefined;
+  #stopped = true;
+
+  constructor(options: PassOptions) {
+    this.#options = options;
+    this.#rows = new PassRows(options.store, options.node);
+    this.#steps = new PassSteps(options, this.#rows);
+  }
+
+  start(): void {
+    this.#stopped = false;
+    this.#lookIn(lookMs.first);
+  }
+
+  /** In the commit of the call's summary. The call's own settings of redaction go with it. */
+  async order(tx: Transaction<Database>, callId: string): Promise<void> {
+    const { config, clock } = this.#options;
+    if (config.secondPass === 'off') return;
+    const redaction = { types: [...config.redactEntities], form: config.redactForm };
+    await this.#rows.order(tx, callId, redaction, clock.now());
+  }
+
+  wake(): void {
+    this.#lookIn(0);
+  }
+
+  /** Nothing of this call is sent any more when this resolves, and what was sent is in its row. */
+  async leave(callId: string): Promise<void> {
+    // The commit of the erasure follows. Until then the row is as it was, and must not be taken up again.
+    this.#left.add(callId);
+    this.#options.clock.after(leftMs, () => this.#left.delete(callId));
+    for (const { row, leave, done } of [...this.#running.values()]) {
+      if (row.call_id !== callId) continue;
+      leave.abort();
+      await within(this.#options.clock, leaveMs, done);
+    }
+  }
+
+  /** In the commit of an erasure. */
+  async erase(tx: Transaction<Database>, callId: string): Promise<void> {
+    await this.#rows.erase(tx, callId);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopWaiting();
+    for (const { leave } of this.#running.values()) leave.abort();
+    await this.#looking;
+    const all = Promise.all([...this.#running.values()].map(({ done }) => done));
+    await within(this.#options.clock, stopMs, all);
+  }
+
+  #lookIn(delayMs: number): void {
+    this.#stopWaiting();
+    if (this.#stopped) return;
+    this.#stopWaiting = this.#options.clock.after(delayMs, () => this.#beginLook());
+  }
+
+  #beginLook(): void {
+    this.#isAsked = this.#looking !== undefined;
+    if (this.#isAsked) return;
+    this.#looking = this.#look()
+      .catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, 'second passes could not be read; tried again');
+        return lookMs.afterTrouble;
+      })
+      .then((againMs) => {
+        this.#looking = undefined;
+        this.#lookIn(this.#isAsked ? 0 : againMs);
+      });
+  }
+
+  /** Answers in how many ms the next look is due. */
+  async #look(): Promise<number> {
+    const { clock, config } = this.#options;
+    const now = clock.now();
+    for (const row of await this.#rows.due(['uploaded', 'reading'], now, 64)) this.#run(row);
+    for (const row of await this.#rows.due(['cleaning'], now, 16))
+      if (this.#countOf('cleaning') < maxCleaningAtOnce) this.#run(row);
+    const begun = new Set(await this.#rows.begun());
+    for (const { row } of this.#running.values()) if (row.state !== 'cleaning') begun.add(row.id);
+    let room = config.secondPassesAtOnce - begun.size;
+    if (room > 0 && clock.monotonicMs() >= this.#quietUntilMs)
+      // Those that are being uploaded are in the list too.
+      for (const row of await this.#rows.due(['waiting'], now, room + this.#running.size))
+        if (room > 0 && this.#run(row)) room--;
+    const next = await this.#rows.nextDueAt();
+    const againMs = next === undefined ? lookMs.most : next - clock.now();
+    return Math.min(lookMs.most, Math.max(lookMs.least, againMs));
+  }
+
+  #countOf(state: PassRow['state']): number {
+    return [...this.#running.values()].filter(({ row }) => row.state === state).length;
+  }
+
+  #run(row: PassRow): boolean {
+    if (this.#stopped || this.#running.has(row.id)) return false;
+    if (row.call_id !== null && this.#left.has(row.call_id)) return false;
+    const leave = new AbortController();
+    const done = this.#take(row, leave.signal).then((againMs) => {
+      this.#running.delete(row.id);
+      this.#lookIn(againMs);
+    });
+    this.#running.set(row.id, { row, leave, done });
+    return true;
+  }
+
+  /** A fault of ours, or a store that is away, ends neither the process nor the other passes. */
+  async #take(listed: PassRow, signal: AbortSignal): Promise<number> {
+    const { clock, log } = this.#options;
+    let row = listed;
+    try {
+      const current = await this.#rows.current(listed.id, clock.now());
+      if (current === undefined || signal.aborted) return 0;
+      row = current;
+      const putOffMs = await this.#steps.take(row, signal);
+      // What one recording waits for keeps the next one waiting too: the service is busy, or away.
+      if (putOffMs !== undefined) this.#quietUntilMs = clock.monotonicMs() + putOffMs;
+      return 0;
+    } catch (error) {
+      if (!this.#stopped) log.error({ err: error, passId: row.id }, 'a second pass failed');
+      const due_at = clock.now() + 60_000;
+      await this.#rows.change(row, { due_at, tries: row.tries + 1 }).catch(() => undefined);
+      return lookMs.afterTrouble;
+    }
+  }
+}

@@ -1,0 +1,310 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { Agent, request, type Dispatcher } from 'undici';
+import { z } from 'zod';
+import { deadline, type Clock } from '../lib/clock.ts';
+import { codeOf, parseJson, readBody, refusalIn, type SpeechTarget } from './api.ts';
+import { retryAfterMs } from './back-off.ts';
+import { boundedUtterance, cut } from './bounds.ts';
+
+/** Utterances of one recording that are taken; three hours of quick talk have a third of it. */
+export const maxUtterances = 20_000;
+/** Times of a record lie within a day, whatever it says of its audio. */
+const longestS = 86_400;
+const attemptMs = 10_000;
+/** Between the last byte of an upload and its answer the service looks into the file. */
+const answerMs = 60_000;
+const eraseMs = 60_000;
+/** What an upload may take: this much, and a second more for every 100 kB. */
+const uploadMs = (bytes: number): number => Math.min(1_800_000, 60_000 + bytes / 100);
+const answerBytes = 1_048_576;
+const recordBytes = 67_108_864;
+
+/** `later`: the same request may be taken another time. `refused`: never as it is, and why. */
+export type JobTrouble =
+  | { outcome: 'later'; reason: string; waitMs: number | undefined }
+  | { outcome: 'refused'; reason: string };
+
+export type Audio = {
+  filename: string;
+  bytes: number;
+  read(from: number, to: number): AsyncIterable<Buffer>;
+};
+
+/** One utterance of a finished job, within bounds. */
+export type Spoken = {
+  channel: number;
+  start: number;
+  end: number;
+  text: string;
+  language: string;
+};
+
+export type JobState =
+  | { outcome: 'done'; spoken: Spoken[] }
+  /** `code` as HTTP says it: 5xx is the service's own trouble. */
+  | { outcome: 'failed'; code: number; reason: string }
+  | { outcome: 'unfinished' }
+  | { outcome: 'unknown' }
+  | { outcome: 'later'; reason: string; waitMs: number | undefined };
+
+const Id = z.string().regex(/^[\x21-\x7e]{1,200}$/);
+const UploadAnswer = z.looseObject({
+  audio_url: z.url({ protocol: /^https?$/ }).max(4_096),
+  audio_metadata: z.looseObject({ id: Id }).nullish(),
+});
+const BeginAnswer = z.looseObject({ id: Id });
+const JobList = z.looseObject({ items: z.array(z.looseObject({ id: Id })) });
+const SpokenUtterance = z.looseObject({
+  start: z.number(),
+  end: z.number(),
+  text: z.string(),
+  channel: z.int().min(0).default(0),
+  language: z.string().nullish(),
+});
+const JobRecord = z.looseObject({
+  status: z.string(),
+  error_code: z.number().nullish(),
+  error_message: z.string().nullish(),
+  result: z
+    .looseObject({
+      metadata: z.looseObject({ audio_duration: z.number().min(0).nullish() }).nullish(),
+      transcription: z.looseObject({ utterances: z.array(z.unknown()).nullish() }).nullish(),
+    })
+    .nullish(),
+});
+
+/** Whole recordings: uploads, jobs and their deletion, one attempt at a time, every attempt with a deadline. Never throws. */
+export class SpeechJobs {
+  readonly #target: () => SpeechTarget;
+  readonly #clock: Clock;
+  /** Deadlines are our own: an upload has no answer for as long as it lasts. */
+  readonly #agent = new Agent({
+    connect: { timeout: 5_000 },
+    keepAliveTimeout: 4_000,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+
+  constructor(target: () => SpeechTarget, clock: Clock) {
+    this.#target = target;
+    this.#clock = clock;
+  }
+
+  /**
+   * POST /v2/upload, streamed: the file is never whole in memory. The signal ends it while bytes are left to send. Once
+   * the service has all of them the answer is waited for, because only the answer tells how to delete them again.
+   */
+  async upload(
+    audio: Audio,
+    signal: AbortSignal,
+  ): Promise<{ outcome: 'stored'; audioUrl: string; fileId: string | undefined } | JobTrouble> {
+    using attempt = deadline(this.#clock, uploadMs(audio.bytes) + answerMs);
+    const boundary = `trunkline-${randomBytes(16).toString('hex')}`;
+    const head = Buffer.from(
+      `--${boundary}\r\ncontent-disposition: form-data; name="audio"; filename="${audio.filename}"\r\ncontent-type: audio/wav\r\n\r\n`,
+    );
+    const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+    async function* form(): AsyncGenerator<Buffer> {
+      yield head;
+      for await (const piece of audio.read(0, audio.bytes)) {
+        signal.throwIfAborted();
+        yield piece;
+      }
+      yield tail;
+    }
+    return await this.#answered(
+      'the upload',
+      () =>
+        this.#ask('POST', '/v2/upload', attempt.signal, {
+          body: Readable.from(form(), { objectMode: false }),
+          headers: {
+            'content-type': `multipart/form-data; boundary=${boundary}`,
+            'content-length': String(head.length + audio.bytes + tail.length),
+          },
+        }),
+      (json) => {
+        const stored = UploadAnswer.safeParse(json).data;
+        return (
+          stored && {
+            outcome: 'stored',
+            audioUrl: stored.audio_url,
+            fileId: stored.audio_metadata?.id,
+          }
+        );
+      },
+    );
+  }
+
+  /** POST /v2/pre-recorded. */
+  async begin(
+    body: Record<string, unknown>,
+  ): Promise<{ outcome: 'begun'; id: string } | JobTrouble> {
+    using attempt = deadline(this.#clock, attemptMs);
+    return await this.#answered(
+      'the job',
+      () => this.#ask('POST', '/v2/pre-recorded', attempt.signal, jsonBody(body)),
+      (json) => {
+        const begun = BeginAnswer.safeParse(json).data;
+        return begun && { outcome: 'begun', id: begun.id };
+      },
+    );
+  }
+
+  /** The ids of the jobs with this metadata; undefined when the service does not say now. */
+  async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
+    try {
+      using attempt = deadline(this.#clock, attemptMs);
+      const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
+      const response = await this.#ask('GET', `/v2/pre-recorded?${query}`, attempt.signal);
+      const list = JobList.safeParse(parseJson(await readBody(response, recordBytes)));
+      return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
+    } catch {
+      return undefined; // asked again by the caller, with its own bound
+    }
+  }
+
+  /** GET /v2/pre-recorded/{id}. */
+  async state(id: string): Promise<JobState> {
+    try {
+      using attempt = deadline(this.#clock, attemptMs);
+      const response = await this.#ask('GET', pathOf(id), attempt.signal);
+      const text = await readBody(response, recordBytes);
+      if (response.statusCode === 404) return { outcome: 'unknown' };
+      if (response.statusCode !== 200)
+        return {
+          outcome: 'later',
+          reason: `status ${response.statusCode}`,
+          waitMs: this.#waitOf(response),
+        };
+      return stateIn(parseJson(text));
+    } catch (error) {
+      return { outcome: 'later', reason: codeOf(error), waitMs: undefined };
+    }
+  }
+
+  /** Deletes a job with its audio; one that is not over yet is cancelled first, where the service knows how. */
+  async erase(id: string): Promise<'erased' | 'failed'> {
+    const first = await this.#delete(pathOf(id));
+    if (first !== 403) return isGone(first) ? 'erased' : 'failed';
+    try {
+      using attempt = deadline(this.#clock, attemptMs);
+      const response = await this.#ask('POST', `${pathOf(id)}/cancel`, attempt.signal);
+      await readBody(response, answerBytes);
+    } catch {
+      return 'failed'; // asked again by the caller, with its own bound
+    }
+    return isGone(await this.#delete(pathOf(id))) ? 'erased' : 'failed';
+  }
+
+  /** Deletes an upload that no job reads. A service that has no such route answers like one that has no such file. */
+  async eraseFile(id: string): Promise<'erased' | 'failed'> {
+    const status = await this.#delete(`/file/${encodeURIComponent(id)}`);
+    return isGone(status) || status === 405 || status === 501 ? 'erased' : 'failed';
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #delete(path: string): Promise<number | undefined> {
+    try {
+      using attempt = deadline(this.#clock, eraseMs);
+      const response = await this.#ask('DELETE', path, attempt.signal);
+      await readBody(response, answerBytes);
+      return response.statusCode;
+    } catch {
+      return undefined; // asked again by the caller, with its own bound
+    }
+  }
+
+  async #answered<T>(
+    what: string,
+    ask: () => Promise<Dispatcher.ResponseData>,
+    read: (json: unknown) => T | undefined,
+  ): Promise<T | JobTrouble> {
+    try {
+      const response = await ask();
+      const text = await readBody(response, answerBytes);
+      const status = response.statusCode;
+      if (status === 200 || status === 201) {
+        const answer = read(parseJson(text));
+        if (answer !== undefined) return answer;
+        const reason = `the answer to ${what} has another form`;
+        return { outcome: 'later', reason, waitMs: undefined };
+      }
+      const isForGood =
+        status >= 400 && status < 500 && ![401, 402, 408, 425, 429].includes(status);
+      if (!isForGood)
+        return { outcome: 'later', reason: `status ${status}`, waitMs: this.#waitOf(response) };
+      return {
+        outcome: 'refused',
+        reason: `the speech service refused ${what} (${status}: ${refusalIn(text)})`,
+      };
+    } catch (error) {
+      return { outcome: 'later', reason: codeOf(error), waitMs: undefined };
+    }
+  }
+
+  #waitOf({ headers }: Dispatcher.ResponseData): number | undefined {
+    const header = headers['retry-after'];
+    return retryAfterMs(Array.isArray(header) ? header[0] : header, this.#clock.now());
+  }
+
+  async #ask(
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    signal: AbortSignal,
+    { body, headers }: { body?: string | Readable; headers?: Record<string, string> } = {},
+  ): Promise<Dispatcher.ResponseData> {
+    const target = this.#target();
+    // Redirects are not followed: neither the key nor the audio must travel to another place.
+    return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
+      method,
+      dispatcher: this.#agent,
+      signal,
+      body: body ?? null,
+      headers: {
+        accept: 'application/json',
+        ...headers,
+        ...(target.key === undefined ? {} : { [target.keyHeader]: target.key }),
+      },
+    });
+  }
+}
+
+function jsonBody(body: Record<string, unknown>) {
+  return { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+}
+
+function pathOf(id: string): string {
+  return `/v2/pre-recorded/${encodeURIComponent(id)}`;
+}
+
+function isGone(status: number | undefined): boolean {
+  return status !== undefined && ((status >= 200 && status < 300) || status === 404);
+}
+
+/** What a record says, each text and time within bounds: the service may be broken, or not ours. Pure. */
+export function stateIn(json: unknown): JobState {
+  const record = JobRecord.safeParse(json).data;
+  const odd = { outcome: 'failed', code: 502, reason: 'its record has another form' } as const;
+  if (record === undefined) return odd;
+  const { status, error_code: code, error_message: reason, result } = record;
+  if (status === 'error')
+    return { outcome: 'failed', code: code ?? 500, reason: cut(reason ?? '', 500) };
+  if (status !== 'done') return { outcome: 'unfinished' };
+  const given = (result?.transcription?.utterances ?? []).slice(0, maxUtterances);
+  const limitS = Math.min(longestS, result?.metadata?.audio_duration ?? longestS);
+  const spoken: Spoken[] = [];
+  for (const one of given) {
+    const said = SpokenUtterance.safeParse(one).data;
+    if (said === undefined) return odd;
+    const { channel, start, end, text, language } = boundedUtterance(
+      { ...said, language: said.language ?? '', confidence: 1, words: [] },
+      limitS,
+    );
+    spoken.push({ channel, start, end, text, language });
+  }
+  return { outcome: 'done', spoken };
+}

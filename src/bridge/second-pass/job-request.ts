@@ -1,19 +1,17 @@
 import { sessionFields } from '../call/session-request.ts';
 
-type Json = Record<string, unknown>;
-
 export type JobFacts = {
   audioUrl: string;
   callId: string;
   passId: string;
   model: string | undefined;
   /** The configured fields of sessions, and those that this call's own parameters set. */
-  template: Json;
-  overrides: Json;
+  template: Record<string, unknown>;
+  overrides: Record<string, unknown>;
 };
 
 /** What a job is found again by, when the answer to its request was lost. */
-export function jobMetadata(passId: string): Json {
+export function jobMetadata(passId: string): Record<string, unknown> {
   return { second_pass: passId };
 }
 
@@ -21,9 +19,9 @@ export function jobMetadata(passId: string): Json {
  * Body of POST /v2/pre-recorded: the words alone, in the language and with the vocabulary of the call's sessions. What
  * is said about the words is made by the bridge, after its redaction. Pure.
  */
-export function jobRequest(facts: JobFacts): Json {
+export function jobRequest(facts: JobFacts): Record<string, unknown> {
   const fields = sessionFields(facts.template, facts.overrides);
-  const processing = (fields['realtime_processing'] ?? {}) as Json;
+  const processing = (fields['realtime_processing'] ?? {}) as Record<string, unknown>;
   const taken = ['custom_vocabulary', 'custom_spelling'].flatMap((name) =>
     [name, `${name}_config`]
       .filter((key) => processing[key] !== undefined)
@@ -35,7 +33,7 @@ export function jobRequest(facts: JobFacts): Json {
     audio_url: facts.audioUrl,
     ...(model === undefined ? {} : { model }),
     ...(language === undefined ? {} : { language_config: language }),
-    ...(Object.fromEntries(taken) as Json),
+    ...(Object.fromEntries(taken) as Record<string, unknown>),
     custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId) },
   };
 }

@@ -6,7 +6,6 @@ import type { PassRedaction } from './revision.ts';
 
 export type PassRow = Selectable<SecondPassesTable>;
 export type PassState = PassRow['state'];
-type Tx = Transaction<Database>;
 
 /** The rows of `second_passes`: what is owed to which call, and what the service has of it. */
 export class PassRows {
@@ -19,7 +18,12 @@ export class PassRows {
   }
 
   /** Only of a call that has a recording. */
-  async order(tx: Tx, callId: string, redaction: PassRedaction, now: number): Promise<void> {
+  async order(
+    tx: Transaction<Database>,
+    callId: string,
+    redaction: PassRedaction,
+    now: number,
+  ): Promise<void> {
     const call = await tx
       .selectFrom('calls')
       .select('has_recording')
@@ -48,7 +52,7 @@ export class PassRows {
   }
 
   /** The call is gone. What the service has of it is deleted by the node that gave it. */
-  async erase(tx: Tx, callId: string): Promise<void> {
+  async erase(tx: Transaction<Database>, callId: string): Promise<void> {
     await tx
       .updateTable('second_passes')
       .set({ state: 'cleaning', call_id: null, due_at: 0, tries: 0, last_trouble: null })
@@ -103,7 +107,7 @@ export class PassRows {
   async change(
     row: Pick<PassRow, 'id' | 'state'>,
     changes: Updateable<SecondPassesTable>,
-    tx: Pick<Tx, 'updateTable'> = this.#store.db,
+    tx: Pick<Transaction<Database>, 'updateTable'> = this.#store.db,
   ): Promise<boolean> {
     const changed = await tx
       .updateTable('second_passes')

@@ -299,6 +299,8 @@ export class JobRows {
   /** Deletes a job and what was to be told of it. The answer says whether its file is used by no other job. */
   async delete(id: string, fileId: string | null): Promise<boolean> {
     return this.#store.transaction(async (tx) => {
+      // Of two jobs of one file that are deleted at once, the second one must see that the first has gone.
+      if (fileId !== null) await holdsFile(tx, fileId, this.#store.kind);
       await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
       await tx.deleteFrom('speech_job_callbacks').where('job_id', '=', id).execute();
       await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { rm } from 'node:fs/promises';
+import { access, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
@@ -278,14 +278,23 @@ export class Jobs {
     return result;
   }
 
-  /** Of a job that another node began, the file is fetched again: it lies on that node's disk. */
-  async #fileOf({ job, request, signal, claim }: JobAtWork): Promise<StoredFile> {
+  /**
+   * The file of a job, here on this disk. One that lies on another node's disk, or whose bytes are lost, is fetched
+   * again from where it came, which may be another address than that of the request: that may be one of ours.
+   */
+  async #fileOf({ job, signal, claim }: JobAtWork): Promise<StoredFile> {
     const { files, node, log } = this.#options;
     const stored = job.file_id === null ? undefined : await files.get(job.file_id);
-    if (stored?.node === node) return stored;
+    const isHere = stored?.node === node && (await hasBytes(files.pathOf(stored.id)));
+    if (stored && isHere) return stored;
     if (job.source === null)
-      throw new JobFailure(404, 'the uploaded file of this job was deleted before it was read');
-    const file = await files.fetch(request.audio_url, signal);
+      throw new JobFailure(
+        404,
+        stored
+          ? 'the bytes of this upload are lost from the disk; upload the file again'
+          : 'the uploaded file of this job was deleted before it was read',
+      );
+    const file = await files.fetch(job.source, signal);
     if (await this.#rows.attachFile(claim, factsOf(file))) return file;
     await files.remove(file.id).catch((error: unknown) => {
       log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
@@ -326,6 +335,13 @@ export class Jobs {
 
 function fileIsGone(id = ''): Problem {
   return new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
+}
+
+async function hasBytes(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** As proxies say of a request that its client took back. */

@@ -6,7 +6,7 @@ import { wavOf } from './uploads.ts';
 
 export type AudioHost = AsyncDisposable & {
   host: string;
-  url(path: string): string;
+  url: (path: string) => string;
   /** Headers of the requests that came, the latest last. */
   requests: IncomingMessage['headers'][];
 };

@@ -111,6 +111,7 @@ export class SpeechJobs {
         signal.throwIfAborted();
         yield piece;
       }
+      signal.throwIfAborted();
       yield tail;
     }
     return await this.#answered(

@@ -41,8 +41,9 @@ const maxRounds = 3;
 const delays = { firstMs: 2_000, maxMs: 300_000 };
 /** A longer file than this has no WAV header. */
 const maxWavBytes = 0xffff_ffff;
-/** A rest after each ten seconds of audio: nobody waits for an upload, and live audio has the thread between. */
-const restMs = 20;
+/** A rest after each second of audio: nobody waits for an upload, and live audio has the thread between. */
+const restMs = 2;
+const bytesPerFrame = 4;
 const pollMs = { first: 1_000, last: 15_000 };
 /** After a week the service is not asked again to delete: its ids are logged for the operator to follow up. */
 const keepCleaningMs = 7 * 24 * 3_600_000;
@@ -121,8 +122,9 @@ export class PassSteps {
     to: number,
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
-    for await (const piece of recording.read(from, to)) {
-      yield piece;
+    const secondBytes = recording.sampleRate * bytesPerFrame;
+    for (let at = from; at < to && !signal.aborted; at += secondBytes) {
+      yield* recording.read(at, Math.min(to, at + secondBytes));
       await wait(this.#options.clock, restMs, signal);
     }
   }

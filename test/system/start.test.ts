@@ -154,12 +154,6 @@ describe.concurrent('the process', () => {
     expect((await speech.get('/api/calls')).status).toBe(404);
   });
 
-  test('what is not built yet says so in the interface error body', async () => {
-    await using app = await startApp();
-    const body = (await (await app.get('/v2/pre-recorded')).json()) as Record<string, unknown>;
-    expect(body).toMatchObject({ statusCode: 501, path: '/v2/pre-recorded' });
-  });
-
   test('with keys set the bridge still reaches our own service, and strangers reach nothing', async () => {
     await using app = await startApp({ env: { TRUNKLINE_API_KEYS: 'operator-key-1' } });
     for (const path of ['/v2/live', '/api/calls', '/metrics', '/api/live'])

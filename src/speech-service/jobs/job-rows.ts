@@ -77,8 +77,9 @@ export class JobRows {
           zero_retention: zeroRetention ? 1 : 0,
           callbacks_due: 0,
           file_id: file?.id ?? null,
-          filename: file?.filename ?? null,
-          source: file ? file.source : request.audio_url,
+          // An address says whose audio it is: with zero retention it stays in memory, like the request.
+          filename: zeroRetention ? null : (file?.filename ?? null),
+          source: zeroRetention ? null : file ? file.source : request.audio_url,
           claimed_until: null,
           attempts: 0,
           progress_s: null,
@@ -128,6 +129,7 @@ export class JobRows {
         .where((each) =>
           each.or([
             each('source', 'is not', null),
+            each('zero_retention', '=', 1),
             each.exists(
               each
                 .selectFrom('speech_files')
@@ -167,10 +169,10 @@ export class JobRows {
     return this.#change(claim, { claimed_until: nowMs + claimMs, progress_s: progressS });
   }
 
-  async attachFile(claim: JobClaim, file: JobFileFacts): Promise<boolean> {
+  async attachFile(claim: JobClaim, file: JobFileFacts, isNamed: boolean): Promise<boolean> {
     return this.#change(claim, {
       file_id: file.id,
-      filename: file.filename,
+      filename: isNamed ? file.filename : null,
       audio_duration: file.durationS,
       channels: file.channels,
     });

@@ -243,11 +243,12 @@ export class Jobs {
     const { media, files, language, clock, recogniser } = this.#options;
     const { request, folder, signal, job } = work;
     const decoded = await media.decode(files.pathOf(file.id), folder, signal);
-    await this.#rows.attachFile(work.claim, {
+    const facts = {
       ...factsOf(file),
       durationS: round3(decoded.durationS),
       channels: decoded.channels,
-    });
+    };
+    await this.#rows.attachFile(work.claim, facts, job.zero_retention === 0);
     const { languages, code_switching: codeSwitching } = request.language_config;
     const utterances = await readChannels({
       recogniser,
@@ -282,20 +283,22 @@ export class Jobs {
    * The file of a job, here on this disk. One that lies on another node's disk, or whose bytes are lost, is fetched
    * again from where it came, which may be another address than that of the request: that may be one of ours.
    */
-  async #fileOf({ job, signal, claim }: JobAtWork): Promise<StoredFile> {
+  async #fileOf({ job, request, signal, claim }: JobAtWork): Promise<StoredFile> {
     const { files, node, log } = this.#options;
     const stored = job.file_id === null ? undefined : await files.get(job.file_id);
     const isHere = stored?.node === node && (await hasBytes(files.pathOf(stored.id)));
     if (stored && isHere) return stored;
-    if (job.source === null)
+    // With zero retention the address is in the request alone, which is in memory.
+    const source = job.zero_retention === 1 ? request.audio_url : job.source;
+    if (source === null)
       throw new JobFailure(
         404,
         stored
           ? 'the bytes of this upload are lost from the disk; upload the file again'
           : 'the uploaded file of this job was deleted before it was read',
       );
-    const file = await files.fetch(job.source, signal);
-    if (await this.#rows.attachFile(claim, factsOf(file))) return file;
+    const file = await files.fetch(source, signal);
+    if (await this.#rows.attachFile(claim, factsOf(file), job.zero_retention === 0)) return file;
     await files.remove(file.id).catch((error: unknown) => {
       log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
     });

@@ -49,6 +49,7 @@ const renewMs = claimMs / 10;
 /** How often the log says how far a job is. */
 const sayMs = 30_000;
 const lookMs = 5_000;
+const longestGraceMs = 2_000;
 /** A job during which this or another process died so often is not tried again. */
 export const maxAttempts = 10;
 
@@ -99,7 +100,7 @@ export class JobQueue {
     this.#running.get(id)?.abort.abort(new JobIsGone());
   }
 
-  /** Gives back what is not done before the deadline. */
+  /** Gives back what is not done in a moment: what takes longer begins anew after the start. */
   async drain(deadlineMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancelLook();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PreRecordedCallback, PreRecordedWebhook } from '../../../../src/protocol/callbacks.ts';
 import { JobList, PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
+import { JobsConfig } from '../../../../src/speech-service/config.ts';
 import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
 import { tones } from '../../../support/recognition/fixture-model.ts';
 import { callbackSecret, jobWeb, toldOf } from '../../../support/speech/job-web.ts';
@@ -209,5 +210,40 @@ describe('a pre-recorded job', () => {
     expect(seen).toEqual(wanted);
     const live = JobList.parse(await (await service.http('/v2/transcription?kind=live')).json());
     expect(live.items.map(({ kind }) => kind)).toEqual(['live', 'live', 'live']);
+  });
+
+  test('with zero retention has its result by callback alone, and nothing of it is stored', async () => {
+    await using web = await jobWeb({ '/secret-name.wav': wavOf('my card is lost') });
+    await using service = await startTestService({
+      recogniser,
+      config: {
+        zeroRetention: true,
+        callbackHosts: [web.host],
+        jobs: JobsConfig.parse({ audioHosts: [web.host] }),
+      },
+    });
+    const jobs = jobsApi(service);
+    await expect(jobs.upload(wavOf('one'))).rejects.toThrow(/403/);
+    const id = await jobs.begin({
+      audio_url: `${web.url}/secret-name.wav`,
+      callback_url: `${web.url}/done`,
+      custom_metadata: { of: 'Daniel' },
+    });
+    const told = await until(() => web.told.find(({ body }) => PreRecordedCallback.parse(body)));
+    expect(told.body).toMatchObject({
+      id,
+      event: 'transcription.success',
+      payload: { transcription: { full_transcript: 'my card is lost' } },
+      custom_metadata: { of: 'Daniel' },
+    });
+    expect((await service.http(`/v2/pre-recorded/${id}`)).status).toBe(404);
+    const tables = ['speech_jobs', 'speech_files', 'speech_job_callbacks'] as const;
+    const kept = await until(async () => {
+      const rows = await Promise.all(
+        tables.map((table) => service.store.db.selectFrom(table).selectAll().execute()),
+      );
+      return rows[1]?.length === 0 && rows[2]?.length === 0 && JSON.stringify(rows);
+    });
+    expect(kept).not.toMatch(/secret-name|Daniel|card|127\.0\.0\.1/);
   });
 });

@@ -108,7 +108,7 @@ export class JobQueue {
     await within(clock, maxDatabaseWaitMs, Promise.resolve(this.#taking));
     const running = [...this.#running.values()];
     const works = Promise.all(running.map(({ work }) => work));
-    await within(clock, deadlineMs, works);
+    await within(clock, Math.min(deadlineMs, longestGraceMs), works);
     for (const { abort } of running) abort.abort(new ProcessStops());
     // A claim that cannot be given back is given back by the next start, or runs out.
     await within(clock, maxDatabaseWaitMs, works);

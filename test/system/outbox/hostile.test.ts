@@ -83,7 +83,8 @@ test(
   { timeout: 120_000 },
   async () => {
     expect(replies.length).toBeGreaterThanOrEqual(60);
-    const deadlineMs = 1_500;
+    // Long enough for honest replies beside floods, on a machine that has other things to do.
+    const deadlineMs = 5_000;
     const sockets = new Set<Socket>();
     const servers = await Promise.all(
       replies.map(async ([, reply]) => {

@@ -315,10 +315,11 @@ export class Call {
   openLeg(record: LegRecord, recovered?: RecoveredLeg, offsetS?: number): CallLeg {
     const audio = this.#openAudio(record, () => leg, recovered);
     const leg: CallLeg = new CallLeg(record, audio, { offsetS, again: recovered !== undefined });
+    this.#legs.set(record.id, leg);
+    audio.begin();
     // A kill may have come before the rows of the leg's sessions: erasing the call must find them all.
     if (recovered !== undefined)
       for (const session of audio.sessions()) this.events.sessionOpened(record, session);
-    this.#legs.set(record.id, leg);
     return leg;
   }
 
@@ -349,7 +350,7 @@ export class Call {
       clock,
       onMessage: (message, sessionId, atS) =>
         this.#guarded(() => this.#heard(leg(), message, sessionId, atS)),
-      onState: (state) => this.#legChanged(state, leg),
+      onState: (state) => this.#legChanged(leg(), state),
       onGap: (gap) => this.#guarded(() => this.#legGap(leg(), gap)),
       onSession: (session) => this.events.sessionOpened(record, session),
     });
@@ -380,10 +381,9 @@ export class Call {
     };
   }
 
-  /** May be called from within the leg's own constructor, before `leg()` exists: only a resuming leg is asked for. */
-  #legChanged(state: LegState, leg: () => CallLeg): void {
+  #legChanged(leg: CallLeg, state: LegState): void {
     if (state.at === 'resuming') {
-      leg().reconnects++;
+      leg.reconnects++;
       bridgeMetrics.reconnects.inc();
     }
     this.events.changed();

@@ -35,6 +35,14 @@ export type RecoveredLeg = {
 type JournalledAudio = { position: number; length: number; audio: Buffer | undefined };
 /** A leg of the earlier run, as far as the segments have been read. */
 type FoundLeg = { snapshot: LegSnapshot; ledger: LegLedger; journalled: JournalledAudio[] };
+type Found = {
+  legs: Map<string, FoundLeg>;
+  /**
+   * Audio whose leg is not known yet. A leg is written down when it has changed: while the speech service is away it
+   * does not, and the first segment that is left may hold seconds of its audio before its first snapshot.
+   */
+  unnamed: Map<string, JournalledAudio[]>;
+};
 
 export type Recovery = {
   recovered: Map<string, RecoveredLeg>;
@@ -51,15 +59,15 @@ export type Recovery = {
 export async function recoverJournal(dir: string, log: Logger): Promise<Recovery> {
   const folder = join(dir, 'wal');
   const names = (await readdir(folder)).filter((name) => /^\d{12}\.wal$/.test(name)).sort();
-  const legs = new Map<string, FoundLeg>();
+  const found: Found = { legs: new Map(), unnamed: new Map() };
   let damagedBytes = 0;
   for (const name of names) {
     const bytes = await readFile(join(folder, name));
-    damagedBytes += readSegment(bytes, legs);
+    damagedBytes += readSegment(bytes, found);
   }
   if (damagedBytes > 0) log.warn({ bytes: damagedBytes }, 'journal has torn or damaged parts');
   const recovered = new Map<string, RecoveredLeg>();
-  for (const leg of legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
+  for (const leg of found.legs.values()) recovered.set(leg.snapshot.legId, await rescue(dir, leg));
   // Before any leg of this run is opened: its file is not in the list of what is wanted.
   await removeLeftovers(join(dir, 'legs'), recovered);
   return {
@@ -72,21 +80,29 @@ export async function recoverJournal(dir: string, log: Logger): Promise<Recovery
 }
 
 /** Later segments of one run go on with the same leg numbers; another run has its own. */
-function readSegment(bytes: Buffer, legs: Map<string, FoundLeg>): number {
+function readSegment(bytes: Buffer, found: Found): number {
   const header = readSegmentHeader(bytes);
   if (!header) return bytes.length;
   return scanSegment(bytes, (record) => {
     const key = `${header.run} ${record.leg}`;
-    if (record.kind === recordKinds.leg) takeSnapshot(key, record.payload, legs);
-    // A leg whose first snapshot was lost to damage is not in the map: nothing says whose audio this is.
-    else if (legs.has(key)) takeAudio(record, legs.get(key) as FoundLeg);
+    if (record.kind === recordKinds.leg) takeSnapshot(key, record.payload, found);
+    else takeAudio(key, record, found);
   }).damagedBytes;
 }
 
-function takeAudio({ kind, position, payload }: JournalRecord, leg: FoundLeg): void {
-  const { ledger } = leg;
+function takeAudio(key: string, { kind, position, payload }: JournalRecord, found: Found): void {
+  const leg = found.legs.get(key);
   const silence = kind === recordKinds.silence ? readSilenceNote(payload) : undefined;
   const length = silence ? silence.bytes : payload.length;
+  const audio = { position, length, audio: silence ? undefined : Buffer.from(payload) };
+  if (!leg) {
+    // Its snapshot will say how much of it was received.
+    const unnamed = found.unnamed.get(key);
+    if (unnamed) unnamed.push(audio);
+    else found.unnamed.set(key, [audio]);
+    return;
+  }
+  const { ledger } = leg;
   // Bytes that a damaged batch held count as received; `rescue` looks for them elsewhere.
   const missing = position - ledger.end;
   if (missing > 0) ledger.audio(missing);
@@ -95,12 +111,14 @@ function takeAudio({ kind, position, payload }: JournalRecord, leg: FoundLeg): v
     if (silence) ledger.filler(length, silence.paused);
     else ledger.audio(length);
   }
-  leg.journalled.push({ position, length, audio: silence ? undefined : Buffer.from(payload) });
+  leg.journalled.push(audio);
 }
 
-function takeSnapshot(key: string, payload: Buffer, legs: Map<string, FoundLeg>): void {
+function takeSnapshot(key: string, payload: Buffer, { legs, unnamed }: Found): void {
   const state = JSON.parse(payload.toString('utf8')) as LegSnapshot;
   const known = legs.get(key);
+  const earlier = known?.journalled ?? unnamed.get(key) ?? [];
+  unnamed.delete(key);
   // The same leg under the number of a run before: the newer snapshot counts.
   if (!known || state.done)
     for (const [other, leg] of legs) if (leg.snapshot.legId === state.legId) legs.delete(other);
@@ -109,9 +127,7 @@ function takeSnapshot(key: string, payload: Buffer, legs: Map<string, FoundLeg>)
     return;
   }
   const keepFrom = state.recording ? state.spilled : Math.max(state.ledger.settled, state.spilled);
-  const journalled = (known?.journalled ?? []).filter(
-    ({ position, length }) => position + length > keepFrom,
-  );
+  const journalled = earlier.filter(({ position, length }) => position + length > keepFrom);
   legs.set(key, { snapshot: state, ledger: new LegLedger(state.ledger), journalled });
 }
 

@@ -66,7 +66,7 @@ export type LegOutcome = {
 
 /**
  * One party's audio from its first byte to its outcome: the ledger, the place in the journal, the pause and the end.
- * The first session is asked for at once; a leg that is `recovered` goes on with its old session.
+ * Nobody is told anything, and nothing is asked for, before `begin`.
  *
  *   push ─▶ ledger ─▶ journal ─ written ─▶ session ─▶ speech service
  *                 ◀──────── acknowledged ────┘
@@ -133,7 +133,14 @@ export class Leg {
       onIdle: () => this.#checkFinished(),
       onHopeless: (cause) => this.#giveUp(cause),
     });
-    for (const { start, end } of recovered?.gaps ?? [])
+  }
+
+  /**
+   * Once, as soon as the owner can be told things: what the journal of an earlier run had lost is declared, and the
+   * first session is asked for. A leg that is `recovered` goes on with its old session.
+   */
+  begin(): void {
+    for (const { start, end } of this.#options.recovered?.gaps ?? [])
       this.#tellGap(start, end, end - start, 'damaged');
     this.#sessions.begin();
     this.#entry.changedNow();

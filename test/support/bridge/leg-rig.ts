@@ -100,6 +100,7 @@ export async function legRig(options: {
         onGap: (gap) => rigLeg.gaps.push(gap),
         ...overrides,
       });
+      leg.begin();
       return Object.assign(rigLeg, { leg });
     },
     async [Symbol.asyncDispose]() {

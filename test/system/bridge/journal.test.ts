@@ -152,6 +152,40 @@ async function positionOnDisk(dir: string): Promise<number> {
   return leg?.ledger.acknowledged ?? -1;
 }
 
+test.for([{ recording: true }, { recording: false }])(
+  'killed at any second while the service hears and says nothing, every byte is found: %o',
+  async ({ recording }) => {
+    const dir = folder();
+    const clock = new TestClock(0);
+    await using speech = await FakeSpeech.start();
+    speech.script.ack = () => undefined;
+    await using rig = await legRig({ url: speech.url, dir, clock });
+    const leg = rig.leg({ recording });
+    await until(() => leg.leg.sessionId() !== undefined);
+    const faults: string[] = [];
+    // The leg changes no more, so it is not written down by itself, and segments come and go.
+    for (let second = 1; second <= 35; second++) {
+      leg.push(50);
+      rig.journal.flush();
+      await until(() => rig.journal.isWritten);
+      await clock.pass(1_000);
+      const copy = folder();
+      cpSync(dir, copy, { recursive: true });
+      const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
+      const { ledger, file, gaps } = recovered.get('leg_1')!;
+      const bytes = leg.pushed * 160;
+      const whole = Buffer.concat(
+        Array.from({ length: leg.pushed }, (_, index) => numberedFrame(index)),
+      );
+      const isWhole = ledger.received === bytes && (await file.read(0, bytes)).equals(whole);
+      if (!isWhole || gaps.length > 0) faults.push(`after ${second} s: ${JSON.stringify(gaps)}`);
+    }
+    expect(faults).toEqual([]);
+    expect(readdirSync(join(dir, 'wal'))).not.toContain('000000000001.wal');
+    await leg.leg.abandon();
+  },
+);
+
 test('a damaged journal costs what was damaged, and says so as a gap', async () => {
   const dir = folder();
   {

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
@@ -70,6 +72,48 @@ test('after a restart a call whose stream stays away ends by itself, with every 
   expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(wordsOf(audio));
   const events = await app.events(callId);
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
+});
+
+test('audio that the disk damaged while the process was away is told as a gap, once over all starts', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.create = () => ({ status: 503 });
+  await using store = await temporaryStore();
+  const audio = seededAudio(40_000, 5);
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    await speak(stream, 'inbound', audio);
+  }
+  const folder = join(store.dataDir, 'journal', 'wal');
+  for (const name of readdirSync(folder)) {
+    const bytes = readFileSync(join(folder, name));
+    const at = bytes.indexOf(audio.subarray(39_680, 39_840));
+    if (at < 0) continue;
+    bytes[at] = bytes[at]! ^ 4;
+    writeFileSync(join(folder, name), bytes);
+  }
+  const config = { rejoinWaitMs: 30_000 };
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    expect((await app.callOf()).state).toBe('live');
+  }
+  delete speech.script.create;
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { rejoinWaitMs: 200 },
+  });
+  const ended = await app.ended(callId);
+  const { ledger } = ended.data.legs[0];
+  expect(ledger.gaps).toBeGreaterThan(0);
+  expect(ledger.acknowledged + ledger.gaps).toBe(audio.length);
+  const gaps = (await app.events(callId)).filter((event) => event.type === 'call.gap');
+  expect(gaps.map((event) => event.data)).toMatchObject([
+    { cause: 'damaged', bytes: ledger.gaps, detail: 'the journal was damaged here' },
+  ]);
+  expect((await app.callOf()).counts).not.toHaveProperty('bug');
 });
 
 test('a summary that is owed when the process stops is made by the next one, once', async () => {

@@ -106,7 +106,7 @@ test('audio that the disk damaged while the process was away is told as a gap, o
     config: { rejoinWaitMs: 200 },
   });
   const ended = await app.ended(callId);
-  const { ledger } = ended.data.legs[0];
+  const ledger = ended.data.legs[0].ledger as { acknowledged: number; gaps: number };
   expect(ledger.gaps).toBeGreaterThan(0);
   expect(ledger.acknowledged + ledger.gaps).toBe(audio.length);
   const gaps = (await app.events(callId)).filter((event) => event.type === 'call.gap');

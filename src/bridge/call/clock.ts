@@ -15,6 +15,12 @@ const smallestHoleS = 0.1;
 export const maxSilenceS = 600;
 
 /**
+ * A carrier cannot have lost more than the call has lasted, but its own clock may run ahead of ours, and a recording is
+ * played faster than it was spoken. So much more silence is written on its word, in seconds.
+ */
+export const maxSilenceAheadS = 30;
+
+/**
  * The one clock of a call. Its zero is the first byte of the first leg. Each leg is placed once, by our clock;
  * after that its position is the number of its bytes, so that a carrier whose own clock runs fast or slow
  * cannot shift one leg against the other.
@@ -82,11 +88,11 @@ export class CallClock {
 
   /**
    * Writes silence for audio that the carrier says it lost; answers its bytes. Of all such silence of a leg no more is
-   * written than the call has lasted, and `maxSilenceS` beyond that: a carrier may repeat a wrong length as often as
-   * it likes.
+   * written than the call has lasted, and `maxSilenceAheadS` beyond that: a carrier may repeat a wrong length as often
+   * as it likes, and each second of silence is sent and recognised.
    */
   lose(leg: CallLeg, lostS: number): number {
-    const leftS = Math.max(0, this.nowS() + maxSilenceS - leg.lostFilledS);
+    const leftS = Math.max(0, this.nowS() + maxSilenceAheadS - leg.lostFilledS);
     const silenceS = Math.min(lostS, maxSilenceS, leftS);
     leg.lostFilledS += silenceS;
     const bytes = wholeBytes(leg.record, silenceS);

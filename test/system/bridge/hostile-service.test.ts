@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { maxSilenceS } from '../../../src/bridge/call/clock.ts';
+import { maxSilenceAheadS } from '../../../src/bridge/call/clock.ts';
 import { maxTextChars } from '../../../src/speech-client/bounds.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
@@ -140,7 +140,7 @@ test('audio that a carrier says it lost is silence up to a cap, whatever it says
   const ended = await app.ended(stream.callId);
   const { ledger } = ended.data.legs[0];
   expect(ledger.received).toBe(3_200);
-  expect(ledger.filler).toBeLessThanOrEqual((maxSilenceS + 60) * 8_000);
+  expect(ledger.filler).toBeLessThanOrEqual((maxSilenceAheadS + 60) * 8_000);
   const gaps = (await app.events(stream.callId)).filter((event) => event.type === 'call.gap');
   expect(gaps.length).toBeGreaterThan(1);
   for (const { data } of gaps) expect(Number.isFinite(data.end - data.start)).toBe(true);

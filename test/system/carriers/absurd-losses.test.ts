@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { maxSilenceS } from '../../../src/bridge/call/clock.ts';
+import { maxSilenceAheadS } from '../../../src/bridge/call/clock.ts';
 import type { Json } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
@@ -126,7 +126,7 @@ test.each([
     expect(grownMib).toBeLessThan(250);
     for (const leg of call.legs) {
       expect(leg.ledger.received).toBe(heardBytes);
-      expect(leg.ledger.filler).toBeLessThanOrEqual((maxSilenceS + 120) * 8_000);
+      expect(leg.ledger.filler).toBeLessThanOrEqual((maxSilenceAheadS + 90) * 8_000);
       const { acknowledged, gaps: lost, received } = leg.ledger;
       expect(Number(acknowledged) + Number(lost)).toBe(received);
     }

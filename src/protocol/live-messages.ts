@@ -186,10 +186,9 @@ const AudioChunkCommand = z
 const StopRecordingCommand = z
   .object({ type: z.literal('stop_recording'), message_id: z.string().optional() })
   .meta({ id: 'StopRecordingCommand' });
-export const ClientMessage = z.discriminatedUnion('type', [
-  AudioChunkCommand,
-  StopRecordingCommand,
-]);
+export const ClientMessage = z
+  .discriminatedUnion('type', [AudioChunkCommand, StopRecordingCommand])
+  .meta({ id: 'ClientMessage' });
 export type ClientMessage = z.infer<typeof ClientMessage>;
 
 export type ReadServerMessage =

@@ -85,8 +85,7 @@ function operation(route: Route, components: Components): JsonObject {
     status,
     answerObject(answer, components),
   ]);
-  const errors = [...(route.access === 'key' ? [401] : []), ...(route.errors ?? [])];
-  const failures = errors.map((status) => [
+  const failures = failuresOf(route).map((status) => [
     String(status),
     answerObject(errorAnswer(status), components),
   ]);
@@ -106,8 +105,26 @@ function operation(route: Route, components: Components): JsonObject {
     ...(route.body
       ? { requestBody: { required: true, ...bodyObject(route.body, 'input', components) } }
       : {}),
-    responses: Object.fromEntries([...answers, ...failures]) as JsonObject,
+    // A route's own answer with a status (not ready, for example) stands before the error body of the same status.
+    responses: Object.fromEntries([...failures, ...answers]) as JsonObject,
   };
+}
+
+/** Routes of the port itself; the others are mounted one by one while the process starts. */
+const mountedAtOnce = /^\/(?:health|metrics)/;
+
+/** What the port answers by itself stands with every route: any can be asked by a foreign page, or during the start. */
+function failuresOf({ method, path, access, errors = [] }: Route): number[] {
+  const takesJson = !['get', 'delete'].includes(method) && access !== 'carrier';
+  return [
+    ...errors,
+    ...[403, 500],
+    ...(mountedAtOnce.test(path) ? [] : [503]),
+    ...(access === 'key' ? [401, 429] : []),
+    ...(takesJson ? [400, 413, 415] : []),
+    // An id that is no percent-encoded UTF-8.
+    ...(path.includes('{') ? [400] : []),
+  ];
 }
 
 function securityOf(route: Route): JsonObject[] {
@@ -117,8 +134,13 @@ function securityOf(route: Route): JsonObject[] {
 }
 
 function operationId(route: Route): string {
-  const words = route.path.split(/[/{}._-]+/).filter(Boolean);
-  return route.method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  return wordsOf(`${route.method} ${route.path}`);
+}
+
+/** One name of all the words: `get /v2/live/{id}` becomes `getV2LiveId`. */
+function wordsOf(text: string): string {
+  const [first = '', ...others] = text.split(/[ /{}._-]+/).filter(Boolean);
+  return first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 function pathParameters(path: string): JsonObject[] {
@@ -186,8 +208,11 @@ function hookOperation(webhook: Webhook, components: Components): JsonObject {
     schema: { type: 'string' },
   }));
   return {
+    operationId: wordsOf(`send ${webhook.name}`),
     tags: [webhook.tag],
     summary: webhook.summary,
+    // No key of ours goes out: a receiver knows us by the signature, where there is one.
+    security: [],
     ...(headers.length > 0 ? { parameters: headers } : {}),
     requestBody: {
       required: true,

@@ -16,7 +16,7 @@ export type Route = {
   headers?: Parameter[];
   body?: RouteBody;
   answers: Record<number, RouteAnswer>;
-  /** Statuses of the error body beyond 401 and those that any request can meet. */
+  /** Statuses of the error body, beyond those that the port answers with by itself (`document.ts`). */
   errors?: number[];
 };
 
@@ -53,7 +53,7 @@ export function answer(description: string, schema?: z.ZodType, example?: unknow
 const errorTexts: Record<number, string> = {
   400: 'The request is malformed; `validation_errors` names each field.',
   401: 'The key is missing or wrong.',
-  403: 'Not allowed in this state or from this place.',
+  403: 'Not allowed in this state, or from this place: without keys only this machine is answered.',
   404: 'There is no such thing.',
   408: 'The body stopped coming.',
   409: 'It is not in a state that allows this.',
@@ -61,8 +61,9 @@ const errorTexts: Record<number, string> = {
   415: 'The content type is not one that this route takes.',
   416: 'The range lies outside the file.',
   422: 'Well-formed, but the values cannot be used.',
-  429: 'At capacity; `Retry-After` says when to ask again.',
-  503: 'Not ready: the reason is in the message.',
+  429: 'At capacity, or too many wrong keys; `Retry-After` says when to ask again.',
+  500: 'An error of ours; the log says which.',
+  503: 'Not ready, when the process has just started for example: the reason is in the message.',
   504: 'It took longer than its deadline.',
   507: 'The room for files is used up.',
 };

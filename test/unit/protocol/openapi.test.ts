@@ -44,7 +44,7 @@ test('requests refuse unknown keys, answers may grow', () => {
 test('operations have names of their own, a summary and an answer', () => {
   const ids = [...text.matchAll(/"operationId":"([^"]+)"/g)].map(([, id]) => id);
   expect(new Set(ids).size).toBe(ids.length);
-  expect(ids).toHaveLength(routes.length);
+  expect(ids).toHaveLength(routes.length + webhooks.length);
   for (const route of routes) expect(Object.keys(route.answers), route.path).not.toEqual([]);
 });
 
@@ -53,6 +53,38 @@ test('every event is a webhook whose example its schema takes', () => {
   expect(names).toEqual(expect.arrayContaining([...callEventTypes]));
   for (const { schema, example } of webhooks)
     if (example !== undefined) expect(schema.safeParse(example).error).toBeUndefined();
+});
+
+const operations = ['paths', 'webhooks'].flatMap((place) =>
+  Object.entries(document[place] as Record<string, Record<string, Operation>>).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({
+        name: `${method} ${path}`,
+        place,
+        ...operation,
+      })),
+  ),
+);
+type Operation = { operationId?: string; security?: unknown; responses: Record<string, unknown> };
+
+test('every operation says who may call it, and every route how it refuses', () => {
+  expect(operations).toHaveLength(routes.length + webhooks.length);
+  for (const { name, place, operationId, security, responses } of operations) {
+    expect(operationId, name).toMatch(/^[a-zA-Z0-9]+$/);
+    expect(security, name).toBeInstanceOf(Array);
+    if (place === 'paths') expect(Object.keys(responses).join(), name).toMatch(/4\d\d/);
+  }
+});
+
+test('every schema is used, and every address of an example is one', () => {
+  const used = new Set(
+    [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, one]) => one),
+  );
+  // What clients say on the socket of a session has no place in OpenAPI but its name in the description.
+  expect(Object.keys(schemas).filter((name) => !used.has(name))).toEqual(['ClientMessage']);
+  const addresses = [...text.matchAll(/"((?:https?|wss?):[^"]*)"/g)].map(([, one]) => one);
+  expect(addresses.length).toBeGreaterThan(5);
+  expect(addresses.filter((one) => !/^[\x21-\x7e]+$/.test(one ?? ''))).toEqual([]);
 });
 
 test('bodies and answers in the document are taken by their own schemas', () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CallEvent, LedgerFigures, Role, Turn } from './events.ts';
-import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
+import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
 /** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
 
@@ -243,6 +243,36 @@ export const RetryCallRequest = z
 export const ChangedDeliveries = z
   .object({ changed: z.int() })
   .meta({ id: 'ChangedDeliveries', description: 'How many deliveries the request set in motion.' });
+
+export const ApiJobCallbackState = z.enum(['pending', 'parked']);
+export type ApiJobCallbackState = z.infer<typeof ApiJobCallbackState>;
+
+/** What is to be told of a pre-recorded job and has not arrived yet; once it has, it is gone from here. */
+export const ApiJobCallback = z
+  .object({
+    id: z.string().describe('Stays the same over all attempts: the `webhook-id` of signed ones.'),
+    job_id: Uuid,
+    event: z.string(),
+    target: z
+      .enum(['request', 'webhook'])
+      .describe('Whose address it is: that of the job’s request, or that of an account webhook.'),
+    host: z
+      .string()
+      .nullable()
+      .describe('Of the address; null before the first attempt, and where nothing may be kept.'),
+    state: ApiJobCallbackState,
+    attempts: z.int(),
+    reason: z.string().nullable().describe('Why it has not arrived, for a person.'),
+    created_at: DateTime,
+    next_attempt_at: DateTime.nullable(),
+    parked_at: DateTime.nullable().describe('Since when it waits for a person.'),
+    can_retry: z.boolean().describe('False where nothing was kept that could be sent again.'),
+  })
+  .meta({ id: 'JobCallback' });
+export type ApiJobCallback = z.infer<typeof ApiJobCallback>;
+
+export const JobCallbackPage = page(ApiJobCallback).meta({ id: 'JobCallbackPage' });
+export type JobCallbackPage = z.infer<typeof JobCallbackPage>;
 
 export const SignInRequest = z
   .strictObject({ key: z.string().min(1) })

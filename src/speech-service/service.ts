@@ -8,6 +8,7 @@ import type { Part } from '../port/part.ts';
 import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './results/answer.ts';
 import { Admissions } from './api/admissions.ts';
+import { jobCallbackRoutes } from './api/job-callback-routes.ts';
 import { jobOwner, jobRoutes } from './api/job-routes.ts';
 import { liveOwner, liveRoutes } from './api/live-routes.ts';
 import { recordRoutes } from './api/record-routes.ts';
@@ -143,7 +144,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
 
   return {
     name: 'speech-service',
-    routers: routers.map((router) => ({ access: 'speech', router })),
+    routers: [
+      ...routers.map((router) => ({ access: 'speech' as const, router })),
+      { access: 'operator', router: jobCallbackRoutes(jobs) },
+    ],
     upgrades: [sockets],
     health() {
       const { state, detail } = recogniser.status();

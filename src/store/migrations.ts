@@ -10,6 +10,7 @@ import * as jobMetadata from './migrations/005-job-metadata.ts';
 import * as jobs from './migrations/006-jobs.ts';
 import * as nodes from './migrations/007-nodes.ts';
 import * as secondPasses from './migrations/008-second-passes.ts';
+import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -24,6 +25,7 @@ export const migrations: Migration[] = [
   { name: '006-jobs', ...jobs },
   { name: '007-nodes', ...nodes },
   { name: '008-second-passes', ...secondPasses },
+  { name: '009-parked-callbacks', ...parkedCallbacks },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

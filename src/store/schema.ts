@@ -316,6 +316,10 @@ export type SpeechJobCallbacksTable = {
   /** When it is tried next; null when it was given up. */
   due_at: number | null;
   last_error: string | null;
+  /** Where the last attempt went. The rest of an address may hold a secret, so it is not kept here. */
+  host: string | null;
+  /** When it was given up; null as long as it is tried. */
+  parked_at: number | null;
 };
 
 /** What stays of a job for the count of usage when the job itself is gone. */

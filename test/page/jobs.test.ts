@@ -236,6 +236,39 @@ test('a job is cancelled, and deleted only after a second word, by keyboard alon
   await page.context().close();
 });
 
+test('a callback that was given up is said in the list and on its job, and is tried again', async () => {
+  const posts: string[] = [];
+  const callback = {
+    ...{ id: 'msg_1_success_request', job_id: jobId, event: 'transcription.success' },
+    ...{ target: 'request' as const, host: 'crm.example.com', state: 'parked' as const },
+    ...{ attempts: 5, reason: 'answered 503', can_retry: true, next_attempt_at: null },
+    ...{ created_at: '2026-02-03T09:15:09.000Z', parked_at: '2026-02-03T09:27:49.000Z' },
+  };
+  const data = recorded({ callbacks: [callback] });
+  data.onPost = (path) => {
+    posts.push(path);
+    data.callbacks = [];
+    return { changed: 1 };
+  };
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/jobs`, { width: 390 });
+  const row = page.locator('.jobs li', { hasText: 'harbour meeting.wav' });
+  await row.getByText('Callback given up: answered 503').waitFor();
+  await opened.screenshot('jobs-callback');
+  expect(await opened.violations()).toEqual([]);
+  await row.getByRole('link').click();
+  await page.getByText('answered 503 · 5 attempts · given up').waitFor();
+  await page.getByText('to crm.example.com').waitFor();
+  await opened.screenshot('job-callback');
+  expect(await opened.violations()).toEqual([]);
+  await page.getByRole('button', { name: 'Try again: transcription.success' }).click();
+  await page.getByText('Sent again.').waitFor();
+  expect(posts).toEqual(['/api/job-callbacks/msg_1_success_request/retry']);
+  await eventually(() => page.getByText('answered 503').count()).toBe(0);
+  expect(opened.problems).toEqual([]);
+  await page.context().close();
+});
+
 test('names, words and answers from outside are text, whatever they look like', async () => {
   const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
   const result = recordedResult();

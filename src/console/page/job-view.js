@@ -2,6 +2,7 @@ import { erase, get, post } from './api.js';
 import { h, setText } from './dom.js';
 import { age, clock, jobStateNames } from './format.js';
 import { isUnfinished, nameOf, whyNoJobs } from './job-book.js';
+import { JobCallbacks } from './job-callbacks.js';
 import { panelsOf } from './job-panels.js';
 import { chaptersOf, downloadsOf, entriesOf, failuresOf } from './job-result.js';
 import { JobSound } from './job-sound.js';
@@ -34,11 +35,13 @@ export class JobView {
   #cancel = h('button', { type: 'button', hidden: true }, 'Cancel');
   #delete = h('button', { type: 'button', hidden: true }, 'Delete');
   #sure = h('div', { class: 'actions sure', role: 'group', hidden: true });
+  #callbacks;
   #body = h('div', {});
 
   constructor(id, jobs) {
     this.#id = id;
     this.#jobs = jobs;
+    this.#callbacks = new JobCallbacks({ jobId: id });
     this.#cancel.addEventListener('click', () => void this.#change(() => this.#cancelJob()));
     this.#delete.addEventListener('click', () => this.#askFirst(true));
     this.#buildSure();
@@ -61,6 +64,7 @@ export class JobView {
       this.#problem,
       this.#bar,
       this.#told,
+      ...this.#callbacks.elements,
       this.#body,
     );
     void this.#load();
@@ -70,6 +74,7 @@ export class JobView {
     this.#closed = true;
     clearTimeout(this.#timer);
     this.#sound?.close();
+    this.#callbacks.close();
   }
 
   async #load() {
@@ -81,6 +86,7 @@ export class JobView {
       setText(this.#problem, '');
       this.#jobs.put(job);
       this.#show(job);
+      this.#callbacks.start();
     } catch (error) {
       if (this.#closed) return;
       if (error.status === 404) return void this.#missing();

@@ -1,6 +1,7 @@
 import { h, onNextFrame, setText } from './dom.js';
 import { age, bytes, clock, jobStateNames, moment, percent } from './format.js';
 import { nameOf } from './job-book.js';
+import { JobCallbacks } from './job-callbacks.js';
 import { extras, maxUploads } from './uploads.js';
 
 const agesEveryMs = 20_000;
@@ -21,6 +22,7 @@ export class JobsView {
   #zone = h('div', { class: 'drop' });
   #intake = h('section', { class: 'panel intake', 'aria-label': 'New job', hidden: true });
   #draw = onNextFrame(() => this.#drawAll());
+  #callbacks = new JobCallbacks({ onChange: this.#draw });
   #ages = setInterval(this.#draw, agesEveryMs);
   #stop = new AbortController();
   #unwatch;
@@ -36,6 +38,7 @@ export class JobsView {
       h('div', { class: 'heading' }, h('h1', {}, 'Jobs')),
       this.#intake,
       this.#problem,
+      ...this.#callbacks.elements,
       this.#uploadList,
       this.#notice,
       this.#list,
@@ -49,6 +52,7 @@ export class JobsView {
 
   close() {
     this.#unwatch();
+    this.#callbacks.close();
     this.#stop.abort();
     clearInterval(this.#ages);
   }
@@ -146,6 +150,7 @@ export class JobsView {
 
   #drawAll() {
     const { state, jobs, hasOlder } = this.#jobs;
+    if (state === 'ready') this.#callbacks.start();
     this.#intake.hidden = state === 'absent';
     this.#older.hidden = !hasOlder || state === 'absent';
     setText(this.#notice, this.#noticeText());
@@ -159,8 +164,12 @@ export class JobsView {
     );
     drawList(this.#list, this.#rows, newestFirst, {
       keyOf: ({ id }) => id,
-      newRow: ({ id }) => new JobRow(id),
+      newRow: ({ id }) => new JobRow(id, () => this.#parkedOf(id)),
     });
+  }
+
+  #parkedOf(id) {
+    return this.#callbacks.items.find(({ job_id: jobId }) => jobId === id);
   }
 
   #noticeText() {
@@ -200,8 +209,11 @@ class JobRow {
   #bar = h('progress', { 'aria-label': 'Read so far' });
   #told = h('span', { class: 'words' });
   #clock = h('span', { class: 'clock' });
+  #parked;
 
-  constructor(id) {
+  /** `parked` says which callback of the job was given up, if one was. */
+  constructor(id, parked) {
+    this.#parked = parked;
     this.element = h(
       'li',
       { dataset: { id } },
@@ -224,8 +236,10 @@ class JobRow {
     const seconds = file?.audio_duration;
     setText(this.#how, seconds == null ? '' : clock(seconds));
     drawProgress(this.#bar, job);
-    setText(this.#told, toldOf(job));
-    this.#told.classList.toggle('error', status === 'error');
+    const parked = this.#parked();
+    const lost = parked ? `Callback given up: ${parked.reason}` : '';
+    setText(this.#told, [toldOf(job), lost].filter(Boolean).join(' · '));
+    this.#told.classList.toggle('error', status === 'error' || lost !== '');
     setText(this.#clock, age(createdAt));
     this.#clock.title = moment(createdAt);
   }

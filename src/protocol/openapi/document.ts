@@ -25,7 +25,8 @@ const tags = {
   'Pre-recorded transcription':
     'A job is created from an address or an uploaded file, then read by id.',
   Calls: 'What the bridge carries: live, finishing and ended calls, newest first.',
-  Deliveries: 'Events on their way to the CRM: pending, parked, delivered.',
+  Deliveries:
+    'Events on their way to the CRM: pending, parked, delivered. And callbacks of jobs that have not arrived.',
   Console: 'What the page uses beside the above.',
   Carriers: 'What carriers call over HTTP. Media comes by WebSocket to /carriers/{carrier}.',
   Process: 'Health, metrics and this document.',

@@ -10,8 +10,10 @@ import {
   ApiDelivery,
   DeliveryPage,
   ApiDeliveryState,
+  ApiJobCallbackState,
   EndpointPage,
   Installation,
+  JobCallbackPage,
   LiveFeedMessage,
   NewStream,
   NewStreamRequest,
@@ -20,6 +22,7 @@ import {
   SignInState,
   TestCall,
 } from '../api.ts';
+import { Uuid } from '../values.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
 const calls = 'Calls';
@@ -190,6 +193,27 @@ export const operatorRoutes: readonly Route[] = [
     ...act('/api/calls/{id}/deliveries/release', 'Let what waits behind a parked event go'),
     tag: deliveries,
     answers: { 202: answer('On their way.', ChangedDeliveries) },
+  },
+
+  {
+    method: 'get',
+    path: '/api/job-callbacks',
+    tag: deliveries,
+    access: 'key',
+    summary: 'List callbacks of pre-recorded jobs that have not arrived, newest first',
+    description: 'One that has arrived is gone from here; a parked one goes with its job.',
+    query: [
+      { name: 'state', description: 'Only those in this state.', schema: ApiJobCallbackState },
+      { name: 'job_id', description: 'Only those of this job.', schema: Uuid },
+      ...paging,
+    ],
+    answers: { 200: answer('A page of callbacks.', JobCallbackPage) },
+    errors: [400],
+  },
+  {
+    ...act('/api/job-callbacks/{id}/retry', 'Send a parked callback of a job again'),
+    tag: deliveries,
+    answers: { 202: answer('On its way, by the same identity.', ChangedDeliveries) },
   },
 
   {

@@ -2,13 +2,15 @@ import { createHash } from 'node:crypto';
 import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { Problem } from '../../port/problem.ts';
+import type { ApiJobCallback, ApiJobCallbackState } from '../../protocol/api.ts';
 import type { PreRecordedCallback, PreRecordedWebhook } from '../../protocol/callbacks.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
-import type { Selectable } from 'kysely';
+import type { Selectable, Updateable } from 'kysely';
 import type { SpeechJobCallbacksTable } from '../../store/schema.ts';
 import { retryDelaysMs, type CallbackOutcome } from '../callbacks/callback-queue.ts';
 import type { CallbackTarget, Send } from '../callbacks/callbacks.ts';
@@ -26,6 +28,7 @@ export type UnstoredJobs = Map<string, { request: PreRecordedRequest; result?: P
 export type JobCallbacksOptions = {
   store: Store;
   config: SpeechServiceConfig;
+  node: string;
   send: Send;
   clock: Clock;
   log: Logger;
@@ -36,6 +39,15 @@ export type JobCallbacksOptions = {
 const attemptLeaseMs = 20_000;
 const lookMs = 2_000;
 const atOnce = 8;
+
+/** One page of callbacks that an operator asks for. */
+export type JobCallbackListRequest = {
+  state?: ApiJobCallbackState | undefined;
+  jobId?: string | undefined;
+  /** The last one of the page before. */
+  after?: { createdAt: number; id: string } | undefined;
+  limit: number;
+};
 
 /** The rows of what is to be told of a job: to the address of its request, and to the webhooks of the account. */
 export function callbacksFor(
@@ -59,7 +71,10 @@ function webhookName(url: string): string {
   return createHash('sha256').update(url).digest('hex').slice(0, 16);
 }
 
-/** Delivers the callbacks of jobs from their rows: over restarts, each until it is delivered or given up. */
+/**
+ * Delivers the callbacks of jobs from their rows, over restarts. One that is delivered has no row any more. One that is
+ * given up is parked: its row stays as long as the job, and a person may have it tried again.
+ */
 export class JobCallbacks {
   readonly #options: JobCallbacksOptions;
   #stopped = false;
@@ -100,14 +115,99 @@ export class JobCallbacks {
     );
   }
 
-  async #deliverDue(): Promise<void> {
+  /** What has not arrived yet, newest first: on its way, or parked. */
+  async list(query: JobCallbackListRequest): Promise<{
+    items: ApiJobCallback[];
+    next: { createdAt: number; id: string } | undefined;
+  }> {
+    const { state, jobId, after, limit } = query;
+    let select = this.#options.store.db
+      .selectFrom('speech_job_callbacks as callback')
+      .innerJoin('speech_jobs as job', 'job.id', 'callback.job_id')
+      .selectAll('callback')
+      .select('job.zero_retention');
+    if (state !== undefined)
+      select = select.where('parked_at', state === 'parked' ? 'is not' : 'is', null);
+    if (jobId !== undefined) select = select.where('job_id', '=', jobId);
+    if (after)
+      select = select.where((each) =>
+        each.or([
+          each('callback.created_at', '<', after.createdAt),
+          each.and([
+            each('callback.created_at', '=', after.createdAt),
+            each('callback.id', '<', after.id),
+          ]),
+        ]),
+      );
+    // One more than asked for tells whether there is a next page.
+    const found = await select
+      .orderBy('callback.created_at', 'desc')
+      .orderBy('callback.id', 'desc')
+      .limit(limit + 1)
+      .execute();
+    const page = found.slice(0, limit);
+    const last = found.length > limit ? page.at(-1) : undefined;
+    return {
+      items: page.map((row) => publicCallback(row, this.#whyNotAgain(row) === undefined)),
+      next: last && { createdAt: last.created_at, id: last.id },
+    };
+  }
+
+  /**
+   * A parked callback is sent again, by the same identity and with all its attempts. Answers how many were set in
+   * motion: none where it is on its way already, undefined where there is none of this id.
+   */
+  async retry(id: string): Promise<number | undefined> {
     const { store } = this.#options;
+    const row = await store.db
+      .selectFrom('speech_job_callbacks as callback')
+      .innerJoin('speech_jobs as job', 'job.id', 'callback.job_id')
+      .selectAll('callback')
+      .select('job.zero_retention')
+      .where('callback.id', '=', id)
+      .executeTakeFirst();
+    if (!row) return undefined;
+    const why = this.#whyNotAgain(row);
+    if (why !== undefined) throw new Problem(409, `this callback cannot be sent again: ${why}`);
+    const [changed] = await store.db
+      .updateTable('speech_job_callbacks')
+      .set({ attempts: 0, due_at: await store.databaseNow(), parked_at: null })
+      .where('id', '=', id)
+      .where('parked_at', 'is not', null)
+      .execute();
+    this.wake();
+    return Number(changed?.numUpdatedRows ?? 0n);
+  }
+
+  async #deliverDue(): Promise<void> {
+    const { store, node, config } = this.#options;
     while (!this.#stopped) {
       const nowMs = await store.databaseNow();
+      const living = store.db
+        .selectFrom('speech_nodes')
+        .select('node')
+        .where('seen_at', '>=', nowMs - config.jobs.lostNodeS * 1_000);
       const due = await store.db
         .selectFrom('speech_job_callbacks')
         .selectAll()
         .where('due_at', '<=', nowMs)
+        // With zero retention address and result are in the memory of one node: as long as it lives, it delivers.
+        .where((each) =>
+          each.or([
+            each('target', '!=', 'request'),
+            each.not(
+              each.exists(
+                each
+                  .selectFrom('speech_jobs')
+                  .select('speech_jobs.id')
+                  .whereRef('speech_jobs.id', '=', 'speech_job_callbacks.job_id')
+                  .where('speech_jobs.zero_retention', '=', 1)
+                  .where('speech_jobs.node', '!=', node)
+                  .where('speech_jobs.node', 'in', living),
+              ),
+            ),
+          ]),
+        )
         .orderBy('due_at')
         .orderBy('id')
         .limit(atOnce)
@@ -118,18 +218,30 @@ export class JobCallbacks {
   }
 
   async #deliver(row: CallbackRow, nowMs: number): Promise<void> {
-    if (!(await this.#take(row, nowMs))) return;
-    const { store, log, send } = this.#options;
+    const { store, send } = this.#options;
     const job = await store.db
       .selectFrom('speech_jobs')
       .selectAll()
       .where('id', '=', row.job_id)
       .executeTakeFirst();
-    const target = job && this.#targetOf(row, job);
-    if (!job || !target) {
-      await this.#settled(row); // erased meanwhile, or a webhook that is configured no more
+    if (!job) {
+      await this.#settled(row); // erased meanwhile
       return;
     }
+    const target = this.#targetOf(row, job);
+    if (!target) {
+      await this.#park(row, nowMs, row.target === 'request' ? nothingKept : notConfigured);
+      return;
+    }
+    // One node makes the attempt: whoever moves the row on first.
+    const taken = {
+      ...row,
+      attempts: row.attempts + 1,
+      due_at: nowMs + attemptLeaseMs,
+      host: job.zero_retention === 1 && row.target === 'request' ? null : hostOf(target.url),
+    };
+    const { attempts, due_at, host } = taken;
+    if (!(await this.#change(row, { attempts, due_at, host }))) return;
     const outcome = await send(target, row.id, JSON.stringify(this.#bodyOf(row, job))).catch(
       (error: unknown): CallbackOutcome => ({ outcome: 'failed', reason: reasonOf(error) }),
     );
@@ -138,29 +250,41 @@ export class JobCallbacks {
       return;
     }
     const delayMs = outcome.outcome === 'refused' ? undefined : retryDelaysMs[row.attempts];
-    await store.db
-      .updateTable('speech_job_callbacks')
-      .set({ due_at: delayMs === undefined ? null : nowMs + delayMs, last_error: outcome.reason })
-      .where('id', '=', row.id)
-      .execute();
-    if (delayMs !== undefined) return;
+    if (delayMs === undefined) await this.#park(taken, nowMs, outcome.reason);
+    else await this.#change(taken, { due_at: nowMs + delayMs, last_error: outcome.reason });
+  }
+
+  /** Nothing more is tried by itself. With zero retention what was in memory goes too: it was kept for this alone. */
+  async #park(row: CallbackRow, nowMs: number, reason: string): Promise<void> {
+    const { log, unstored } = this.#options;
+    if (!(await this.#change(row, { due_at: null, last_error: reason, parked_at: nowMs }))) return;
+    if (row.target === 'request') unstored.delete(row.job_id);
     speechMetrics.callbacksGivenUp.inc();
     log.warn(
-      { jobId: row.job_id, event: row.event, reason: outcome.reason },
+      { jobId: row.job_id, event: row.event, host: row.host, reason },
       'a callback of a job was given up after its last attempt',
     );
   }
 
-  /** One node makes the attempt: whoever moves the row on first. */
-  async #take(row: CallbackRow, nowMs: number): Promise<boolean> {
-    const [taken] = await this.#options.store.db
+  /** False when the row has moved on meanwhile: a node that was paused must not undo what another one did. */
+  async #change(row: CallbackRow, set: Updateable<SpeechJobCallbacksTable>): Promise<boolean> {
+    const [changed] = await this.#options.store.db
       .updateTable('speech_job_callbacks')
-      .set({ attempts: row.attempts + 1, due_at: nowMs + attemptLeaseMs })
+      .set(set)
       .where('id', '=', row.id)
       .where('attempts', '=', row.attempts)
       .where('due_at', '=', row.due_at)
       .execute();
-    return (taken?.numUpdatedRows ?? 0n) > 0n;
+    return (changed?.numUpdatedRows ?? 0n) > 0n;
+  }
+
+  #whyNotAgain(row: CallbackRow & { zero_retention: number }): string | undefined {
+    const { config, unstored } = this.#options;
+    if (row.target === 'request')
+      return row.zero_retention === 1 && !unstored.has(row.job_id) ? nothingKept : undefined;
+    return config.webhooks.some(({ url }) => webhookName(url) === row.target)
+      ? undefined
+      : notConfigured;
   }
 
   async #settled({ id, job_id, target }: CallbackRow): Promise<void> {
@@ -212,4 +336,33 @@ export class JobCallbacks {
         : { code: job.error_code ?? 500, message: job.error_message ?? 'internal error' };
     return { id, event: 'transcription.error', error, custom_metadata: metadata };
   }
+}
+
+const nothingKept = 'with zero data retention its address and its result were in memory alone';
+const notConfigured = 'this webhook is not in the settings';
+
+/** The host alone: path and query of an address may be a secret. */
+function hostOf(url: string): string | null {
+  return URL.parse(url)?.host ?? null;
+}
+
+function publicCallback(row: CallbackRow, canRetry: boolean): ApiJobCallback {
+  return {
+    id: row.id,
+    job_id: row.job_id,
+    event: row.event,
+    target: row.target === 'request' ? 'request' : 'webhook',
+    host: row.host,
+    state: row.parked_at === null ? 'pending' : 'parked',
+    attempts: row.attempts,
+    reason: row.last_error,
+    created_at: new Date(row.created_at).toISOString(),
+    next_attempt_at: iso(row.due_at),
+    parked_at: iso(row.parked_at),
+    can_retry: canRetry,
+  };
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -375,6 +375,8 @@ async function addCallbacks(
         attempts: 0,
         due_at: nowMs,
         last_error: null,
+        host: null,
+        parked_at: null,
       })),
     )
     .execute();

@@ -98,6 +98,11 @@ export class Jobs {
     return this.#queue.running;
   }
 
+  /** What an operator sees of callbacks that have not arrived, and may do with them. */
+  get callbacks(): Pick<JobCallbacks, 'list' | 'retry'> {
+    return this.#callbacks;
+  }
+
   async start(): Promise<void> {
     await this.#lostNodes.start();
     await this.#queue.start();

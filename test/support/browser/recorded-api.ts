@@ -10,6 +10,7 @@ import { Problem } from '../../../src/port/problem.ts';
 import type {
   ApiCall,
   ApiDelivery,
+  ApiJobCallback,
   Installation,
   LiveFeedMessage,
 } from '../../../src/protocol/api.ts';
@@ -23,6 +24,8 @@ export type Recorded = {
   deliveries: ApiDelivery[];
   installation: Installation;
   jobs?: RecordedJob[];
+  /** Callbacks of the jobs that did not arrive. */
+  callbacks?: ApiJobCallback[];
   /** Called for each request that changes something. */
   onPost?: (path: string, body: unknown) => unknown;
 };
@@ -128,6 +131,13 @@ function recordedRoutes(recorded: Recorded): Router {
     const at = found.last_attempt_at;
     const history = at === null ? [] : [{ at, ms: 12, status: found.status, error: null }];
     response.json({ ...found, history });
+  });
+  router.get('/api/job-callbacks', (request, response) => {
+    const { state, job_id: job } = request.query;
+    const items = (recorded.callbacks ?? []).filter(
+      (one) => (!state || one.state === state) && (!job || one.job_id === job),
+    );
+    response.json(page(items));
   });
   router.post('/{*path}', (request, response) => {
     response.status(202).json(recorded.onPost?.(request.path, request.body) ?? { changed: 1 });

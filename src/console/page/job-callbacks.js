@@ -1,0 +1,119 @@
+import { get, post } from './api.js';
+import { deliveryStates } from './deliveries-view.js';
+import { h, setText } from './dom.js';
+import { moment } from './format.js';
+
+const everyMs = { pending: 3_000, calm: 10_000 };
+const mostShown = 100;
+
+/**
+ * Callbacks of jobs that did not arrive: of one job, or those of all jobs that wait for a person. `onChange` is called
+ * when they are others than before.
+ */
+export class JobCallbacks {
+  items = [];
+  #jobId;
+  #onChange;
+  #timer;
+  #closed = false;
+  #list = h('ol', { class: 'calls uploads', 'aria-label': 'Callbacks that did not arrive' });
+  #told = h('p', { class: 'told', role: 'status' });
+
+  constructor({ jobId, onChange = () => undefined }) {
+    this.#jobId = jobId;
+    this.#onChange = onChange;
+    this.elements = [this.#list, this.#told];
+  }
+
+  /** Asks from now on. */
+  start() {
+    if (this.#timer === undefined) void this.#load();
+  }
+
+  close() {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #load() {
+    clearTimeout(this.#timer);
+    this.#timer = 0;
+    const query = new URLSearchParams({ limit: String(mostShown) });
+    if (this.#jobId) query.set('job_id', this.#jobId);
+    else query.set('state', 'parked');
+    const page = await get(`/api/job-callbacks?${query}`).catch(() => undefined);
+    if (this.#closed) return;
+    if (page) this.#draw(page);
+    const isPending = this.items.some(({ state }) => state === 'pending');
+    this.#loadLater(isPending ? everyMs.pending : everyMs.calm);
+  }
+
+  /** While nobody looks, nothing is asked. */
+  #loadLater(waitMs) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      if (document.visibilityState === 'visible') void this.#load();
+      else this.#loadLater(waitMs);
+    }, waitMs);
+  }
+
+  #draw({ items, next_cursor: next }) {
+    // One that no attempt was made of yet is no trouble.
+    const shown = items.filter(({ reason }) => reason !== null);
+    if (JSON.stringify(shown) === JSON.stringify(this.items)) return;
+    this.items = shown;
+    this.#list.replaceChildren(...shown.map((item) => this.#row(item)));
+    if (next !== null) setText(this.#told, `The newest ${mostShown} are shown.`);
+    this.#onChange();
+  }
+
+  #row(item) {
+    const { state, event, job_id: jobId, host, can_retry: canRetry } = item;
+    const text = `Callback ${event}`;
+    const name = this.#jobId ? text : h('a', { href: `#/jobs/${jobId}` }, text);
+    const label = `Try again: ${event} to ${host ?? 'its address'}`;
+    const retry = h('button', { type: 'button', 'aria-label': label }, 'Try again');
+    retry.addEventListener('click', () => void this.#retry(item, retry));
+    return h(
+      'li',
+      { dataset: { id: item.id } },
+      h(
+        'div',
+        { class: 'row' },
+        h('span', { class: 'state', dataset: { state } }, deliveryStates[state] ?? state),
+        h(
+          'span',
+          { class: 'party' },
+          h('span', { class: 'who' }, name),
+          h('span', { class: 'how quiet' }, host === null ? '' : `to ${host}`),
+        ),
+        h('span', { class: 'going' }, h('span', { class: 'words' }, whyOf(item))),
+        h(
+          'span',
+          { class: 'actions' },
+          state === 'parked' && canRetry ? retry : null,
+          canRetry ? null : h('span', { class: 'quiet' }, 'Cannot be sent again'),
+        ),
+      ),
+    );
+  }
+
+  async #retry({ id }, button) {
+    button.disabled = true;
+    try {
+      await post(`/api/job-callbacks/${encodeURIComponent(id)}/retry`);
+      setText(this.#told, 'Sent again. What arrives is gone from here; what does not comes back.');
+      await this.#load();
+    } catch (error) {
+      setText(this.#told, `It was not sent again: ${error.message}`);
+    }
+    button.disabled = false;
+  }
+}
+
+/** Why it did not arrive, how often it was tried, and what is next. */
+function whyOf({ reason, attempts, parked_at: parkedAt, next_attempt_at: nextAt }) {
+  const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  const when = parkedAt ? `given up ${moment(parkedAt)}` : `next ${moment(nextAt)}`;
+  return [reason, tried, when].join(' · ');
+}

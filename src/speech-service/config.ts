@@ -131,7 +131,8 @@ export const SpeechServiceConfig = z.strictObject({
   }),
   retentionDays: z.number().min(0).max(366).default(365).meta({
     env: 'TRUNKLINE_SPEECH_RETENTION_DAYS',
-    description: 'Live sessions are deleted with their audio this many days after they ended.',
+    description:
+      'Live sessions and pre-recorded jobs are deleted with their audio this many days after they ended.',
   }),
   zeroRetention: z.boolean().default(false).meta({
     env: 'TRUNKLINE_SPEECH_ZERO_RETENTION',

@@ -88,7 +88,7 @@ export class Jobs {
         const stored =
           job.zero_retention === 1 && end.outcome === 'done' ? { ...end, result: null } : end;
         const isOurs = await this.#rows.end(claim, stored, clock.now(), callbacks);
-        if (isOurs) this.#told();
+        if (isOurs) await this.#ended(job);
         return isOurs;
       },
     });
@@ -179,12 +179,20 @@ export class Jobs {
       clock.now(),
       callbacksFor(job.id, 'transcription.error', request, config),
     );
-    this.#told();
-    return isEnded;
+    if (!isEnded) return false;
+    if (!request || !callbackOf(request)) this.#unstored.delete(job.id);
+    await this.#ended(job);
+    return true;
   }
 
-  #told(): void {
+  /** A file that an earlier attempt of a job left, whose process died, would else stay as long as the job's row. */
+  async #ended({ id, zero_retention, file_id }: JobRow): Promise<void> {
     this.#callbacks.wake();
+    if (zero_retention === 0 || file_id === null) return;
+    const { files, log } = this.#options;
+    await files.remove(file_id).catch((error: unknown) => {
+      log.warn({ jobId: id, reason: reasonOf(error) }, 'the file of a job could not be deleted');
+    });
   }
 
   async #admit(request: PreRecordedRequest): Promise<void> {
@@ -235,7 +243,7 @@ export class Jobs {
     try {
       return await this.#resultOf(work, file, startedMs);
     } finally {
-      // A process that ends before this leaves the file to the sweep of unused ones.
+      // A process that dies before this leaves the file to whoever ends the job.
       if (config.zeroRetention) await files.remove(file.id);
     }
   }

@@ -187,7 +187,7 @@ export class CallEvents {
       event: {
         said: { type, data } as Said,
         occurredAt: this.#now,
-        leg: { ...eventLeg(leg), role, session_id: sessionId },
+        leg: { id: leg.record.id, role, track: leg.record.track, session_id: sessionId },
       },
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();

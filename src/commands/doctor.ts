@@ -6,7 +6,13 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { endpointsOf } from '../outbox/config.ts';
 import type { Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
-import type { ApiCall, ApiDelivery, CallDiagnostics, Installation } from '../protocol/api.ts';
+import type {
+  ApiCall,
+  ApiDelivery,
+  CallDiagnostics,
+  Installation,
+  JobCallbackPage,
+} from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { askProcess, runningProcess, whyUnreachable } from './running-process.ts';
 
@@ -272,9 +278,10 @@ async function installationFindings(config: Config, api: Api): Promise<Installat
       api,
       '/api/deliveries/endpoints',
     );
-    const { public_url: address } = installation;
+    const { public_url: address, roles } = installation;
     return [
       ...findings,
+      ...(roles.includes('speech') ? await callbackFindings(api) : []),
       keysFinding(config),
       endpointsFinding(
         endpoints.items.length,
@@ -361,6 +368,26 @@ function keysFinding(config: Config): InstallationFinding {
     detail: 'none, and others can reach this address',
     todo: 'set TRUNKLINE_API_KEYS',
   };
+}
+
+/** Nothing is said where none is parked: most installations have no callbacks at all. */
+async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items, next_cursor: next } = await ask<JobCallbackPage>(
+    api,
+    '/api/job-callbacks?state=parked&limit=100',
+  );
+  const [newest] = items;
+  if (newest === undefined) return [];
+  const count = `${items.length}${next === null ? '' : '+'} parked`;
+  const where = newest.host === null ? '' : ` at ${newest.host}`;
+  return [
+    {
+      what: 'callbacks',
+      state: 'attention',
+      detail: `${count}, the newest${where}: ${newest.reason ?? 'no reason is known'}`,
+      todo: 'mend the receiver; then the Jobs view of the page, or POST /api/job-callbacks/{id}/retry, tries again',
+    },
+  ];
 }
 
 function endpointsFinding(count: number, switchedOff: string[] = []): InstallationFinding {

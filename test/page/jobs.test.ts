@@ -254,6 +254,7 @@ test('a callback that was given up is said in the list and on its job, and is tr
   const { page, ...opened } = await browser.open(`${api.url}/#/jobs`, { width: 390 });
   const row = page.locator('.jobs li', { hasText: 'harbour meeting.wav' });
   await row.getByText('Callback given up: answered 503').waitFor();
+  await page.getByRole('link', { name: 'Jobs 1 parked' }).waitFor();
   await opened.screenshot('jobs-callback');
   expect(await opened.violations()).toEqual([]);
   await row.getByRole('link').click();

@@ -20,6 +20,7 @@ import { Uploads } from './uploads.js';
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
 const parked = document.getElementById('parked');
+const parkedCallbacks = document.getElementById('parked-callbacks');
 const trouble = document.getElementById('trouble');
 const parkedEveryMs = 10_000;
 /** While something is wrong it is asked more often, so that the notice goes soon after the trouble. */
@@ -32,6 +33,8 @@ let book;
 let feed;
 let view;
 let isLive = false;
+/** Only a process with a speech service knows of callbacks of jobs. */
+let hasJobs = false;
 let isFirstView = true;
 
 const views = [
@@ -101,10 +104,15 @@ async function callId({ carrier, carrier_call_id: id }) {
 
 async function countParked() {
   if (document.visibilityState === 'hidden' || !feed) return;
-  const found = await get('/api/deliveries?state=parked&limit=100').catch(() => undefined);
+  await showCount(parked, '/api/deliveries');
+  if (hasJobs) await showCount(parkedCallbacks, '/api/job-callbacks');
+}
+
+async function showCount(badge, path) {
+  const found = await get(`${path}?state=parked&limit=100`).catch(() => undefined);
   const count = found?.items.length ?? 0;
-  parked.hidden = count === 0;
-  setText(parked, count === 0 ? '' : `${count}${found.next_cursor ? '+' : ''} parked`);
+  badge.hidden = count === 0;
+  setText(badge, count === 0 ? '' : `${count}${found.next_cursor ? '+' : ''} parked`);
 }
 
 function askForKey() {
@@ -128,8 +136,7 @@ async function start() {
   book = new CallBook();
   feed = new Feed('/api/live', onMessage, onState);
   show();
-  void countParked();
-  void lookAtInstallation();
+  void lookAtInstallation().then(countParked);
 }
 
 /** What everybody must know, whatever view they look at: who may call, and whether anybody can hear. */
@@ -138,6 +145,7 @@ async function lookAtInstallation() {
   const isSeen = document.visibilityState === 'visible';
   const facts = isSeen ? await get('/api/installation').catch(() => undefined) : undefined;
   if (facts) {
+    hasJobs = facts.roles.includes('speech');
     document.getElementById('insecure').hidden = !facts.insecure;
     const told = troublesOf(facts);
     trouble.hidden = told.length === 0;

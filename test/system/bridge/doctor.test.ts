@@ -65,7 +65,24 @@ test('the doctor tells of one call and of the installation, with what to do', as
   expect(screen).toContain(call.id);
   expect(screen).toContain('mulaw 8000 Hz');
   expect(screen).toContain('closed without its stop message');
+  // A name that leads to this machine is refused when it is dialled: such a callback is given up at once.
+  const job = {
+    audio_url: 'http://localhost:9999/a.wav',
+    callback_url: 'http://localhost:9999/secret',
+  };
+  const posted = await fetch(`${app.url}/v2/pre-recorded`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(job),
+  });
+  expect(posted.status).toBe(201);
+  await until(async () => {
+    const page = (await (await app.get('/api/job-callbacks?state=parked')).json()) as Json;
+    return page.items.length === 1;
+  });
   const installation = await doctor(app);
+  expect(installation).toMatch(/callbacks +1 parked, the newest at localhost:9999: .*refused/);
+  expect(installation).not.toContain('secret');
   expect(installation).toMatch(/ok {2}process/);
   expect(installation).toContain('TRUNKLINE_PUBLIC_URL');
   // The process knows its own webhooks, disk and address; this terminal's settings may be others.

@@ -83,7 +83,7 @@ export const speechRoutes: readonly Route[] = [
       201: answer('The session and the address of its socket.', InitStreamingResponse, {
         id: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11',
         created_at: '2026-02-03T09:15:00.700Z',
-        url: 'ws://127.0.0.1:8080/v2/live?token=Zr7uK2mVx0sQ',
+        url: 'ws://127.0.0.1:8080/v2/live?token=Zr7uK2m',
       }),
     },
     errors: [400, 415, 422, 429, 503],

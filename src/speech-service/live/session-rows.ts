@@ -16,6 +16,8 @@ export type StoredEnd =
   | { outcome: 'done'; result: string | null; audioS: number }
   | { outcome: 'error'; errorCode: number; audioS: number };
 
+const dayMs = 86_400_000;
+
 /** The metadata of sessions whose word times are estimated, because the model gives none. */
 const estimatedWordTimes = { word_times: 'estimated' };
 
@@ -144,8 +146,12 @@ export class SessionRows {
       .execute();
   }
 
+  /**
+   * Sessions of this node that ended before that time, and those that another node should have deleted a day ago: it is
+   * gone, and its files with it. Whether those ended nobody can know any more, but no session lasts a day.
+   */
   async completedBefore(node: string, time: number, limit: number): Promise<string[]> {
-    const rows = await this.#store.db
+    const ofThisNode = await this.#store.db
       .selectFrom('speech_jobs')
       .select('id')
       .where('node', '=', node)
@@ -154,6 +160,14 @@ export class SessionRows {
       .where('callbacks_due', '=', 0)
       .limit(limit)
       .execute();
-    return rows.map((row) => row.id);
+    const ofOthers = await this.#store.db
+      .selectFrom('speech_jobs')
+      .select('id')
+      .where('node', '!=', node)
+      .where('kind', '=', 'live')
+      .where('created_at', '<', time - dayMs)
+      .limit(limit)
+      .execute();
+    return [...ofThisNode, ...ofOthers].map((row) => row.id);
   }
 }

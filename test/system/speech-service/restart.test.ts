@@ -128,6 +128,25 @@ test('a client that confirms its last words when the log of its session is put a
   expect(errors).toEqual([]);
 });
 
+test('what a node left that is gone is deleted a day after it would have been', async () => {
+  await using recogniser = await fixtureRecogniser();
+  await using first = await startTestService({ recogniser });
+  const old = await first.post();
+  const fresh = await first.post();
+  const long = Date.now() - 2 * 86_400_000;
+  const { db } = first.store;
+  await db.updateTable('speech_jobs').set({ node: 'a-node-that-is-gone' }).execute();
+  await db.updateTable('speech_jobs').set({ created_at: long }).where('id', '=', old.id).execute();
+  await first.service[Symbol.asyncDispose]();
+  await using second = await startTestService({
+    recogniser,
+    store: first.store,
+    config: { retentionDays: 0 },
+  });
+  await until(async () => (await second.http(`/v2/live/${old.id}`)).status === 404);
+  expect((await second.http(`/v2/live/${fresh.id}`)).status).toBe(200);
+});
+
 test('what is older than the retention is deleted with its files', async () => {
   await using recogniser = await fixtureRecogniser();
   await using first = await startTestService({ recogniser });

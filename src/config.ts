@@ -15,7 +15,7 @@ import { SpeechServiceConfig } from './speech-service/config.ts';
 import { StoreConfig } from './store/config.ts';
 
 const ProcessRole = z.enum(['bridge', 'speech', 'console']);
-export type ProcessRole = z.infer<typeof ProcessRole>;
+type ProcessRole = z.infer<typeof ProcessRole>;
 
 /** Every setting of the process, part by part. This file alone reads the environment. */
 export const Config = z.strictObject({
@@ -44,8 +44,8 @@ export const Config = z.strictObject({
 });
 export type Config = z.infer<typeof Config> & { roles: ProcessRole[] };
 
-export type SettingSource = 'default' | `environment ${string}` | `file ${string}`;
-export type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => SettingSource };
+type SettingSource = 'default' | `environment ${string}` | `file ${string}`;
+type LoadedConfig = { config: Config; sourceOf: (path: readonly string[]) => SettingSource };
 
 export const configFields: SettingField[] = settingFields(Config);
 

@@ -1,8 +1,8 @@
 import { alawToLinear, mulawToLinear } from './g711.ts';
 
-export type CompandingLaw = 'mulaw' | 'alaw';
+type CompandingLaw = 'mulaw' | 'alaw';
 /** The verdict is `undecided` until enough sound has come. */
-export type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
+type CompandingVerdict = 'undecided' | 'as-declared' | 'other-law';
 
 const frameBytes = 160;
 /** So many frames with sound decide: half a second. Silence is the same in both laws. */

@@ -1,6 +1,6 @@
 import { alawToLinear, mulawToLinear } from './g711.ts';
 
-export type Wav = {
+type Wav = {
   sampleRate: number;
   /** Linear samples of each channel. */
   channels: Int16Array[];

@@ -28,7 +28,7 @@ import { streamsApi } from './api/streams-api.ts';
 import { StreamTokens } from './api/tokens.ts';
 import { storable } from '../lib/storable.ts';
 
-export type BridgeOptions = {
+type BridgeOptions = {
   config: BridgeConfig;
   dataDir: string;
   store: Store;

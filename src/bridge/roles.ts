@@ -8,7 +8,7 @@ export const roleRuleSchema = z.strictObject({
   track: z.string(),
   role: z.enum(['customer', 'agent']),
 });
-export type RoleRule = z.output<typeof roleRuleSchema>;
+type RoleRule = z.output<typeof roleRuleSchema>;
 
 /** A carrier's `inbound` track is the far end, whichever side dialled. */
 export const defaultRoleRules: RoleRule[] = [

@@ -10,7 +10,7 @@ export type Direction = 'inbound' | 'outbound';
 /** As declared by the stream's own first message. L16 has been turned to little-endian by the carrier. */
 export type StreamEncoding = 'mulaw' | 'alaw' | 'pcm8' | 'pcm16';
 
-export type StreamTrack = {
+type StreamTrack = {
   /** The carrier's own word: `inbound`, `outbound`, `external`, `internal`, `mixed`. */
   name: string;
   /** 2 only for a stereo stream that is not split. */

@@ -106,7 +106,7 @@ export type WebhookContext<Config> = {
 };
 
 /** A status to be kept with the call that it is about, or the text that the carrier asked for. */
-export type WebhookAnswer =
+type WebhookAnswer =
   { callId: string | undefined; fields: Record<string, string> } | { xml: string };
 
 /** One of a carrier's own HTTP requests to us: POST /carriers/<name>/<action>. */

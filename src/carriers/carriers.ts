@@ -9,7 +9,7 @@ import { RecentNonces } from './credentials.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
 import { webhookRouter } from './webhooks.ts';
 
-export type CarriersOptions = {
+type CarriersOptions = {
   config: CarriersConfig;
   bridge: Bridge;
   log: Logger;

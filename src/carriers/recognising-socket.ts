@@ -7,7 +7,7 @@ import { parseObject } from './json/frames.ts';
 import { socketLimits } from './socket.ts';
 
 /** `more`: the second text message will tell. */
-export type CarrierMatch = CarrierName | 'more' | 'unknown';
+type CarrierMatch = CarrierName | 'more' | 'unknown';
 
 /** The carrier whose headers the upgrade has; many carriers show themselves only by their first message. */
 export function matchUpgrade(request: UpgradeRequest): AnyCarrier | undefined {
@@ -33,9 +33,9 @@ function asFirstText(text: string): FirstText {
   return { text, message: parseObject(text) };
 }
 
-export type HeldMessage = { data: RawData; isBinary: boolean };
+type HeldMessage = { data: RawData; isBinary: boolean };
 
-export type RecognisingEvents = {
+type RecognisingEvents = {
   onRecognised: (name: CarrierName) => void;
   /** With the reason of our refusal, or without one when the peer left by itself. */
   onUnrecognised: (reason: string | undefined) => void;

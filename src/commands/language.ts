@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
+import { parseJson } from "../lib/json.ts";
 
 const TextLine = z.looseObject({ id: z.union([z.string(), z.number()]), text: z.string() });
 const CallLine = z.looseObject({
@@ -62,13 +63,4 @@ async function overLines<T>(schema: z.ZodType<T>, answer: (line: T) => object): 
   }
   if (refused > 0)
     throw new TrunklineError('BAD_INPUT', `${refused} of ${number} lines were not understood`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // The schema refuses `undefined` and names the line: it does not hold the object that it should.
-    return undefined;
-  }
 }

@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts';
 import { SignIns, signInRoutes } from './sign-ins.ts';
 import { TestCalls } from './test-call.ts';
 
-export type ConsoleOptions = {
+type ConsoleOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
   /** The carrier that the test call plays. */
   player: CarrierPlayer;
@@ -70,7 +70,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
   });
 }
 
-export type InstallationFacts = {
+type InstallationFacts = {
   publicUrl: () => string;
   roles: readonly string[];
   insecure: boolean;

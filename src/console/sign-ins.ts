@@ -1,7 +1,8 @@
 import express, { Router } from 'express';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
+import { digestOf } from "../lib/digest.ts";
 import { isFromOwnOrigin, type PublicUrl } from '../port/addresses.ts';
 import { refusalOf, type KeyVerdict } from '../port/keys.ts';
 import { Problem } from '../port/problem.ts';
@@ -71,11 +72,7 @@ function tokenOf(request: IncomingMessage): string | undefined {
   return undefined;
 }
 
-function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('base64');
-}
-
-export type SignInRoutesOptions = {
+type SignInRoutesOptions = {
   /** Whether a key is needed at all, and the judge of one: the port's own, so that both ways in share one count. */
   keys: {
     readonly needsKey: boolean;

@@ -14,7 +14,7 @@ export const maxTestCalls = 8;
 const appearsWithinMs = 3_000;
 const appearsLookMs = 50;
 
-export type TestCallOptions = {
+type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
   /** The carrier whose side is played. */
   player: CarrierPlayer;

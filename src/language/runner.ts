@@ -12,7 +12,7 @@ import {
 } from './tasks.ts';
 import { maxOrdersWaiting, Turns } from './turns.ts';
 
-export type LanguageRunnerOptions = {
+type LanguageRunnerOptions = {
   /** Names the language model, if there is one. */
   config?: LlmConfig;
   clock?: Clock;
@@ -24,7 +24,7 @@ export type LanguageRunnerOptions = {
   onReplaced?(reason: TaskFailure | 'slow'): void;
 };
 
-export type RunOptions = {
+type RunOptions = {
   deadlineMs?: number;
   signal?: AbortSignal;
   /** The session or call that the task is for: tasks of different owners take turns. */
@@ -86,7 +86,7 @@ function deadlineOf(task: TaskName): number {
   return laneOf[task] === 'wholeCalls' ? wholeCallDeadlineMs : liveDeadlineMs;
 }
 
-export type TaskFailure = 'deadline' | 'crashed' | 'full' | 'closed' | 'aborted';
+type TaskFailure = 'deadline' | 'crashed' | 'full' | 'closed' | 'aborted';
 
 const reasons: Record<TaskFailure, [number, string, string]> = {
   deadline: [504, 'LanguageDeadline', 'the language task did not end before its deadline'],

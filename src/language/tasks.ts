@@ -23,7 +23,7 @@ export type Translated = {
 };
 
 /** What of a translation's settings reaches the model; only the targets are needed. */
-export type TranslationSettings = Pick<TranslationConfig, 'target_languages'> &
+type TranslationSettings = Pick<TranslationConfig, 'target_languages'> &
   Partial<TranslationConfig>;
 
 export type PromptAnswer = { prompt: string; response: string };

@@ -4,7 +4,7 @@ import type { Utterance, Word } from '../protocol/addons.ts';
  * Where each word of an utterance lies in its text, so that a span of characters becomes a span of time.
  * Words are searched in order from where the last one ended; a word the text does not hold is passed over.
  */
-export type Timeline = (start: number, end: number) => { start: number; end: number };
+type Timeline = (start: number, end: number) => { start: number; end: number };
 
 export function timelineOf(utterance: Utterance): Timeline {
   const placed: { from: number; to: number; word: Word }[] = [];

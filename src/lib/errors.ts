@@ -18,7 +18,7 @@ export const errorCodes = {
   MODEL_UNKNOWN: 'No recognition model of this name is in the catalogue.',
 } as const satisfies Record<string, string>;
 
-export type ErrorCode = keyof typeof errorCodes;
+type ErrorCode = keyof typeof errorCodes;
 
 /** A failure that we expect. Any other error that reaches the top is a bug. */
 export class TrunklineError extends Error {

@@ -12,7 +12,7 @@ import {
   type CheckedUrl,
 } from './guarded-fetch-addresses.ts';
 
-export type GuardedClientOptions = {
+type GuardedClientOptions = {
   trust: GuardedConnectOptions['trust'];
   /** Internal hosts or ranges that may be dialled all the same. */
   allow?: readonly string[];
@@ -51,13 +51,13 @@ export type GuardedAnswer =
     }
   | { ok: false; failure: FetchFailure; reason: string };
 
-export type GuardedStreamRequest = Omit<GuardedRequest, 'method' | 'body' | 'maxBytes'> & {
+type GuardedStreamRequest = Omit<GuardedRequest, 'method' | 'body' | 'maxBytes'> & {
   /** From the sending of the request to the head of its answer. */
   firstByteMs: number;
 };
 
 /** The body is read by the caller, who bounds its bytes and its pauses; it fails at the deadline or with the signal. */
-export type GuardedStream =
+type GuardedStream =
   | {
       ok: true;
       status: number;
@@ -353,7 +353,7 @@ export type FetchFailure =
   | 'redirects'
   | 'aborted';
 
-export type NoAnswer = { failure: FetchFailure; reason: string };
+type NoAnswer = { failure: FetchFailure; reason: string };
 
 const byCode: Record<string, FetchFailure> = {
   ENOTFOUND: 'dns', EAI_AGAIN: 'dns', EAI_FAIL: 'dns', EAI_NODATA: 'dns', EAI_NONAME: 'dns',

@@ -35,7 +35,7 @@ const secretFields = [
   'databaseUrl',
 ];
 
-export type LogOptions = { level?: string; pretty?: boolean; destination?: DestinationStream };
+type LogOptions = { level?: string; pretty?: boolean; destination?: DestinationStream };
 
 /** JSON lines for machines, readable lines for a person at a terminal. */
 export function createLog(options: LogOptions = {}): Logger {

@@ -7,13 +7,13 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 const prefix = 'whsec_';
 const toleranceS = 300;
 
-export type WebhookHeaders = {
+type WebhookHeaders = {
   'webhook-id': string;
   'webhook-timestamp': string;
   'webhook-signature': string;
 };
 
-export type SignatureCheck = { ok: true } | { ok: false; reason: string };
+type SignatureCheck = { ok: true } | { ok: false; reason: string };
 
 export function newWebhookSecret(): string {
   return prefix + randomBytes(32).toString('base64');

@@ -21,7 +21,7 @@ const Address = z.url({ protocol: /^https?$/ });
 const EventType = z.enum(callEventTypes).exclude(['call.skipped']);
 
 /** One request of a mapping: an expression that makes it, or nothing when this event needs none. */
-export const MappingStep = z.strictObject({
+const MappingStep = z.strictObject({
   name: z
     .string()
     .regex(/^[a-z][a-z0-9_]{0,31}$/)
@@ -38,7 +38,7 @@ export const MappingStep = z.strictObject({
     .optional()
     .describe('Further statuses that count as an answer, such as 404 of a lookup.'),
 });
-export type MappingStep = z.infer<typeof MappingStep>;
+type MappingStep = z.infer<typeof MappingStep>;
 
 const Shape = z.union([
   z.literal('envelope'),

@@ -7,7 +7,7 @@ import type { DeliveryState } from '../store/schema.ts';
 import { pastAttempts, type DeliveryRow, type OutboxTables, type PastAttempt } from './tables.ts';
 
 /** One page of deliveries that an operator asks for. */
-export type DeliveryListRequest = {
+type DeliveryListRequest = {
   state?: ApiDeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
@@ -15,7 +15,7 @@ export type DeliveryListRequest = {
   limit: number;
 };
 
-export type DeliveryDetail = ApiDelivery & {
+type DeliveryDetail = ApiDelivery & {
   history: (Omit<PastAttempt, 'at'> & { at: string })[];
 };
 

@@ -23,7 +23,7 @@ import {
   type QueuedEvent,
 } from './tables.ts';
 
-export type DispatcherOptions = {
+type DispatcherOptions = {
   config: OutboxConfig;
   endpoints: readonly Endpoint[];
   tables: OutboxTables;
@@ -315,7 +315,7 @@ export const maxHeadsPerRead = 16;
 /** An attempt is begun only when more than this is left of the lease: its result must be written under the lease. */
 const leaseReserveMs = 1_000;
 /** Attempts that a delivery's row remembers. */
-export const maxAttemptsKept = 20;
+const maxAttemptsKept = 20;
 
 /** Delivers one claimed call in order, until it is empty, fails, loses its lease or is told to stop. */
 class Courier {

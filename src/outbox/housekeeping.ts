@@ -5,7 +5,7 @@ import { parkedCalls, parkedTotal, waitingCalls } from './metrics.ts';
 import { longestDelayMs } from './retry-rules.ts';
 import type { OutboxTables } from './tables.ts';
 
-export type HousekeepingOptions = {
+type HousekeepingOptions = {
   config: OutboxConfig;
   tables: OutboxTables;
   /** True where no other process uses the database: SQLite. Its clock is then this machine's. */
@@ -23,11 +23,11 @@ const jumpMs = 2_000;
 const graceMs = 3_600_000;
 const day = 86_400_000;
 /** Events that one step of the purge removes: a commit of some milliseconds, and 500 in a second outpace any traffic. */
-export const maxPurgedPerStep = 500;
+const maxPurgedPerStep = 500;
 /** Calls that one step parks. */
-export const maxParkedPerStep = 200;
+const maxParkedPerStep = 200;
 /** Calls whose coming removal is remembered as told. */
-export const maxCallsWarned = 1_000;
+const maxCallsWarned = 1_000;
 
 /** What has to be done now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
 export class Housekeeping {

@@ -39,7 +39,7 @@ export type StepRequest = {
   body: Buffer | undefined;
 };
 
-export type StepAnswer = { status: number; body: unknown };
+type StepAnswer = { status: number; body: unknown };
 /** By the name of the step. A name may be that of an inherited property: read with `Object.hasOwn`. */
 export type StepAnswers = Record<string, StepAnswer>;
 

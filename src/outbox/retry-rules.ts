@@ -45,9 +45,9 @@ function bounded(waitMs: number): number {
   return Math.min(hour, Math.max(second, waitMs));
 }
 
-export type NextAttempt = { do: 'retry'; at: number } | { do: 'give-up'; reason: string };
+type NextAttempt = { do: 'retry'; at: number } | { do: 'give-up'; reason: string };
 
-export type FailedAttempt = {
+type FailedAttempt = {
   /** `item`: the content of this event is refused. `endpoint`: any other event would have failed too. */
   scope: 'item' | 'endpoint';
   reason: string;

@@ -70,7 +70,7 @@ export type AttemptRow = {
 };
 
 /** Which deliveries an operator asks for. */
-export type DeliveryFilter = {
+type DeliveryFilter = {
   state?: DeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
@@ -78,7 +78,7 @@ export type DeliveryFilter = {
   after?: { eventId: string; endpoint: string } | undefined;
 };
 
-export type LaneCounts = { endpoint: string; parked: number; waiting: number };
+type LaneCounts = { endpoint: string; parked: number; waiting: number };
 
 /** What every query for operators reads of a delivery, its event and its lane. */
 const deliveryColumns = [

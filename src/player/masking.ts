@@ -1,7 +1,7 @@
 import { alawSilence, mulawSilence } from '../audio/g711.ts';
 import type { RecordedFrame } from './fixture.ts';
 
-export type MaskOptions = { keepNumbers: boolean; keepAudio: boolean };
+type MaskOptions = { keepNumbers: boolean; keepAudio: boolean };
 
 /** Fields that name a person or open a door. */
 const privateFields = new Set(['aniName', 'callerName', 'token', 'client_state']);

@@ -7,7 +7,7 @@ import { BadLine, type Faults } from './faults.ts';
 
 export type LegAudio = { leg: 'customer' | 'agent'; bytes: Buffer };
 
-export type PlayOptions = {
+type PlayOptions = {
   /** Where the carrier was told to stream to. */
   to: string;
   /** What it signs, when the outside sees another address than `to`. */

@@ -5,7 +5,7 @@ import { mintStreamIfOffered, type Api } from './api-client.ts';
 import type { CarrierPlayer, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import { idsOf, type RecordedFrame, type RecordedIds } from './fixture.ts';
 
-export type ReplayOptions = {
+type ReplayOptions = {
   to: string;
   frames: RecordedFrame[];
   /** The carriers that there are; the recording shows whose it is. */
@@ -22,7 +22,7 @@ export type ReplayOptions = {
   onStarted?: (ids: RecordedIds) => void;
 };
 
-export type ReplayResult = { callId: string; sent: number; answers: string[]; closed: string };
+type ReplayResult = { callId: string; sent: number; answers: string[]; closed: string };
 
 const answerWithinMs = 10_000;
 const closeWithinMs = 5_000;

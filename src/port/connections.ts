@@ -10,11 +10,11 @@ import { metrics } from '../lib/metrics.ts';
 import type { IsProxy } from './addresses.ts';
 
 /** Handles that one connection may bring with it: its own and the sockets of a call's two legs to the speech service. */
-export const handlesPerConnection = 3;
+const handlesPerConnection = 3;
 /** Handles for the store, the journals, deliveries to the CRM and the recognisers. */
-export const handlesReserved = 96;
+const handlesReserved = 96;
 /** Connections of one address however few there are in all: our own requests and those of one page fit. */
-export const leastOfOneAddress = 32;
+const leastOfOneAddress = 32;
 /** A flood of refused connections is one line of the log in this time. */
 const toldEveryMs = 10_000;
 
@@ -29,7 +29,7 @@ export function handleLimit(): number | undefined {
   }
 }
 
-export type ConnectionRoom = {
+type ConnectionRoom = {
   /** Beyond it the system closes a connection at once. */
   connectionsAtMost: number;
   /** Beyond it no new call is taken. The rest is for calls that go on, and for refusals that say why. */
@@ -160,7 +160,7 @@ type OpenConnection = {
   unreadSinceMs: number | undefined;
 };
 
-export type ConnectionsOptions = {
+type ConnectionsOptions = {
   server: Server;
   room: ConnectionRoom;
   isProxy: IsProxy;

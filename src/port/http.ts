@@ -54,7 +54,7 @@ export type HttpServer = AsyncDisposable & {
   stopAccepting(): void;
 };
 
-export type HttpOptions = {
+type HttpOptions = {
   config: HttpConfig;
   insecure: boolean;
   /** Made at each start: opens the speech interface to the bridge of this process, and nothing else. */

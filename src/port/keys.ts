@@ -123,7 +123,7 @@ export class WrongKeys {
   }
 }
 
-export type KeyCheckOptions = {
+type KeyCheckOptions = {
   config: HttpConfig;
   insecure: boolean;
   /** Opens the speech interface to the bridge of this process, and nothing else to anybody. */

@@ -9,9 +9,9 @@ import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8';
  */
 const lookEveryMs = 100;
 /** An eighth of the memory is kept free for the calls that go on; of a large memory no more than this. */
-export const reserveAtMost = 67_108_864;
+const reserveAtMost = 67_108_864;
 /** What each leg that is running may still come to hold: in the heap its session, outside it the audio that waits. */
-export const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
+const legMayGrowBytes = { heap: 16_384, outside: 65_536 };
 
 /**
  * The part of V8's limit that is for young objects, which V8 does not tell: three semi-spaces, of 16 MB each unless the

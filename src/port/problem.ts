@@ -29,12 +29,12 @@ export function newRequestId(): string {
   return `G-${randomUUID().slice(0, 8)}`;
 }
 
-export function requestIdOf(response: Response): string {
+function requestIdOf(response: Response): string {
   const id: unknown = response.locals['requestId'];
   return typeof id === 'string' ? id : newRequestId();
 }
 
-export function sendProblem(request: Request, response: Response, problem: Problem): void {
+function sendProblem(request: Request, response: Response, problem: Problem): void {
   if (response.headersSent) {
     response.destroy();
     return;

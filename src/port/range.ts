@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { Problem } from './problem.ts';
 
 /** Bytes `from` up to and without `to`. */
-export type ByteRange = { from: number; to: number };
+type ByteRange = { from: number; to: number };
 
 /**
  * One range of a `Range` header. A header that names several ranges, none, or one that ends before it begins is
@@ -23,7 +23,7 @@ export function rangeOf(
   return from >= bytes || to <= from ? 'unsatisfiable' : { from, to };
 }
 
-export type Rangeable = {
+type Rangeable = {
   bytes: number;
   headers: Record<string, string>;
   /** Reads on only as fast as the peer takes what was read. */

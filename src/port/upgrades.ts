@@ -25,7 +25,7 @@ const statusTexts = {
   503: 'Service Unavailable',
 } as const;
 
-export type RefusalStatus = keyof typeof statusTexts;
+type RefusalStatus = keyof typeof statusTexts;
 
 /**
  * Refuses an upgrade, with a line of words where there are any, and ends the connection. It has to end: Node no longer

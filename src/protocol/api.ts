@@ -153,8 +153,8 @@ export const LiveFeedMessage = z
   ])
   .meta({ id: 'LiveFeedMessage' });
 export type PartialMessage = z.infer<typeof PartialMessage>;
-export type CallMessage = z.infer<typeof CallMessage>;
-export type LevelsMessage = z.infer<typeof LevelsMessage>;
+type CallMessage = z.infer<typeof CallMessage>;
+type LevelsMessage = z.infer<typeof LevelsMessage>;
 export type LiveFeedMessage = z.infer<typeof LiveFeedMessage>;
 
 /** How frames came; drift is audio received against time passed, positive when the audio is ahead. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject } from "../lib/json.ts";
 import { JobKind, JobStatus } from './job.ts';
 import { lineOf, type FieldError } from './validation.ts';
 
@@ -21,7 +22,7 @@ export type JobListQuery = {
   customMetadata: Record<string, unknown> | undefined;
 };
 
-export type ParsedListQuery =
+type ParsedListQuery =
   { ok: true; query: JobListQuery } | { ok: false; validationErrors: string[] };
 
 const dayMs = 86_400_000;
@@ -177,10 +178,6 @@ function bareValue(value: unknown, levels: number): unknown {
 
 function bareObject(): Record<string, unknown> {
   return Object.create(null) as Record<string, unknown>;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

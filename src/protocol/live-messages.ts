@@ -13,7 +13,7 @@ const WireError = z
     exception: z.string().optional(),
   })
   .meta({ id: 'WireError' });
-export type WireError = z.infer<typeof WireError>;
+type WireError = z.infer<typeof WireError>;
 
 const envelope = { session_id: Uuid, created_at: DateTime };
 const error = WireError.nullable().default(null);
@@ -191,7 +191,7 @@ export const ClientMessage = z
   .meta({ id: 'ClientMessage' });
 export type ClientMessage = z.infer<typeof ClientMessage>;
 
-export type ReadServerMessage =
+type ReadServerMessage =
   | { outcome: 'message'; message: ServerMessage }
   /** A type that we do not know: a newer service. Ignored, counted. */
   | { outcome: 'unknown'; type: string }

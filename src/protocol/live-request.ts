@@ -10,7 +10,7 @@ import { ModelName } from './names.ts';
 import { CustomMetadata, DateTime, HttpUrl, Uuid } from './values.ts';
 
 const LiveEncoding = z.enum(['wav/pcm', 'wav/alaw', 'wav/ulaw']);
-export type LiveEncoding = z.infer<typeof LiveEncoding>;
+type LiveEncoding = z.infer<typeof LiveEncoding>;
 
 const BitDepth = z.literal([8, 16, 24, 32]);
 const SampleRate = z.literal([8000, 16000, 32000, 44100, 48000]);
@@ -111,7 +111,7 @@ export type LiveRequest = z.output<typeof StreamingRequest>;
 export type RealtimeProcessing = z.output<typeof RealtimeProcessing>;
 export type PostProcessing = z.output<typeof PostProcessing>;
 export type MessagesConfig = z.output<typeof MessagesConfig>;
-export type LiveCallbackConfig = z.output<typeof LiveCallbackConfig>;
+type LiveCallbackConfig = z.output<typeof LiveCallbackConfig>;
 
 export const InitStreamingResponse = z
   .object({

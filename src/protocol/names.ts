@@ -10,7 +10,7 @@ const realModels: Record<string, NeutralModel> = {
   'solaria-fusion': 'model-fusion',
 };
 
-export type NeutralModel = 'model-1' | 'model-3' | 'model-fusion';
+type NeutralModel = 'model-1' | 'model-3' | 'model-fusion';
 
 export const ModelName = z
   .enum(['model-1', 'model-3', 'model-fusion', 'solaria-1', 'solaria-3', 'solaria-fusion'])

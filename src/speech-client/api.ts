@@ -2,6 +2,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { parseJson } from "../lib/json.ts";
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { retryAfterMs } from './back-off.ts';
 
@@ -16,7 +17,7 @@ export type SpeechTarget = {
   own?: boolean;
 };
 
-export type CreateResult =
+type CreateResult =
   | { outcome: 'created'; id: string; url: string }
   | { outcome: 'unauthorized'; status: number }
   | { outcome: 'busy'; waitMs: number | undefined }
@@ -280,14 +281,6 @@ export async function readBody(
     parts.push(part);
   }
   return Buffer.concat(parts).toString('utf8');
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** A name for the log: an error's own text may hold addresses. */

@@ -5,12 +5,12 @@ import type { ServerMessage } from '../protocol/live-messages.ts';
 
 /** A recogniser's longest utterance has about a thousand characters; an event must stay small enough to be sent. */
 export const maxTextChars = 8_000;
-export const maxWordChars = 200;
+const maxWordChars = 200;
 export const maxWords = 2_000;
 /** Entities or sentiments of one utterance. */
 export const maxResults = 200;
 /** Of an id, which is compared and stored. A longer one becomes its digest: cut short, two could become one. */
-export const maxIdChars = 200;
+const maxIdChars = 200;
 /** The interface's own limit. A number that a service makes up must not become the length of a list. */
 const maxChannel = 7;
 /** Recognisers pad the end of the audio: a time this far after it is no lie. */

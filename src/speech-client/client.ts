@@ -10,7 +10,7 @@ import { Orphans, type OrphanSearch } from './orphans.ts';
 import { SpeechJobs } from './jobs.ts';
 import { SpeechSession, type SessionOptions } from './session.ts';
 
-export type SpeechClientOptions = {
+type SpeechClientOptions = {
   config: SpeechConfig;
   /** Read again for every request. */
   target: () => SpeechTarget;
@@ -18,7 +18,7 @@ export type SpeechClientOptions = {
   log: Logger;
 };
 
-export type CreateRequest = {
+type CreateRequest = {
   body: StreamingRequest;
   region?: string;
   /** When the leg began: the oldest leg goes first where there is a queue. */
@@ -29,7 +29,7 @@ export type CreateRequest = {
 };
 
 /** `orphans`: answers that were lost; each may have made a session that nobody knows of. */
-export type CreatedSession =
+type CreatedSession =
   | { outcome: 'created'; id: string; url: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
   | { outcome: 'aborted'; orphans: number };

@@ -54,7 +54,7 @@ export type ConnectionEnd = {
   opened: boolean;
 };
 
-export type ConnectionEvents = {
+type ConnectionEvents = {
   onOpen(): void;
   onMessage(message: Buffer): void;
   /** Once, whatever ended it. */

@@ -1,4 +1,4 @@
-export type AckOutcome =
+type AckOutcome =
   /** `rebased`: the service had this many bytes more (or, negative, fewer) than its acks had told us. */
   | { outcome: 'moved' | 'unmoved'; rebased: number }
   | { outcome: 'bad'; reason: 'malformed' | 'ahead' | 'backwards' };

@@ -3,7 +3,8 @@ import { Readable } from 'node:stream';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
-import { codeOf, parseJson, readBody, refusalIn, type SpeechTarget } from './api.ts';
+import { parseJson } from "../lib/json.ts";
+import { codeOf, readBody, refusalIn, type SpeechTarget } from './api.ts';
 import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';
 
@@ -21,7 +22,7 @@ const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
 
 /** `later`: the same request may be taken another time. `refused`: never as it is, and why. */
-export type JobTrouble =
+type JobTrouble =
   | { outcome: 'later'; reason: string; waitMs: number | undefined }
   | { outcome: 'refused'; reason: string };
 
@@ -40,7 +41,7 @@ export type Spoken = {
   language: string;
 };
 
-export type JobState =
+type JobState =
   | { outcome: 'done'; spoken: Spoken[] }
   /** `code` as HTTP says it: 5xx is the service's own trouble. */
   | { outcome: 'failed'; code: number; reason: string }

@@ -481,7 +481,7 @@ function wholeFrames(size: number, waiting: number): number {
   return size - (size % 640);
 }
 
-export type CloseAction =
+type CloseAction =
   /** The session is over in good order. */
   | 'finished'
   /** Same address again. */

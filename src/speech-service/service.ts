@@ -28,7 +28,7 @@ import { openMedia } from './media/media.ts';
 import { JobRecords } from './records/job-records.ts';
 import type { Recogniser } from './recognition/recogniser.ts';
 
-export type SpeechServiceOptions = {
+type SpeechServiceOptions = {
   config: SpeechServiceConfig;
   store: Store;
   log: Logger;

@@ -10,7 +10,7 @@ import type { Health } from '../lib/health.ts';
  *   plenty ── low-water mark: no new calls, not ready ── full: the ballast file is given back,
  *   and what was begun can be finished in its room. With space again the ballast is made anew.
  */
-export type DiskOptions = {
+type DiskOptions = {
   dataDir: string;
   lowWaterBytes: number;
   ballastBytes: number;

@@ -13,7 +13,7 @@ import * as secondPasses from './migrations/008-second-passes.ts';
 import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
-export type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
+type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
 
 /** In order, forward only. A released migration is never edited: databases out there have run it. The next one mends it. */
 export const migrations: Migration[] = [

@@ -67,7 +67,7 @@ export type LegsTable = {
   cadence: string | null;
 };
 
-export type StreamsTable = {
+type StreamsTable = {
   id: string;
   call_id: string;
   carrier_stream_id: string;
@@ -76,7 +76,7 @@ export type StreamsTable = {
   end_reason: string | null;
 };
 
-export type LegSessionsTable = {
+type LegSessionsTable = {
   /** The speech service's own id. */
   id: string;
   leg_id: string;
@@ -87,7 +87,7 @@ export type LegSessionsTable = {
 };
 
 /** One row for each result that became an event: the identity that a repeated message is known by. */
-export type LegResultsTable = {
+type LegResultsTable = {
   leg_id: string;
   session_id: string;
   kind: string;
@@ -99,7 +99,7 @@ export type LegResultsTable = {
   text: string;
 };
 
-export type StreamTokensTable = {
+type StreamTokensTable = {
   /** SHA-256 of the token: a stolen database opens no stream. */
   digest: string;
   carrier: string;
@@ -109,7 +109,7 @@ export type StreamTokensTable = {
   used_at: number | null;
 };
 
-export type CallStatusesTable = {
+type CallStatusesTable = {
   id: string;
   carrier: string;
   carrier_call_id: string;
@@ -118,14 +118,14 @@ export type CallStatusesTable = {
 };
 
 /** An erased call, known by nothing but this: status callbacks of it that come later are dropped. */
-export type ErasedCallsTable = {
+type ErasedCallsTable = {
   /** SHA-256 of the carrier and its call id. */
   digest: string;
   erased_at: number;
 };
 
 /** Sessions of erased calls that the speech service still has to forget. */
-export type ErasuresTable = {
+type ErasuresTable = {
   session_id: string;
   requested_at: number;
   next_at: number;
@@ -172,7 +172,7 @@ type CallsTables = {
 
 /* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */
 
-export type EventCallsTable = {
+type EventCallsTable = {
   call_id: string;
   last_sequence: number;
   /** Set when the call was erased: the row stays, without content, so that numbers are never given twice. */
@@ -190,7 +190,7 @@ export type EventsTable = {
 };
 
 /** The configured endpoints as the enqueuing transaction sees them. */
-export type EndpointsTable = {
+type EndpointsTable = {
   name: string;
   /** `|call.started|call.ended|`, for a LIKE. */
   types: string;
@@ -202,7 +202,7 @@ export type EndpointsTable = {
 };
 
 /** One endpoint's queue of one call: what is claimed, retried and parked as a whole. */
-export type LanesTable = {
+type LanesTable = {
   endpoint: string;
   call_id: string;
   /** Null when nothing waits or the lane is parked. */
@@ -221,7 +221,7 @@ export type LanesTable = {
 
 export type DeliveryState = 'waiting' | 'delivered' | 'parked' | 'skipped';
 
-export type DeliveriesTable = {
+type DeliveriesTable = {
   endpoint: string;
   event_id: string;
   call_id: string;
@@ -323,7 +323,7 @@ export type SpeechJobCallbacksTable = {
 };
 
 /** What stays of a job for the count of usage when the job itself is gone. */
-export type SpeechUsageTable = {
+type SpeechUsageTable = {
   id: string;
   kind: SpeechJobsTable['kind'];
   created_at: number;
@@ -333,7 +333,7 @@ export type SpeechUsageTable = {
 };
 
 /** One row for each pair of a job's metadata: what lists are filtered by. */
-export type SpeechJobMetadataTable = {
+type SpeechJobMetadataTable = {
   job_id: string;
   /** A digest of the path and the value. */
   pair: string;
@@ -342,7 +342,7 @@ export type SpeechJobMetadataTable = {
 };
 
 /** A node that works on jobs, and its latest sign of life by the database's clock. */
-export type SpeechNodesTable = { node: string; seen_at: number };
+type SpeechNodesTable = { node: string; seen_at: number };
 
 type SpeechTables = {
   speech_jobs: SpeechJobsTable;

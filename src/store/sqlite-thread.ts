@@ -11,7 +11,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 export type SqlStatement = { sql: string; parameters: readonly unknown[] };
 
 /** The statements run in order and stop at the first that fails. The answer is the last statement's. */
-export type SqliteRequest = { id: number; statements: SqlStatement[] };
+type SqliteRequest = { id: number; statements: SqlStatement[] };
 
 export type SqliteReply = {
   id: number;

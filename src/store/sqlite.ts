@@ -220,7 +220,7 @@ const lookEveryMs = 10_000;
 /** How long a checkpoint after an erasure waits for the readers of the moment; every write waits with it. */
 const forgetWaitMs = 500;
 
-export type WalWatchOptions = {
+type WalWatchOptions = {
   path: string;
   log: Logger;
   clock: Clock;
@@ -319,13 +319,13 @@ export class WalWatch {
   }
 }
 
-export type SqliteThreads = { reader: SqliteClient; queue: WriterQueue };
+type SqliteThreads = { reader: SqliteClient; queue: WriterQueue };
 
 /**
  * Kysely over the two threads. A select outside a transaction goes to the reader, any other lone statement is a
  * transaction of its own that shares a commit with others, and a transaction takes its turn on the writer.
  */
-export class SqliteThreadsDialect implements Dialect {
+class SqliteThreadsDialect implements Dialect {
   readonly #threads: SqliteThreads;
 
   constructor(threads: SqliteThreads) {

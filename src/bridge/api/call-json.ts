@@ -8,7 +8,7 @@ import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/sessions.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
-export type CallJson = ApiCall & {
+type CallJson = ApiCall & {
   end_reason: string | null;
   deadline: string | null;
   warnings: unknown;

@@ -11,7 +11,7 @@ import type { Eraser } from './erasure.ts';
 import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
 
-export type CallsApiOptions = {
+type CallsApiOptions = {
   store: Store;
   calls: Calls;
   journal: Journal;

@@ -12,9 +12,9 @@ import { digestOfCall } from './statuses.ts';
 import { eraseTokens } from './tokens.ts';
 
 /** `log-remains`: the rows are gone, and another program still holds a state of the database that has them. */
-export type ErasureOutcome = 'erased' | 'log-remains' | 'live' | 'unknown';
+type ErasureOutcome = 'erased' | 'log-remains' | 'live' | 'unknown';
 
-export type EraserOptions = {
+type EraserOptions = {
   store: Store;
   calls: Calls;
   journal: Journal;

@@ -29,7 +29,7 @@ type Watch = {
   seen: Set<string>;
 };
 
-export type LiveApiOptions = { store: Store; calls: Calls; feed: LiveFeed; clock: Clock };
+type LiveApiOptions = { store: Store; calls: Calls; feed: LiveFeed; clock: Clock };
 
 /** GET /api/live and /api/calls/{id}/live: server-sent events, resumable. One feed watcher serves them all. */
 export class LiveApi implements Disposable {

@@ -16,9 +16,9 @@ export type FeedMessage =
   | { kind: 'call'; callId: string }
   | { kind: 'deleted'; callId: string };
 
-export type Watcher = (message: FeedMessage) => void;
+type Watcher = (message: FeedMessage) => void;
 
-export type Missed =
+type Missed =
   | { outcome: 'known'; events: FeedEvent[] }
   /** Older than what is kept in memory: the rows know. */
   | { outcome: 'unknown' };

@@ -8,7 +8,7 @@ import type { Eraser } from './erasure.ts';
 import type { StreamTokens } from './tokens.ts';
 import type { Journal } from '../journal/journal.ts';
 
-export type RetentionOptions = {
+type RetentionOptions = {
   store: Store;
   journal: Journal;
   eraser: Eraser;

@@ -1,10 +1,11 @@
 import type { Transaction } from 'kysely';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { digestOf } from "../../lib/digest.ts";
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { TokenClaim } from '../seam.ts';
 
-export type MintRequest = {
+type MintRequest = {
   carrier: string;
   carrierCallId?: string | undefined;
   metadata?: Record<string, unknown> | undefined;
@@ -188,7 +189,3 @@ export async function eraseTokens(
 }
 
 const unknown: TokenClaim = { outcome: 'refused', reason: 'unknown' };
-
-function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
-}

@@ -32,7 +32,7 @@ import { callOverrides, sessionRequest } from './session-request.ts';
 /** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
 const longestGapS = 10_000_000;
 
-export type OpenCallOptions = {
+type OpenCallOptions = {
   env: CallEnvironment;
   record: CallRecord;
   /** After a restart: what the rows say. */

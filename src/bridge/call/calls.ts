@@ -26,7 +26,7 @@ const lateTickMs = 1_000;
  */
 const maxLeaveMs = 2_000;
 
-export type CallsOptions = CallEnvironment & { node: string };
+type CallsOptions = CallEnvironment & { node: string };
 
 /** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
 export class Calls {

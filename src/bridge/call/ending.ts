@@ -12,7 +12,7 @@ import type { CallInput, CallState, Deadline } from './state.ts';
 import { statisticsOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
 
-export type CallEndingOptions = {
+type CallEndingOptions = {
   env: CallEnvironment;
   record: CallRecord;
   events: CallEvents;
@@ -184,7 +184,7 @@ export class CallEnding {
   }
 }
 
-export type EndedFacts = {
+type EndedFacts = {
   reason: EndReason;
   startedAt: number;
   hungUpAt: number;
@@ -196,7 +196,7 @@ export type EndedFacts = {
 };
 
 /** The data of `call.ended`: every leg with its ledger, and how the conversation went. Pure. */
-export function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
+function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
   const legs = facts.legs.map((leg) => ({
     id: leg.id,
     role: Role.safeParse(leg.role).data ?? 'customer',

@@ -2,13 +2,13 @@ import type { LegRecord } from './leg.ts';
 import type { CallStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
 
 /** What a stream needs of its call. */
-export type StreamOwner = {
+type StreamOwner = {
   readonly record: { readonly id: string };
   takeFrom(stream: OpenStream, event: StreamEvent): void;
   streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void;
 };
 
-export type OpenStreamOptions = {
+type OpenStreamOptions = {
   call: StreamOwner;
   id: string;
   start: StreamStart;

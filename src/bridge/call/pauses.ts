@@ -5,7 +5,7 @@ import type { OpenStream } from './open-stream.ts';
 
 export type Pauser = 'operator' | 'carrier';
 
-export type PausesOptions = {
+type PausesOptions = {
   clock: Clock;
   nowS: () => number;
   legs: () => readonly CallLeg[];

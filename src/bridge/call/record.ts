@@ -39,7 +39,7 @@ export const metadataLimit = 2_000;
 /** Characters left free for the three keys of a leg, so that every leg of a call drops the same parameters. */
 const legKeysReserve = 160;
 
-export type MetadataFacts = {
+type MetadataFacts = {
   callId: string;
   carrier: string;
   carrierCallId: string;
@@ -51,7 +51,7 @@ export type MetadataFacts = {
   parameters: Record<string, unknown>;
 };
 
-export type LegMetadataFacts = { legId: string; role: Role; track: string };
+type LegMetadataFacts = { legId: string; role: Role; track: string };
 
 export type CustomMetadata = Record<string, unknown>;
 

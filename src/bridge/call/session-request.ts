@@ -1,3 +1,4 @@
+import { isObject } from "../../lib/json.ts";
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
 import type { LegFormat } from './leg.ts';
@@ -9,7 +10,7 @@ type Json = Record<string, unknown>;
  * The session of one party of a phone call where the configuration says nothing else. People on the phone answer
  * quickly: 0.3 s of silence end an utterance. Without a longest duration a monologue would give no final for minutes.
  */
-export const telephonyTemplate = {
+const telephonyTemplate = {
   endpointing: 0.3,
   maximum_duration_without_endpointing: 15,
   realtime_processing: { sentiment_analysis: true, named_entity_recognition: true },
@@ -128,8 +129,4 @@ function merge(under: Json, over: Json): Json {
     result[key] = isObject(below) && isObject(value) ? merge(below, value) : value;
   }
   return result;
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

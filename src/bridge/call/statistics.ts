@@ -1,7 +1,7 @@
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 
 /** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
-export type Statistics = Pick<
+type Statistics = Pick<
   CallEventData<'call.ended'>,
   'duration' | 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air'
 >;

@@ -28,7 +28,7 @@ export async function conversationOf(
   return { turns, sentimentBodies: rows.map((row) => row.body) };
 }
 
-export type SummaryOptions = {
+type SummaryOptions = {
   language: LanguageRunner;
   callId: string;
   type: SummaryType;

@@ -16,7 +16,7 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { Redactor } from './redactor.ts';
 import type { Result, WaitingResults } from './timeline.ts';
 
-export type CallEventsOptions = {
+type CallEventsOptions = {
   record: CallRecord;
   store: Store;
   feed: LiveFeed;
@@ -26,7 +26,7 @@ export type CallEventsOptions = {
   wakeOutbox(): void;
 };
 
-export type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
+type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
 
 /** Warnings kept with one call; later ones are logged and counted only. */
 export const maxWarnings = 100;

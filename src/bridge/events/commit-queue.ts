@@ -21,7 +21,7 @@ export type Draft = {
   rows?: (tx: Transaction<Database>) => Promise<void>;
 };
 
-export type ResultIdentity = {
+type ResultIdentity = {
   legId: string;
   sessionId: string;
   kind: string;
@@ -40,7 +40,7 @@ export const maxCommitsWaiting = 20_000;
 const batchSize = 64;
 const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** attempt);
 
-export type CommitQueueOptions = {
+type CommitQueueOptions = {
   record: CallRecord;
   store: Store;
   clock: Clock;

@@ -3,7 +3,7 @@ import type { CallLeg } from '../call/leg.ts';
 import { Speaker, type AddOn, type Final, type Redactor } from './redactor.ts';
 import type { Result, WaitingResults } from './timeline.ts';
 
-export type HeldResultsOptions = {
+type HeldResultsOptions = {
   redactor: Redactor;
   clock: Clock;
   /** Redacted, in the order in which they came. */

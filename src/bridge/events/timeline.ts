@@ -3,7 +3,7 @@ import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 
 /** The types of event that a speech session's messages become. */
-export type ResultType =
+type ResultType =
   'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
 
 export type Result = {
@@ -41,14 +41,14 @@ export type PartialResult = {
   language: string;
 };
 
-export type Placed =
+type Placed =
   | { kind: 'result'; result: Result }
   | { kind: 'partial'; partial: PartialResult }
   /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
 
 /** Where a session's own zero lies on the call's clock, in seconds. */
-export type SessionPlace = { sessionId: string; zeroS: number };
+type SessionPlace = { sessionId: string; zeroS: number };
 
 /** The final before an add-on that failed: such an add-on carries no utterance of its own. */
 export type LastFinal = { utteranceId: string; utterance: Utterance } | undefined;

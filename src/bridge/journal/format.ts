@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib';
  *   record   leg:u32 kind:u8 bytes:u24 position:u48 | payload
  *            The payload is audio, a silence note (bytes:u32 paused:u8), or a leg's snapshot as JSON.
  */
-export const segmentMagic = 0x544c4a31;
+const segmentMagic = 0x544c4a31;
 export const segmentHeaderBytes = 8;
 export const batchHeaderBytes = 16;
 export const recordHeaderBytes = 14;
@@ -76,7 +76,7 @@ export function sealBatch(batch: Buffer, end: number): void {
   batch.writeUInt32LE(crc32(batch.subarray(0, 12)), 12);
 }
 
-export type ScanResult = { records: number; damagedBytes: number };
+type ScanResult = { records: number; damagedBytes: number };
 
 /**
  * Reads every whole batch of a segment. After damage it looks for the next batch whose own header is

@@ -16,7 +16,7 @@ const tickMs = 1_000;
 /** A full segment that a leg still needs after this time has that leg's audio moved to the leg's own file. */
 const spillAfterMs = 5_000;
 
-export type LegRecording = {
+type LegRecording = {
   bytes: number;
   /** Raw audio of the leg, silence included where the call was paused or the carrier lost something. */
   read(from: number, to: number): AsyncIterable<Buffer>;
@@ -69,7 +69,7 @@ export class JournalEntry {
   }
 }
 
-export type OpenLeg = {
+type OpenLeg = {
   legId: string;
   recording: boolean;
   silence: number;
@@ -91,7 +91,7 @@ type SealedSegment = {
   movedAt?: number | undefined;
 };
 
-export type JournalOptions = { dir: string; clock: Clock; log: Logger };
+type JournalOptions = { dir: string; clock: Clock; log: Logger };
 
 /** The folder is private: recordings and session addresses are in it. */
 export async function openJournal(options: JournalOptions): Promise<Journal> {

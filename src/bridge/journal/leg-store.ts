@@ -13,7 +13,7 @@ export const maxWaitingBytesHeld = 65_536;
 export const maxSecondsHeldWithoutDisk = 30;
 const retryMs = 1_000;
 
-export type LegStoreOptions = {
+type LegStoreOptions = {
   /** What the shared segments call the leg. */
   number: number;
   writer: JournalWriter;

@@ -44,7 +44,7 @@ type Found = {
   unnamed: Map<string, JournalledAudio[]>;
 };
 
-export type Recovery = {
+type Recovery = {
   recovered: Map<string, RecoveredLeg>;
   nextSeq: number;
   /** Once this run has written down the legs by itself. */

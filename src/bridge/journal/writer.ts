@@ -46,7 +46,7 @@ export type WriteListener = {
 
 export type Segment = { seq: number; path: string; openedAtMs: number };
 
-export type WriterOptions = {
+type WriterOptions = {
   dir: string;
   run: number;
   firstSeq: number;

@@ -9,7 +9,7 @@ export type LedgerCounts = {
 };
 
 /** Bytes of the leg's stream that are not carrier audio to be transcribed: they acknowledge to nothing. */
-export type LedgerMark = { start: number; end: number; kind: 'filler' | 'gap' };
+type LedgerMark = { start: number; end: number; kind: 'filler' | 'gap' };
 
 export type LedgerSnapshot = {
   counts: LedgerCounts;

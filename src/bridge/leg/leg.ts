@@ -44,7 +44,7 @@ export type LegOptions = {
   onSession?(session: LegSession): void;
 };
 
-export type FinishDeadlines = {
+type FinishDeadlines = {
   /** How long the last finals may take once the service has every byte. */
   finalsMs: number;
   /** How long unacknowledged audio may wait for a service that cannot be reached. */

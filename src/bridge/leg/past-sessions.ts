@@ -9,7 +9,7 @@ import { spokenBy } from './session-span.ts';
 import type { SessionSnapshot } from './snapshot.ts';
 
 /** A session that takes no more audio, and everything that is needed to read its record. */
-export type PastSession = {
+type PastSession = {
   entry: SessionSnapshot;
   seen: SeenMessages;
   /** How much audio it was sent, seconds. */
@@ -19,7 +19,7 @@ export type PastSession = {
   heardUpTo(bytes: number): number;
 };
 
-export type PastSessionsOptions = {
+type PastSessionsOptions = {
   speech: SpeechClient;
   clock: Clock;
   log: Logger;

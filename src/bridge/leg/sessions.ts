@@ -48,7 +48,7 @@ export type LegState =
   | { at: 'finishing'; sessionId?: string }
   | { at: 'ended' };
 
-export type LegSessionsOptions = {
+type LegSessionsOptions = {
   legId: string;
   callId: string;
   request: LegRequest;

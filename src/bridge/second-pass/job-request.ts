@@ -1,6 +1,6 @@
 import { sessionFields } from '../call/session-request.ts';
 
-export type JobFacts = {
+type JobFacts = {
   audioUrl: string;
   callId: string;
   passId: string;

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts';
 import type { PassRedaction } from './revision.ts';
 
 export type PassRow = Selectable<SecondPassesTable>;
-export type PassState = PassRow['state'];
+type PassState = PassRow['state'];
 
 /** The rows of `second_passes`: what is owed to which call, and what the service has of it. */
 export class PassRows {

@@ -8,7 +8,7 @@ import { noSummary, summaryOf } from '../call/summary.ts';
 /** What was to be redacted in a call when it ended: later settings are those of later calls. */
 export type PassRedaction = { types: string[]; form: BridgeConfig['redactForm'] };
 
-export type RevisionOptions = {
+type RevisionOptions = {
   language: LanguageRunner;
   callId: string;
   redaction: PassRedaction;

@@ -107,7 +107,7 @@ const knownTypes: ReadonlySet<string> = new Set(
   Message.options.map(({ shape }) => shape.type.value),
 );
 
-export type ParsedMessage =
+type ParsedMessage =
   | { outcome: 'message'; message: AudiohookMessage }
   | { outcome: 'unknown'; message: Envelope & { type: string } }
   | { outcome: 'malformed'; reason: string };

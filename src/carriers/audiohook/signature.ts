@@ -19,7 +19,7 @@ const components = [
 const nonceLengthAtLeast = 22;
 const labelsAtMost = 4;
 
-export type UpgradeSignature = 'good' | 'missing' | { bad: string };
+type UpgradeSignature = 'good' | 'missing' | { bad: string };
 
 type SignatureContext = Pick<
   AuthContext<AudiohookConfig>,

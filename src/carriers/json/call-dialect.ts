@@ -5,7 +5,7 @@ import { objectAt, textAt, textParameters } from './frames.ts';
 import { parsedStart } from './start.ts';
 
 /** How the carriers that announce `"protocol":"Call"` differ: in the codecs they offer, and so in a byte order. */
-export type CallDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };
+type CallDialectOptions = { byteOrder: 'big' | 'little'; otherCodec: string };
 
 const mediaPattern =
   /^\{"event":"media","sequenceNumber":"(\d{1,15})",(?:"streamSid":"[^"\\\x00-\x1f]{1,128}",)?"media":\{"track":"(inbound|outbound)","chunk":"\d{1,15}","timestamp":"(\d{1,15})",$/;

@@ -1,8 +1,8 @@
 import { trackOf, type Dialogue, type Frame, type PlayedCall } from '../../player/dialogue.ts';
-import { isObject } from './frames.ts';
+import { isObject } from "../../lib/json.ts";
 
 /** How the carriers of this protocol differ in their messages. */
-export type CallManner = {
+type CallManner = {
   version: string;
   accountSid: string;
   topLevelSid: boolean;

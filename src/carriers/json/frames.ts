@@ -1,3 +1,4 @@
+import { isObject } from "../../lib/json.ts";
 import { ownRecord } from '../parameters.ts';
 
 /**
@@ -12,10 +13,6 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
     // Not JSON: the caller counts it, the text itself goes nowhere.
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function objectAt(
@@ -63,7 +60,7 @@ export function decodeBase64(text: string): Buffer | undefined {
 const marker = Buffer.from('"payload":"');
 const quote = 0x22;
 
-export type RawMedia = { head: string; payload: Buffer; tail: string };
+type RawMedia = { head: string; payload: Buffer; tail: string };
 
 /**
  * The fast path for the one message that comes fifty times a second: what stands before and behind the

@@ -4,7 +4,7 @@ import { textAt, wholeAt } from './frames.ts';
 import { liftParameters, tracksWithRoles } from '../parameters.ts';
 
 /** What a start message of the JSON family says, whatever its fields are called. */
-export type StartFacts = {
+type StartFacts = {
   carrierCallId: string;
   streamId: string;
   /** The object that says the encoding, the rate and the channels. */

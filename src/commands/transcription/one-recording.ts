@@ -13,7 +13,7 @@ export type RecordingOutcome =
   | { is: 'failed'; why: string; id?: string; code?: number; json?: unknown }
   | { is: 'cancelled'; how: string };
 
-export type RecordingOptions = {
+type RecordingOptions = {
   service: JobService;
   /** POST /v2/pre-recorded, without the audio. */
   body: object;

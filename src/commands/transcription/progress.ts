@@ -4,7 +4,7 @@ export type FileState =
   | { at: 'waiting'; why: string }
   | { at: 'reading'; doneS: number; ofS: number };
 
-export type Terminal = {
+type Terminal = {
   isTTY?: boolean;
   columns?: number;
   rows?: number;

@@ -36,7 +36,7 @@ export function contentsOf(
 }
 
 /** The carriage returns of one of the two styles stay. */
-export function subtitlesText(subtitles: string): string {
+function subtitlesText(subtitles: string): string {
   return subtitles.split('\r\n').map(withoutControl).join('\r\n');
 }
 

@@ -1,7 +1,7 @@
 import type { Doc } from './doc.ts';
 
 /** What a word near a code says about it. */
-export type CueKind =
+type CueKind =
   | 'card'
   | 'cvv'
   | 'expiry'

@@ -5,7 +5,7 @@ import type { Doc } from './doc.ts';
  * Runs of digits and letters as one code, however they are written or spoken:
  * "ZX-448201", "double four, oh one", "k for kilo, three, nine, b as in bravo", "plus four four seven seven".
  */
-export type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
+type RunPiece = { chars: string; from: number; to: number; isDigits: boolean };
 
 export type Run = {
   from: number;

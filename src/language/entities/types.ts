@@ -1,5 +1,5 @@
 /** The types that are found in any text; the others only by request (by-request.ts). */
-export const allTypes = [
+const allTypes = [
   'NAME',
   'NAME_GIVEN',
   'NAME_FAMILY',

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { parseJson, type LlmFailure, type LlmProvider } from './provider.ts';
+import { parseJson } from "../../lib/json.ts";
+import type { LlmFailure, LlmProvider } from './provider.ts';
 
 export type Asked<T> = { value: T } | { failure: LlmFailure };
 
-export type Question<T> = {
+type Question<T> = {
   task: string;
   form: string;
   text: string;

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { reasonOf } from '../../lib/errors.ts';
+import { parseJson } from "../../lib/json.ts";
 import type { LlmConfig } from '../config.ts';
 
 /** Why a model gave nothing usable; the message is for an operator and never quotes the call. */
 export type LlmFailure = { statusCode: number; exception: string; message: string };
 
-export type LlmAnswer = { text: string } | { failure: LlmFailure };
+type LlmAnswer = { text: string } | { failure: LlmFailure };
 
 /** `model` names another one of the same service than the operator's own choice. */
-export type LlmPrompt = { system: string; user: string; model?: string };
+type LlmPrompt = { system: string; user: string; model?: string };
 
 export type LlmProvider = {
   /** One answer to one prompt. Never throws and never takes longer than the configured time. */
@@ -110,15 +111,6 @@ async function boundedText(response: Response): Promise<string | undefined> {
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // What is no JSON fails the schema that the caller holds it against.
-    return undefined;
-  }
 }
 
 function causeOf(error: unknown): string {

@@ -48,7 +48,7 @@ const ChapterAnswer = z.object({
     .max(60),
 });
 
-export type NamedChapter = z.infer<typeof ChapterAnswer>['chapters'][number];
+type NamedChapter = z.infer<typeof ChapterAnswer>['chapters'][number];
 
 /** The model names the turns and the words; sentences and times come from the call itself. */
 export async function chaptersBy(

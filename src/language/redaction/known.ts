@@ -13,7 +13,7 @@ const shortestDigits = 4;
 type Entity = { tokens: string[]; label: string; number: number };
 type KeyToken = { text: string; lower: string; start: number; end: number };
 
-export type KnownEntities = {
+type KnownEntities = {
   /** The piece with every known entity covered that still stands in it. */
   coverIn(piece: RedactedPiece, form: RedactionForm): RedactedPiece;
 };

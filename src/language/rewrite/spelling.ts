@@ -1,7 +1,7 @@
 import type { CustomSpellingConfig } from '../../protocol/addon-configs.ts';
 
 /** Replaces each misspelling by its preferred spelling, whole words only, whatever the case. */
-export type Spelling = (text: string) => string;
+type Spelling = (text: string) => string;
 
 export function spellingOf(dictionary: CustomSpellingConfig['spelling_dictionary']): Spelling {
   const preferred = new Map<string, string>();

@@ -6,7 +6,7 @@ import { soundDistance, soundOf } from './pronunciation.ts';
 export type VocabularyItem = CustomVocabularyConfig['vocabulary'][number];
 
 /** Words of the caller's trade put where something that sounds like them was recognised. */
-export type Vocabulary = (
+type Vocabulary = (
   text: string,
   confidenceOf: (start: number, end: number) => number,
 ) => string;

@@ -1,7 +1,7 @@
 import { sentimentExamples } from '../data/sentiment-examples.ts';
 
 /** What the counted examples lean to, where they lean clearly. */
-export type Leaning = 'negative' | 'positive' | undefined;
+type Leaning = 'negative' | 'positive' | undefined;
 
 type Label = 'negative' | 'neutral' | 'positive';
 const labels: Record<string, Label> = { n: 'negative', x: 'neutral', p: 'positive' };

@@ -6,7 +6,7 @@ const stop = new Set(
 );
 
 /** A word without its commonest endings: enough to see that "refunded" and "refund" are one topic. */
-export function stemOf(word: string): string {
+function stemOf(word: string): string {
   const plain = word.replace(/'s$/, '');
   if (plain.length <= 4) return plain;
   return plain

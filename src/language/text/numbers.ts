@@ -34,7 +34,7 @@ export function isFiller(token: TextToken | undefined): boolean {
   return token !== undefined && hardFillers.has(token.lower);
 }
 
-export type Cardinal = { value: number; next: number };
+type Cardinal = { value: number; next: number };
 
 /** Past a hyphen or a filler between the words of one number. */
 function past(tokens: readonly TextToken[], i: number): number {

@@ -1,5 +1,5 @@
 /** A piece of a text by its characters. */
-export type TextSpan = { start: number; end: number };
+type TextSpan = { start: number; end: number };
 
 const abbreviations = new Set(
   'mr mrs ms dr prof st ave rd blvd apt no vs etc inc ltd co corp jr sr dept ext approx e.g i.e a.m p.m u.s u.k'.split(

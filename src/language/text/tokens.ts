@@ -2,7 +2,7 @@
  * A text as small tokens: words, runs of digits, single marks. Everything downstream speaks of token
  * indexes and turns them into characters at the end, so spans are exact whatever was skipped between.
  */
-export type TokenKind = 'word' | 'number' | 'mark';
+type TokenKind = 'word' | 'number' | 'mark';
 
 export type TextToken = {
   kind: TokenKind;

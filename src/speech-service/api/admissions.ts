@@ -7,7 +7,7 @@ import type { Sessions } from '../live/sessions.ts';
 import { speechMetrics } from '../metrics.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 
-export type AdmissionsOptions = {
+type AdmissionsOptions = {
   config: SpeechServiceConfig;
   store: Store;
   sessions: Sessions;

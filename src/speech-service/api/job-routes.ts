@@ -13,7 +13,7 @@ import type { JobRecords } from '../records/job-records.ts';
 import { jobOf, type JobOwner } from './record-routes.ts';
 import { jsonBody } from './request-parts.ts';
 
-export type JobRoutesOptions = {
+type JobRoutesOptions = {
   config: SpeechServiceConfig;
   jobs: Jobs;
   files: Files;

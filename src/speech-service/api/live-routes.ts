@@ -13,7 +13,7 @@ import type { JobOwner } from './record-routes.ts';
 import { sendRecording } from './recording-file.ts';
 import { jsonBody, queryOf } from './request-parts.ts';
 
-export type LiveRoutesOptions = {
+type LiveRoutesOptions = {
   config: SpeechServiceConfig;
   sessions: Sessions;
   admissions: Admissions;
@@ -50,7 +50,7 @@ async function create(
   });
 }
 
-export type LiveOwnerOptions = {
+type LiveOwnerOptions = {
   store: Store;
   sessions: Sessions;
   folder: string;

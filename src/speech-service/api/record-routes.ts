@@ -15,7 +15,7 @@ export type JobOwner = {
   erase(job: JobRow): Promise<void>;
 };
 
-export type RecordRoutesOptions = {
+type RecordRoutesOptions = {
   /** For example `/v2/live`. */
   base: string;
   /** The kinds of jobs that are there. */

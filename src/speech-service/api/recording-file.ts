@@ -6,7 +6,7 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import { pathsOf } from '../live/session-audio.ts';
 import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
 
-export type SessionRecording = {
+type SessionRecording = {
   folder: string;
   id: string;
   request: LiveRequest;

@@ -12,7 +12,7 @@ export const retryDelaysMs: readonly number[] = [5_000, 30_000, 120_000, 600_000
 /** So many callbacks of one session wait for one URL. */
 export const maxWaitingCallbacks = 2_000;
 
-export type CallbackQueueOptions = {
+type CallbackQueueOptions = {
   deliver: SendCallback;
   /** Unique to the session; the ordinal of the callback follows. */
   idPrefix: string;

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { failureOf, type FetchFailure, type GuardedClient } from '../../lib/guarded-fetch.ts';
 import { FileError } from './file-error.ts';
 
-export type FetchedAudio = { body: Readable; announcedBytes: number | undefined };
+type FetchedAudio = { body: Readable; announcedBytes: number | undefined };
 
 const redirects = 5;
 
@@ -23,7 +23,7 @@ const statusOfFailure: Record<FetchFailure, number> = {
   aborted: 503,
 };
 
-export type FetchOptions = {
+type FetchOptions = {
   client: GuardedClient;
   url: string;
   /** For name, connections, redirects and body together. */

@@ -15,7 +15,7 @@ import type { Files, StoredFile } from './files.ts';
 import { tooLarge } from './intake.ts';
 import { formOverheadBytes, readUploadForm } from './upload-form.ts';
 
-export type FileRoutesOptions = {
+type FileRoutesOptions = {
   config: JobsConfig;
   files: Files;
   publicUrl: PublicUrl;

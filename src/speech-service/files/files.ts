@@ -38,7 +38,7 @@ export type Probe = (
   signal?: AbortSignal,
 ) => Promise<{ durationS: number; channels: number }>;
 
-export type FilesOptions = {
+type FilesOptions = {
   config: JobsConfig;
   /** Nothing may be stored for clients: uploads are refused. */
   zeroRetention: boolean;

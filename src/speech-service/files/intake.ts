@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { deadline, type Clock } from '../../lib/clock.ts';
 import { FileError } from './file-error.ts';
 
-export type IntakeOptions = {
+type IntakeOptions = {
   path: string;
   maxBytes: number;
   /** The longest wait for the next bytes. */

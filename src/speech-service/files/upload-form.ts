@@ -10,7 +10,7 @@ import { stalled } from './intake.ts';
 export const formOverheadBytes = 65_536;
 const fileField = 'audio';
 
-export type UploadFormOptions<T> = {
+type UploadFormOptions<T> = {
   clock: Clock;
   /** The longest wait for the next bytes of the form. */
   stallMs: number;

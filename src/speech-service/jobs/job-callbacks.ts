@@ -25,7 +25,7 @@ type JobEvent = PreRecordedWebhook['event'];
 /** What only this process knows of a job: with zero retention its row has neither request nor result. */
 export type UnstoredJobs = Map<string, { request: PreRecordedRequest; result?: PreRecordedResult }>;
 
-export type JobCallbacksOptions = {
+type JobCallbacksOptions = {
   store: Store;
   config: SpeechServiceConfig;
   node: string;
@@ -41,7 +41,7 @@ const lookMs = 2_000;
 const atOnce = 8;
 
 /** One page of callbacks that an operator asks for. */
-export type JobCallbackListRequest = {
+type JobCallbackListRequest = {
   state?: ApiJobCallbackState | undefined;
   jobId?: string | undefined;
   /** The last one of the page before. */

@@ -4,7 +4,7 @@ import type { Database, SpeechJobCallbacksTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { metadataPairs, type JobRow } from '../records/job-records.ts';
 
-export type NewJob = {
+type NewJob = {
   id: string;
   node: string;
   createdAt: number;

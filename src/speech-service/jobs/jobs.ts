@@ -26,7 +26,7 @@ import { LostNodes } from './lost-nodes.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
 import { readChannels } from './reading.ts';
 
-export type JobsOptions = {
+type JobsOptions = {
   config: SpeechServiceConfig;
   store: Store;
   node: string;

@@ -5,7 +5,7 @@ import type { JobRow } from '../records/job-records.ts';
 import { JobFailure } from './failure.ts';
 import type { JobRows } from './job-rows.ts';
 
-export type LostNodesOptions = {
+type LostNodesOptions = {
   rows: JobRows;
   node: string;
   clock: Clock;

@@ -24,7 +24,7 @@ export type JobAtWork = {
   onProgress(seconds: number): void;
 };
 
-export type JobQueueOptions = {
+type JobQueueOptions = {
   rows: JobRows;
   node: string;
   /** Working files of jobs. */
@@ -51,7 +51,7 @@ const sayMs = 30_000;
 const lookMs = 5_000;
 const longestGraceMs = 2_000;
 /** A job during which this or another process died so often is not tried again. */
-export const maxAttempts = 10;
+const maxAttempts = 10;
 
 /** Takes jobs from the table one after the other, works on some at once, and says for each that it is at work. */
 export class JobQueue {

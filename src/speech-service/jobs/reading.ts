@@ -7,11 +7,11 @@ import type { Recogniser, RecogniserStreamOptions } from '../recognition/recogni
 import { JobFailure } from './failure.ts';
 
 /** Decoded audio: 16-bit little-endian mono at 16 kHz. */
-export type ReadableChannel = { channel: number; path: string; samples: number };
+type ReadableChannel = { channel: number; path: string; samples: number };
 
 export const sampleRate = 16_000;
 
-export type ReadingOptions = {
+type ReadingOptions = {
   recogniser: Recogniser;
   clock: Clock;
   channels: readonly ReadableChannel[];

@@ -12,7 +12,7 @@ import {
 } from '../results/answer.ts';
 import type { PostBlocks, ResultEntry } from './result.ts';
 
-export type AddonsOptions = {
+type AddonsOptions = {
   runner: AddonRunner;
   clock: Clock;
   realtimeMs: number;

@@ -59,7 +59,7 @@ export type Assembled = {
   format: AudioFormat;
 };
 
-export type AssemblyOptions = SessionsOptions & {
+type AssemblyOptions = SessionsOptions & {
   addons: Addons;
   paths: SessionPaths;
   onRecording(): void;
@@ -151,7 +151,7 @@ function broadcastOf(
 }
 
 /** A session as the files tell that the process before this one left it. */
-export type RestoredSession = {
+type RestoredSession = {
   audio: SessionAudio;
   sessionLog: SessionLog;
   cutter: FrameCutter;
@@ -265,7 +265,7 @@ function summaryOf(lines: readonly LogLine[], bytes: number): Summary {
   };
 }
 
-export function typeOf(text: string): string {
+function typeOf(text: string): string {
   return (JSON.parse(text) as { type: string }).type;
 }
 

@@ -68,12 +68,12 @@ export function samplesOf(format: AudioFormat): (frames: Buffer) => Int16Array[]
 }
 
 /** A header may hold long lists of tags. A header without an end within this is refused. */
-export const longestHeaderBytes = 65_536;
+const longestHeaderBytes = 65_536;
 
 /** So many bytes at the start of a session tell whether they begin with a WAV header, and where it ends. */
 export const headerReachBytes = longestHeaderBytes + 12;
 
-export type ParsedHeader =
+type ParsedHeader =
   | { outcome: 'incomplete' }
   | { outcome: 'none' }
   | { outcome: 'header'; headerBytes: number }

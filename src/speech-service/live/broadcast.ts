@@ -6,7 +6,7 @@ import type { Outbound } from './outbound.ts';
 import type { SessionLog } from './session-log.ts';
 import type { SessionState } from './state.ts';
 
-export type BroadcastOptions = {
+type BroadcastOptions = {
   sessionId: string;
   request: LiveRequest;
   socket: Outbound;

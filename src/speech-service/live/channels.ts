@@ -13,7 +13,7 @@ import type {
   RecogniserStreamOptions,
 } from '../recognition/recogniser.ts';
 
-export type SessionChannelsOptions = {
+type SessionChannelsOptions = {
   request: LiveRequest;
   format: AudioFormat;
   recogniser: Recogniser;
@@ -194,7 +194,7 @@ export type ChannelEvent =
   /** The channel gave up after several streams that failed. */
   | { type: 'failed'; reason: string };
 
-export type ChannelOptions = {
+type ChannelOptions = {
   stream: RecogniserStreamOptions;
   recogniser: Recogniser;
   clock: Clock;

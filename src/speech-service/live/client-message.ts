@@ -1,4 +1,4 @@
-export type ClientCommand =
+type ClientCommand =
   | { type: 'audio'; bytes: Buffer; messageId: string | undefined }
   | { type: 'bad-audio'; reason: string; messageId: string | undefined }
   | { type: 'stop'; messageId: string | undefined }

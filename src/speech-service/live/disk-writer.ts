@@ -6,7 +6,7 @@ import type { DiskBatch, DiskReply } from './disk-thread.ts';
 export const maxDiskBatchBytes = 4_194_304;
 
 /** A file that is appended to. Its size is read when the thread has to open it. */
-export type Appended = { readonly path: string; readonly size: number };
+type Appended = { readonly path: string; readonly size: number };
 
 type DiskPromise = { done: () => void; failed: (error: Error) => void };
 type DiskPiece = DiskPromise & { file: Appended; bytes: Buffer };

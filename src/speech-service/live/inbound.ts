@@ -12,7 +12,7 @@ import {
 } from './overlap.ts';
 import type { SessionAudio } from './session-audio.ts';
 
-export type InboundOptions = {
+type InboundOptions = {
   cutter: FrameCutter;
   audio: SessionAudio;
   clock: Clock;

@@ -25,11 +25,11 @@ export const maxRestartBytes = 2_097_152;
  * A repetition after a restart is at least so long. Any new audio has a fair chance to begin with the one byte that
  * was stored last, and no client repeats a single byte.
  */
-export const leastRestartBytes = 16;
+const leastRestartBytes = 16;
 
 /** Where a client may stand: at the end of an ack that was sent, or at any frame of what a restart left open. */
 export type Places = { ends: readonly number[]; range?: PlaceRange };
-export type PlaceRange = { from: number; to: number; step: number };
+type PlaceRange = { from: number; to: number; step: number };
 
 /** The frames of the last stored bytes: where a client may stand that was connected to the process before this one. */
 export function placesAfterRestart(totalBytes: number, frameBytes: number): Places {
@@ -73,7 +73,7 @@ export function remember(trail: AckTrail, endByte: number, atMs: number): void {
   if (trail.length > maxAckTrail) trail.splice(0, trail.length - maxAckTrail);
 }
 
-export type Standing = {
+type Standing = {
   /**
    * The bytes with which the client may have begun on this socket. They stay possible until an ack of this
    * socket is old enough to have arrived for certain.
@@ -119,7 +119,7 @@ function placesFrom({ ends, range }: Places, least: number): Places {
   return { ends: from, range: { ...range, from: range.to - steps * range.step } };
 }
 
-export type PlaceFound =
+type PlaceFound =
   /** What the client sent first repeats the stored bytes from here to the total. */
   | { outcome: 'found'; place: number }
   /** What the client sent so far equals the stored bytes from here; more of it is needed to be sure. */

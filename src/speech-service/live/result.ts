@@ -65,7 +65,7 @@ export function utterancesOf(record: SessionResults): Utterance[] {
 
 export type PostBlocks = Pick<PostFinalResult, 'summarization' | 'chapterization'>;
 
-export type ResultFigures = {
+type ResultFigures = {
   audioS: number;
   channels: number;
   /** From the first audio to the end of the processing. */

@@ -9,7 +9,7 @@ import type { RecordingRule } from './assembly.ts';
 import type { SessionRows } from './session-rows.ts';
 import type { Sessions } from './sessions.ts';
 
-export type SessionRetentionOptions = {
+type SessionRetentionOptions = {
   config: SpeechServiceConfig;
   recording: RecordingRule;
   rows: SessionRows;

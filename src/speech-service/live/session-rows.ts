@@ -2,7 +2,7 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
 import { metadataPairs, type JobRow } from '../records/job-records.ts';
 
-export type NewSessionRow = {
+type NewSessionRow = {
   id: string;
   node: string;
   tokenDigest: string;
@@ -12,7 +12,7 @@ export type NewSessionRow = {
   estimatedTimes: boolean;
 };
 
-export type StoredEnd =
+type StoredEnd =
   | { outcome: 'done'; result: string | null; audioS: number }
   | { outcome: 'error'; errorCode: number; audioS: number };
 

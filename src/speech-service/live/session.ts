@@ -27,7 +27,7 @@ import {
 import type { SessionAudio } from './session-audio.ts';
 import { SessionTimers, type SessionTimes } from './timers.ts';
 
-export type SessionParts = {
+type SessionParts = {
   id: string;
   request: LiveRequest;
   format: AudioFormat;
@@ -129,10 +129,6 @@ export class LiveSession {
 
   get isOpen(): boolean {
     return this.#state.at !== 'ended';
-  }
-
-  get hasSocket(): boolean {
-    return this.#socket !== undefined;
   }
 
   get audioS(): number {

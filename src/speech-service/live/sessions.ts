@@ -1,6 +1,7 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { wait } from '../../lib/clock.ts';
+import { digestOf } from "../../lib/digest.ts";
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { Addons } from './addons.ts';
@@ -19,7 +20,7 @@ import type { JobRow } from '../records/job-records.ts';
 import type { LiveSession } from './session.ts';
 import { speechMetrics } from '../metrics.ts';
 
-export type TokenLookup =
+type TokenLookup =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
   /** The session is over and all its messages have arrived: answered with 4403. */
   | { outcome: 'ended' }
@@ -337,14 +338,6 @@ export class Sessions {
 }
 
 /** A token has 256 random bits. Only its digest is stored. */
-export function newToken(): string {
+function newToken(): string {
   return randomBytes(32).toString('base64url');
-}
-
-/**
- * Sessions are found by the digest of their token. The time of a look-up tells an attacker something about
- * the digest at most, which says nothing about the token.
- */
-export function digestOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }

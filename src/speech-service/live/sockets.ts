@@ -8,7 +8,7 @@ import { closeStranger, refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
 
-export type SocketsOptions = {
+type SocketsOptions = {
   sessions: Sessions;
   log: Logger;
   refuseTokenWith401: boolean;

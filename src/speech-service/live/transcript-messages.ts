@@ -6,7 +6,7 @@ import type { ChannelEvent } from './channels.ts';
 import { message, utteranceId, utteranceOf } from './messages.ts';
 import type { ResultEntry } from './result.ts';
 
-export type TranscriptMessagesOptions = {
+type TranscriptMessagesOptions = {
   sessionId: string;
   request: LiveRequest;
   addons: Addons;

@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { MediaError } from './media-error.ts';
 
-export type DistinctChannel = { channels: number[]; path: string; samples: number };
+type DistinctChannel = { channels: number[]; path: string; samples: number };
 
 /** Channels are compared in blocks of 100 ms: one word on one channel makes it distinct, however long the file. */
 const blockSamples = 1_600;

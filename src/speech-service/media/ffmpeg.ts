@@ -55,7 +55,7 @@ export function isFfmpegInstalled(): boolean {
 
 type End = { code: number | null; signal: NodeJS.Signals | null; said: string };
 
-export type Program = {
+type Program = {
   output: Readable;
   /** A second output, for programs that are told to write one. */
   aside: Readable;

@@ -4,7 +4,7 @@ import { MediaError } from './media-error.ts';
 import type { SampleBlock } from './pcm.ts';
 
 /** What the first block of a FLAC file says. Its writer may not have known the number of frames: then it is 0. */
-export type FlacFacts = { rateHz: number; channels: number; bits: number; frames: number };
+type FlacFacts = { rateHz: number; channels: number; bits: number; frames: number };
 
 const factsBytes = 42;
 

@@ -21,7 +21,7 @@ export type Media = {
   notes(): string[];
 };
 
-export type MediaOptions = {
+type MediaOptions = {
   /** Audio longer than this is refused. */
   maxSeconds: number;
   /** Files decoded at the same time. */

@@ -1,5 +1,5 @@
 /** What a list of the packets of one stream tells. */
-export type PacketList = { codec: string; durationS: number };
+type PacketList = { codec: string; durationS: number };
 
 const maxLineBytes = 500;
 

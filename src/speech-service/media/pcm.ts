@@ -14,7 +14,7 @@ export type PcmFormat = {
 export type SampleBlock = { channels: Float32Array[]; frames: number };
 
 export const maxChannels = 8;
-export const minRateHz = 1_000;
+const minRateHz = 1_000;
 export const maxRateHz = 384_000;
 
 /** Refuses what no recording has, before anything is sized by it. */

@@ -10,7 +10,7 @@ export function progressLine(name: string, { receivedBytes, totalBytes }: PullPr
   return `downloading ${name}: ${megabytes(receivedBytes)} of ${megabytes(totalBytes)} MB${percent}`;
 }
 
-export type ProgressDisplay = {
+type ProgressDisplay = {
   progress(name: string, progress: PullProgress): void;
   note(line: string): void;
   end(): void;

@@ -260,7 +260,7 @@ const lookMs = 250;
  * Admits one process at a time among those that share a folder. The lock is a file that its holder touches
  * again and again. A lock without a holder is moved away by the next process that finds it.
  */
-export async function lockFile(
+async function lockFile(
   path: string,
   options: { signal: AbortSignal; onWait(): void },
 ): Promise<AsyncDisposable> {

@@ -13,7 +13,7 @@ const pythons = ['python3', 'python'];
 /** The table of contents of a wheel with some hundred files takes a hundredth of this. */
 const maxTableBytes = 16_777_216;
 
-export type Wheel = AsyncDisposable & { path: string };
+type Wheel = AsyncDisposable & { path: string };
 
 /** Has pip download a wheel into a folder of its own under `folder`. Disposing removes that folder. */
 export async function fetchWheel(
@@ -87,7 +87,7 @@ export async function run(
 }
 
 /** An entry of a zip file. This reader knows what wheels use: stored and deflated, no encryption, no zip64. */
-export type ZipEntry = {
+type ZipEntry = {
   name: string;
   bytes: number;
   compressedBytes: number;

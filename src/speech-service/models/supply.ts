@@ -8,14 +8,14 @@ import { readModelFolder, type Model } from './model-folder.ts';
 import { progressDisplay, progressLine } from './progress.ts';
 import { pullModel } from './pull.ts';
 
-export type SupplySettings = {
+type SupplySettings = {
   model: string;
   models?: string | undefined;
   modelsMirror?: string | undefined;
   pullModels: boolean;
 };
 
-export type SupplyState =
+type SupplyState =
   | { state: 'there'; model: Model }
   /** The model is being fetched or cannot be had. The line for people says which, and what mends it. */
   | { state: 'pulling' | 'missing'; detail: string };

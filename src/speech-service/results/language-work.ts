@@ -4,11 +4,11 @@ import type { AddonBlock } from '../../protocol/addons.ts';
 import { answerOf, failedBlock, type AddonRunner } from './answer.ts';
 
 /** Tasks that answer with a block. */
-export type BlockTask = {
+type BlockTask = {
   [K in TaskName]: LanguageTasks[K]['output'] extends AddonBlock<unknown> ? K : never;
 }[TaskName];
 
-export type LanguageWorkOptions = {
+type LanguageWorkOptions = {
   runner: AddonRunner;
   clock: Clock;
   /** The job: tasks of different jobs and sessions take turns. */

@@ -28,7 +28,7 @@ import { numberedSpeakers, withoutSpeaker } from './speakers.ts';
 import { subtitlesOf } from './subtitles.ts';
 import { translated } from './translation.ts';
 
-export type ResultInput = {
+type ResultInput = {
   request: PreRecordedRequest;
   durationS: number;
   distinctChannels: number;

@@ -3,7 +3,7 @@ import { engineRateHz } from './engine.ts';
 import type { LinearResampler, Sherpa } from './sherpa.ts';
 import type { RecogniserStreamOptions } from '../recogniser.ts';
 
-export const enhancerRateHz = 48000;
+const enhancerRateHz = 48000;
 const frameSamples = 480;
 /** RNNoise works on samples in the range of 16-bit integers. */
 const scale = 32768;

@@ -244,7 +244,7 @@ function comesBefore(a: Urgency, b: Urgency): boolean {
   return a.rank < b.rank || (a.rank === b.rank && a.dueMs < b.dueMs);
 }
 
-export function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
+function openEngine(sherpa: Sherpa, model: Model, options: EngineOptions): Engine {
   const { description } = model;
   switch (description.kind) {
     case 'streaming-nemo-ctc':

@@ -14,7 +14,7 @@ export type Sherpa = {
   version: string;
 };
 
-export type Waveform = { samples: Float32Array; sampleRate: number };
+type Waveform = { samples: Float32Array; sampleRate: number };
 type Features = { sampleRate: number; featureDim: number };
 type ModelSettings = { tokens: string; numThreads: number; provider: 'cpu'; debug: 0 };
 
@@ -23,7 +23,7 @@ export type OnlineModelFiles =
   | { zipformer2Ctc: { model: string } }
   | { transducer: { encoder: string; decoder: string; joiner: string } };
 
-export type OnlineConfig = {
+type OnlineConfig = {
   featConfig: Features;
   modelConfig: OnlineModelFiles & ModelSettings;
   decodingMethod: 'greedy_search';
@@ -67,7 +67,7 @@ export type OfflineConfig = {
   modelConfig: OfflineModelFiles & ModelSettings;
 };
 
-export type OfflineStream = { acceptWaveform(wave: Waveform): void };
+type OfflineStream = { acceptWaveform(wave: Waveform): void };
 
 export type OfflineResult = {
   text: string;
@@ -85,7 +85,7 @@ export type OfflineRecognizer = {
   getResult(stream: OfflineStream): OfflineResult;
 };
 
-export type VadConfig = {
+type VadConfig = {
   sileroVad: {
     model: string;
     threshold: number;
@@ -112,12 +112,12 @@ export type LinearResampler = {
   flush(samples: Float32Array): Float32Array;
 };
 
-export type IdentificationConfig = {
+type IdentificationConfig = {
   whisper: { encoder: string; decoder: string };
   numThreads: 1;
   debug: 0;
 };
-export type SpokenLanguageIdentification = {
+type SpokenLanguageIdentification = {
   createStream(): OfflineStream;
   compute(stream: OfflineStream): string;
 };

@@ -100,7 +100,7 @@ const bulkPatienceMs = 2_000;
  */
 export const maxUnreadAudioS = 2;
 
-export type OfflineParts = {
+type OfflineParts = {
   reader: PieceReader;
   /** The longest audio that the model reads at once. */
   longestS: number;

@@ -2,7 +2,7 @@ import { windowSamples } from './voice-activity.ts';
 
 const rateHz = 16000;
 
-export type SegmenterOptions = {
+type SegmenterOptions = {
   pauseS: number;
   maximumDurationS: number;
   /** The longest audio that the model reads at once. */

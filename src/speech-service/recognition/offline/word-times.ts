@@ -11,7 +11,7 @@ const loudness = 1.2;
 /** The price of each second by which a boundary contradicts a reading of the growing audio. */
 const disbelief = 10;
 
-export type WordSpan = { start: number; end: number };
+type WordSpan = { start: number; end: number };
 
 /**
  * Places the words in the audio. A good placing gives each word the length that its spelling lets expect
@@ -128,7 +128,7 @@ function evenly(count: number, lengthS: number): WordSpan[] {
   }));
 }
 
-export type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
+type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
 
 /**
  * Makes words of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins

@@ -24,7 +24,7 @@ export function capacityOf(cost: LegCost | undefined): number {
 }
 
 /** One process as admission sees it. */
-export type Occupied = { streams: number; capacity: number; lateness: readonly number[] };
+type Occupied = { streams: number; capacity: number; lateness: readonly number[] };
 
 /**
  * True when a process has been late for several reports in a row and its own streams are the reason.

@@ -3,7 +3,7 @@ import { reasonOf } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Recogniser, StreamAdmission } from '../recogniser.ts';
 
-export type BackgroundOptions = {
+type BackgroundOptions = {
   /** Starts the processes. They have the model of the live recogniser. */
   start(): Promise<Recogniser>;
   live: Recogniser;

@@ -17,7 +17,7 @@ import type {
   RecogniserStreamOptions,
 } from '../recogniser.ts';
 
-export type RecogniserOptions = {
+type RecogniserOptions = {
   config: RecogniserConfig;
   log: Logger;
   /**

@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os';
 import type { Model } from '../../models/model-folder.ts';
 import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
 
-export type ProcessOptions = {
+type ProcessOptions = {
   model: Model;
   vadModel: string;
   /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */

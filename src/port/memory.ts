@@ -30,6 +30,7 @@ let looked: { atMs: number; memories: LimitedMemory[] } | undefined;
  * the whole process ends, and all its calls with it. So a call that would not fit is refused before, with a reason.
  */
 export function memoryShortage(legs: number): string | undefined {
+  // The machine's time and not the clock: it only says how old the figures are, and they are the machine's too.
   const nowMs = performance.now();
   if (looked === undefined || nowMs - looked.atMs > lookEveryMs)
     looked = { atMs: nowMs, memories: [heap(), controlGroup()].filter((one) => one !== undefined) };

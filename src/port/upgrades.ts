@@ -11,7 +11,10 @@ import { pathOf } from './problem.ts';
 export const upgradeDecisionMs = 3_000;
 /** Upgrades that wait for their decision at once: each holds a socket and perhaps a query of the store. */
 export const maxUpgradesInProgress = 512;
-/** How long a peer may take to read its refusal: it must not keep the connection by reading nothing. */
+/**
+ * How long a peer may take to read its refusal: it must not keep the connection by reading nothing. Here and above it
+ * is the machine's timer and not the clock: it guards a socket, and no rule of a call depends on it.
+ */
 const refusalReadMs = 1_000;
 
 /** When a peer that was refused for want of room may come again. */

@@ -134,6 +134,7 @@ export function missingOf(
     const message: ServerMessage = {
       type: 'transcript',
       session_id: sessionId,
+      // The machine's time: a record does not say when its words were sent, and nothing is ordered by this.
       created_at: new Date().toISOString(),
       data: { id: `record_${index}`, is_final: true, utterance: utterance.data },
     };

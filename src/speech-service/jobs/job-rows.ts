@@ -2,7 +2,7 @@ import type { Selectable, Transaction } from 'kysely';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Database, SpeechJobCallbacksTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { metadataPairs, type JobRow } from '../records/job-records.ts';
+import { deleteJobRows, metadataPairs, type JobRow } from '../records/job-records.ts';
 
 type NewJob = {
   id: string;
@@ -303,9 +303,8 @@ export class JobRows {
     return this.#store.transaction(async (tx) => {
       // Of two jobs of one file that are deleted at once, the second one must see that the first has gone.
       if (fileId !== null) await holdsFile(tx, fileId, this.#store.kind);
-      await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
       await tx.deleteFrom('speech_job_callbacks').where('job_id', '=', id).execute();
-      await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
+      await deleteJobRows(tx, id);
       if (fileId === null) return false;
       const other = await tx
         .selectFrom('speech_jobs')

@@ -1,6 +1,6 @@
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Store } from '../../store/store.ts';
-import { metadataPairs, type JobRow } from '../records/job-records.ts';
+import { deleteJobRows, metadataPairs, type JobRow } from '../records/job-records.ts';
 
 type NewSessionRow = {
   id: string;
@@ -127,10 +127,7 @@ export class SessionRows {
   }
 
   async delete(id: string): Promise<void> {
-    await this.#store.transaction(async (tx) => {
-      await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
-      await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
-    });
+    await this.#store.transaction((tx) => deleteJobRows(tx, id));
   }
 
   /** The sessions of this node that are not ended, or whose callbacks are not settled. */

@@ -128,6 +128,7 @@ function runChild(
       failure ??= reason;
       killGroup(child);
     };
+    // The machine's timer and not the clock: what it ends is a process of the machine, which no clock of ours moves.
     const timer = setTimeout(
       () =>
         end(

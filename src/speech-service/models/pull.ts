@@ -278,6 +278,7 @@ async function lockFile(
     await removeStale(path);
     await sleep(lookMs, undefined, { signal: options.signal });
   }
+  // The machine's own time, here and where the age is judged: other processes compare it with their disk's.
   const beat = setInterval(() => {
     const now = new Date();
     utimes(path, now, now).catch(() => undefined); // the lock was taken away; the checksums show what that spoils

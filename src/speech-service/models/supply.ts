@@ -59,6 +59,7 @@ class Supply implements ModelSupply {
   #timer: NodeJS.Timeout | undefined;
   #pulling: Promise<void> | undefined;
   #failures = 0;
+  /** By the time of the machine, which no clock that is set moves: a download is not put off by an hour. */
   #pullAfterMs = 0;
 
   constructor(settings: SupplySettings, log: Logger) {
@@ -115,9 +116,10 @@ class Supply implements ModelSupply {
       this.#entry &&
       this.#settings.pullModels &&
       !this.#pulling &&
-      Date.now() >= this.#pullAfterMs
+      performance.now() >= this.#pullAfterMs
     )
       this.#pulling = this.#pull(this.#entry).finally(() => (this.#pulling = undefined));
+    // The machine's timer and not the clock: it says how often a folder of the machine is looked at.
     this.#timer = setTimeout(() => {
       this.#lookAgain().catch((error: unknown) => {
         this.#log.error({ reason: reasonOf(error) }, 'the recognition model could not be taken');
@@ -167,7 +169,7 @@ class Supply implements ModelSupply {
       display.end();
       if (signal.aborted) return;
       this.#state = { state: 'missing', detail: reasonOf(error) };
-      this.#pullAfterMs = Date.now() + retryMs(this.#failures++);
+      this.#pullAfterMs = performance.now() + retryMs(this.#failures++);
       this.#log.error({ model: entry.name, reason: reasonOf(error) }, 'the model cannot be had');
     }
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Selectable } from 'kysely';
+import type { Selectable, Transaction } from "kysely";
 import {
   jobRequestId,
   type JobFile,
@@ -11,10 +11,16 @@ import {
   type PreRecordedResult,
 } from '../../protocol/job.ts';
 import type { JobListQuery } from '../../protocol/list-query.ts';
-import type { SpeechJobsTable } from '../../store/schema.ts';
+import type { Database, SpeechJobsTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 
 export type JobRow = Selectable<SpeechJobsTable>;
+
+/** What sessions and jobs have alike goes here, in one place; files, callbacks and audio are their owners' to delete. */
+export async function deleteJobRows(tx: Transaction<Database>, id: string): Promise<void> {
+  await tx.deleteFrom("speech_job_metadata").where("job_id", "=", id).execute();
+  await tx.deleteFrom("speech_jobs").where("id", "=", id).execute();
+}
 
 type Listed = { id: string; created_at: number };
 

@@ -216,6 +216,7 @@ class Pool implements RecogniserPool {
       this.#grow(); // a single crash is replaced without a pause
       return;
     }
+    // The machine's timer and not the clock: it spaces out starts of processes, which no clock of ours moves.
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       this.#grow();

@@ -47,7 +47,7 @@ export async function recoverCalls(
   const taken: Call[] = [];
   for (const row of waiting) {
     try {
-      taken.push(await takeUp(calls, row));
+      taken.push(await recoverCall(calls, row));
     } catch (error) {
       log.error(
         { err: error, callId: row.id },
@@ -66,7 +66,7 @@ export async function recoverCalls(
   return { recovered: taken.length, setAside };
 }
 
-async function takeUp(calls: Calls, row: CallRow): Promise<Call> {
+async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
   // A leg that is not in the journal has no audio left to send. It is opened only where a stream may come back.

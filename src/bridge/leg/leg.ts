@@ -251,7 +251,7 @@ export class Leg {
   #checkFinished(): void {
     if (!this.#deadlines || this.#isOver || this.#sessions.isBusy) return;
     if (!this.#ledger.isSettled) this.#sessions.ensure();
-    else if (!this.#sessions.isAsking) this.#end(this.#deadlines);
+    else if (!this.#sessions.isCreating) this.#end(this.#deadlines);
   }
 
   /** No time or no way left: audio that is not acknowledged is declared lost, in the ledger and to the call. */

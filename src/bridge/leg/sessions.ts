@@ -104,7 +104,7 @@ export class LegSessions {
   #request: LegRequest;
   /** When the leg began: the oldest leg goes first where there is a queue. */
   readonly #sinceMs: number;
-  #isAsking = false;
+  #isCreating = false;
   /** Set while a refused request waits until it is asked again. */
   #stopRetry: (() => void) | undefined;
   /** The request has changed since the current session was asked for. */
@@ -172,9 +172,9 @@ export class LegSessions {
     return this.#current !== undefined || this.#past.isBusy || this.#isInDoubt;
   }
 
-  /** A session is being asked for and is still wanted. */
-  get isAsking(): boolean {
-    return this.#isAsking && !this.#abort.signal.aborted;
+  /** A session is being created and is still wanted. */
+  get isCreating(): boolean {
+    return this.#isCreating && !this.#abort.signal.aborted;
   }
 
   all(): LegSession[] {
@@ -203,7 +203,7 @@ export class LegSessions {
 
   /** Asks for a session where one is needed and can be had. */
   ensure(): void {
-    if (this.#current || this.#isAsking || this.#isOver || this.#stopRetry || this.#isInDoubt)
+    if (this.#current || this.#isCreating || this.#isOver || this.#stopRetry || this.#isInDoubt)
       return;
     if (this.#ledger.isSettled && (this.#isFinishing || this.#history.length > 0)) return;
     if (this.#history.length >= this.#options.speech.config.maxSessionsPerLeg) {
@@ -233,7 +233,7 @@ export class LegSessions {
       // Read or not, their messages may not be durable yet when this process is killed: the next one asks again.
       sessions: this.#history.map((one) => ({ ...one, unread: true })),
       // A session that waits to take over is known to nobody else.
-      ...(this.#isAsking || this.#next ? { asking: true } : {}),
+      ...(this.#isCreating || this.#next ? { asking: true } : {}),
     };
   }
 
@@ -245,7 +245,7 @@ export class LegSessions {
     this.#finalsMs = finalsMs;
     this.#stopWithin = clock.after(withinMs, () => onHopeless('deadline'));
     // Nothing was said and no session can be had: none is needed.
-    if (this.#ledger.isSettled && this.#isAsking && !this.#current && this.#history.length === 0)
+    if (this.#ledger.isSettled && this.#isCreating && !this.#current && this.#history.length === 0)
       this.#abort.abort();
     if (this.#stopRetry) {
       onHopeless('refused');
@@ -330,7 +330,7 @@ export class LegSessions {
 
   async #ask(): Promise<MadeSession | undefined> {
     const { speech, region, onState } = this.#options;
-    this.#isAsking = true;
+    this.#isCreating = true;
     const created = await speech
       .create({
         body: this.#request,
@@ -342,7 +342,7 @@ export class LegSessions {
         },
       })
       .finally(() => {
-        this.#isAsking = false;
+        this.#isCreating = false;
       });
     if (created.orphans > 0) this.#cancelOrphans();
     if (created.outcome === 'created') return { id: created.id, url: created.url };
@@ -510,7 +510,7 @@ export class LegSessions {
 
   /** Before the 3 h limit, or when another language is wanted: a new session is asked for, then audio goes to it from one frame to the next. */
   #changeOver(): void {
-    if (this.#isAsking || this.#cut !== undefined || this.#isFinishing) return;
+    if (this.#isCreating || this.#cut !== undefined || this.#isFinishing) return;
     this.#isOutdated = false;
     this.#guard(this.#replace(this.#current));
   }

@@ -4,7 +4,7 @@ import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts'
 export const engineRateHz = 16000;
 
 /** When a block of audio came, and whether it comes as it is spoken. Nobody waits for a recording sent at once. */
-export type Heard = { atMs: number; live: boolean };
+export type Arrival = { atMs: number; live: boolean };
 
 /**
  * The kinds of a stream's next reading, in the order in which the loop serves them. Every step is one
@@ -23,9 +23,9 @@ export type Urgency = { rank: number; dueMs: number };
 /** One stream inside a child: takes 16 kHz blocks and emits what it recognises. */
 export type EngineSession = {
   /** Takes a block of 16 kHz audio. Events that need no reading are emitted before it returns. */
-  accept(block: Float32Array, heard: Heard): void;
+  accept(block: Float32Array, arrival: Arrival): void;
   /** No more audio comes. `finished` is emitted after the last step. */
-  finish(heard: Heard): void;
+  finish(arrival: Arrival): void;
   /** True when no reading waits: everything is decided except the utterance that is still being spoken. */
   readonly settled: boolean;
   /** True while so much waits to be read that more audio would only fill the memory. */

@@ -165,9 +165,9 @@ export class RecogniserLoop {
     stream.finishing = 'done';
     const rest = stream.cutter.take();
     this.#heard(stream, rest.length);
-    const heard = { atMs: performance.now(), live: stream.live };
-    stream.session.accept(stream.chain.end(rest), heard);
-    stream.session.finish(heard);
+    const arrival = { atMs: performance.now(), live: stream.live };
+    stream.session.accept(stream.chain.end(rest), arrival);
+    stream.session.finish(arrival);
   }
 
   #heard(stream: Stream, samples: number): void {

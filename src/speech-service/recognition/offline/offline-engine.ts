@@ -5,7 +5,7 @@ import {
   type Engine,
   type EngineOptions,
   type EngineSession,
-  type Heard,
+  type Arrival,
   type LoadLevel,
   ranks,
   type Urgency,
@@ -193,23 +193,23 @@ export class OfflineSession implements EngineSession {
     return ms;
   }
 
-  accept(block: Float32Array, heard: Heard): void {
-    this.#live = heard.live;
+  accept(block: Float32Array, arrival: Arrival): void {
+    this.#live = arrival.live;
     this.#parts.track.push(block);
     this.#parts.voice.accept(block, (voiced, end) => {
       const audible = this.#audible.window(
         voiced,
         this.#parts.track.view(end - windowSamples, end),
       );
-      for (const event of this.#segmenter.window(audible, end)) this.#handle(event, heard);
+      for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
       this.#ahead = undefined; // the speech went on: the pause was not the end
   }
 
-  finish(heard: Heard): void {
-    for (const event of this.#segmenter.finish()) this.#handle(event, heard);
+  finish(arrival: Arrival): void {
+    for (const event of this.#segmenter.finish()) this.#handle(event, arrival);
     this.#finishing = true;
     this.#tell();
   }
@@ -355,7 +355,7 @@ export class OfflineSession implements EngineSession {
     });
   }
 
-  #handle(event: SegmenterEvent, heard: Heard): void {
+  #handle(event: SegmenterEvent, arrival: Arrival): void {
     if (event.type === 'start') {
       this.#waiting.push(event);
       this.#tell();
@@ -369,8 +369,8 @@ export class OfflineSession implements EngineSession {
       begun?.cut.from === from && begun.cut.to === to && !cutAfter
         ? begun
         : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter });
-    const patience = heard.live ? patienceMs : bulkPatienceMs;
-    const due = { live: heard.live, atMs: heard.atMs + patience };
+    const patience = arrival.live ? patienceMs : bulkPatienceMs;
+    const due = { live: arrival.live, atMs: arrival.atMs + patience };
     // The end of speech is told when it is decided, not after the reading of its words.
     const first = this.#waiting.every((one) => one.type === 'piece' && !one.ending);
     if (ending && first) this.#speechEnds(ending);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Model, ModelDescription } from '../../models/model-folder.ts';
 import { leastCpuSeconds } from '../child/load.ts';
-import type { Engine, EngineSession, Heard, Urgency } from '../child/engine.ts';
+import type { Engine, EngineSession, Arrival, Urgency } from '../child/engine.ts';
 import { LanguageChoice, type TextLanguage } from '../child/language-choice.ts';
 import { pauseOf } from '../offline/segmenter.ts';
 import type {
@@ -97,8 +97,8 @@ function measure(engine: Engine): number {
   };
   const session = engine.open(options, () => undefined);
   const listen = () => {
-    const heard = { atMs: 0, live: false };
-    for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640), heard);
+    const arrival = { atMs: 0, live: false };
+    for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640), arrival);
   };
   listen(); // the first run also allocates and is not measured
   return leastCpuSeconds(listen) / audioS;
@@ -136,7 +136,7 @@ class StreamingSession implements EngineSession {
     this.#pauseS = pauseOf(options.endpointingS);
   }
 
-  accept(block: Float32Array, _heard: Heard): void {
+  accept(block: Float32Array, _arrival: Arrival): void {
     this.#accept(block);
   }
 

@@ -17,7 +17,7 @@ import { speechMetrics } from '../metrics.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { AddonRunner } from '../results/answer.ts';
-import { whyNotDoable } from '../results/refusals.ts';
+import { whyNotDoable } from '../results/redaction.ts';
 import { resultOf } from '../results/result.ts';
 import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';

@@ -3,6 +3,7 @@ import type {
   TranscriptRedactionState,
 } from '../../language/redaction/redact-all.ts';
 import type { CoveredSpan, RedactedPiece } from '../../language/redaction/redact.ts';
+import { redactionProblem } from "../../language/redaction/names.ts";
 import { alignWords } from '../../language/rewrite/words.ts';
 import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
@@ -17,6 +18,19 @@ export type RedactedUtterances = {
   /** Why some of them could not be looked through. */
   error: AddonError | null;
 };
+
+/**
+ * Why a well-formed request cannot be done here, as its client is told with 422; undefined for one that can.
+ * A job that redacts a type which nothing finds would leave every text as it is and look redacted.
+ */
+export function whyNotDoable(request: PreRecordedRequest): string | undefined {
+  if (!request.pii_redaction) return undefined;
+  for (const [i, name] of (request.pii_redaction_config?.entity_types ?? []).entries()) {
+    const problem = redactionProblem(name);
+    if (problem !== undefined) return `pii_redaction_config.entity_types.${i} ${problem}`;
+  }
+  return undefined;
+}
 
 /**
  * Takes the personal data out of every utterance, in order of time, with one numbering for the whole transcript.

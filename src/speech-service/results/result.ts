@@ -13,7 +13,6 @@ import {
   transcriptionOf,
   translationBlock,
 } from './blocks.ts';
-import { displayLines } from './display.ts';
 import { LanguageWork } from './language-work.ts';
 import {
   moderationPrompt,
@@ -22,9 +21,7 @@ import {
   textAnswer,
 } from './model-answers.ts';
 import { redacted, type RedactedUtterances } from './redaction.ts';
-import { rewritten } from './rewriting.ts';
-import { sentencesOf } from './sentences.ts';
-import { numberedSpeakers, withoutSpeaker } from './speakers.ts';
+import { displayLines, sentencesOf } from './sentences.ts';
 import { subtitlesOf } from './subtitles.ts';
 import { translated } from './translation.ts';
 
@@ -80,6 +77,44 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
     ...(heard.error === null ? {} : { pii_redaction: { ...nothing, error: heard.error } }),
     ...(await addonsOf(work, request, heard, utterances)),
   };
+}
+
+/** Speakers as numbers from 0 by their first appearance. */
+function numberedSpeakers(utterances: readonly Utterance[]): Utterance[] {
+  const numbers = new Map<number, number>();
+  return utterances.map((utterance) => {
+    if (utterance.speaker === undefined) return utterance;
+    const number = numbers.get(utterance.speaker) ?? numbers.size;
+    numbers.set(utterance.speaker, number);
+    return { ...utterance, speaker: number };
+  });
+}
+
+function withoutSpeaker({ speaker: _, ...utterance }: Utterance): Utterance {
+  return utterance;
+}
+
+/** Punctuation, vocabulary and spelling. A part without an answer keeps the words that were recognised. */
+async function rewritten(
+  work: LanguageWork,
+  request: PreRecordedRequest,
+  utterances: Utterance[],
+): Promise<Utterance[]> {
+  const { custom_vocabulary, custom_spelling, punctuation_enhanced } = request;
+  if (!custom_vocabulary && !custom_spelling && !punctuation_enhanced) return utterances;
+  const realtime = {
+    custom_vocabulary,
+    custom_vocabulary_config: request.custom_vocabulary_config,
+    custom_spelling,
+    custom_spelling_config: request.custom_spelling_config,
+    punctuation_enhanced,
+  };
+  const parts = await work.inParts(
+    utterances,
+    ({ text }) => text.length,
+    (part) => work.block('rewriteAll', { utterances: part, realtime }),
+  );
+  return parts.flatMap(({ part, block }) => block.results ?? part);
 }
 
 /**

@@ -5,7 +5,7 @@ import { performTask } from '../../../../src/language/perform.ts';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
 import { parsePreRecordedRequest } from '../../../../src/protocol/parse-pre-recorded.ts';
 import { entityPresets } from '../../../../src/protocol/entity-types.ts';
-import { whyNotDoable } from '../../../../src/speech-service/results/refusals.ts';
+import { whyNotDoable } from '../../../../src/speech-service/results/redaction.ts';
 import {
   resultFor,
   runnerHere,

@@ -75,6 +75,7 @@ export class Eraser {
     // Sessions of a call that still finishes may not be in the rows yet.
     const openSessions = open?.legs.flatMap((leg) => leg.audio.sessions()) ?? [];
     if (open !== undefined) {
+      // First nobody finds the call any more; then it lets go, and nothing of it is written behind the erasure.
       calls.forget(open);
       await open.abandon();
     }
@@ -83,7 +84,9 @@ export class Eraser {
       .select('id')
       .where('call_id', '=', callId)
       .execute();
+    // The second pass sends the recording: it lets go before the bytes do.
     await this.#options.secondPasses.leave(callId);
+    // Audio before rows: after a crash in between the rows still name the audio, and the call can be erased again.
     for (const leg of legs) await journal.erase(leg.id);
     await this.#eraseRows(
       callId,
@@ -92,6 +95,7 @@ export class Eraser {
     this.#options.secondPasses.wake();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
+    // Not waited for: a service that is away does not hold up the answer, and the list is stored.
     this.#working = this.#working.then(() => this.#eraseSessions());
     return 'erased';
   }
@@ -115,6 +119,7 @@ export class Eraser {
         .select('id')
         .where('call_id', '=', callId)
         .execute();
+      // The list of what the service has to delete is stored with the deletion: no crash forgets a session.
       for (const id of new Set([...openSessions, ...sessions.map((session) => session.id)]))
         await tx
           .insertInto('erasures')

@@ -66,6 +66,7 @@ export class LiveApi implements Disposable {
     });
     response.write('retry: 1000\n\n');
     this.#start();
+    // Entered before the past is read: what happens meanwhile waits behind it and is not missed.
     this.#watches.add(watch);
     response.on('close', () => {
       this.#watches.delete(watch);
@@ -179,6 +180,7 @@ export class LiveApi implements Disposable {
       if (eventId !== undefined && watch.seen.has(eventId)) continue;
       if (watch.waiting !== undefined) {
         if (eventId !== undefined) watch.seen.add(eventId);
+        // Cut off, a watcher comes back and asks for what it missed; memory without a bound would be everybody's.
         if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
         else watch.response.destroy();
       } else this.#write(watch, text);

@@ -108,6 +108,7 @@ export class Retention {
           .select('id')
           .where('call_id', '=', id)
           .execute();
+        // The flag goes last: a sweep that breaks off finds the call again.
         for (const leg of legs) await journal.erase(leg.id);
         await store.db
           .updateTable('calls')

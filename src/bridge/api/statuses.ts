@@ -32,6 +32,7 @@ async function isErased(store: Store, carrier: string, carrierCallId: string): P
     .where('digest', '=', digestOfCall(carrier, carrierCallId))
     .executeTakeFirst();
   if (erased === undefined) return false;
+  // The carrier's id may belong to a call that came later: its callbacks are kept.
   const again = await store.db
     .selectFrom('calls')
     .select('id')

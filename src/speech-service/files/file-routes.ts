@@ -35,6 +35,7 @@ export function fileRoutes(options: FileRoutesOptions): Router {
       throw new Problem(429, `too many uploads at once: ${options.config.uploads} are taken here`, {
         headers: { 'retry-after': String(retryAfterS) },
       });
+    // Counted before anything is waited for: of uploads that come at once only one finds the last place.
     uploads++;
     try {
       const file = await uploaded(options, request, response);
@@ -83,6 +84,7 @@ async function uploaded(
   if (length > maxBytes) throw tooLarge(config.maxBytes);
   if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
     throw new Problem(415, 'unsupported content encoding');
+  // What the head alone decides is decided: a client that waits to be asked sends nothing in vain.
   giveBodyTime(request, config.transferS * 1_000);
   askForBody(request, response);
   return readUploadForm(request, {

@@ -138,6 +138,7 @@ class FilesOnDisk implements Files {
     const { config } = this.#options;
     const closed = this.#whyFull();
     if (closed) throw closed;
+    // Asked for only now: nobody's server is to send what could not be kept.
     const { body, announcedBytes } = await askForAudio({
       client: this.#client,
       url,
@@ -290,6 +291,7 @@ class FilesOnDisk implements Files {
         channels: facts.channels,
         source,
       };
+      // The sender may have left while the file was probed: nobody would know of its row.
       if (signal.aborted) throw abortedBy(signal);
       await this.#rows.add(row);
       place.keep();
@@ -349,6 +351,7 @@ class FilesOnDisk implements Files {
   async #removeBytes({ id, node, size }: FileRow): Promise<void> {
     // The bytes of another node go with that node's next sweep, which finds no row for them.
     if (node !== this.#options.node) return;
+    // Room is given back last: bytes that could not be deleted still take it.
     await rm(this.pathOf(id), { force: true });
     this.#room.free(size);
   }

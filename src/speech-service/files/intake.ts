@@ -35,6 +35,7 @@ export async function writeToDisk(source: Readable, options: IntakeOptions): Pro
       options.take(piece);
       await writeWhole(file, piece);
     }
+    // On the disk before there is a row: after a power cut the row would name bytes that are not there.
     await file.sync();
     return bytes;
   } finally {

@@ -173,6 +173,7 @@ export class JobCallbacks {
       .updateTable('speech_job_callbacks')
       .set({ attempts: 0, due_at: await store.databaseNow(), parked_at: null })
       .where('id', '=', id)
+      // Two clicks move a parked row once.
       .where('parked_at', 'is not', null)
       .execute();
     this.wake();
@@ -242,6 +243,7 @@ export class JobCallbacks {
     };
     const { attempts, due_at, host } = taken;
     if (!(await this.#change(row, { attempts, due_at, host }))) return;
+    // Counted already: an attempt during which the process dies counts too, and is made again when its lease is over.
     const outcome = await send(target, row.id, JSON.stringify(this.#bodyOf(row, job))).catch(
       (error: unknown): CallbackOutcome => ({ outcome: 'failed', reason: reasonOf(error) }),
     );

@@ -150,6 +150,7 @@ export class JobRows {
         .orderBy('created_at')
         .orderBy('id')
         .limit(1);
+      // A row that another node takes just now is passed over: who waits for it ends without a job.
       if (this.#store.kind === 'postgres') select = select.forUpdate().skipLocked();
       const job = await select.executeTakeFirst();
       if (!job) return undefined;
@@ -265,6 +266,7 @@ export class JobRows {
     // Callbacks fall due by the database's clock: that of this node may be ahead, and they would come late.
     const nowMs = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
+      // Of two ends at once the first is stored; the other one finds no such row, and nobody is told of it.
       let update = tx
         .updateTable('speech_jobs')
         .set({

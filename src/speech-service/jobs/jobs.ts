@@ -117,6 +117,7 @@ export class Jobs {
     const file = await this.#ownFile(fileId);
     const id = randomUUID();
     const { zeroRetention } = config;
+    // Memory comes before the row: the queue of this process may take the row before the insert is answered here.
     if (zeroRetention) this.#unstored.set(id, { request });
     const isStored = await this.#rows.insert({
       id,
@@ -138,6 +139,7 @@ export class Jobs {
 
   /** Ends a job that waits or is worked on. False when it had ended already. */
   async cancel(job: JobRow): Promise<boolean> {
+    // The row ends before the work does: a result that is ready in this moment finds an ended row and changes nothing.
     const isEnded = await this.#endFromOutside(
       job,
       new JobFailure(cancelledCode, 'cancelled by a request'),
@@ -150,6 +152,7 @@ export class Jobs {
   /** Deletes an ended job: its row, its result, and its file unless another job uses it. */
   async erase({ id, file_id }: Pick<JobRow, 'id' | 'file_id'>): Promise<void> {
     const { files, folder } = this.#options;
+    // The row goes first. What a crash then leaves is read by no job: the sweep of unused files finds it.
     const isFileFree = await this.#rows.delete(id, file_id);
     if (file_id !== null && isFileFree) await files.remove(file_id);
     await rm(join(folder, id), { recursive: true, force: true });
@@ -161,6 +164,7 @@ export class Jobs {
     this.#lostNodes.stop();
     const { clock } = this.#options;
     const untilMs = clock.monotonicMs() + deadlineMs;
+    // Jobs before callbacks: a job that ends in these seconds stores whom to tell, and may still tell them.
     await this.#queue.drain(deadlineMs);
     await this.#callbacks.stop(untilMs - clock.monotonicMs());
   }
@@ -198,6 +202,7 @@ export class Jobs {
   async #admit(request: PreRecordedRequest): Promise<void> {
     try {
       this.#refuseUnusable(request);
+      // Counted, then stored: requests of one moment may pass the bound by a few, and a few rows cost nothing.
       const { queued, processing } = await this.#rows.unfinished();
       const { maxQueued } = this.#options.config.jobs;
       if (queued >= maxQueued)
@@ -286,7 +291,9 @@ export class Jobs {
       owner: job.id,
       signal,
     });
+    // A job that was cancelled at its last step leaves nothing, least of all in memory.
     signal.throwIfAborted();
+    // The row of such a job gets no result: its callback finds it here, and without a callback nobody can ask for it.
     const unstored = this.#unstored.get(job.id);
     if (unstored && callbackOf(request)) unstored.result = result;
     return result;
@@ -311,6 +318,7 @@ export class Jobs {
           : 'the uploaded file of this job was deleted before it was read',
       );
     const file = await files.fetch(source, signal);
+    // A claim that is over attaches nothing: the file would be nobody's, and stay until the sweep.
     if (await this.#rows.attachFile(claim, factsOf(file), job.zero_retention === 0)) return file;
     await files.remove(file.id).catch((error: unknown) => {
       log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
@@ -339,6 +347,7 @@ export class Jobs {
     for (;;) {
       const jobs = await this.#rows.completedBefore(before, sweepRows);
       if (jobs.length === 0 || this.#draining) break;
+      // Each deletion is a transaction of its own: calls have their turn at the one writer in between.
       for (const job of jobs) await this.erase(job);
       erased += jobs.length;
     }

@@ -73,6 +73,7 @@ export class JobQueue {
   /** Takes up what an earlier run of this node left. */
   async start(): Promise<void> {
     const { rows, node, folder } = this.#options;
+    // What a dead process was reading belongs to nobody: every attempt begins with an empty folder.
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await rows.releaseAllOf(node);
@@ -82,6 +83,7 @@ export class JobQueue {
   /** There is a new job. */
   wake(): void {
     if (this.#stopped) return;
+    // A wake during a round asks for another one: its job may have come after the round had looked.
     this.#takeAgain = true;
     this.#taking ??= this.#take()
       .catch((error: unknown) =>
@@ -228,6 +230,7 @@ export class JobQueue {
   ): Promise<void> {
     stopRenewing();
     await rm(own, { recursive: true, force: true }).catch(() => undefined);
+    // A job that is gone has ended or is another node's: there is nothing to give back.
     if (!(reason instanceof ProcessStops)) return;
     await this.#options.rows
       .release(claim)

@@ -64,11 +64,6 @@ export class CompandingCheck {
   }
 }
 
-/** The verdict on one stretch of audio. */
-export function compandingVerdict(payload: Uint8Array, declared: CompandingLaw): CompandingVerdict {
-  return new CompandingCheck(declared).push(payload);
-}
-
 /** How much the wave bends from sample to sample, against its power. */
 function roughness(codes: Uint8Array, toLinear: Int16Array): number {
   let power = 1;

@@ -21,7 +21,6 @@ export type TranscriptionLanguage = z.infer<typeof TranscriptionLanguage>;
 export type TranslationLanguage = z.infer<typeof TranslationLanguage>;
 
 export const transcriptionLanguages: readonly string[] = TranscriptionLanguage.options;
-export const translationLanguages: readonly string[] = TranslationLanguage.options;
 
 /** The only languages of `model-3`, which is for files and takes exactly one of them. */
 export const model3Languages: readonly string[] = ['en', 'fr', 'de', 'es', 'it'];

@@ -293,7 +293,7 @@ export class Jobs {
     });
     // A job that was cancelled at its last step leaves nothing, least of all in memory.
     signal.throwIfAborted();
-    // The row of such a job gets no result: its callback finds it here, and without a callback nobody can ask for it.
+    // With zero retention the row gets no result: the callback finds it here, and without one nobody can ask for it.
     const unstored = this.#unstored.get(job.id);
     if (unstored && callbackOf(request)) unstored.result = result;
     return result;

@@ -1,7 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CompandingCheck, compandingVerdict } from '../../../src/audio/companding-check.ts';
+import { CompandingCheck } from '../../../src/audio/companding-check.ts';
 import { linearToAlaw, linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { loadConversation } from '../../../src/player/conversation.ts';
+
+const compandingVerdict = (payload: Uint8Array, declared: "mulaw" | "alaw") =>
+  new CompandingCheck(declared).push(payload);
 
 let speech: { leg: string; mulaw: Buffer; alaw: Buffer }[];
 

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import {
   transcriptionLanguages,
   TranslationLanguage,
-  translationLanguages,
 } from '../../../src/protocol/languages.ts';
 import { parseLiveRequest } from '../../../src/protocol/parse-live-request.ts';
 import { parsePreRecordedRequest } from '../../../src/protocol/parse-pre-recorded.ts';
@@ -347,7 +346,7 @@ describe.each([
 test('both language enumerations are the document’s', () => {
   expect(codes).toHaveLength(99);
   expect([...transcriptionLanguages].sort()).toEqual([...codes].sort());
-  expect([...translationLanguages].sort()).toEqual([...codes, 'wo'].sort());
+  expect([...TranslationLanguage.options].sort()).toEqual([...codes, 'wo'].sort());
   expect(TranslationLanguage.safeParse('wo').success).toBe(true);
 });
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
-import { parseJson } from "../lib/json.ts";
+import { parseJson } from '../lib/json.ts';
 
 const TextLine = z.looseObject({ id: z.union([z.string(), z.number()]), text: z.string() });
 const CallLine = z.looseObject({

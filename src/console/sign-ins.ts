@@ -2,7 +2,7 @@ import express, { Router } from 'express';
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from '../lib/clock.ts';
-import { digestOf } from "../lib/digest.ts";
+import { digestOf } from '../lib/digest.ts';
 import { isFromOwnOrigin, type PublicUrl } from '../port/addresses.ts';
 import { refusalOf, type KeyVerdict } from '../port/keys.ts';
 import { Problem } from '../port/problem.ts';

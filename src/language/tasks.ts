@@ -23,8 +23,7 @@ export type Translated = {
 };
 
 /** What of a translation's settings reaches the model; only the targets are needed. */
-type TranslationSettings = Pick<TranslationConfig, 'target_languages'> &
-  Partial<TranslationConfig>;
+type TranslationSettings = Pick<TranslationConfig, 'target_languages'> & Partial<TranslationConfig>;
 
 export type PromptAnswer = { prompt: string; response: string };
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject } from "../lib/json.ts";
+import { isObject } from '../lib/json.ts';
 import { JobKind, JobStatus } from './job.ts';
 import { lineOf, type FieldError } from './validation.ts';
 

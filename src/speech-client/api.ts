@@ -2,7 +2,7 @@ import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import { parseJson } from "../lib/json.ts";
+import { parseJson } from '../lib/json.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { retryAfterMs } from './back-off.ts';
 

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
-import { parseJson } from "../lib/json.ts";
+import { parseJson } from '../lib/json.ts';
 import { codeOf, readBody, refusalIn, type SpeechTarget } from './api.ts';
 import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely';
 import { randomBytes } from 'node:crypto';
-import { digestOf } from "../../lib/digest.ts";
+import { digestOf } from '../../lib/digest.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { TokenClaim } from '../seam.ts';

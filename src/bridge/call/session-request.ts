@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
 import type { LegFormat } from './leg.ts';

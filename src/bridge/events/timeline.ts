@@ -3,8 +3,7 @@ import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 
 /** The types of event that a speech session's messages become. */
-type ResultType =
-  'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
+type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
 
 export type Result = {
   [Type in ResultType]: {

@@ -10,8 +10,8 @@ import type {
   UpgradeVerdict,
 } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
-import { isObject } from "../../lib/json.ts";
-import { parseObject, textParameters } from "../json/frames.ts";
+import { isObject } from '../../lib/json.ts';
+import { parseObject, textParameters } from '../json/frames.ts';
 import { liftParameters, ownRecord, type LiftedParameters } from '../parameters.ts';
 import { asteriskPlayer } from './player.ts';
 import type { AsteriskConfig } from './settings.ts';

@@ -6,7 +6,7 @@ import {
   type Frame,
   type PlayedCall,
 } from '../../player/dialogue.ts';
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 
 const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
 const channelOf = { customer: 'external', agent: 'internal' } as const;

@@ -1,5 +1,5 @@
 import { trackOf, type Dialogue, type Frame, type PlayedCall } from '../../player/dialogue.ts';
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 
 /** How the carriers of this protocol differ in their messages. */
 type CallManner = {

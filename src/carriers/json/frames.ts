@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 import { ownRecord } from '../parameters.ts';
 
 /**

@@ -7,7 +7,7 @@ import {
   type Frame,
   type PlayedCall,
 } from '../../player/dialogue.ts';
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 
 export const plivoPlayer: CarrierPlayer = {
   name: 'plivo',

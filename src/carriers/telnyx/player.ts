@@ -6,7 +6,7 @@ import {
   type Frame,
   type PlayedCall,
 } from '../../player/dialogue.ts';
-import { isObject } from "../../lib/json.ts";
+import { isObject } from '../../lib/json.ts';
 
 export const telnyxPlayer: CarrierPlayer = {
   name: 'telnyx',

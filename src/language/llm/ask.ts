@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { parseJson } from "../../lib/json.ts";
+import { parseJson } from '../../lib/json.ts';
 import type { LlmFailure, LlmProvider } from './provider.ts';
 
 export type Asked<T> = { value: T } | { failure: LlmFailure };

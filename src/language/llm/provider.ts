@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { reasonOf } from '../../lib/errors.ts';
-import { parseJson } from "../../lib/json.ts";
+import { parseJson } from '../../lib/json.ts';
 import type { LlmConfig } from '../config.ts';
 
 /** Why a model gave nothing usable; the message is for an operator and never quotes the call. */

@@ -6,10 +6,7 @@ import { soundDistance, soundOf } from './pronunciation.ts';
 export type VocabularyItem = CustomVocabularyConfig['vocabulary'][number];
 
 /** Words of the caller's trade put where something that sounds like them was recognised. */
-type Vocabulary = (
-  text: string,
-  confidenceOf: (start: number, end: number) => number,
-) => string;
+type Vocabulary = (text: string, confidenceOf: (start: number, end: number) => number) => string;
 
 type Form = { letters: string; sound: string };
 type Term = { value: string; threshold: number; forms: Form[]; words: number };

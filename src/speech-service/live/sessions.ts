@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { wait } from '../../lib/clock.ts';
-import { digestOf } from "../../lib/digest.ts";
+import { digestOf } from '../../lib/digest.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { Addons } from './addons.ts';

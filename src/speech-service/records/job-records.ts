@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Selectable, Transaction } from "kysely";
+import type { Selectable, Transaction } from 'kysely';
 import {
   jobRequestId,
   type JobFile,
@@ -18,8 +18,8 @@ export type JobRow = Selectable<SpeechJobsTable>;
 
 /** What sessions and jobs have alike goes here, in one place; files, callbacks and audio are their owners' to delete. */
 export async function deleteJobRows(tx: Transaction<Database>, id: string): Promise<void> {
-  await tx.deleteFrom("speech_job_metadata").where("job_id", "=", id).execute();
-  await tx.deleteFrom("speech_jobs").where("id", "=", id).execute();
+  await tx.deleteFrom('speech_job_metadata').where('job_id', '=', id).execute();
+  await tx.deleteFrom('speech_jobs').where('id', '=', id).execute();
 }
 
 type Listed = { id: string; created_at: number };

@@ -3,7 +3,7 @@ import type {
   TranscriptRedactionState,
 } from '../../language/redaction/redact-all.ts';
 import type { CoveredSpan, RedactedPiece } from '../../language/redaction/redact.ts';
-import { redactionProblem } from "../../language/redaction/names.ts";
+import { redactionProblem } from '../../language/redaction/names.ts';
 import { alignWords } from '../../language/rewrite/words.ts';
 import type { AddonError, Utterance, Word } from '../../protocol/addons.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';

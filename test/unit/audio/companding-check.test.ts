@@ -3,7 +3,7 @@ import { CompandingCheck } from '../../../src/audio/companding-check.ts';
 import { linearToAlaw, linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import { loadConversation } from '../../../src/player/conversation.ts';
 
-const compandingVerdict = (payload: Uint8Array, declared: "mulaw" | "alaw") =>
+const compandingVerdict = (payload: Uint8Array, declared: 'mulaw' | 'alaw') =>
   new CompandingCheck(declared).push(payload);
 
 let speech: { leg: string; mulaw: Buffer; alaw: Buffer }[];

@@ -1,8 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  transcriptionLanguages,
-  TranslationLanguage,
-} from '../../../src/protocol/languages.ts';
+import { transcriptionLanguages, TranslationLanguage } from '../../../src/protocol/languages.ts';
 import { parseLiveRequest } from '../../../src/protocol/parse-live-request.ts';
 import { parsePreRecordedRequest } from '../../../src/protocol/parse-pre-recorded.ts';
 

@@ -23,6 +23,7 @@ export const maxDatabaseWaitMs = 1_000;
 /** What a database behind the store provides. */
 export type Backend = {
   db: Kysely<Database>;
+  retried<T>(work: () => Promise<T>): Promise<T>;
   transaction<T>(work: (tx: Transaction<Database>) => Promise<T>): Promise<T>;
   databaseNow(): Promise<number>;
   health(): Health;

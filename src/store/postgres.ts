@@ -37,6 +37,12 @@ const connectMaxMs = 5_000;
 const transactionTries = 5;
 const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
+/**
+ * Work is done again for so long. Where Postgres refuses connections or does not take them up, the last attempt has ended
+ * within the 10 s that clients wait for an answer.
+ */
+export const retriedForMs = 5_000;
+const retryEveryMs = 100;
 const probeEveryMs = 5_000;
 
 export async function openPostgres(options: BackendOptions): Promise<Backend> {
@@ -83,6 +89,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   });
   return {
     db,
+    retried: (work) => retriedWhileAway(clock, signal, work),
     transaction: (work) => withTries(clock, signal, () => db.transaction().execute(work)),
     databaseNow: () => databaseNow(db),
     health: () => state.health,
@@ -150,6 +157,24 @@ async function withTries<T>(
       if (tries >= transactionTries || closing.aborted || !isWorthAnotherTry(error)) throw error;
       const waitMs = 20 * 2 ** tries * (0.5 + Math.random());
       await wait(clock, waitMs, closing);
+    }
+  }
+}
+
+/** Clients that poll give up after two failures in a row, and a restart or a failover takes a second or two. */
+export async function retriedWhileAway<T>(
+  clock: Clock,
+  closing: AbortSignal,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  const endMs = clock.monotonicMs() + retriedForMs;
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isWorthAnotherTry(error) || clock.monotonicMs() >= endMs) throw error;
+      await wait(clock, retryEveryMs, closing);
+      if (closing.aborted) throw error;
     }
   }
 }

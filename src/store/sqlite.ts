@@ -111,6 +111,7 @@ function backend(path: string, open: OpenedSqlite, options: BackendOptions): Bac
   });
   return {
     db,
+    retried: (work) => work(),
     transaction: (work) => db.transaction().execute(work),
     databaseNow: () => Promise.resolve(options.clock.now()),
     health: () => (queue.refusal ? { state: 'down', detail: queue.refusal.message } : wal.health()),

@@ -14,6 +14,12 @@ export type Store = AsyncDisposable & {
   /** Selects run on a reader; a lone write is a synced transaction of its own. */
   readonly db: Kysely<Database>;
   /**
+   * For work that does no harm when it is done twice, such as the selects that a client waits for: on Postgres it is done
+   * again while Postgres is away for a moment. A reader of SQLite waits for no writer of ours, and for 5 s for another
+   * program that holds the whole file; what is refused then is not tried again.
+   */
+  retried<T>(work: () => Promise<T>): Promise<T>;
+  /**
    * Durable when it resolves. `work` does database work only: it holds the writer while it runs,
    * and on Postgres it is run again after a deadlock or serialization failure.
    */
@@ -77,6 +83,7 @@ function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: 
   return {
     kind,
     db: backend.db,
+    retried: (work) => backend.retried(work),
     transaction: (work) => backend.transaction(work),
     databaseNow: () => backend.databaseNow(),
     health: () => ({ store: backend.health(), disk: disk.health() }),

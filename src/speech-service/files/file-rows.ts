@@ -17,11 +17,9 @@ export class FileRows {
   }
 
   async get(id: string): Promise<FileRow | undefined> {
-    return this.#store.db
-      .selectFrom('speech_files')
-      .selectAll()
-      .where('id', '=', id)
-      .executeTakeFirst();
+    return this.#store.retried(() =>
+      this.#store.db.selectFrom('speech_files').selectAll().where('id', '=', id).executeTakeFirst(),
+    );
   }
 
   /** Resolves with the deleted row, once: the second caller finds none. */

@@ -170,13 +170,16 @@ export class JobRows {
     return this.#change(claim, { claimed_until: nowMs + claimMs, progress_s: progressS });
   }
 
+  /** A job does not end in error because Postgres was away in the moment between its fetching and its reading. */
   async attachFile(claim: JobClaim, file: JobFileFacts, isNamed: boolean): Promise<boolean> {
-    return this.#change(claim, {
-      file_id: file.id,
-      filename: isNamed ? file.filename : null,
-      audio_duration: file.durationS,
-      channels: file.channels,
-    });
+    return this.#store.retried(() =>
+      this.#change(claim, {
+        file_id: file.id,
+        filename: isNamed ? file.filename : null,
+        audio_duration: file.durationS,
+        channels: file.channels,
+      }),
+    );
   }
 
   /** Gives the job back, as if it had never been begun: this process stops. */
@@ -263,8 +266,9 @@ export class JobRows {
     completedAt: number,
     callbacks: NewCallback[],
   ): Promise<boolean> {
-    // Callbacks fall due by the database's clock: that of this node may be ahead, and they would come late.
-    const nowMs = await this.#store.databaseNow();
+    // Callbacks fall due by the database's clock: that of this node may be ahead, and they would come late. A job that
+    // ends while Postgres is away waits here: without its end it would be read once more.
+    const nowMs = await this.#store.retried(() => this.#store.databaseNow());
     return this.#store.transaction(async (tx) => {
       // Of two ends at once the first is stored; the other one finds no such row, and nobody is told of it.
       let update = tx

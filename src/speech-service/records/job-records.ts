@@ -33,12 +33,14 @@ export class JobRecords {
   }
 
   async get(id: string, kinds: readonly JobKind[]): Promise<JobRow | undefined> {
-    return this.#store.db
-      .selectFrom('speech_jobs')
-      .selectAll()
-      .where('id', '=', id)
-      .where('kind', 'in', kinds)
-      .executeTakeFirst();
+    return this.#store.retried(() =>
+      this.#store.db
+        .selectFrom('speech_jobs')
+        .selectAll()
+        .where('id', '=', id)
+        .where('kind', 'in', kinds)
+        .executeTakeFirst(),
+    );
   }
 
   async setPostSessionMetadata(id: string, metadata: Record<string, unknown>): Promise<boolean> {
@@ -55,6 +57,13 @@ export class JobRecords {
    * read, with their results, and no others. One id more than the page tells whether another page follows.
    */
   async list(
+    query: JobListQuery,
+    kinds: readonly JobKind[],
+  ): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+    return this.#store.retried(() => this.#page(query, kinds));
+  }
+
+  async #page(
     query: JobListQuery,
     kinds: readonly JobKind[],
   ): Promise<{ rows: JobRow[]; hasMore: boolean }> {

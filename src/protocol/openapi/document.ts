@@ -55,7 +55,9 @@ export function openApiDocument(options: {
       version: options.version,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
-        'Carrier media streams in, live transcripts out, nothing lost in silence. Every failure answers with ErrorBody.',
+        'Carrier media streams in, live transcripts out, nothing lost in silence. Every failure answers with ErrorBody. ' +
+        'Before any route, what is no readable request is refused with 400, 408, 413 or 431, and CONNECT with 405. ' +
+        'Routes of a part that does not run in this process (TRUNKLINE_ROLES) answer 404.',
     },
     ...(options.serverUrl === undefined ? {} : { servers: [{ url: options.serverUrl }] }),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
@@ -114,9 +116,13 @@ function operation(route: Route, components: Components): JsonObject {
 /** Routes of the port itself; the others are mounted one by one while the process starts. */
 const mountedAtOnce = /^\/(?:health|metrics)/;
 
+/** Here the port reads any JSON that comes, also with a request that needs none. */
+const readsJson = /^\/(?:v2|api)\//;
+
 /** What the port answers by itself stands with every route: any can be asked by a foreign page, or during the start. */
 function failuresOf({ method, path, access, errors = [] }: Route): number[] {
-  const takesJson = !['get', 'delete'].includes(method) && access !== 'carrier';
+  const takesJson =
+    readsJson.test(path) && (access === 'key' || !['get', 'delete'].includes(method));
   return [
     ...errors,
     ...[403, 500],

@@ -20,6 +20,7 @@ import { fixtureModel, tones } from '../recognition/fixture-model.ts';
 import { recogniserOf, silentLog } from '../recognition/recogniser.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { temporaryStore } from '../store/store.ts';
+import { assertDescribed } from './described.ts';
 
 export type Job = { id: string; url: string; created_at: string };
 
@@ -109,8 +110,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 /** The HTTP side of a client. */
 export function speechApi(url: string, key?: string): SpeechApi {
   const headers: Record<string, string> = key === undefined ? {} : { 'x-service-key': key };
-  const http = (path: string, init: TestRequest = {}): Promise<Response> =>
-    fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
+  const http = async (path: string, init: TestRequest = {}): Promise<Response> => {
+    const response = await fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });
+    assertDescribed(init.method ?? 'GET', path, response.status);
+    return response;
+  };
   const job = async (id: string): Promise<LiveJobRecord> =>
     (await (await http(`/v2/live/${id}`)).json()) as LiveJobRecord;
   const post = async (body: unknown = telephony, query = ''): Promise<Job> => {

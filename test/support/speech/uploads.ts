@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { assertDescribed } from './described.ts';
 import { buildWavHeader } from './wav-file.ts';
 
 export const boundary = 'b0undary-of-this-test';
@@ -49,7 +50,10 @@ export class RawUpload {
     this.socket = connect({ port, host: '127.0.0.1', noDelay: true });
     this.socket.on('error', () => undefined);
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
-    this.answer = answerOn(this.socket);
+    this.answer = answerOn(this.socket).then((answer) => {
+      assertDescribed('POST', '/v2/upload', answer.status);
+      return answer;
+    });
     this.answer.catch(() => undefined);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     this.socket.write(

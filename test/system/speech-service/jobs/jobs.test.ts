@@ -138,6 +138,42 @@ describe('a pre-recorded job', () => {
     ).rejects.toThrow(/422.*upload it again/);
   });
 
+  test('takes a region in the query, which says nothing here, and refuses one in the body', async () => {
+    await using service = await startTestService({ recogniser });
+    const { audio_url } = await jobsApi(service).upload(wavOf('one'));
+    const create = (query: string, body: Record<string, unknown>): Promise<Response> =>
+      service.http(`/v2/pre-recorded${query}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ audio_url, ...body }),
+      });
+    for (const query of ['?region=eu-west', '?region=us-west', '?region=nowhere', '?region='])
+      expect((await create(query, {})).status, query).toBe(201);
+    const refused = await create('?region=eu-west', { region: 'eu-west' });
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      validation_errors: ['region must not be present'],
+    });
+  });
+
+  test('is read and deleted by requests that need no body; one that comes is judged as any other', async () => {
+    await using service = await startTestService({ recogniser });
+    const path = `/v2/pre-recorded/${crypto.randomUUID()}`;
+    const remove = async (body: string, more: Record<string, string> = {}): Promise<number> =>
+      (
+        await service.http(path, {
+          method: 'DELETE',
+          headers: { 'content-type': 'application/json', ...more },
+          body,
+        })
+      ).status;
+    expect(await remove('{}')).toBe(404);
+    expect(await remove('{')).toBe(400);
+    expect(await remove('{}', { 'content-encoding': 'gzip' })).toBe(415);
+    expect(await remove(JSON.stringify('a'.repeat(1_100_000)))).toBe(413);
+    expect((await service.http('/v2/pre-recorded/%E0%A4%A')).status).toBe(400);
+  });
+
   test('waits its turn, is cancelled, and cannot be deleted before its end', async () => {
     await using service = await startTestService({
       recogniser,

@@ -39,8 +39,15 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     nonces: new RecentNonces(() => clock.now()),
   };
   const upgrades = new Upgrades(context);
-  const sweep = setInterval(() => upgrades.tick(), sweepMs);
-  sweep.unref();
+  // Deadlines are counted by the clock: what looks for them goes by the same one.
+  let stopSweep = (): void => undefined;
+  const sweep = (): void => {
+    stopSweep = clock.after(sweepMs, () => {
+      sweep();
+      upgrades.tick();
+    });
+  };
+  sweep();
   return Promise.resolve({
     name: 'carriers',
     routers: [{ access: 'public', router: webhookRouter(context) }],
@@ -59,7 +66,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       upgrades.closeAll();
     },
     [Symbol.asyncDispose]: () => {
-      clearInterval(sweep);
+      stopSweep();
       upgrades.terminateAll();
       return Promise.resolve();
     },

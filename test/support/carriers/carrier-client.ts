@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { WebSocket, type ClientOptions } from 'ws';
 
 /** A socket to play a carrier by hand: what it was answered, and how it was closed. */
@@ -56,6 +57,11 @@ export class CarrierClient implements AsyncDisposable {
       this.socket.send(
         typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message),
       );
+  }
+
+  /** The connection under the socket: for bytes that no message is made of, and for counting them. */
+  get wire(): Socket {
+    return (this.socket as unknown as { _socket: Socket })._socket;
   }
 
   async close(code?: number): Promise<void> {

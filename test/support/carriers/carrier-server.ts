@@ -1,6 +1,6 @@
 import express from 'express';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { startCarriers } from '../../../src/carriers/carriers.ts';
 import { proxiesIn } from '../../../src/port/addresses.ts';
@@ -8,6 +8,8 @@ import { createLog } from '../../../src/lib/log.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import type { Part } from '../../../src/port/part.ts';
 import type { Bridge } from '../../../src/bridge/seam.ts';
+import { until } from '../process/until.ts';
+import type { CarrierClient } from './carrier-client.ts';
 import { RecordingBridge } from './recording-bridge.ts';
 
 export type CarrierServer<B extends Bridge = RecordingBridge> = AsyncDisposable & {
@@ -17,6 +19,8 @@ export type CarrierServer<B extends Bridge = RecordingBridge> = AsyncDisposable 
   part: Part;
   log: string[];
   http: Server;
+  /** Waits until it has read all that this client has sent: what a deadline needs to know of it. */
+  hasRead(client: CarrierClient): Promise<void>;
 };
 
 /** The carriers part alone on a port of its own, in front of a bridge that records. */
@@ -34,6 +38,8 @@ export async function carrierServer(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const lines: string[] = [];
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => sockets.add(socket));
   const carriers = await startCarriers({
     config: CarriersConfig.parse(options.config ?? {}),
     bridge,
@@ -58,6 +64,10 @@ export async function carrierServer(
     part: carriers,
     log: lines,
     http: server,
+    async hasRead({ wire }) {
+      const socket = [...sockets].find(({ remotePort }) => remotePort === wire.localPort);
+      await until(() => socket?.bytesRead === wire.bytesWritten);
+    },
     [Symbol.asyncDispose]: async () => {
       await carriers[Symbol.asyncDispose]();
       server.closeAllConnections();

@@ -63,7 +63,6 @@ describe('a bad line between the carrier and us', () => {
         good.speak(1);
         await good.client.ping();
         await clock.pass(13_000);
-        await new Promise((resolve) => setTimeout(resolve, 1_100));
       }
       if (phase === 'opening') await until(() => line.client.closed ?? fault === 'a black hole');
       else line.expectBeginning(await server.bridge.ended(1), phase === 'ending' ? 8 : 4);

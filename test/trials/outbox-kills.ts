@@ -1,7 +1,7 @@
 import { violations } from '../support/crm/delivery-checker.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { secret } from '../support/crm/outbox.ts';
-import { killAtPoints, killPoints, Story } from '../support/crm/outbox-run.ts';
+import { killAtPoints, killPoints, OutboxRun } from '../support/crm/outbox-run.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 import { seeded } from '../support/store/power-cut.ts';
 import { temporaryFolder } from '../support/store/store.ts';
@@ -54,37 +54,37 @@ async function atPoints(
   await using folder = await temporaryFolder();
   let requests = 0;
   await using crm = await startCrm([secret], () => (++requests % 5 === 0 ? 500 : 200));
-  const story = await killAtPoints(
+  const run = await killAtPoints(
     { dataDir: folder.path, crm, ...database },
     points,
     seeded(11),
     what,
   );
-  return verdict(story, violations(story.history(crm)));
+  return verdict(run, violations(run.history(crm)));
 }
 
 async function random(database: Database): Promise<string> {
   await using folder = await temporaryFolder();
   await using crm = await startCrm([secret]);
-  const story = new Story();
+  const run = new OutboxRun();
   const node = { dataDir: folder.path, crm, ...database };
   for (let round = 0; round < 100; round++) {
-    const child = story.start(node, { CALLS: '5', EVENTS: '200', LEASE: '2000' });
+    const child = run.start(node, { CALLS: '5', EVENTS: '200', LEASE: '2000' });
     await child.saw('ack');
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 300));
     child.process.kill('SIGKILL');
     await child.ended;
-    story.note(child);
+    run.note(child);
   }
-  const last = story.start(node);
+  const last = run.start(node);
   await last.ended;
-  story.note(last);
-  return verdict(story, violations(story.history(crm)));
+  run.note(last);
+  return verdict(run, violations(run.history(crm)));
 }
 
-function verdict(story: Story, problems: string[]): string {
+function verdict(run: OutboxRun, problems: string[]): string {
   if (problems.length > 0) throw new Error(problems.join('; '));
-  return `${story.crashes} kills or failures, ${story.acknowledged.size} events acknowledged, 0 lost, 0 out of order, 0 altered`;
+  return `${run.crashes} kills or failures, ${run.acknowledged.size} events acknowledged, 0 lost, 0 out of order, 0 altered`;
 }
 
 if (import.meta.main) for (const line of await run()) console.log(line);

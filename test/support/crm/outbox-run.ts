@@ -14,13 +14,17 @@ export const killPoints = [
 ]; // prettier-ignore
 
 /** What the nodes of a run said, over all their lives. */
-export class Story {
+export class OutboxRun {
   readonly issued: Issued[] = [];
   readonly acknowledged = new Set<string>();
   crashes = 0;
 
-  start(node: Node, settings: Record<string, string> = {}): Child {
-    return runChild('crm/outbox-node-child.ts', [], undefined, {
+  start(
+    node: Node,
+    settings: Record<string, string> = {},
+    straceArgs?: readonly string[],
+  ): Child {
+    return runChild('crm/outbox-node-child.ts', [], straceArgs, {
       DATA: node.dataDir,
       DATABASE_URL: node.databaseUrl ?? '',
       CRM: node.crm.url,
@@ -55,11 +59,11 @@ export async function killAtPoints(
   points: readonly string[],
   random: () => number,
   what: 'KILL' | 'FAIL' = 'KILL',
-): Promise<Story> {
-  const story = new Story();
+): Promise<OutboxRun> {
+  const run = new OutboxRun();
   for (const point of points) {
     const rare = /open|start|endpoint|claims/.test(point);
-    const child = story.start(node, {
+    const child = run.start(node, {
       [what]: `${point}:${rare ? 1 : 1 + Math.floor(random() * 4)}`,
       CALLS: '3',
       EVENTS: '4',
@@ -67,13 +71,13 @@ export async function killAtPoints(
       LEASE: '2000',
     });
     await child.ended;
-    const crashes = story.crashes;
-    story.note(child);
+    const crashes = run.crashes;
+    run.note(child);
     // A result that could not be written repeats its event, as a crash does.
-    if (what === 'FAIL') story.crashes = crashes + 1;
+    if (what === 'FAIL') run.crashes = crashes + 1;
   }
-  const last = story.start(node);
+  const last = run.start(node);
   await last.ended;
-  story.note(last);
-  return story;
+  run.note(last);
+  return run;
 }

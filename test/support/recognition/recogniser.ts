@@ -33,7 +33,7 @@ const streamDefaults: RecogniserStreamOptions = {
   partials: true,
 };
 
-export type Hearing = {
+export type TestStream = {
   stream: RecogniserStream;
   events: RecogniserEvent[];
   finals: RecognisedUtterance[];
@@ -48,7 +48,7 @@ export type Hearing = {
 export function hear(
   recogniser: Recogniser,
   options: Partial<RecogniserStreamOptions> = {},
-): Hearing {
+): TestStream {
   const events: RecogniserEvent[] = [];
   const finals: RecognisedUtterance[] = [];
   const waiting = new Set<(event: RecogniserEvent) => void>();
@@ -59,7 +59,7 @@ export function hear(
   });
   if (admission.outcome !== 'admitted') throw new Error(`not admitted: ${admission.detail}`);
   const { stream } = admission;
-  const until: Hearing['until'] = (fits) => {
+  const until: TestStream['until'] = (fits) => {
     const past = events.find(fits);
     if (past) return Promise.resolve(past);
     return new Promise((resolve, reject) => {

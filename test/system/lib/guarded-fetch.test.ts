@@ -22,9 +22,12 @@ afterAll(() => canaries.forEach((canary) => canary.close()));
 
 async function server(
   handle: Parameters<typeof createServer>[1],
+  { host = '127.0.0.1', port: wanted = 0 } = {},
 ): Promise<AsyncDisposable & { url: string; port: number }> {
   const made: Server = createServer(handle as never);
-  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve, reject) =>
+    made.once('error', reject).listen(wanted, host, resolve),
+  );
   const { port } = made.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
@@ -112,6 +115,27 @@ test('the address judged is the address dialled: one resolution per attempt', as
   const answer = await client.send({ ...limits, url: `http://crm.example:${target.port}/` });
   expect(answer).toMatchObject({ ok: true, status: 200 });
   expect(asked).toBe(1);
+});
+
+test('a name of both families is reached by the one that works, also when they change places', async () => {
+  await using client = new GuardedClient({
+    trust: 'as-written',
+    resolve: async () => [
+      { address: '::1', family: 6 },
+      { address: '127.0.0.1', family: 4 },
+    ],
+  });
+  let port = 0;
+  for (const host of ['127.0.0.1', '::1', '127.0.0.1']) {
+    await using target = await server(
+      (request, response) =>
+        response.writeHead(200, { connection: 'close' }).end(request.socket.localAddress),
+      { host, port },
+    );
+    port = target.port;
+    const answer = await client.send({ ...limits, url: `http://crm.example:${port}/` });
+    expect(answer.ok && answer.body.toString()).toBe(host);
+  }
 });
 
 test('an address that the operator wrote is dialled as written, its redirects are not followed', async () => {

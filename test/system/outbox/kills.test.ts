@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { check, violations } from '../../support/crm/delivery-checker.ts';
 import { startCrm, type Crm } from '../../support/crm/crm.ts';
 import { secret } from '../../support/crm/outbox.ts';
-import { killAtPoints, killPoints, Story } from '../../support/crm/outbox-run.ts';
+import { killAtPoints, killPoints, OutboxRun } from '../../support/crm/outbox-run.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 import { seeded } from '../../support/store/power-cut.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
@@ -24,12 +24,12 @@ describe('killed and started again', () => {
     await using folder = await temporaryFolder();
     await using crm = await moody();
     const points = killPoints.filter((_, index) => index % 5 === 0);
-    const story = await killAtPoints({ dataDir: folder.path, crm }, points, seeded(7));
-    const history = story.history(crm);
+    const run = await killAtPoints({ dataDir: folder.path, crm }, points, seeded(7));
+    const history = run.history(crm);
     expect(violations(history)).toEqual([]);
     expect(check(history).lost).toEqual([]);
-    expect(story.acknowledged.size).toBeGreaterThan(10);
-    expect(story.crashes).toBeGreaterThan(points.length / 2);
+    expect(run.acknowledged.size).toBeGreaterThan(10);
+    expect(run.crashes).toBeGreaterThan(points.length / 2);
   });
 });
 
@@ -46,10 +46,10 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     const databaseUrl = await postgres.newDatabase();
     await using crm = await startCrm([secret]);
     const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
-    const story = new Story();
+    const run = new OutboxRun();
     const settings = { CALLS: '4', EVENTS: '15', PAUSE: '60', LEASE: '5000' };
     const nodes = folders.map((folder, node) =>
-      story.start(
+      run.start(
         { dataDir: folder.path, databaseUrl, crm },
         { ...settings, CLOCK_OFFSET_MS: String((node - 1) * 240_000) },
       ),
@@ -66,13 +66,13 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     await sleep(7_500);
     paused.process.kill('SIGCONT');
     await Promise.all([killed.ended, paused.ended, well.ended]);
-    for (const node of nodes) story.note(node);
-    story.crashes++; // the pause
-    const last = story.start({ dataDir: folders[0]!.path, databaseUrl, crm }, { LEASE: '5000' });
+    for (const node of nodes) run.note(node);
+    run.crashes++; // the pause
+    const last = run.start({ dataDir: folders[0]!.path, databaseUrl, crm }, { LEASE: '5000' });
     await last.ended;
-    story.note(last);
-    await until(() => crm.arrivals.length >= story.acknowledged.size);
-    expect(violations(story.history(crm))).toEqual([]);
+    run.note(last);
+    await until(() => crm.arrivals.length >= run.acknowledged.size);
+    expect(violations(run.history(crm))).toEqual([]);
     for (const folder of folders) await folder[Symbol.asyncDispose]();
   });
 
@@ -81,26 +81,26 @@ describe.skipIf(postgresMissing !== undefined)('three nodes on one Postgres', ()
     await using crm = await moody();
     const points = killPoints.filter((_, index) => index % 7 === 3);
     const databaseUrl = await postgres.newDatabase();
-    const story = await killAtPoints({ dataDir: folder.path, databaseUrl, crm }, points, seeded(9));
-    expect(violations(story.history(crm))).toEqual([]);
-    expect(story.acknowledged.size).toBeGreaterThan(5);
-    expect(story.crashes).toBeGreaterThan(points.length / 2);
+    const run = await killAtPoints({ dataDir: folder.path, databaseUrl, crm }, points, seeded(9));
+    expect(violations(run.history(crm))).toEqual([]);
+    expect(run.acknowledged.size).toBeGreaterThan(5);
+    expect(run.crashes).toBeGreaterThan(points.length / 2);
   });
 
   test('in the normal case do no work twice', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using crm = await startCrm([secret]);
     const folders = [await temporaryFolder(), await temporaryFolder(), await temporaryFolder()];
-    const story = new Story();
+    const run = new OutboxRun();
     const nodes = folders.map((folder) =>
-      story.start({ dataDir: folder.path, databaseUrl, crm }, { CALLS: '4', EVENTS: '10' }),
+      run.start({ dataDir: folder.path, databaseUrl, crm }, { CALLS: '4', EVENTS: '10' }),
     );
     await Promise.all(nodes.map((node) => node.ended));
-    for (const node of nodes) story.note(node);
-    expect(story.crashes).toBe(0);
-    expect(story.acknowledged.size).toBe(120);
-    expect(violations(story.history(crm))).toEqual([]);
-    expect(check(story.history(crm)).repeated).toBe(0);
+    for (const node of nodes) run.note(node);
+    expect(run.crashes).toBe(0);
+    expect(run.acknowledged.size).toBe(120);
+    expect(violations(run.history(crm))).toEqual([]);
+    expect(check(run.history(crm)).repeated).toBe(0);
     for (const folder of folders) await folder[Symbol.asyncDispose]();
   });
 });

@@ -1,9 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startCrm } from '../../support/crm/crm.ts';
+import { violations } from '../../support/crm/delivery-checker.ts';
+import { OutboxRun } from '../../support/crm/outbox-run.ts';
 import { enqueue, eventOf, outboxOn, secret } from '../../support/crm/outbox.ts';
+import { straceMissing } from '../../support/faults/strace.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
-import { temporaryStore } from '../../support/store/store.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import type { NewCallEvent } from '../../../src/protocol/events.ts';
@@ -76,6 +81,28 @@ describe('events of a size that nobody expects', () => {
     );
   });
 });
+
+test.skipIf(straceMissing)(
+  'no port is left for a connection: a failed attempt, tried again, and the process goes on',
+  async () => {
+    await using folder = await temporaryFolder();
+    await using crm = await startCrm([secret]);
+    const trace = join(folder.path, 'trace');
+    const run = new OutboxRun();
+    const node = run.start(
+      { dataDir: join(folder.path, 'data'), crm },
+      { CALLS: '2', EVENTS: '3' },
+      ['-e', 'trace=connect', '-e', 'inject=connect:error=EADDRNOTAVAIL:when=1..3', '-o', trace],
+    );
+    await node.ended;
+    run.note(node);
+    expect(readFileSync(trace, 'utf8').match(/EADDRNOTAVAIL.*INJECTED/g)).toHaveLength(3);
+    expect(run.crashes).toBe(0);
+    expect(run.acknowledged.size).toBe(6);
+    expect(violations(run.history(crm))).toEqual([]);
+  },
+  120_000,
+);
 
 describe('old events', () => {
   test('go step by step from the first seconds after the start, with what an older version left behind', async () => {

@@ -14,7 +14,7 @@ import {
   hear,
   pushAll,
   recogniserOf,
-  type Hearing,
+  type TestStream,
 } from '../../../support/recognition/recogniser.ts';
 import { until } from '../../../support/process/until.ts';
 import { normalisedWords, wordErrors } from '../../../support/recognition/word-errors.ts';
@@ -37,7 +37,7 @@ function expectNearly(heard: string, truth: string): void {
   expect(errors, `"${heard}" for "${truth}"`).toBeLessThanOrEqual(Math.ceil(words.length * 0.2));
 }
 
-async function endOf(hearing: Hearing): Promise<string> {
+async function endOf(hearing: TestStream): Promise<string> {
   await hearing.end();
   return hearing.text();
 }

@@ -32,6 +32,8 @@ export type Rig = AsyncDisposable & {
   speech: SpeechClient;
   log: Logger;
   leg(overrides?: Partial<LegOptions>): RigLeg;
+  /** Waits until the journal has handed all that was pushed to the operating system. */
+  written(): Promise<void>;
 };
 
 export async function legRig(options: {
@@ -102,6 +104,13 @@ export async function legRig(options: {
       });
       leg.begin();
       return Object.assign(rigLeg, { leg });
+    },
+    async written() {
+      const giveUpMs = performance.now() + 30_000;
+      while (!journal.isWritten) {
+        if (performance.now() > giveUpMs) throw new Error('the journal is not written');
+        await new Promise((resolve) => setImmediate(resolve));
+      }
     },
     async [Symbol.asyncDispose]() {
       await speech[Symbol.asyncDispose]();

@@ -13,6 +13,8 @@ export type CuttingProxy = AsyncDisposable & {
   freeze(): void;
   /** Drops what the server says from now on, in the order in which it says it: acks are lost first. */
   muteServer(): void;
+  /** What was dropped of the server's words since the start. */
+  mutedBytes(): number;
   /** Cuts when that many bytes have gone from the client to the server, in the middle of a frame. */
   cutAfterBytes(bytes: number): Promise<void>;
   /** Bytes a second from client to server; 0: as fast as they come. */
@@ -25,6 +27,7 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
   let muted = false;
   let rate = 0;
   let seen = 0;
+  let mutedBytes = 0;
   let connections = 0;
   let cutAt: { bytes: number; done: () => void } | undefined;
   const cut = (): void => {
@@ -61,7 +64,8 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
       }
     });
     pair.server.on('data', (data: Buffer) => {
-      if (!pair.frozen && !muted) client.write(data);
+      if (muted) mutedBytes += data.length;
+      else if (!pair.frozen) client.write(data);
     });
     client.on('close', () => {
       pairs.delete(pair);
@@ -86,6 +90,7 @@ export async function cuttingProxy(target: number): Promise<CuttingProxy> {
     muteServer() {
       muted = true;
     },
+    mutedBytes: () => mutedBytes,
     cutAfterBytes: (bytes) =>
       new Promise((done) => {
         seen = 0;

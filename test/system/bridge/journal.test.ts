@@ -281,11 +281,14 @@ test('disk full while the service is away too: the oldest is given up, declared,
   await using speech = await FakeSpeech.start({ words: 'frames' });
   let away = true;
   speech.script.create = () => (away ? { status: 503 } : undefined);
-  const rig = await legRig({ url: speech.url, dir, clock: new TestClock(10) });
+  const clock = new TestClock(10);
+  const rig = await legRig({ url: speech.url, dir, clock });
   const leg = rig.leg();
   for (let turn = 0; turn < 600; turn++) {
     leg.push(5);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    // As long as the frames take to speak; the disk has its turn.
+    await clock.pass(100);
+    await new Promise((resolve) => setImmediate(resolve));
   }
   away = false;
   const { ledger } = await leg.leg.finish(deadlines);
@@ -308,7 +311,7 @@ test('erased: nothing of a leg is left in any file, while others go on', async (
   for (let turn = 0; turn < 300; turn++) {
     erased.leg.push(Buffer.concat([canary, Buffer.alloc(160 - canary.length, 1)]));
     other.push(1);
-    if (turn % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 2));
+    if (turn % 10 === 0) await rig.written();
   }
   const found = (): string[] => filesOf(dir).filter((path) => readFileSync(path).includes(canary));
   await until(() => found().length > 1);

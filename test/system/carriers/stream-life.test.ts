@@ -84,6 +84,7 @@ describe('deadlines of a carrier socket', () => {
       server,
       twilioStart({ callSid: 'CA2', streamSid: 'MZ2', tracks: ['inbound'] }),
     );
+    await server.bridge.stream(1);
     for (let step = 1; step <= 2; step++) {
       await clock.pass(9_000);
       await Promise.all([fork.ping(), held.ping()]);

@@ -69,7 +69,7 @@ async function sendTwelve(session: LiveSession, audio = mulawOf('my card is lost
   const size = Math.ceil(audio.length / 12);
   for (let at = 0; at < audio.length; at += size) {
     session.sendAudio(audio.subarray(at, at + size));
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -116,7 +116,7 @@ describe('the released JavaScript SDK', () => {
     await sendTwelve(session);
     session.stopRecording();
     wire.muteServer();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until(() => wire.mutedBytes() > 0);
     wire.cut();
     expect([1000, 4403]).toContain((await seen.ended).code);
     expect((await service.ended(id)).result?.transcription?.full_transcript).toBe(
@@ -166,8 +166,10 @@ describe('the released JavaScript SDK', () => {
     for (let at = 0; at < audio.length; at += size) {
       if (at / size === 5) wire.muteServer();
       session.sendAudio(audio.subarray(at, at + size));
-      await new Promise((resolve) => setTimeout(resolve, 15));
-      if (at / size === 8) wire.cut();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (at / size !== 8) continue;
+      await until(() => wire.mutedBytes() > 0);
+      wire.cut();
     }
     await until(() => counters(session).held === 0);
     expect(counters(session).bytesSent).toBe(audio.length);

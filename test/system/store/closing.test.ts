@@ -24,8 +24,6 @@ async function tookMs(work: PromiseLike<unknown>): Promise<number> {
   return performance.now() - startMs;
 }
 
-const someTime = () => new Promise((resolve) => setTimeout(resolve, 500));
-
 describe('closing a store that cannot commit', () => {
   test('SQLite locked by another program: closes by its deadline, whoever waits hears, the folder is free', async () => {
     await using folder = await temporaryFolder();
@@ -42,7 +40,8 @@ describe('closing a store that cannot commit', () => {
     );
     const inTransaction = store.transaction((tx) => tx.deleteFrom('event_calls').execute());
     inTransaction.catch(() => undefined);
-    await someTime(); // the first of them is with the database now
+    // Nothing tells from outside when the first of them is with the database. Here it surely is.
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const first = store[Symbol.asyncDispose]();
     const second = store[Symbol.asyncDispose]();
     expect(await tookMs(Promise.all([first, second]))).toBeLessThan(closedWithinMs);
@@ -98,7 +97,7 @@ describe.skipIf(postgresMissing !== undefined)('closing while Postgres is silent
           () => 'refused',
         ),
     );
-    await someTime();
+    await until(() => wire.state.swallowed > 0);
     const closing = [store[Symbol.asyncDispose](), store[Symbol.asyncDispose]()];
     expect(await tookMs(Promise.all(closing))).toBeLessThan(closedWithinMs);
     expect(await tookMs(Promise.all(waiting))).toBeLessThan(closedWithinMs);
@@ -112,7 +111,7 @@ describe.skipIf(postgresMissing !== undefined)('closing while Postgres is silent
     const outbox = await outboxOn(store, 'http://127.0.0.1:1/');
     wire.state.silent = true;
     // Polls and ticks meet the silence.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await until(() => wire.state.swallowed >= 2);
     expect(await tookMs(outbox.drain!(1_000))).toBeLessThan(4_000);
     expect(await tookMs(outbox[Symbol.asyncDispose]())).toBeLessThan(4_000);
     expect(await tookMs(store[Symbol.asyncDispose]())).toBeLessThan(closedWithinMs);

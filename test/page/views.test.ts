@@ -374,9 +374,13 @@ test('an outage is said on every view, with what becomes of the calls, and goes 
   const { page } = await browser.open(`${api.url}/#/calls`);
   const notice = page.getByRole('complementary', { name: 'Notices' });
   await notice.getByText('Disk: 1 MiB free on the data disk').waitFor();
-  await notice
-    .getByText('Speech: not reachable; 2 legs wait. Audio is kept and transcribed later.')
-    .waitFor();
+  for (const [, hash, shown] of [...views, ['jobs', '#/jobs', 'h1'] as const]) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await page.waitForSelector(shown);
+    await notice
+      .getByText('Speech: not reachable; 2 legs wait. Audio is kept and transcribed later.')
+      .waitFor();
+  }
   data.installation = {
     ...recordedInstallation,
     health: { disk: { state: 'ok' }, speech: { state: 'ok' } },

@@ -9,6 +9,7 @@ import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp, startProcess } from '../../support/process/app.ts';
 import { endsWithUs } from '../../support/process/ends-with-us.ts';
+import { processesWith } from '../../support/process/processes-with.ts';
 import { until } from '../../support/process/until.ts';
 import { fixtureModel, tones } from '../../support/recognition/fixture-model.ts';
 
@@ -90,9 +91,13 @@ test('SIGTERM to npm ends the process that npm started', async () => {
       (answer) => answer.ok,
       () => false,
     );
+  // npm itself, and what it started: both have the folder among their settings.
+  const running = () => processesWith('environ', dataDir);
   await until(answers, 60_000);
+  expect(running().length).toBeGreaterThan(1);
   npm.kill('SIGTERM');
-  await until(async () => !(await answers()), 20_000);
+  await until(() => running().length === 0, 20_000);
+  expect(await answers()).toBe(false);
   await rm(dataDir, { recursive: true, force: true });
 }, 120_000);
 

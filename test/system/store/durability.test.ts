@@ -16,7 +16,7 @@ function syncs(trace: string): number {
 }
 
 describe('what the store acknowledged', () => {
-  test('survives kill -9 at any moment', async () => {
+  test('survives kill -9 at four random moments', async () => {
     await using folder = await temporaryFolder();
     const acks = new Set<number>();
     for (let round = 0; round < 4; round++) {

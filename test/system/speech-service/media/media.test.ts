@@ -11,6 +11,8 @@ import {
   uint32,
   wavFile,
 } from '../../../support/media/media-files.ts';
+import { processesWith } from '../../../support/process/processes-with.ts';
+import { until } from '../../../support/process/until.ts';
 import { tones } from '../../../support/recognition/fixture-model.ts';
 
 const media = openMedia({ maxSeconds: 20, maxDecodes: 2 });
@@ -269,9 +271,14 @@ describe.skipIf(ffmpegMissing !== undefined)('files that ffmpeg reads', () => {
     const path = join(folder, 'aborted.mp3');
     execFileSync('ffmpeg', ['-v', 'error', '-y', '-i', from, path]);
     const into = await mkdtemp(join(folder, 'aborted-'));
+    // The file stands in the command line of the process that reads it, and in ffmpeg's.
+    const readers = () => processesWith('cmdline', path);
     const decoding = media.decode(path, into, stop.signal);
+    const [reader] = await until(() => readers().length > 0 && readers());
     stop.abort(new Error('nobody wants it'));
     await expect(decoding).rejects.toThrow('nobody wants it');
+    expect(readers()).not.toContain(reader);
+    await until(() => readers().length === 0);
     expect(await readdir(into)).toEqual([]);
   });
 });

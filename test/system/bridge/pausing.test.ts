@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { speak, testBridge } from '../../support/bridge/test-bridge.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
@@ -174,13 +175,12 @@ test('key presses are no events unless they are asked for', async () => {
 test('what the carrier threw away during its pause is as long as the carrier says, not as our clock', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
-  const nowMs = { at: systemClock.monotonicMs() };
-  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
+  const clock = new TestClock(1);
   await using app = await testBridge({ store, speechUrl: speech.url, clock });
   const { stream } = await app.open();
   stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 1) });
   stream.take({ type: 'paused' });
-  nowMs.at += 1_170;
+  await clock.pass(1_170);
   stream.take({ type: 'resumed', discardedMs: 1_000 });
   stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 2) });
   stream.end('stop');
@@ -191,12 +191,11 @@ test('what the carrier threw away during its pause is as long as the carrier say
 test('a leg whose carrier sent nothing for a while by its own clock has silence of that length', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
-  const nowMs = { at: systemClock.monotonicMs() };
-  const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
+  const clock = new TestClock(1);
   await using app = await testBridge({ store, speechUrl: speech.url, clock });
   const { stream } = await app.open();
   stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 1) });
-  nowMs.at += 1_700;
+  await clock.pass(1_700);
   stream.take({ type: 'quiet', track: 'inbound', durationMs: 500 });
   stream.take({ type: 'audio', track: 'inbound', payload: seededAudio(8_000, 2) });
   // A carrier that sets its clock by an hour was not quiet for an hour.
@@ -212,6 +211,7 @@ test('a leg whose carrier sent nothing for a while by its own clock has silence 
 test('of twenty minutes without a frame ten are silence and ten a gap, by the carrier’s clock and after a pause', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();
+  // Stands still but for what the test adds, while its timers run: gaps are exact however busy the machine is.
   const nowMs = { at: systemClock.monotonicMs() };
   const clock: Clock = { ...systemClock, monotonicMs: () => nowMs.at };
   await using app = await testBridge({ store, speechUrl: speech.url, clock });

@@ -6,7 +6,6 @@ import { audiohookSignature } from '../../../src/carriers/audiohook/player.ts';
 import { clockSkewSeconds, upgradesTotal } from '../../../src/carriers/metrics.ts';
 import { plivoSignature } from '../../../src/carriers/plivo/player.ts';
 import { twilioSignature } from '../../../src/carriers/twilio/player.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { newNonce } from '../../../src/player/dialogue.ts';
 import {
@@ -182,7 +181,8 @@ describe('who may stream', () => {
   test.each([-600, -1, 1, 600])(
     'our clock %i s off: refused by the name of the clock where it matters, and the skew is a metric',
     async (offS) => {
-      const clock = { ...systemClock, now: () => systemClock.now() + offS * 1_000 };
+      const clock = new TestClock(1);
+      clock.setWallAhead(offS * 1_000);
       const telnyx = generateKeyPairSync('ed25519');
       const telnyxPublicKey = telnyx.publicKey
         .export({ format: 'der', type: 'spki' })
@@ -573,7 +573,7 @@ test('strangers who go on to their first messages are each counted, and are a li
 
 test('strangers who say nothing share a bounded room, one address has half of it; a signed stream still gets in', async () => {
   // Time stands still, so that none of them is shown out meanwhile.
-  const clock = { ...systemClock, monotonicMs: () => 0 };
+  const clock = new TestClock(0);
   await using server = await carrierServer({ config, clock });
   const inside: CarrierClient[] = [];
   const come = async (localAddress: string, count: number): Promise<(string | undefined)[]> => {
@@ -608,7 +608,7 @@ test('strangers who say nothing share a bounded room, one address has half of it
 });
 
 test('a proxy that is configured speaks for many: it is not held to the share of one address', async () => {
-  const clock = { ...systemClock, monotonicMs: () => 0 };
+  const clock = new TestClock(0);
   await using server = await carrierServer({ config, clock, proxies: ['127.0.0.0/8'] });
   const strangers = await Promise.all(
     Array.from({ length: 600 }, () => CarrierClient.connect(`${server.url}/carriers/twilio`)),

@@ -4,46 +4,16 @@ import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fet
 import type { WebhookClient } from '../../../src/outbox/sender.ts';
 import { violations, type Arrival, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf } from '../../support/crm/crm.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
-/** Time that stands still until it is moved, and then runs every timer that it passes. */
-class MovedClock implements Clock {
-  #nowMs = Date.parse('2026-02-03T09:00:00Z');
-  #jumpMs = 0;
-  readonly #timers = new Set<{ atMs: number; run: () => void }>();
-
-  now(): number {
-    return this.#nowMs + this.#jumpMs;
-  }
-
-  monotonicMs(): number {
-    return this.#nowMs;
-  }
-
-  after(delayMs: number, run: () => void): () => void {
-    const timer = { atMs: this.#nowMs + delayMs, run };
-    this.#timers.add(timer);
-    return () => this.#timers.delete(timer);
-  }
-
-  /** Somebody sets the wall clock; what never jumps goes on. */
-  jump(byMs: number): void {
-    this.#jumpMs += byMs;
-  }
-
-  moveTo(untilMs: number): void {
-    for (;;) {
-      const next = [...this.#timers]
-        .filter((timer) => timer.atMs <= untilMs)
-        .sort((a, b) => a.atMs - b.atMs)[0];
-      if (!next) break;
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      this.#timers.delete(next);
-      next.run();
-    }
-    this.#nowMs = untilMs;
-  }
+/** Still until a test passes time, and no time that the program begins with by chance. */
+const beganMs = Date.parse('2026-02-03T09:00:00Z');
+function stillClock(): TestClock {
+  const clock = new TestClock(0);
+  clock.setWallAhead(beganMs);
+  return clock;
 }
 
 /** A CRM without a network: it is there or it is not. */
@@ -96,7 +66,7 @@ test(
   'a CRM that is away for 72 hours: few probes, nothing parked, everything in order within ten minutes',
   { timeout: 240_000 },
   async () => {
-    const clock = new MovedClock();
+    const clock = stillClock();
     const crm = new SimulatedCrm(clock);
     await using store = await temporaryStore({ clock });
     await using outbox = await outboxOn(store, 'http://crm.example/', {
@@ -117,7 +87,7 @@ test(
     };
     const advance = async (forMs: number, stepMs: number) => {
       for (const endMs = clock.monotonicMs() + forMs; clock.monotonicMs() < endMs;) {
-        clock.moveTo(Math.min(endMs, clock.monotonicMs() + stepMs));
+        await clock.pass(Math.min(endMs - clock.monotonicMs(), stepMs));
         await rest();
       }
     };
@@ -162,7 +132,7 @@ test(
   '200 jumps of the wall clock under waiting webhooks: nothing is late or lost, no jump makes a storm, and what goes out is signed with the time that it is',
   { timeout: 120_000 },
   async () => {
-    const clock = new MovedClock();
+    const clock = stillClock();
     const crm = new SimulatedCrm(clock);
     await using store = await temporaryStore({ clock });
     await using outbox = await outboxOn(store, 'http://crm.example/', {
@@ -174,6 +144,7 @@ test(
     const day = 24 * hour;
     const year = 365 * day;
     const second2038 = 2 ** 31 * 1_000;
+    const rightMs = () => beganMs + clock.monotonicMs();
     /** Where the wall clock is put next; -1 s and +1 s are leap seconds as clocks take them. */
     const places = [
       (nowMs: number) => nowMs - hour,
@@ -184,8 +155,8 @@ test(
       (nowMs: number) => nowMs - 1_000,
       (nowMs: number) => nowMs + 1_000,
       (nowMs: number) => nowMs - 10 * year,
-      () => clock.monotonicMs() - 10 * year,
-      () => clock.monotonicMs(),
+      () => rightMs() - 10 * year,
+      () => rightMs(),
     ];
     const rounds = 20;
     const arrived = () => new Set(crm.arrivals.map(({ id }) => id));
@@ -200,8 +171,9 @@ test(
       // Twice the schedule's five seconds, while the wall clock is put elsewhere nearly every second.
       for (let second = 0; second < 12; second++) {
         const place = places[(second + round) % places.length]!;
-        if (second < places.length && ++jumps) clock.jump(place(clock.now()) - clock.now());
-        clock.moveTo(clock.monotonicMs() + 1_000);
+        if (second < places.length && ++jumps)
+          clock.setWallAhead(place(clock.now()) - clock.monotonicMs());
+        await clock.pass(1_000);
         for (let turn = 0; turn < 4; turn++)
           await store.db.updateTable('endpoints').set({ active: 1 }).execute();
       }

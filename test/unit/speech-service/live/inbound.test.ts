@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { Inbound, type Ack } from '../../../../src/speech-service/live/inbound.ts';
+import { TestClock } from '../../../support/clock/test-clock.ts';
 import { FrameCutter } from '../../../../src/speech-service/live/frame-cutter.ts';
 import {
   audioInMemory,
@@ -36,11 +37,7 @@ function rig() {
   const inbound = new Inbound({
     cutter,
     audio: slow,
-    clock: {
-      now: () => 0,
-      monotonicMs: () => 0,
-      after: () => () => undefined,
-    },
+    clock: new TestClock(0),
     mayTake: () => true,
     onFrames: () => undefined,
     onAck: (ack) => acks.push(ack),

@@ -45,16 +45,16 @@ const memoryEnv = Object.fromEntries(
 const sizes = (process.env['BENCH_LEGS'] ?? '100,500,1000').split(',').map(Number);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 4);
 
-type Kind = 'pipe' | 'bridge';
+type SubjectKind = 'pipe' | 'bridge';
 type Subject = AsyncDisposable & {
-  kind: Kind;
+  kind: SubjectKind;
   port: number;
   path: string;
   child: ChildProcess;
   url: string;
 };
 type Turn = {
-  kind: Kind;
+  kind: SubjectKind;
   cpuMicrosPerFrame: number;
   cpuShare: number;
   p50Ms: number;
@@ -80,7 +80,7 @@ const probe = async (child: ChildProcess, what: string): Promise<ProbeReading> =
 const sleep = async (ms: number): Promise<void> =>
   await new Promise((resolve) => setTimeout(resolve, ms));
 
-async function startSubject(kind: Kind, sink: string): Promise<Subject> {
+async function startSubject(kind: SubjectKind, sink: string): Promise<Subject> {
   const dir = await mkdtemp(join(tmpdir(), 'trunkline-bench-'));
   const file = kind === 'pipe' ? join(here, 'pipe.ts') : join(root, 'src/main.ts');
   const child = fork(file, kind === 'pipe' ? [sink.replace('http', 'ws')] : [], {
@@ -253,7 +253,7 @@ async function abba(
   bench: Bench,
   legs: number,
   how: 'play' | 'flood',
-): Promise<Record<Kind, Turn[]>> {
+): Promise<Record<SubjectKind, Turn[]>> {
   await bench.sinkSays('forget');
   await using pipe = await startSubject('pipe', bench.sinkUrl);
   await using bridge = await startSubject('bridge', bench.sinkUrl);
@@ -262,7 +262,7 @@ async function abba(
     await bench.open(subject, legs);
     await bench.settle(subject, how);
   }
-  const turns: Record<Kind, Turn[]> = { pipe: [], bridge: [] };
+  const turns: Record<SubjectKind, Turn[]> = { pipe: [], bridge: [] };
   for (const kind of order) turns[kind].push(await bench.turn(subjects[kind], how));
   for (const subject of [pipe, bridge]) await bench.stop(subject);
   return turns;
@@ -272,7 +272,7 @@ const order = ['pipe', 'bridge', 'bridge', 'pipe', 'bridge', 'pipe', 'pipe', 'br
 
 function row(
   name: string,
-  { pipe, bridge }: Record<Kind, Turn[]>,
+  { pipe, bridge }: Record<SubjectKind, Turn[]>,
   of: (turn: Turn) => number,
   target = '',
 ): void {
@@ -282,7 +282,7 @@ function row(
   );
 }
 
-function tableAt(legs: number, turns: Record<Kind, Turn[]>): void {
+function tableAt(legs: number, turns: Record<SubjectKind, Turn[]>): void {
   const all = [...turns.pipe, ...turns.bridge];
   const late = Math.max(...all.map(({ lateShare }) => lateShare));
   const busiest = Math.max(...all.map(({ cpuShare }) => cpuShare));
@@ -316,7 +316,7 @@ type LegMemory = { rss: number; heap: number };
 /** What a further leg costs in memory, in a process that has seen legs before. */
 async function furtherLeg(
   bench: Bench,
-  kind: Kind,
+  kind: SubjectKind,
   some: number,
   more: number,
 ): Promise<LegMemory> {
@@ -338,10 +338,10 @@ async function furtherLeg(
 
 /** Each process is new: how much its allocator keeps of what it once had differs from one to the next. */
 async function memory(bench: Bench, some: number, more: number): Promise<void> {
-  const found: Record<Kind, LegMemory[]> = { pipe: [], bridge: [] };
+  const found: Record<SubjectKind, LegMemory[]> = { pipe: [], bridge: [] };
   for (const kind of ['pipe', 'bridge', 'bridge', 'pipe'] as const)
     found[kind].push(await furtherLeg(bench, kind, some, more));
-  const meanOf = (kind: Kind, of: keyof LegMemory): number =>
+  const meanOf = (kind: SubjectKind, of: keyof LegMemory): number =>
     found[kind].reduce((sum, one) => sum + one[of], 0) / found[kind].length;
   const line = (name: string, of: 'rss' | 'heap', target: string): void => {
     const [one, other] = [meanOf('pipe', of), meanOf('bridge', of)];

@@ -16,7 +16,7 @@
 import { startApp } from '../support/process/app.ts';
 import { telephonePrompts } from '../support/recognition/prompts.ts';
 import { realModel } from '../support/recognition/real-model.ts';
-import { printTable, type Row } from './recognition/figures.ts';
+import { printTable, type FigureRow } from './recognition/figures.ts';
 import {
   accuracy,
   invented,
@@ -48,7 +48,7 @@ export async function run(): Promise<void> {
   const calls = short.filter(
     (_, index) => index % Math.max(1, Math.floor(short.length / 60)) === 0,
   );
-  const measures: Record<string, () => Promise<Row[]>> = {
+  const measures: Record<string, () => Promise<FigureRow[]>> = {
     memory: () => memory(app, short),
     latency: () => latency(app, calls),
     words: () => wordStarts(app),

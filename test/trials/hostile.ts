@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import { carriers } from '../../src/carriers/all.ts';
 import { play } from '../../src/player/play.ts';
-import type { Json } from '../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../support/bridge/test-bridge.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
 import { startCrm } from '../support/crm/crm.ts';
 import { secret } from '../support/crm/outbox.ts';
@@ -82,7 +82,7 @@ function final(session: FakeSession, id: string, text: string, start: number, en
 }
 
 type Played = { callId: string; startedMs: number; exact: boolean; problem: string };
-type Phase = { name: string; calls: Played[]; latenciesMs: number[]; load: Load };
+type HostilePhase = { name: string; calls: Played[]; latenciesMs: number[]; load: Load };
 
 /** What the machine did in a phase: whose CPU it was, and how long the event loops of both sides were held up. */
 class Load {
@@ -140,7 +140,7 @@ class Trial {
   #port: number;
   #isEnding = false;
   /** When each call of the carrier's id began, and in which phase. */
-  readonly #began = new Map<string, { startedMs: number; phase: Phase }>();
+  readonly #began = new Map<string, { startedMs: number; phase: HostilePhase }>();
   /** Texts that came to the CRM, by the carrier's call id and role. */
   readonly #texts = new Map<string, Map<string, string>>();
   readonly #summaries = new Set<string>();
@@ -178,7 +178,7 @@ class Trial {
   }
 
   /** An event at the CRM: its latency is from when its second of audio had been spoken. */
-  arrived(event: Json): void {
+  arrived(event: AnyJson): void {
     const id = event.call.carrier_call_id as string;
     if (event.type === 'call.summary') this.#summaries.add(id);
     if (event.type !== 'call.transcript') return;
@@ -190,12 +190,12 @@ class Trial {
     call?.phase.latenciesMs.push(performance.now() - saidMs);
   }
 
-  async honest(phase: Phase, untilMs: number, line: number): Promise<void> {
+  async honest(phase: HostilePhase, untilMs: number, line: number): Promise<void> {
     await sleep((line * callS * 1_000) / honestCalls / 2);
     while (performance.now() < untilMs) phase.calls.push(await this.#honestCall(phase));
   }
 
-  async #honestCall(phase: Phase): Promise<Played> {
+  async #honestCall(phase: HostilePhase): Promise<Played> {
     const call = playedCall({ ...carriers.twilio.player.newIds(), legs: ['customer', 'agent'] });
     const audio = (['customer', 'agent'] as const).map((leg) => ({
       leg,
@@ -249,7 +249,7 @@ class Trial {
 
   #sessionsOf(callId: string): FakeSession[] {
     return [...this.#speech.sessions.values()].filter(
-      ({ request }) => (request['custom_metadata'] as Json)?.carrier_call_id === callId,
+      ({ request }) => (request['custom_metadata'] as AnyJson)?.carrier_call_id === callId,
     );
   }
 
@@ -274,8 +274,8 @@ class Trial {
     const headers = { 'x-service-key': key };
     const signal = AbortSignal.timeout(20_000);
     try {
-      const list = (await (await this.#app.get('/api/calls?limit=50', { headers, signal })).json()) as Json; // prettier-ignore
-      const found = list.items.find((one: Json) => one.carrier_call_id === carrierCallId);
+      const list = (await (await this.#app.get('/api/calls?limit=50', { headers, signal })).json()) as AnyJson; // prettier-ignore
+      const found = list.items.find((one: AnyJson) => one.carrier_call_id === carrierCallId);
       if (!found) return;
       const path = `/api/calls/${found.id}`;
       const answer = await this.#app.get(path, { method: 'DELETE', headers, signal });
@@ -316,7 +316,7 @@ async function run(): Promise<void> {
   // What carriers say they lost is silence: it must not become words that no recogniser would say.
   speech.script.silenceHasNoWords = true;
   speech.script.address = (url, { request }) =>
-    (request['custom_metadata'] as Json)?.from === hostileNumber && speech.posts.length % 4 === 0
+    (request['custom_metadata'] as AnyJson)?.from === hostileNumber && speech.posts.length % 4 === 0
       ? `${url}#fragment`
       : url;
   const settings = join(folder, 'settings.yaml');
@@ -354,7 +354,7 @@ async function phases(trial: Trial): Promise<void> {
   const quietEndMs = startedMs + quietS * 1_000;
   const watching = new AbortController();
   const memory = trial.watchMemory(startedMs, watching.signal);
-  const quiet: Phase = {
+  const quiet: HostilePhase = {
     name: 'quiet',
     calls: [],
     latenciesMs: [],
@@ -369,7 +369,7 @@ async function phases(trial: Trial): Promise<void> {
   const attackedAtS = (performance.now() - startedMs) / 1_000;
   const endMs = performance.now() + seconds * 1_000;
   const attackers = startHostiles({ port: trial.port, seconds, key, addresses, perSecond, atOnce: 600, kinds }); // prettier-ignore
-  const loud: Phase = {
+  const loud: HostilePhase = {
     name: 'hostile',
     calls: [],
     latenciesMs: [],
@@ -397,16 +397,16 @@ async function phases(trial: Trial): Promise<void> {
   );
 }
 
-function exactCalls(phase: Phase): boolean {
+function exactCalls(phase: HostilePhase): boolean {
   return phase.calls.length > 0 && phase.calls.every(({ exact }) => exact);
 }
 
-function callsText({ calls }: Phase): string {
+function callsText({ calls }: HostilePhase): string {
   const exact = calls.filter((call) => call.exact).length;
   return `${exact} of ${calls.length} honest calls of ${callS} s and two legs exact to the byte, every word at the CRM`;
 }
 
-function tellLatency(quiet: Phase, loud: Phase): void {
+function tellLatency(quiet: HostilePhase, loud: HostilePhase): void {
   const [before, after] = [percentile(quiet.latenciesMs, 0.95), percentile(loud.latenciesMs, 0.95)];
   tell(
     after <= before * 1.5,

@@ -34,10 +34,10 @@ export const linkFaults = [
 ] as const;
 export type LinkFault = (typeof linkFaults)[number];
 export const phases = ['before ready', 'speaking', 'after stop'] as const;
-export type Phase = (typeof phases)[number];
+export type LinkPhase = (typeof phases)[number];
 
 /** Whether there is anything for the fault to strike in the phase: before the first session there is no socket to cut. */
-export function strikesIn(fault: LinkFault, phase: Phase): boolean {
+export function strikesIn(fault: LinkFault, phase: LinkPhase): boolean {
   switch (fault) {
     case 'freeze':
     case 'slow':
@@ -68,7 +68,7 @@ const wait = async (ms: number): Promise<void> =>
   await new Promise((resolve) => setTimeout(resolve, ms));
 
 /** One leg, one fault; answers what is wrong afterwards. The same seed does the same thing. */
-export async function runSeed(seed: number, fault: LinkFault, phase: Phase): Promise<string[]> {
+export async function runSeed(seed: number, fault: LinkFault, phase: LinkPhase): Promise<string[]> {
   const random = randomOf(seed);
   await using speech = await FakeSpeech.start({ words: 'frames' });
   await using proxy = await FaultProxy.start(speech.port);

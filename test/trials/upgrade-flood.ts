@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { play, type PlayResult } from '../../src/player/play.ts';
 import { carriers } from '../../src/carriers/all.ts';
 import { startApp, type App } from '../support/process/app.ts';
-import type { Json } from '../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../support/bridge/test-bridge.ts';
 import { playedCall } from '../support/carriers/played-call.ts';
 import { seededAudio } from '../support/speech/audio.ts';
 import { FakeSpeech } from '../support/speech/fake-speech.ts';
@@ -180,11 +180,11 @@ function playCall(app: App, at: number, lasts: number, signal?: AbortSignal): Pr
   });
 }
 
-async function ledgers(app: App): Promise<Json[]> {
+async function ledgers(app: App): Promise<AnyJson[]> {
   const { items } = (await (
     await app.get('/api/calls?limit=100', { headers: { 'x-service-key': key } })
-  ).json()) as Json;
-  return items.map((call: Json) => ({ state: call.state, ...call.legs[0]?.ledger }));
+  ).json()) as AnyJson;
+  return items.map((call: AnyJson) => ({ state: call.state, ...call.legs[0]?.ledger }));
 }
 
 async function rssMbOf({ pid }: ChildProcess): Promise<number> {

@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-const src = resolve(import.meta.dirname, '../../src');
+const root = resolve(import.meta.dirname, '../..');
+const src = join(root, 'src');
 
 /** Imports follow the audio: the map's table says which of our folders each folder may import. */
 const map = readFileSync(join(src, 'README.md'), 'utf8');
@@ -25,6 +26,19 @@ function filesBelow(folder: string): string[] {
 
 function sourceFiles(folder: string): string[] {
   return filesBelow(folder).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'));
+}
+
+/** Classes and types that stand in more than one of the files, with where. */
+function repeatedNames(among: readonly string[]): string[] {
+  const places = new Map<string, Set<string>>();
+  for (const file of among)
+    for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(
+      /^(?:export )?(?:abstract )?(?:class|type|interface) (\w+)/gm,
+    ))
+      places.set(name, (places.get(name) ?? new Set()).add(relative(root, file)));
+  return [...places]
+    .filter(([, where]) => where.size > 1)
+    .map(([name, where]) => `${name}: ${[...where].join(', ')}`);
 }
 
 const importPattern = /(?:from\s+|import\s*\(?\s*|new URL\(\s*)'(\.{1,2}\/[^']+\.ts)'/g;
@@ -93,16 +107,13 @@ describe('architecture', () => {
   });
 
   test('a name of a class or type means one thing in the whole tree', () => {
-    const places = new Map<string, Set<string>>();
-    for (const file of files)
-      for (const [, name = ''] of readFileSync(file, 'utf8').matchAll(
-        /^(?:export )?(?:abstract )?(?:class|type|interface) (\w+)/gm,
-      ))
-        places.set(name, (places.get(name) ?? new Set()).add(relative(src, file)));
-    const repeated = [...places]
-      .filter(([, where]) => where.size > 1)
-      .map(([name, where]) => `${name}: ${[...where].join(', ')}`);
-    expect(repeated).toEqual([]);
+    expect(repeatedNames(files)).toEqual([]);
+  });
+
+  test('a name of a class or type of the tests means one thing among them, and support has none of src', () => {
+    const test = join(root, 'test');
+    expect(repeatedNames(sourceFiles(test))).toEqual([]);
+    expect(repeatedNames([...files, ...sourceFiles(join(test, 'support'))])).toEqual([]);
   });
 
   test('fields are private by the language, not by the compiler alone', () => {
@@ -118,10 +129,11 @@ describe('architecture', () => {
     // The F1 of a score has its figure behind it; the codes of threats.md stand in that file alone.
     const cited =
       /(?<!\.)\b(?!F1 (?:\d|\$|strict))[FTH]\d{1,2}\b|\bnotes? \d+(?:\.\d+)?\b|\bsections? \d|§|\b(?:design|reliability|carriers|libraries|style|house|speech-interface[\w-]*|language-labels)\.md\b/;
-    const root = join(src, '..');
     const texts = ['src', 'test', 'config', '.github']
       .flatMap((folder) => filesBelow(join(root, folder)))
-      .concat(['README.md', 'CHANGELOG.md', 'Dockerfile', '.ci/run'].map((name) => join(root, name)))
+      .concat(
+        ['README.md', 'CHANGELOG.md', 'Dockerfile', '.ci/run'].map((name) => join(root, name)),
+      )
       .filter((file) => /\.(?:ts|js|mjs|css|html|md|ya?ml|json|svg)$|Dockerfile$|run$/.test(file))
       .filter((file) => !['test/threats.md', thisFile].includes(relative(root, file)));
     const wrong = texts.flatMap((file) =>

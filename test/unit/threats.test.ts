@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 const folder = resolve(import.meta.dirname, '..');
 
-interface Entry {
+interface CatalogueEntry {
   number: string;
   sentence: string;
   /** Below it: tests (a file, and the name unless the file is a trial or bench), or why there are none. */
@@ -13,8 +13,8 @@ interface Entry {
 }
 
 /** Reads the catalogue; a line that is neither an entry nor stands below one is an error. */
-function entriesOf(text: string): Entry[] {
-  const entries: Entry[] = [];
+function entriesOf(text: string): CatalogueEntry[] {
+  const entries: CatalogueEntry[] = [];
   for (const line of text.split('\n').filter((each) => /^ *- /.test(each))) {
     const head = /^- \*\*([FTH]\d+)\*\* (.+)$/.exec(line);
     if (head?.[1] !== undefined && head[2] !== undefined) {

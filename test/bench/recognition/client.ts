@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
 import type { ServerMessage } from '../../../src/protocol/live-messages.ts';
 
-export type Heard = {
+export type ReceivedWords = {
   text: string;
   start: number;
   end: number;
@@ -15,8 +15,8 @@ export type Heard = {
 };
 
 export type SessionResult = {
-  finals: Heard[];
-  partials: Heard[];
+  finals: ReceivedWords[];
+  partials: ReceivedWords[];
   /** When each speech_end came. */
   speechEnds: { time: number; atMs: number }[];
   /** When the audio up to this second had been sent. */

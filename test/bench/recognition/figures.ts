@@ -5,9 +5,9 @@ export function quantile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
 }
 
-export type Row = { what: string; measured: string; target: string };
+export type FigureRow = { what: string; measured: string; target: string };
 
-export function printTable(rows: readonly Row[]): void {
+export function printTable(rows: readonly FigureRow[]): void {
   const width = Math.max(...rows.map(({ what }) => what.length));
   const wide = Math.max(...rows.map(({ measured }) => measured.length));
   for (const { what, measured, target } of rows)

@@ -7,7 +7,7 @@ import { sentences, speak, speakWithFlite, type Spoken } from './spoken.ts';
 import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
 import { inPinkNoise, inQuiet, speechSpan, throughGsm } from './audio.ts';
 import { session, type SessionOptions, type SessionResult } from './client.ts';
-import { inParallel, quantile, recogniserPids, residentMb, type Row } from './figures.ts';
+import { inParallel, quantile, recogniserPids, residentMb, type FigureRow } from './figures.ts';
 
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
 const ms = (value: number) => `${value.toFixed(0)} ms`;
@@ -45,7 +45,7 @@ async function wordErrorRate(
   return errors / words;
 }
 
-export async function accuracy(app: App, prompts: readonly Prompt[]): Promise<Row[]> {
+export async function accuracy(app: App, prompts: readonly Prompt[]): Promise<FigureRow[]> {
   const count = `${String(prompts.length)} prompts`;
   const clean = await wordErrorRate(app, prompts, 'clean');
   const gsm = await wordErrorRate(app, prompts, 'GSM');
@@ -58,7 +58,7 @@ export async function accuracy(app: App, prompts: readonly Prompt[]): Promise<Ro
 }
 
 /** Calls at call speed, two at a time: how late finals and first partials are, and what partials promise. */
-export async function latency(app: App, prompts: readonly Prompt[]): Promise<Row[]> {
+export async function latency(app: App, prompts: readonly Prompt[]): Promise<FigureRow[]> {
   const total: number[] = [];
   const endpoint: number[] = [];
   const decided: number[] = [];
@@ -113,8 +113,8 @@ export async function latency(app: App, prompts: readonly Prompt[]): Promise<Row
 }
 
 /** Distance between when a word was said, by the synthesiser's own word times, and when we say it was. */
-export async function wordStarts(app: App): Promise<Row[]> {
-  const rows: Row[] = [];
+export async function wordStarts(app: App): Promise<FigureRow[]> {
+  const rows: FigureRow[] = [];
   const voices = { festival: speak(sentences), flite: speakWithFlite(sentences) };
   for (const [voice, spoken] of Object.entries(voices)) {
     for (const partials of [false, true])
@@ -128,7 +128,7 @@ async function startErrors(
   voice: string,
   spoken: readonly Spoken[],
   partials: boolean,
-): Promise<Row> {
+): Promise<FigureRow> {
   const errors: number[] = [];
   await inParallel(spoken, 2, async ({ samples, words }) => {
     const { finals } = await must(app, inQuiet(samples), {
@@ -154,7 +154,7 @@ async function startErrors(
 }
 
 /** What is said where nobody speaks: every final and every partial counts. */
-export async function invented(app: App, minutes: number, callS: number): Promise<Row[]> {
+export async function invented(app: App, minutes: number, callS: number): Promise<FigureRow[]> {
   const kinds = lineNoises(1).size;
   const run = async (seconds: number, pace: 'fast' | 'call') => {
     const said: string[] = [];
@@ -199,8 +199,8 @@ export async function legsPerCore(
   prompts: readonly Prompt[],
   steps: readonly number[],
   seconds: number,
-): Promise<Row[]> {
-  const rows: Row[] = [];
+): Promise<FigureRow[]> {
+  const rows: FigureRow[] = [];
   for (const partials of [true, false]) {
     let best = 0;
     const seen: string[] = [];
@@ -254,7 +254,7 @@ export function monologue(prompts: readonly Prompt[], from: number, seconds: num
 }
 
 /** Memory of one recogniser process, alone and with sessions that speak. */
-export async function memory(app: App, prompts: readonly Prompt[]): Promise<Row[]> {
+export async function memory(app: App, prompts: readonly Prompt[]): Promise<FigureRow[]> {
   const [pid] = recogniserPids(app.process.pid!);
   if (pid === undefined) throw new Error('no recogniser process is running');
   const sessions = 10;

@@ -13,11 +13,11 @@ import { SpeechClient } from '../../../src/speech-client/client.ts';
 import { SpeechConfig } from '../../../src/speech-client/config.ts';
 import { numberedFrame } from '../speech/audio.ts';
 
-export type Heard = { word: string; atS: number; sessionId: string };
+export type HeardWord = { word: string; atS: number; sessionId: string };
 
 export type RigLeg = {
   leg: Leg;
-  words: Heard[];
+  words: HeardWord[];
   gaps: LegGap[];
   states: LegState[];
   messages: ServerMessage[];

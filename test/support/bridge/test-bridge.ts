@@ -18,17 +18,17 @@ import { until } from '../process/until.ts';
 export const quietLog = createLog({ level: process.env['TEST_LOG'] ?? 'silent' });
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- answers are looked at field by field
-export type Json = any;
+export type AnyJson = any;
 
 export type TestBridge = AsyncDisposable & {
   bridge: BridgePart;
   url: string;
   get(path: string, init?: RequestInit): Promise<Response>;
-  json(path: string): Promise<Json>;
+  json(path: string): Promise<AnyJson>;
   open(start?: StartOverrides): Promise<{ stream: CallStream; control: TestControl }>;
-  callOf(carrierCallId?: string): Promise<Json>;
-  events(callId: string): Promise<Json[]>;
-  ended(callId: string): Promise<Json>;
+  callOf(carrierCallId?: string): Promise<AnyJson>;
+  events(callId: string): Promise<AnyJson[]>;
+  ended(callId: string): Promise<AnyJson>;
 };
 
 export type TestBridgeOptions = {
@@ -80,8 +80,8 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
   app.use(problemHandler((error) => quietLog.error({ err: error }, 'request failed')));
 
   const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${url}${path}`, init);
-  const json = async (path: string): Promise<Json> => (await get(path)).json();
-  const events = async (callId: string): Promise<Json[]> =>
+  const json = async (path: string): Promise<AnyJson> => (await get(path)).json();
+  const events = async (callId: string): Promise<AnyJson[]> =>
     (await json(`/api/calls/${callId}/events?limit=1000`)).items;
   return {
     bridge,

@@ -1,7 +1,7 @@
 import { until } from '../process/until.ts';
-import type { Json } from '../bridge/test-bridge.ts';
+import type { AnyJson } from '../bridge/test-bridge.ts';
 
-export type StreamMessage = { id: string | undefined; event: string; data: Json };
+export type StreamMessage = { id: string | undefined; event: string; data: AnyJson };
 
 /** Reads server-sent events as a browser would, id and all. */
 export class EventStreamReader implements AsyncDisposable {

@@ -3,7 +3,7 @@ import { eventExamples } from '../../../src/protocol/event-examples.ts';
 import type { CallEvent, EventLeg, Role } from '../../../src/protocol/events.ts';
 
 /** Recorded answers for the page: one rich call, and as many plain ones as a test wants. */
-type Line = {
+type CallLine = {
   role: Role;
   start: number;
   end: number;
@@ -12,7 +12,7 @@ type Line = {
   entities?: [type: string, text: string][];
 };
 
-const script: Line[] = [
+const script: CallLine[] = [
   { role: 'agent', start: 0.5, end: 3.4, text: 'Harbor Books, this is Robert. How can I help?' },
   {
     ...{ role: 'customer', start: 4.1, end: 9.6, mood: ['negative', 'anger'] },
@@ -78,7 +78,7 @@ export function eventId(sequence: number): string {
   return `evt_01JK5S2M${String(sequence).padStart(2, '0')}4F5G6H7J8K9M0N1P2Q`;
 }
 
-function lineEvents(line: Line, at: number): Omit<CallEvent, 'id' | 'sequence'>[] {
+function lineEvents(line: CallLine, at: number): Omit<CallEvent, 'id' | 'sequence'>[] {
   const { role, start, end, text } = line;
   const words = wordsOf(line);
   const utterance = { start, end, text, language: 'en', confidence: 0.9, channel: 0, words };
@@ -106,7 +106,7 @@ function lineEvents(line: Line, at: number): Omit<CallEvent, 'id' | 'sequence'>[
   ];
 }
 
-function wordsOf({ text, start, end }: Line) {
+function wordsOf({ text, start, end }: CallLine) {
   const words = text.split(' ');
   const step = (end - start) / words.length;
   return words.map((word, at) => ({

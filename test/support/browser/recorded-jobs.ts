@@ -12,9 +12,9 @@ export type RecordedJob = PreRecordedJobRecord & {
   error_message?: string;
 };
 
-type Line = { speaker: number; start: number; end: number; text: string };
+type JobLine = { speaker: number; start: number; end: number; text: string };
 
-const script: Line[] = [
+const script: JobLine[] = [
   {
     speaker: 0,
     start: 0.4,
@@ -120,7 +120,7 @@ export function recordedResult(): PreRecordedResult {
   };
 }
 
-function utteranceOf({ speaker, start, end, text }: Line): Utterance {
+function utteranceOf({ speaker, start, end, text }: JobLine): Utterance {
   const words = text.split(' ');
   const step = (end - start) / words.length;
   return {

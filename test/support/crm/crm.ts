@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verifyWebhook } from '../../../src/lib/webhook-signature.ts';
-import type { Arrival } from './delivery-checker.ts';
+import type { ReceivedEvent } from './delivery-checker.ts';
 
 export type CrmRequest = {
   body: Buffer;
@@ -34,7 +34,7 @@ type Behave = (
 export type Crm = AsyncDisposable & {
   url: string;
   /** Requests that were answered with success, in order. */
-  arrivals: Arrival[];
+  arrivals: ReceivedEvent[];
   requests: CrmRequest[];
   refusedSignatures: number;
   behave: Behave | undefined;

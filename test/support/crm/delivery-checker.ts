@@ -5,7 +5,7 @@
  */
 export type Issued = { callId: string; sequence: number; id: string; digest?: string };
 
-export type Arrival = {
+export type ReceivedEvent = {
   callId: string;
   sequence: number;
   id: string;
@@ -28,7 +28,7 @@ export type History = {
   issued: readonly Issued[];
   /** Ids whose commit was acknowledged. */
   acknowledged: ReadonlySet<string>;
-  arrivals: readonly Arrival[];
+  arrivals: readonly ReceivedEvent[];
   /** Ids that the store shows as parked, or that were erased. */
   parked?: ReadonlySet<string>;
   erased?: ReadonlySet<string>;
@@ -103,13 +103,13 @@ export function violations(history: History): string[] {
   return problems;
 }
 
-function firstArrivals(arrivals: readonly Arrival[]): Map<string, Arrival> {
-  const first = new Map<string, Arrival>();
+function firstArrivals(arrivals: readonly ReceivedEvent[]): Map<string, ReceivedEvent> {
+  const first = new Map<string, ReceivedEvent>();
   for (const arrival of arrivals) if (!first.has(arrival.id)) first.set(arrival.id, arrival);
   return first;
 }
 
-function outOfOrder(arrivals: readonly Arrival[]): string[] {
+function outOfOrder(arrivals: readonly ReceivedEvent[]): string[] {
   const seen = new Set<string>();
   const highest = new Map<string, number>();
   const wrong: string[] = [];
@@ -122,7 +122,10 @@ function outOfOrder(arrivals: readonly Arrival[]): string[] {
   return wrong;
 }
 
-function alteredIds(arrivals: readonly Arrival[], issued: ReadonlyMap<string, Issued>): string[] {
+function alteredIds(
+  arrivals: readonly ReceivedEvent[],
+  issued: ReadonlyMap<string, Issued>,
+): string[] {
   const digests = new Map<string, string>();
   const altered = new Set<string>();
   for (const { id, digest, callId, sequence } of arrivals) {
@@ -135,7 +138,7 @@ function alteredIds(arrivals: readonly Arrival[], issued: ReadonlyMap<string, Is
   return [...altered];
 }
 
-function doubledSequences(arrivals: readonly Arrival[]): string[] {
+function doubledSequences(arrivals: readonly ReceivedEvent[]): string[] {
   const owner = new Map<string, string>();
   const doubled = new Set<string>();
   for (const { id, callId, sequence } of arrivals) {
@@ -147,7 +150,7 @@ function doubledSequences(arrivals: readonly Arrival[]): string[] {
   return [...doubled];
 }
 
-function repeats(arrivals: readonly Arrival[]): { repeated: number; worstRepeats: number } {
+function repeats(arrivals: readonly ReceivedEvent[]): { repeated: number; worstRepeats: number } {
   const seen = new Set<string>();
   const perCall = new Map<string, number>();
   let repeated = 0;

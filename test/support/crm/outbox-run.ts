@@ -19,11 +19,7 @@ export class OutboxRun {
   readonly acknowledged = new Set<string>();
   crashes = 0;
 
-  start(
-    node: Node,
-    settings: Record<string, string> = {},
-    straceArgs?: readonly string[],
-  ): Child {
+  start(node: Node, settings: Record<string, string> = {}, straceArgs?: readonly string[]): Child {
     return runChild('crm/outbox-node-child.ts', [], straceArgs, {
       DATA: node.dataDir,
       DATABASE_URL: node.databaseUrl ?? '',

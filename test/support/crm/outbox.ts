@@ -12,12 +12,12 @@ import { digestOf } from './crm.ts';
 export const secret = newWebhookSecret();
 export const silent = createLog({ level: 'silent' });
 
-type Settings = Partial<Omit<OutboxOptions, 'config'>> & { config?: Record<string, unknown> };
+type OutboxSettings = Partial<Omit<OutboxOptions, 'config'>> & { config?: Record<string, unknown> };
 
 export async function outboxOn(
   store: Store,
   url: string,
-  settings: Settings = {},
+  settings: OutboxSettings = {},
 ): Promise<Outbox> {
   const { config, ...rest } = settings;
   return startOutbox({

@@ -6,7 +6,7 @@ import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/
 import { mintStream } from '../../../src/player/api-client.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
-import type { Json } from '../bridge/test-bridge.ts';
+import type { AnyJson } from '../bridge/test-bridge.ts';
 import { playedCall } from '../carriers/played-call.ts';
 import { seededAudio } from '../speech/audio.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
@@ -80,8 +80,8 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
       if (broken.length > 0) throw new Error(`a call could not be placed: ${broken[0]}`);
       const ours = await callsOf(app);
       for (const { id } of ours) lost.add(id as string);
-      const isHeard = (call: Json): boolean =>
-        call.legs.some((leg: Json) => leg.ledger.received > 0);
+      const isHeard = (call: AnyJson): boolean =>
+        call.legs.some((leg: AnyJson) => leg.ledger.received > 0);
       return ours.filter(isHeard).length >= calls;
     }, 180_000);
     crashedMs = performance.now();
@@ -97,7 +97,7 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
   await until(async () => {
     await sleep(500);
     for (const call of await callsOf(next))
-      if (call.state === 'ended' && call.legs.every((leg: Json) => isBalanced(leg.ledger)))
+      if (call.state === 'ended' && call.legs.every((leg: AnyJson) => isBalanced(leg.ledger)))
         lost.delete(call.id as string);
     return lost.size === 0;
   }, 120_000).catch(() => undefined);
@@ -111,12 +111,12 @@ export async function crashUnderCalls(calls: number): Promise<CrashReport> {
 const notPlaced: Pick<PlayResult, 'outcome' | 'detail'> = { outcome: 'refused', detail: '1006' };
 
 /** All of them, page by page. */
-export async function callsOf(app: App): Promise<Json[]> {
-  const calls: Json[] = [];
+export async function callsOf(app: App): Promise<AnyJson[]> {
+  const calls: AnyJson[] = [];
   for (let cursor = ''; ;) {
     // A connection that is kept may be closed by the server as it is asked.
     const close = { headers: { connection: 'close' } };
-    const page = (await (await app.get(`/api/calls?limit=100${cursor}`, close)).json()) as Json;
+    const page = (await (await app.get(`/api/calls?limit=100${cursor}`, close)).json()) as AnyJson;
     calls.push(...page.items);
     if (page.next_cursor === null) return calls;
     cursor = `&cursor=${encodeURIComponent(page.next_cursor)}`;

@@ -27,7 +27,7 @@ const clean: Wire = {
   lose: 'none',
 };
 
-type Link = { client: Socket; service: Socket };
+type ProxiedPair = { client: Socket; service: Socket };
 
 /** A TCP proxy for tests that does to a connection what networks do. Loopback only. */
 export class FaultProxy implements AsyncDisposable {
@@ -37,7 +37,7 @@ export class FaultProxy implements AsyncDisposable {
   /** Links that were ended, and pieces that were lost, delayed or cut up: 0 as long as no fault has met anything. */
   struck = 0;
   port = 0;
-  private readonly links = new Set<Link>();
+  private readonly links = new Set<ProxiedPair>();
   private readonly timers = new Set<NodeJS.Timeout>();
   private readonly targetPort: number;
   private server: Server | undefined;
@@ -189,7 +189,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 }
 
-function drop({ client, service }: Link): void {
+function drop({ client, service }: ProxiedPair): void {
   client.destroy();
   service.destroy();
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
-import type { Json } from '../bridge/test-bridge.ts';
+import type { AnyJson } from '../bridge/test-bridge.ts';
 import { callsOf } from './crashed-calls.ts';
 import { playedCall } from '../carriers/played-call.ts';
 import { seededAudio } from '../speech/audio.ts';
@@ -136,13 +136,13 @@ async function killRound(round: Round): Promise<App> {
   });
   const ids = await until(async () => {
     await sleep(calls * 4); // the whole list of many calls is no small answer
-    const ours = (await callsOf(app)).filter((call: Json) =>
+    const ours = (await callsOf(app)).filter((call: AnyJson) =>
       plans.some((plan) => plan.callId === call.carrier_call_id),
     );
     const all =
       ours.length === calls &&
-      ours.every((call: Json) => call.legs.every((leg: Json) => leg.ledger.received > 4_000));
-    return all && ours.map((call: Json) => call.id as string);
+      ours.every((call: AnyJson) => call.legs.every((leg: AnyJson) => leg.ledger.received > 4_000));
+    return all && ours.map((call: AnyJson) => call.id as string);
   }, 120_000);
   await new Promise((resolve) => setTimeout(resolve, 200 + ((seed * 7_919) % 1_500)));
   const known = new Map<string, number>();
@@ -175,7 +175,7 @@ async function killRound(round: Round): Promise<App> {
 }
 
 /** Without keeping the connection: one that the server just closed would fail the question, not the bridge. */
-async function ask(app: App, path: string): Promise<Json> {
+async function ask(app: App, path: string): Promise<AnyJson> {
   try {
     return await (await app.get(path, { headers: { connection: 'close' } })).json();
   } catch (cause) {
@@ -187,9 +187,9 @@ async function ask(app: App, path: string): Promise<Json> {
 
 /** One leg's books, bytes and words, against what the speech service heard of what was played. */
 export function judgeLeg(options: {
-  leg: Json;
+  leg: AnyJson;
   audio: Buffer;
-  events: Json[];
+  events: AnyJson[];
   /** What it must have received. */
   least: number;
   speech: FakeSpeech;
@@ -206,7 +206,7 @@ export function judgeLeg(options: {
   if (gaps !== 0) fault(`${gaps} bytes in gaps`);
   if (received < least) fault(`received ${received} of ${least} that it had when it was counted`);
   const heard = [...speech.sessions.values()]
-    .filter((session) => (session.request['custom_metadata'] as Json).leg_id === leg.id)
+    .filter((session) => (session.request['custom_metadata'] as AnyJson).leg_id === leg.id)
     .map((session) => session.bytes);
   const bytes = Buffer.concat(heard);
   report.bytes += bytes.length;
@@ -232,7 +232,7 @@ export function judgeLeg(options: {
 }
 
 /** The rules that every ended call's events keep. */
-export function judgeEvents(callId: string, events: Json[], faults: string[]): void {
+export function judgeEvents(callId: string, events: AnyJson[], faults: string[]): void {
   if (events.some((event, at) => event.sequence !== at + 1))
     faults.push(`${callId}: sequence has holes`);
   for (const type of ['call.started', 'call.ended', 'call.summary'])

@@ -115,12 +115,12 @@ function count(
     if (!used.has(other)) for (const counts of into(other.type)) counts.extra += 1;
 }
 
-export type SentimentScore = { accuracy: number; macroF1: number; byLabel: Map<string, Counts> };
+export type SentimentFigures = { accuracy: number; macroF1: number; byLabel: Map<string, Counts> };
 
 export function scoreSentiments(
   set: readonly SentimentLine[],
   label: (text: string) => SentimentLabel,
-): SentimentScore {
+): SentimentFigures {
   const byLabel = new Map<string, Counts>();
   let right = 0;
   for (const line of set) {

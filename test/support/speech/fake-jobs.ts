@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-type Answer = { status: number; headers?: Record<string, string>; body?: object };
+type JobAnswer = { status: number; headers?: Record<string, string>; body?: object };
 export type FakeJob = {
   id: string;
   request: Record<string, unknown>;
@@ -10,8 +10,8 @@ export type FakeJob = {
 
 /** What the service does otherwise than a good one. A test may change it while it runs. */
 export type JobsScript = {
-  upload?: (count: number) => Answer | undefined;
-  begin?: (count: number) => Answer | undefined;
+  upload?: (count: number) => JobAnswer | undefined;
+  begin?: (count: number) => JobAnswer | undefined;
   /** The answer to an upload, a begun job or a deletion comes when this resolves; what is done is done by then. */
   hold?: (what: 'upload' | 'begin' | 'delete') => Promise<void> | undefined;
   /** Jobs stay at work until this is false again. */
@@ -66,7 +66,7 @@ export class FakeJobs {
     searchParams: URLSearchParams;
     body: Buffer;
     baseUrl: string;
-  }): Promise<Answer> {
+  }): Promise<JobAnswer> {
     const { method, first, second, id, verb, body } = asked;
     const { script } = this;
     if (first === 'file') {
@@ -141,11 +141,11 @@ export class FakeJobs {
   }
 }
 
-function answer(status: number, body?: object): Answer {
+function answer(status: number, body?: object): JobAnswer {
   return { status, ...(body === undefined ? {} : { body }) };
 }
 
-function scripted(refusal: Answer): Answer {
+function scripted(refusal: JobAnswer): JobAnswer {
   return { body: { statusCode: refusal.status, message: 'scripted' }, ...refusal };
 }
 

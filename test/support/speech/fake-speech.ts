@@ -36,7 +36,7 @@ export type FakeSession = {
   socket: WebSocket | undefined;
 };
 
-type Json = (status: number, body?: unknown, headers?: Record<string, string>) => void;
+type SendJson = (status: number, body?: unknown, headers?: Record<string, string>) => void;
 
 /** What the service does otherwise than a good one. A test may change it while it runs. */
 export type SpeechScript = {
@@ -180,7 +180,7 @@ export class FakeSpeech implements AsyncDisposable {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     if (this.recordings.take(request, response, this.url)) return;
     const url = new URL(request.url ?? '', 'http://local');
-    const json: Json = (status, body, headers = {}) => {
+    const json: SendJson = (status, body, headers = {}) => {
       response.writeHead(status, { 'content-type': 'application/json', ...headers });
       response.end(body === undefined ? undefined : JSON.stringify(body));
     };
@@ -209,7 +209,7 @@ export class FakeSpeech implements AsyncDisposable {
       .map(({ id }) => ({ id }));
   }
 
-  #create(request: IncomingMessage, url: URL, json: Json): void {
+  #create(request: IncomingMessage, url: URL, json: SendJson): void {
     const key = request.headers['x-service-key'];
     this.posts.push({
       atMs: performance.now(),

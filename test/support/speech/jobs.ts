@@ -3,7 +3,7 @@ import type { UploadedFile } from '../../../src/protocol/pre-recorded.ts';
 import { buildHeader } from '../../../src/speech-service/live/audio-format.ts';
 import { tones } from '../recognition/fixture-model.ts';
 import { until } from '../process/until.ts';
-import type { SpeechApi } from './speech-service.ts';
+import type { SpeechHttp } from './speech-service.ts';
 
 /** A WAV file that says these words to the fixture model. */
 export function wavOf(words: string, options: Parameters<typeof tones>[1] = {}): Buffer {
@@ -35,7 +35,7 @@ export type JobsApi = {
 };
 
 /** What clients do with pre-recorded jobs, over the same HTTP as everything else. */
-export function jobsApi({ http }: Pick<SpeechApi, 'http'>): JobsApi {
+export function jobsApi({ http }: Pick<SpeechHttp, 'http'>): JobsApi {
   const record = async (id: string): Promise<PreRecordedJobRecord> => {
     const response = await http(`/v2/pre-recorded/${id}`);
     if (response.status !== 200) throw new Error(`GET answered ${response.status}`);

@@ -24,7 +24,7 @@ import { assertDescribed } from './described.ts';
 
 export type Job = { id: string; url: string; created_at: string };
 
-export type SpeechApi = {
+export type SpeechHttp = {
   post(body?: unknown, query?: string): Promise<Job>;
   /** Waits while the service is at its limit, as a client should. */
   postWhenFree(body?: unknown): Promise<Job>;
@@ -35,7 +35,7 @@ export type SpeechApi = {
 };
 
 export type TestService = AsyncDisposable &
-  SpeechApi & {
+  SpeechHttp & {
     url: string;
     port: number;
     store: Store & { dataDir: string };
@@ -108,7 +108,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
 }
 
 /** The HTTP side of a client. */
-export function speechApi(url: string, key?: string): SpeechApi {
+export function speechApi(url: string, key?: string): SpeechHttp {
   const headers: Record<string, string> = key === undefined ? {} : { 'x-service-key': key };
   const http = async (path: string, init: TestRequest = {}): Promise<Response> => {
     const response = await fetch(url + path, { ...init, headers: { ...headers, ...init.headers } });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ApiCall, CallEventPage, CallPage } from '../../../src/protocol/api.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
-import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { EventStreamReader } from '../../support/browser/event-stream.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
@@ -28,11 +28,11 @@ test('lists are newest first, in pages without holes, and every answer is of the
   const seen: string[] = [];
   let cursor: string | null = null;
   do {
-    const page: Json = await app.json(
+    const page: AnyJson = await app.json(
       `/api/calls?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`,
     );
     CallPage.parse(page);
-    seen.push(...page.items.map((call: Json) => call.id));
+    seen.push(...page.items.map((call: AnyJson) => call.id));
     cursor = page.next_cursor;
   } while (cursor !== null);
   expect(seen).toEqual(ids);
@@ -83,7 +83,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
   });
   CallEventPage.parse(await app.json(`/api/calls/${ids[0]}/events`));
   for (const event of await app.events(ids[0]!)) CallEvent.parse(event);
-  const pages: Json[] = [await app.json(`/api/calls/${ids[0]}/events?limit=2`)];
+  const pages: AnyJson[] = [await app.json(`/api/calls/${ids[0]}/events?limit=2`)];
   while (pages.at(-1).next_cursor !== null)
     pages.push(
       await app.json(`/api/calls/${ids[0]}/events?limit=2&cursor=${pages.at(-1).next_cursor}`),
@@ -385,5 +385,5 @@ test('status callbacks are kept once each, before, during and after the call', a
   await keep('2');
   await keep('1');
   const { items } = await app.json(`/api/calls/${stream.callId}/statuses`);
-  expect(items.map((item: Json) => item.status.SequenceNumber)).toEqual(['0', '1', '2']);
+  expect(items.map((item: AnyJson) => item.status.SequenceNumber)).toEqual(['0', '1', '2']);
 });

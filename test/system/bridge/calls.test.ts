@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
@@ -17,7 +17,7 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
   const ended = await app.ended(stream.callId);
 
   const call = await app.json(`/api/calls/${stream.callId}`);
-  expect(call.transcript.map((turn: Json) => turn.text)).toEqual(wordsOf(audio));
+  expect(call.transcript.map((turn: AnyJson) => turn.text)).toEqual(wordsOf(audio));
   expect(call.state).toBe('ended');
   expect(call.legs[0].ledger).toEqual({
     received: 40_000,

@@ -7,7 +7,7 @@ import type { Faults } from '../../../src/player/faults.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';
 
 const run = promisify(execFile);
@@ -50,11 +50,11 @@ test('the doctor tells of one call and of the installation, with what to do', as
   });
   await shortCall(app, 'CA-doctor', { noStop: true });
   const call = await until(async () =>
-    ((await (await app.get('/api/calls')).json()) as Json).items.find(
-      (one: Json) => one.summary !== null,
+    ((await (await app.get('/api/calls')).json()) as AnyJson).items.find(
+      (one: AnyJson) => one.summary !== null,
     ),
   );
-  const evidence = (await (await app.get(`/api/calls/${call.id}/evidence`)).json()) as Json;
+  const evidence = (await (await app.get(`/api/calls/${call.id}/evidence`)).json()) as AnyJson;
   CallDiagnostics.parse(evidence);
   expect(evidence).toMatchObject({
     streams: [{ closed_by: 'close' }],
@@ -77,7 +77,7 @@ test('the doctor tells of one call and of the installation, with what to do', as
   });
   expect(posted.status).toBe(201);
   await until(async () => {
-    const page = (await (await app.get('/api/job-callbacks?state=parked')).json()) as Json;
+    const page = (await (await app.get('/api/job-callbacks?state=parked')).json()) as AnyJson;
     return page.items.length === 1;
   });
   const installation = await doctor(app);
@@ -98,7 +98,7 @@ test('while the speech service is away the doctor and the page say so, and what 
   await using app = await startApp({ env: { TRUNKLINE_SPEECH_URL: 'http://127.0.0.1:9' } });
   await shortCall(app, 'CA-unheard');
   const health = await until(async () => {
-    const facts = (await (await app.get('/api/installation')).json()) as Json;
+    const facts = (await (await app.get('/api/installation')).json()) as AnyJson;
     return facts.health.speech?.state === 'degraded' ? facts.health : undefined;
   });
   expect(health).toMatchObject({ store: { state: 'ok' }, disk: { state: 'ok' } });

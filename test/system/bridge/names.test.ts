@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { judgeEvents, judgeLeg, type KillReport } from '../../support/faults/kills.ts';
 import { NameServer } from '../../support/faults/name-server.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
@@ -12,8 +12,8 @@ import { until } from '../../support/process/until.ts';
 
 const calls = 3;
 
-async function callsOf(app: App): Promise<Json[]> {
-  return ((await (await app.get('/api/calls')).json()) as Json).items;
+async function callsOf(app: App): Promise<AnyJson[]> {
+  return ((await (await app.get('/api/calls')).json()) as AnyJson).items;
 }
 
 /** The least that may lie between two attempts, by the bounds of the gate and its jitter; timers may be a little early. */
@@ -83,10 +83,10 @@ test('a speech service whose name is unknown, then fails, then is slow: one atte
     const events = await until(async () => {
       const { items } = (await (
         await app.get(`/api/calls/${id}/events?limit=1000`)
-      ).json()) as Json;
-      return items.at(-1)?.type === 'call.summary' && (items as Json[]);
+      ).json()) as AnyJson;
+      return items.at(-1)?.type === 'call.summary' && (items as AnyJson[]);
     });
-    const call = (await (await app.get(`/api/calls/${id}`)).json()) as Json;
+    const call = (await (await app.get(`/api/calls/${id}`)).json()) as AnyJson;
     const bytes = audio[Number(call.carrier_call_id.slice(2))]!;
     judgeLeg({ leg: call.legs[0], audio: bytes, events, least: 0, speech, report });
     judgeEvents(id, events, report.faults);

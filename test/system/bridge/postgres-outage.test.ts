@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -50,8 +50,8 @@ test
       TRUNKLINE_QUIET_FILL_MS: '0',
     };
     const audio = seededAudio(32_000, 1);
-    const callOf = async (app: App): Promise<Json> =>
-      ((await (await app.get('/api/calls')).json()) as Json).items[0];
+    const callOf = async (app: App): Promise<AnyJson> =>
+      ((await (await app.get('/api/calls')).json()) as AnyJson).items[0];
     {
       await using app = await startApp({ dataDir, env });
       const client = await CarrierClient.open(await streamUrl(app));
@@ -88,7 +88,7 @@ test
       const found = await callOf(app);
       return found?.state === 'ended' && found;
     }, 60_000);
-    expect(call.transcript.map(({ text }: Json) => text)).toEqual(wordsOf(audio));
+    expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(audio));
     expect(call.legs[0].ledger).toMatchObject({ received: 32_000, gaps: 0 });
     await rm(dataDir, { recursive: true, force: true });
   },

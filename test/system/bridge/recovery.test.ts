@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
@@ -35,7 +35,7 @@ test('a process that stops under a call leaves it to the next one, and the strea
     gaps: 0,
     paused: 0,
   });
-  const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
+  const said = (await app.callOf()).transcript.map((turn: AnyJson) => turn.text);
   expect(said.slice(0, 2)).toEqual(wordsOf(first));
 });
 
@@ -69,7 +69,7 @@ test('after a restart a call whose stream stays away ends by itself, with every 
   expect(ended.data.reason).toBe('restart');
   // The hour is neither talk nor dead air: nobody knows when the phone call ended.
   expect(ended.data).toMatchObject({ duration: 5, dead_air: { total: 0 } });
-  expect((await app.callOf()).transcript.map((turn: Json) => turn.text)).toEqual(wordsOf(audio));
+  expect((await app.callOf()).transcript.map((turn: AnyJson) => turn.text)).toEqual(wordsOf(audio));
   const events = await app.events(callId);
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);
 });

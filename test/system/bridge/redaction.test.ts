@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startApp, type App } from '../../support/process/app.ts';
-import { speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -17,10 +17,11 @@ import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-type Session = FakeSpeech['open'][number];
+type HeardSession = FakeSpeech['open'][number];
 
 const number = '[CREDIT_CARD_1]';
-const track = (session: Session): string => (session.request['custom_metadata'] as Json).track;
+const track = (session: HeardSession): string =>
+  (session.request['custom_metadata'] as AnyJson).track;
 
 function utterance(text: string, at: number) {
   const words = text.split(' ').map((word, place) => ({
@@ -67,7 +68,7 @@ async function openCall(speech: FakeSpeech, app: Awaited<ReturnType<typeof testB
   return stream;
 }
 
-const textsOf = (events: Json[]): [string, string, string][] =>
+const textsOf = (events: AnyJson[]): [string, string, string][] =>
   events
     .filter((event) => ['call.transcript', 'call.sentiment'].includes(event.type))
     .map((event) => [
@@ -225,5 +226,5 @@ async function twilioCall(app: App): Promise<CarrierClient> {
 function finalsOf(crm: Crm): unknown[] {
   return crm.requests
     .filter(({ event }) => event.type === 'call.transcript')
-    .map(({ event }) => (event['data'] as Json).text);
+    .map(({ event }) => (event['data'] as AnyJson).text);
 }

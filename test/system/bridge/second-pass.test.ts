@@ -5,7 +5,12 @@ import { expect, test } from 'vitest';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { playCall } from '../../../src/player/play-call.ts';
 import { CallEvent } from '../../../src/protocol/events.ts';
-import { speak, testBridge, type Json, type TestBridge } from '../../support/bridge/test-bridge.ts';
+import {
+  speak,
+  testBridge,
+  type AnyJson,
+  type TestBridge,
+} from '../../support/bridge/test-bridge.ts';
 import { startCrm, type CrmEvent } from '../../support/crm/crm.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
@@ -23,11 +28,11 @@ const bare = (text: string): string =>
     .replace(/[^a-z ]/g, '')
     .trim();
 
-const said = (event: Json, role: string): string =>
+const said = (event: AnyJson, role: string): string =>
   bare(
     event.data.transcript
-      .filter((turn: Json) => turn.role === role)
-      .map((turn: Json) => turn.text)
+      .filter((turn: AnyJson) => turn.role === role)
+      .map((turn: AnyJson) => turn.text)
       .join(' '),
   );
 
@@ -44,11 +49,11 @@ async function play(app: App, callId: string): Promise<void> {
   });
 }
 
-const eventsOf = async (app: App | TestBridge, callId: string): Promise<Json[]> =>
-  ((await (await app.get(`/api/calls/${callId}/events?limit=1000`)).json()) as Json).items ?? [];
+const eventsOf = async (app: App | TestBridge, callId: string): Promise<AnyJson[]> =>
+  ((await (await app.get(`/api/calls/${callId}/events?limit=1000`)).json()) as AnyJson).items ?? [];
 
 /** The call's events once one of these types is there; the last three are then its end. */
-function ending(app: App | TestBridge, callId: string, type: string): Promise<Json[]> {
+function ending(app: App | TestBridge, callId: string, type: string): Promise<AnyJson[]> {
   return until(async () => {
     const events = await eventsOf(app, callId);
     return events.some((event) => event.type === type) && events;
@@ -83,7 +88,7 @@ test('the recording of an ended call is read again by our own service: the CRM h
   CallEvent.parse(revised);
   expect(said(revised, 'customer')).toBe('my card is lost');
   expect(said(revised, 'agent')).toBe('thanks please');
-  expect((revised as Json).data.summary.text).not.toBe('');
+  expect((revised as AnyJson).data.summary.text).not.toBe('');
   const types = (await eventsOf(app, revised.call.id)).map((event) => event.type);
   expect(types.slice(-3)).toEqual(['call.ended', 'call.summary', 'call.transcript.revised']);
   const order = (type: string): number =>
@@ -91,7 +96,7 @@ test('the recording of an ended call is read again by our own service: the CRM h
   expect(order('call.transcript.revised')).toBeGreaterThan(order('call.summary'));
   // The recording of the call stays with the bridge; what the service had of it goes.
   await until(async () => {
-    const { items } = (await (await app.get('/v2/pre-recorded')).json()) as Json;
+    const { items } = (await (await app.get('/v2/pre-recorded')).json()) as AnyJson;
     return items.length === 0 && (await readdir(join(app.dataDir, 'speech/files'))).length === 0;
   });
   expect((await app.get(`/api/calls/${revised.call.id}/recording`)).status).toBe(200);
@@ -166,7 +171,7 @@ test.each(['upload', 'begin', 'reading', 'delete'] as const)(
       if (moment === 'reading')
         await until(() => recordings.asked.filter((ask) => ask === 'GET /jobs/{id}').length > 1);
       else await reached;
-      const { items } = (await (await app.get('/api/calls')).json()) as Json;
+      const { items } = (await (await app.get('/api/calls')).json()) as AnyJson;
       callId = items[0].id;
       await app.end('SIGKILL');
     }

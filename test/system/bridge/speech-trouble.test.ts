@@ -4,13 +4,13 @@ import { openJournal } from '../../../src/bridge/journal/journal.ts';
 import { legTotals } from '../../../src/bridge/leg/metrics.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
-import { quietLog, speak, testBridge, type Json } from '../../support/bridge/test-bridge.ts';
+import { quietLog, speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-const texts = (call: Json): string[] => call.transcript.map((turn: Json) => turn.text);
+const texts = (call: AnyJson): string[] => call.transcript.map((turn: AnyJson) => turn.text);
 
 test('a service that is down for longer than the call: the call is finishing, then complete, with no gap', async () => {
   await using store = await temporaryStore();
@@ -104,7 +104,7 @@ test('a session that is gone is followed by another of the same leg, on the same
   const call = await app.callOf();
   expect(speech.posts.length).toBe(2);
   expect(texts(call)).toEqual(wordsOf(audio));
-  expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 1, 2, 3, 4, 5]);
+  expect(call.transcript.map((turn: AnyJson) => turn.start)).toEqual([0, 1, 2, 3, 4, 5]);
   expect(call.legs).toHaveLength(1);
 });
 
@@ -166,7 +166,7 @@ test('what a lost socket swallowed is read from the record: finals, sentiment an
       ).toBeLessThan(at);
 });
 
-const startOf = ({ data }: Json): number => data.start ?? data.utterance.start;
+const startOf = ({ data }: AnyJson): number => data.start ?? data.utterance.start;
 
 test('an uneven ledger is an alarm: a warning with the call, a metric, a line in the log', async () => {
   await using speech = await FakeSpeech.start();

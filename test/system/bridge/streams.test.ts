@@ -4,7 +4,7 @@ import {
   streamStart,
   testBridge,
   TestControl,
-  type Json,
+  type AnyJson,
 } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
@@ -187,7 +187,7 @@ test('a second stream of the call with another track joins it as a second leg', 
   second.stream.end('stop');
   await app.ended(first.stream.callId);
   const call = await app.callOf();
-  expect(call.legs.map((leg: Json) => leg.role)).toEqual(['customer', 'agent']);
+  expect(call.legs.map((leg: AnyJson) => leg.role)).toEqual(['customer', 'agent']);
   expect(speech.posts.length).toBe(2);
 });
 
@@ -220,10 +220,10 @@ test('two tracks become a customer and an agent on one clock, whoever comes firs
   const ended = await app.ended(stream.callId);
   const call = await app.callOf();
   const said = (role: string) =>
-    call.transcript.filter((turn: Json) => turn.role === role).map((turn: Json) => turn.text);
+    call.transcript.filter((turn: AnyJson) => turn.role === role).map((turn: AnyJson) => turn.text);
   expect(said('customer')).toEqual(wordsOf(customer));
   expect(said('agent')).toEqual(wordsOf(agent));
-  expect(call.transcript.map((turn: Json) => turn.start)).toEqual([0, 0, 1, 1, 2, 2]);
+  expect(call.transcript.map((turn: AnyJson) => turn.start)).toEqual([0, 0, 1, 1, 2, 2]);
   expect(ended.data.talk).toEqual({ customer: 2.4, agent: 2.4 });
   expect(ended.data.talk_ratio).toEqual({ customer: 0.5, agent: 0.5 });
   expect(ended.data.legs).toHaveLength(2);
@@ -293,7 +293,7 @@ test('every encoding and rate of the interface reaches its session as declared',
       });
       const session = await until(() =>
         [...speech.sessions.values()].find(
-          (one) => (one.request['custom_metadata'] as Json).carrier_call_id === id,
+          (one) => (one.request['custom_metadata'] as AnyJson).carrier_call_id === id,
         ),
       );
       expect(session.request).toMatchObject({
@@ -311,7 +311,7 @@ test('a carrier that changes the language is heard in it from the next frame on,
   const [first, second, third] = [1, 2, 3].map((seed) => seededAudio(8_000, seed));
   const languages = (): unknown[] =>
     [...speech.sessions.values()].map(
-      (session) => (session.request['language_config'] as Json)?.languages,
+      (session) => (session.request['language_config'] as AnyJson)?.languages,
     );
   let callId = '';
   {
@@ -340,6 +340,6 @@ test('a carrier that changes the language is heard in it from the next frame on,
   stream.end('stop');
   const ended = await app.ended(callId);
   expect(ended.data.legs[0].ledger).toMatchObject({ received: 24_000, acknowledged: 24_000 });
-  const said = (await app.callOf()).transcript.map((turn: Json) => turn.text);
+  const said = (await app.callOf()).transcript.map((turn: AnyJson) => turn.text);
   expect(said).toEqual([first!, second!, third!].flatMap((audio) => wordsOf(audio)));
 });

@@ -7,7 +7,7 @@ import { playCall } from '../../../src/player/play-call.ts';
 import { startApp } from '../../support/process/app.ts';
 import { check, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf, startCrm } from '../../support/crm/crm.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
 
@@ -46,11 +46,11 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
       }),
     ),
   );
-  const calls: Json[] = await until(async () => {
-    const { items } = (await (await app.get('/api/calls?limit=100')).json()) as Json;
+  const calls: AnyJson[] = await until(async () => {
+    const { items } = (await (await app.get('/api/calls?limit=100')).json()) as AnyJson;
     return (
       items.length === carrierNames.length &&
-      items.every((call: Json) => call.summary !== null) &&
+      items.every((call: AnyJson) => call.summary !== null) &&
       items
     );
   }, 120_000);
@@ -58,8 +58,8 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
     const said = (role: string) =>
       bare(
         call.transcript
-          .filter((turn: Json) => turn.role === role)
-          .map((turn: Json) => turn.text)
+          .filter((turn: AnyJson) => turn.role === role)
+          .map((turn: AnyJson) => turn.text)
           .join(' '),
       );
     expect([call.carrier, said('customer'), said('agent')]).toEqual([
@@ -74,7 +74,7 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
   for (const call of calls) {
     const { items } = (await (
       await app.get(`/api/calls/${call.id}/events?limit=1000`)
-    ).json()) as Json;
+    ).json()) as AnyJson;
     for (const event of items)
       issued.push({
         callId: call.id,
@@ -103,7 +103,7 @@ test('SIGTERM under a live call: the process ends by itself, and the next one fi
   }).catch(() => undefined);
   await until(
     async () =>
-      ((await (await app.get('/api/calls')).json()) as Json).items[0]?.transcript.length > 0,
+      ((await (await app.get('/api/calls')).json()) as AnyJson).items[0]?.transcript.length > 0,
     60_000,
   );
   hangUp.abort();
@@ -114,7 +114,7 @@ test('SIGTERM under a live call: the process ends by itself, and the next one fi
     env: { TRUNKLINE_REJOIN_WAIT_MS: '500' },
   });
   const call = await until(async () => {
-    const { items } = (await (await next.get('/api/calls')).json()) as Json;
+    const { items } = (await (await next.get('/api/calls')).json()) as AnyJson;
     return items[0]?.state === 'ended' && items[0];
   }, 120_000);
   expect(call.legs[0].ledger.received).toBe(call.legs[0].ledger.acknowledged);

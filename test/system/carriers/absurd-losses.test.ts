@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { maxSilenceAheadS } from '../../../src/bridge/call/clock.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -109,14 +109,14 @@ test.each([
     const before = await rssMib(app);
     const ended = play(app).then(() =>
       until(async () => {
-        const { items } = (await (await app.get('/api/calls')).json()) as Json;
+        const { items } = (await (await app.get('/api/calls')).json()) as AnyJson;
         return items[0]?.state === 'ended' && items[0];
       }, 90_000),
     );
     const { longestMs, mostMib } = await watch(app, ended);
-    const call: Json = await ended;
+    const call: AnyJson = await ended;
     const page = await app.get(`/api/calls/${call.id}/events?limit=1000`);
-    const gaps = ((await page.json()) as Json).items.filter((event: Json) => event.type === 'call.gap'); // prettier-ignore
+    const gaps = ((await page.json()) as AnyJson).items.filter((event: AnyJson) => event.type === 'call.gap'); // prettier-ignore
     const grownMib = mostMib - before;
     console.log(
       `${carrier}: longest wait ${longestMs.toFixed(0)} ms, ${grownMib.toFixed(0)} MiB more, ${gaps.length} gaps`,
@@ -130,7 +130,10 @@ test.each([
       const { acknowledged, gaps: lost, received } = leg.ledger;
       expect(Number(acknowledged) + Number(lost)).toBe(received);
     }
-    const declaredS = gaps.reduce((sum: number, { data }: Json) => sum + Number(data.duration), 0);
+    const declaredS = gaps.reduce(
+      (sum: number, { data }: AnyJson) => sum + Number(data.duration),
+      0,
+    );
     expect(declaredS).toBeGreaterThan(2_000);
   },
   150_000,

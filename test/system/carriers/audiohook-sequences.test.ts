@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { randomFrom } from '../../../src/player/faults.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
@@ -60,9 +60,9 @@ test('a wrong sequence number, anywhere in a call: disconnect with reason error,
     line.slip(JSON.stringify({ ...wrong, ...mutate(wrong) }), 1);
     // Audio that was on its way is dropped quietly.
     line.slip(Buffer.alloc(320));
-    const last = (): Json => JSON.parse(received.at(-1) ?? '{}');
+    const last = (): AnyJson => JSON.parse(received.at(-1) ?? '{}');
     await until(() => last().type === 'closed');
-    const disconnect: Json = JSON.parse(received.at(-2) ?? '{}');
+    const disconnect: AnyJson = JSON.parse(received.at(-2) ?? '{}');
     expect([what, disconnect.type, disconnect.parameters.reason]).toEqual([
       what,
       'disconnect',
@@ -72,8 +72,8 @@ test('a wrong sequence number, anywhere in a call: disconnect with reason error,
     expect(received.map((text) => (JSON.parse(text) as Message).seq)).toEqual(
       received.map((_, at) => at + 1),
     );
-    const call: Json = await until(async () => {
-      const list = (await (await app.get(`/api/calls?carrier_call_id=${line.callId}`)).json()) as Json;
+    const call: AnyJson = await until(async () => {
+      const list = (await (await app.get(`/api/calls?carrier_call_id=${line.callId}`)).json()) as AnyJson;
       return list.items[0]?.state === 'ended' && list.items[0];
     }); // prettier-ignore
     for (const leg of call.legs) {

@@ -19,12 +19,12 @@ async function oddFrames(carrier: CarrierName): Promise<Record<string, number>> 
   );
 }
 
-type Counts = Record<string, number>;
+type FrameCounts = Record<string, number>;
 
 /** Beside a call of the same carrier that loses nothing; the counters tell exactly this much. */
 async function beside(
   carrier: CarrierName,
-  counts: Counts,
+  counts: FrameCounts,
   misbehave: (server: CarrierServer, clock: TestClock, good: CarrierLine) => Promise<void>,
 ): Promise<void> {
   const clock = new TestClock(1);
@@ -82,7 +82,7 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
     'binary where text belongs': Buffer.alloc(161),
   },
 };
-const countOf = (what: string): Counts => ({
+const countOf = (what: string): FrameCounts => ({
   [what === 'an unknown event' ? 'unknown' : 'malformed']: 1,
 });
 

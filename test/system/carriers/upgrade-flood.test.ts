@@ -3,7 +3,7 @@ import { isBalanced } from '../../../src/bridge/call/ending.ts';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
@@ -68,7 +68,7 @@ test('every stranger of a flood at the whole program is answered in words and co
   hangUp.abort();
   const { sentBytes } = await playing;
   const call = await until(async () => {
-    const { items } = (await (await app.get('/api/calls')).json()) as Json;
+    const { items } = (await (await app.get('/api/calls')).json()) as AnyJson;
     expect(items).toHaveLength(1);
     return items[0].state === 'ended' && items[0];
   });

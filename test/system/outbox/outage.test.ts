@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../../src/lib/clock.ts';
 import type { GuardedAnswer, GuardedRequest } from '../../../src/lib/guarded-fetch.ts';
 import type { WebhookClient } from '../../../src/outbox/sender.ts';
-import { violations, type Arrival, type Issued } from '../../support/crm/delivery-checker.ts';
+import { violations, type ReceivedEvent, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf } from '../../support/crm/crm.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { enqueue, outboxOn } from '../../support/crm/outbox.ts';
@@ -20,7 +20,7 @@ function stillClock(): TestClock {
 class SimulatedCrm implements WebhookClient {
   isUp = false;
   readonly attemptsMs: number[] = [];
-  readonly arrivals: Arrival[] = [];
+  readonly arrivals: ReceivedEvent[] = [];
   /** Attempts whose signature says another time than the wall clock did. */
   wronglyTimed = 0;
   readonly #clock: Clock;

@@ -7,7 +7,7 @@ import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { twilioSignature } from '../../../src/carriers/twilio/player.ts';
 import { startApp, type App } from '../../support/process/app.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -46,8 +46,8 @@ function playOne(
 const openHandles = async (app: App): Promise<number> =>
   (await readdir(`/proc/${app.process.pid}/fd`)).length;
 
-async function callOf(app: App, carrierCallId: string): Promise<Json> {
-  const list: Json = await (await app.get(`/api/calls?carrier_call_id=${carrierCallId}`)).json();
+async function callOf(app: App, carrierCallId: string): Promise<AnyJson> {
+  const list: AnyJson = await (await app.get(`/api/calls?carrier_call_id=${carrierCallId}`)).json();
   return list.items[0];
 }
 

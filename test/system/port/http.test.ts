@@ -13,7 +13,7 @@ import { Problem } from '../../../src/port/problem.ts';
 import { until } from '../../support/process/until.ts';
 import { refusalEndsConnection } from '../../support/faults/upgrade-flood.ts';
 
-type Settings = {
+type PortSettings = {
   apiKeys?: string[];
   host?: string;
   insecure?: boolean;
@@ -21,7 +21,7 @@ type Settings = {
   maxConnections?: number;
 };
 
-function server(settings: Settings = {}): Promise<HttpServer> {
+function server(settings: PortSettings = {}): Promise<HttpServer> {
   const { insecure = false, ...http } = settings;
   return listen({
     config: HttpConfig.parse({ port: 0, ...http }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { startApp } from '../../support/process/app.ts';
-import type { Json } from '../../support/bridge/test-bridge.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -38,8 +38,8 @@ test('in a heap of 40 MB calls come in until there is no room, in words; the pro
     speed: 1,
     signal: hangUp.signal,
   });
-  const running = async (): Promise<Json> => {
-    const list: Json = await (await app.get('/api/calls?carrier_call_id=CA-running')).json();
+  const running = async (): Promise<AnyJson> => {
+    const list: AnyJson = await (await app.get('/api/calls?carrier_call_id=CA-running')).json();
     return list.items[0];
   };
   await until(async () => (await running())?.legs[0]?.ledger.acknowledged > 0);

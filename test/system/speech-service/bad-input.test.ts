@@ -6,7 +6,7 @@ import {
   mulawOf,
   speechApi,
   telephony,
-  type SpeechApi,
+  type SpeechHttp,
   type TestClient,
 } from '../../support/speech/speech-service.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../support/store/store.ts';
 // In a process of its own, so that its event loop is measured and not the attackers'.
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let running: SpeechProcess;
-let service: SpeechApi;
+let service: SpeechHttp;
 beforeAll(async () => {
   folder = await temporaryFolder();
   running = await speechProcess(folder.path);

@@ -34,12 +34,12 @@ function client(port = service.port) {
   return new GladiaClient({ apiUrl: `http://127.0.0.1:${port}`, apiKey: 'key-for-the-sdk' });
 }
 
-type Session = ReturnType<ReturnType<typeof client>['liveV2']>;
-type LiveSession = ReturnType<
-  ReturnType<Session['startSession']> extends infer S ? () => S : never
+type LiveOfSdk = ReturnType<ReturnType<typeof client>['liveV2']>;
+type SdkSession = ReturnType<
+  ReturnType<LiveOfSdk['startSession']> extends infer S ? () => S : never
 >;
 
-function watch(session: LiveSession) {
+function watch(session: SdkSession) {
   const messages: { type: string; [key: string]: unknown }[] = [];
   const reconnecting: number[] = [];
   let connected = (): void => undefined;
@@ -65,7 +65,7 @@ function watch(session: LiveSession) {
   return { messages, reconnecting, ended, firstConnected, finals };
 }
 
-async function sendTwelve(session: LiveSession, audio = mulawOf('my card is lost')) {
+async function sendTwelve(session: SdkSession, audio = mulawOf('my card is lost')) {
   const size = Math.ceil(audio.length / 12);
   for (let at = 0; at < audio.length; at += size) {
     session.sendAudio(audio.subarray(at, at + size));
@@ -74,7 +74,7 @@ async function sendTwelve(session: LiveSession, audio = mulawOf('my card is lost
 }
 
 /** What the SDK still holds and counts; private, and the only way to see whether it agrees with us. */
-function counters(session: LiveSession): { bytesSent: number; held: number } {
+function counters(session: SdkSession): { bytesSent: number; held: number } {
   const inner = session as never as { bytesSent: number; audioBuffer: Uint8Array | null };
   return { bytesSent: inner.bytesSent, held: inner.audioBuffer?.byteLength ?? 0 };
 }

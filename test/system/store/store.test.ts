@@ -4,7 +4,7 @@ import { postgresMissing, startPostgres, type TestPostgres } from '../../support
 import { temporaryStore } from '../../support/store/store.ts';
 import type { Store } from '../../../src/store/store.ts';
 
-type Kind = 'sqlite' | 'postgres';
+type StoreKind = 'sqlite' | 'postgres';
 let postgres: TestPostgres | undefined;
 
 beforeAll(async () => {
@@ -14,7 +14,7 @@ afterAll(async () => {
   await postgres?.[Symbol.asyncDispose]();
 });
 
-async function open(kind: Kind): Promise<Store & { dataDir: string }> {
+async function open(kind: StoreKind): Promise<Store & { dataDir: string }> {
   if (kind === 'sqlite') return temporaryStore();
   return temporaryStore({ databaseUrl: await postgres!.newDatabase() });
 }

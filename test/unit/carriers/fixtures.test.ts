@@ -13,7 +13,7 @@ import {
 
 const config = CarriersConfig.parse({});
 
-type Heard = {
+type DecodedFixture = {
   events: CarrierEvent[];
   audio: Record<string, Buffer>;
   start: Extract<CarrierEvent, { type: 'start' }>['start'] | undefined;
@@ -23,7 +23,7 @@ function newCodec(name: CarrierName, headers: Record<string, string> = {}): Code
   return carriers[name].newCodec(config, upgradeRequest(`/carriers/${name}`, headers));
 }
 
-function hear(name: string, codec = newCodec(name.split('-')[0] as CarrierName)): Heard {
+function hear(name: string, codec = newCodec(name.split('-')[0] as CarrierName)): DecodedFixture {
   const events: CarrierEvent[] = [];
   for (const { from, data, isBinary } of readFixture(name)) {
     if (from !== 'carrier') continue;
@@ -43,7 +43,7 @@ function hear(name: string, codec = newCodec(name.split('-')[0] as CarrierName))
 }
 
 const frames = (...seeds: number[]): Buffer => Buffer.concat(seeds.map((seed) => frame(seed)));
-const rest = ({ events }: Heard): CarrierEvent[] =>
+const rest = ({ events }: DecodedFixture): CarrierEvent[] =>
   events.filter(({ type }) => type !== 'audio' && type !== 'start' && type !== 'reply');
 
 describe('recorded conversations of Twilio', () => {
@@ -265,7 +265,7 @@ describe('recorded conversations of Asterisk', () => {
 
 describe('recorded conversations of AudioHook', () => {
   /** What we answered, against what the recording has from us. */
-  function expectReplies(name: string): Heard {
+  function expectReplies(name: string): DecodedFixture {
     const heard = hear(name);
     const replies = heard.events.flatMap((event) =>
       event.type === 'reply' ? [JSON.parse(event.text)] : [],

@@ -7,7 +7,7 @@ import {
 } from '../../support/browser/recorded-jobs.ts';
 
 /** The modules of the Jobs view that need no document, as the browser runs them. */
-type Entry = {
+type ResultEntry = {
   text: string;
   name?: string;
   voice?: number;
@@ -18,10 +18,10 @@ type Entry = {
 type Result = RecordedJob['result'];
 
 const page = new URL('../../../src/console/page/', import.meta.url);
-let entriesOf: (result: unknown) => Entry[];
+let entriesOf: (result: unknown) => ResultEntry[];
 let failuresOf: (result: unknown) => { part: string; message: string }[];
 let downloadsOf: (job: unknown) => { name: string; format: string; text: string }[];
-let talkOf: (entries: Entry[]) => { name: string; seconds: number }[];
+let talkOf: (entries: ResultEntry[]) => { name: string; seconds: number }[];
 let age: (iso: string, nowMs: number) => string;
 let requestOf: (address: string, wanted: Set<string>) => Record<string, unknown>;
 

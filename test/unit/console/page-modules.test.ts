@@ -4,7 +4,7 @@ import type { LiveFeedMessage } from '../../../src/protocol/api.ts';
 import { eventId, recordedEvents } from '../../support/browser/recorded-call.ts';
 
 /** The page's own modules that need no document, as the browser runs them. */
-type Entry = {
+type ViewEntry = {
   kind: string;
   key: string;
   start: number;
@@ -13,14 +13,14 @@ type Entry = {
   sentiments: unknown[];
 };
 type Conversation = {
-  entries: Entry[];
-  utterances: Entry[];
+  entries: ViewEntry[];
+  utterances: ViewEntry[];
   partials: Map<string, { text: string }>;
   ended: unknown;
   summary: unknown;
-  take(message: LiveFeedMessage): Entry[];
+  take(message: LiveFeedMessage): ViewEntry[];
 };
-type Figures = {
+type CallFigures = {
   talk: Record<string, number>;
   talk_ratio: Record<string, number>;
   interruptions: Record<string, number>;
@@ -29,7 +29,7 @@ type Figures = {
 
 const page = new URL('../../../src/console/page/', import.meta.url);
 let newConversation: () => Conversation;
-let figuresOf: (utterances: unknown[], lengthS: number) => Figures;
+let figuresOf: (utterances: unknown[], lengthS: number) => CallFigures;
 let format: Record<string, (...args: unknown[]) => string>;
 
 beforeAll(async () => {

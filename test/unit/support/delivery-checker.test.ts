@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import {
   check,
   violations,
-  type Arrival,
+  type ReceivedEvent,
   type History,
 } from '../../support/crm/delivery-checker.ts';
 
 /** Two calls of three events, all acknowledged, all arrived once and in order. */
 function clean(): {
   issued: { callId: string; sequence: number; id: string; digest: string }[];
-  arrivals: Arrival[];
+  arrivals: ReceivedEvent[];
   acknowledged: Set<string>;
 } {
   const issued = ['a', 'b'].flatMap((callId) =>
@@ -24,17 +24,18 @@ function clean(): {
   return { issued, arrivals, acknowledged: new Set(issued.map((event) => event.id)) };
 }
 
-type Planted = [
+type PlantedFault = [
   name: string,
   plant: (history: ReturnType<typeof clean>) => Partial<History>,
   found: string[],
 ];
 
-const without = (arrivals: Arrival[], ...ids: string[]) =>
+const without = (arrivals: ReceivedEvent[], ...ids: string[]) =>
   arrivals.filter((arrival) => !ids.includes(arrival.id));
-const one = (arrivals: Arrival[], id: string) => arrivals.find((arrival) => arrival.id === id)!;
+const one = (arrivals: ReceivedEvent[], id: string) =>
+  arrivals.find((arrival) => arrival.id === id)!;
 
-const planted: Planted[] = [
+const planted: PlantedFault[] = [
   ['a clean run', () => ({}), []],
   ['an empty run', () => ({ issued: [], arrivals: [], acknowledged: new Set<string>() }), []],
   ['the last event of a call lost', (h) => ({ arrivals: without(h.arrivals, 'a3') }), ['lost']],

@@ -32,7 +32,7 @@ const all = [
   'x-api-key',
 ];
 
-type Signing = {
+type SignedUpgrade = {
   covered?: string[];
   keyid?: string | null;
   nonce?: string | null;
@@ -52,7 +52,7 @@ type Signing = {
 const nowMs = 1_800_000_000_000;
 const nowS = nowMs / 1000;
 
-function signed(signing: Signing = {}): UpgradeRequest {
+function signed(signing: SignedUpgrade = {}): UpgradeRequest {
   const target = '/carriers/audiohook';
   const headers: Record<string, string | undefined> = {
     'audiohook-organization-id': published.headers['audiohook-organization-id'],
@@ -125,7 +125,7 @@ const edit = (name: string, how: (value: string) => string | undefined) => ({
   },
 });
 
-const good: [string, Signing, Parameters<typeof check>[1]?][] = [
+const good: [string, SignedUpgrade, Parameters<typeof check>[1]?][] = [
   ['as the client signs', {}],
   ['without alg', { alg: null }],
   ['the list in reverse', { covered: all.toReversed() }],
@@ -192,8 +192,8 @@ const good: [string, Signing, Parameters<typeof check>[1]?][] = [
   ['an address with a number', { authority: '192.0.2.7' }, { publicUrl: 'https://192.0.2.7' }],
 ];
 
-const bad: [string, Signing, Parameters<typeof check>[1]?][] = [
-  ...all.map((name): [string, Signing] => [
+const bad: [string, SignedUpgrade, Parameters<typeof check>[1]?][] = [
+  ...all.map((name): [string, SignedUpgrade] => [
     `${name} not covered`,
     { covered: all.filter((other) => other !== name) },
   ]),

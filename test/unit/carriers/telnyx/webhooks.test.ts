@@ -18,9 +18,9 @@ type Webhook = {
   publicKey: string;
   nowMs: number;
 };
-type Signing = { body?: string | Buffer; atS?: number; key?: KeyObject; bar?: string; change?: Partial<Webhook> }; // prettier-ignore
+type SignedWebhook = { body?: string | Buffer; atS?: number; key?: KeyObject; bar?: string; change?: Partial<Webhook> }; // prettier-ignore
 
-function signed({ body = event, atS = nowS, key = privateKey, bar = '|', change = {} }: Signing): Webhook {
+function signed({ body = event, atS = nowS, key = privateKey, bar = '|', change = {} }: SignedWebhook): Webhook {
   const bytes = Buffer.from(body as string);
   const timestamp = String(atS);
   const message = Buffer.concat([Buffer.from(`${timestamp}${bar}`), bytes]);

@@ -74,8 +74,8 @@ const card = digits(14).map((body) => {
 });
 
 /** What was said, and what of it must not be found in the result. */
-type Planted = { lines: string[]; secrets: string[] };
-const secretTalk: fc.Arbitrary<Planted> = fc.oneof(
+type PlantedSecrets = { lines: string[]; secrets: string[] };
+const secretTalk: fc.Arbitrary<PlantedSecrets> = fc.oneof(
   fc.tuple(fc.constantFrom(...firstNames), fc.constantFrom(...lastNames)).map(([first, last]) => ({
     // The surname alone comes first, where nothing tells that it is one.
     lines: [`it says ${last} on the parcel`, `Hello, my name is ${first} ${last}.`],
@@ -105,7 +105,7 @@ const secretTalk: fc.Arbitrary<Planted> = fc.oneof(
 describe('what was planted is found nowhere in the JSON of a result with every add-on on', () => {
   test.each(['MARKER', 'MASK'] as const)('%s', { timeout: 60_000 }, async (form) => {
     let planted = 0;
-    const check = async (talk: Planted[], channels: number): Promise<void> => {
+    const check = async (talk: PlantedSecrets[], channels: number): Promise<void> => {
       const lines = talk.flatMap((one) => one.lines);
       const utterances = lines.flatMap((line, i) => [
         spoken(line, i * 10, { speaker: 7 }),

@@ -29,6 +29,7 @@ const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching'> = {
   maximumDurationS: 30,
   speechThreshold: 0.6,
   audioEnhancer: false,
+  recorded: true,
   partials: false,
 };
 

@@ -131,6 +131,7 @@ export class SessionChannels {
         endpointingS: request.endpointing,
         maximumDurationS: request.maximum_duration_without_endpointing,
         speechThreshold: request.pre_processing.speech_threshold,
+        recorded: false,
         audioEnhancer: request.pre_processing.audio_enhancer,
         partials: wantsPartials,
       },

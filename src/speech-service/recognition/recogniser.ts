@@ -48,6 +48,11 @@ export type RecogniserStreamOptions = {
   maximumDurationS: number;
   speechThreshold: number;
   audioEnhancer: boolean;
+  /**
+   * Nobody waits for the words: each is read as well as the model can, whatever the load is and however slowly the
+   * audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
+   */
+  recorded: boolean;
   partials: boolean;
 };
 

@@ -30,6 +30,7 @@ const streamDefaults: RecogniserStreamOptions = {
   maximumDurationS: 5,
   speechThreshold: 0.6,
   audioEnhancer: false,
+  recorded: false,
   partials: true,
 };
 

@@ -22,7 +22,8 @@ type Stream = {
   chain: Chain;
   session: EngineSession;
   finishing: 'no' | 'asked' | 'done';
-  pace: Pace;
+  /** A recording has none: it is never live. */
+  pace: Pace | undefined;
   live: boolean;
   /** Samples that were looked at since the parent was last told. */
   untold: number;
@@ -118,8 +119,8 @@ export class RecogniserLoop {
       chain: new Chain(this.#sherpa, options, this.#newEnhancer),
       session,
       finishing: 'no',
-      pace: new Pace(performance.now()),
-      live: true,
+      pace: options.recorded ? undefined : new Pace(performance.now()),
+      live: !options.recorded,
       untold: 0,
     });
   }
@@ -172,7 +173,7 @@ export class RecogniserLoop {
 
   #heard(stream: Stream, samples: number): void {
     const seconds = samples / stream.rateHz;
-    stream.live = stream.pace.heard(stream.cutter.takenAtMs, seconds);
+    stream.live = stream.pace?.heard(stream.cutter.takenAtMs, seconds) ?? false;
     stream.untold += samples;
     this.#legs.heard(seconds);
   }

@@ -93,6 +93,7 @@ function measure(engine: Engine): number {
     maximumDurationS: 5,
     speechThreshold: 0.6,
     audioEnhancer: false,
+    recorded: false,
     partials: true,
   };
   const session = engine.open(options, () => undefined);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../../src/player/conversation.ts';
@@ -173,6 +174,23 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     const [one, other] = await Promise.all(hearings.map(({ hearing }) => endOf(hearing)));
     expectNearly(one!, left.text);
     expectNearly(other!, right.text);
+  });
+
+  test('a recording is read alike however slowly its audio comes', async () => {
+    const { audio } = call('demo-congrats');
+    const long = audio.subarray(0, 12 * 8_000);
+    const recording = { recorded: true, partials: false, endpointingS: 0.5, maximumDurationS: 30 };
+    const atOnce = hear(recogniser, recording);
+    pushAll(atOnce.stream, long);
+    const slowly = hear(recogniser, recording);
+    const startedMs = performance.now();
+    for (let at = 0; at < long.length; at += 800) {
+      slowly.stream.push(long.subarray(at, at + 800));
+      await sleep(Math.max(0, startedMs + at / 8 - performance.now())); // as it was spoken
+    }
+    await Promise.all([endOf(atOnce), endOf(slowly)]);
+    expect(slowly.finals).toEqual(atOnce.finals);
+    expect(slowly.finals.flatMap(({ words }) => words).length).toBeGreaterThan(10);
   });
 
   test('the enhancer leaves speech understandable', async () => {

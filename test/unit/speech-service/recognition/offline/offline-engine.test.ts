@@ -46,6 +46,7 @@ function sessionOf(
     maximumDurationS: 30,
     speechThreshold: 0.6,
     audioEnhancer: false,
+    recorded: false,
     partials,
   };
   const language = new LanguageChoice(['en'], options, () => '');

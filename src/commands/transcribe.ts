@@ -58,7 +58,10 @@ export function registerTranscribe(program: Command): void {
   const command = program
     .command('transcribe <recordings...>')
     .description('transcribe recordings: files of audio or video, or http(s) addresses of them')
-    .option('--diarize', 'tell the speakers apart')
+    .option(
+      '--diarize',
+      'tell the speakers apart; our own service needs the model voice-encoder for that',
+    )
     .option('--subtitles <formats>', 'srt, vtt or both', list)
     .option('--sentences', 'sentence by sentence')
     .addOption(

@@ -74,7 +74,12 @@ export const PreRecordedRequest = z
     callback_config: CallbackConfig.optional(),
     subtitles: z.boolean().default(false),
     subtitles_config: SubtitlesConfig.optional(),
-    diarization: z.boolean().default(false),
+    diarization: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Tells speakers apart: each utterance has a speaker, from 0, and ends where another one begins. Needs the model voice-encoder; where it is missing, a block in the result says so.',
+      ),
     diarization_config: DiarizationConfig.optional(),
     translation: z.boolean().default(false),
     translation_config: TranslationConfig.optional(),

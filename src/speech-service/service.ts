@@ -25,8 +25,10 @@ import { liveSockets } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { openMedia } from './media/media.ts';
+import { modelsFolder } from './models/supply.ts';
 import { JobRecords } from './records/job-records.ts';
 import type { Recogniser } from './recognition/recogniser.ts';
+import { openSpeakers } from './speakers/speakers.ts';
 
 type SpeechServiceOptions = {
   config: SpeechServiceConfig;
@@ -95,6 +97,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     language: options.language,
     send: sender.send,
     recogniser: options.jobsRecogniser ?? recogniser,
+    speakers: openSpeakers({ models: modelsFolder(config.recogniser), log }),
   });
   await jobs.start();
   // The language part loads its data now, so that the first sentence of a session does not wait for it.

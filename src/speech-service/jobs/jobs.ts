@@ -18,13 +18,15 @@ import type { Recogniser } from '../recognition/recogniser.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { AddonRunner } from '../results/answer.ts';
 import { whyNotDoable } from '../results/redaction.ts';
-import { resultOf } from '../results/result.ts';
+import { resultOf, type ResultInput } from '../results/result.ts';
+import type { Speakers } from '../speakers/speakers.ts';
+import { withSpeakersOf } from '../speakers/turns.ts';
 import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';
 import { JobRows, type JobFileFacts } from './job-rows.ts';
 import { LostNodes } from './lost-nodes.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
-import { readChannels } from './reading.ts';
+import { readChannels, type ReadableChannel } from './reading.ts';
 
 type JobsOptions = {
   config: SpeechServiceConfig;
@@ -40,6 +42,7 @@ type JobsOptions = {
   send: Send;
   /** Reads files: another one than that of live sessions, so that nobody's words come later for a job. */
   recogniser: Recogniser;
+  speakers: Speakers;
 };
 
 const dayMs = 86_400_000;
@@ -258,7 +261,7 @@ export class Jobs {
     file: StoredFile,
     startedMs: number,
   ): Promise<PreRecordedResult> {
-    const { media, files, language, clock, recogniser } = this.#options;
+    const { media, files, language, clock } = this.#options;
     const { request, folder, signal, job } = work;
     const decoded = await media.decode(files.pathOf(file.id), folder, signal);
     const facts = {
@@ -267,26 +270,19 @@ export class Jobs {
       channels: decoded.channels,
     };
     await this.#rows.attachFile(work.claim, facts, job.zero_retention === 0);
-    const { languages, code_switching: codeSwitching } = request.language_config;
-    const utterances = await readChannels({
-      recogniser,
-      clock,
-      channels: decoded.distinct.map(({ channels, path, samples }) => ({
-        channel: channels[0] ?? 0,
-        path,
-        samples,
-      })),
-      languages,
-      codeSwitching,
-      signal,
-      onProgress: (seconds) => work.onProgress(seconds),
-    });
+    const channels = decoded.distinct.map(({ channels: [channel = 0], path, samples }) => ({
+      channel,
+      path,
+      samples,
+    }));
+    const { utterances, diarization } = await this.#heard(work, channels);
     const result = await resultOf({
       request,
       durationS: decoded.durationS,
       distinctChannels: Math.max(1, decoded.distinct.length),
       transcriptionS: (clock.monotonicMs() - startedMs) / 1e3,
       utterances,
+      ...(diarization ? { diarization } : {}),
       language,
       owner: job.id,
       signal,
@@ -297,6 +293,51 @@ export class Jobs {
     const unstored = this.#unstored.get(job.id);
     if (unstored && callbackOf(request)) unstored.result = result;
     return result;
+  }
+
+  /** The words of the channels, and where it was asked for, who spoke: both read the same files side by side. */
+  async #heard(
+    work: JobAtWork,
+    channels: readonly ReadableChannel[],
+  ): Promise<Pick<ResultInput, 'utterances' | 'diarization'>> {
+    const { recogniser, speakers, clock } = this.#options;
+    const { request, signal } = work;
+    const { languages, code_switching: codeSwitching } = request.language_config;
+    const inVain = new AbortController();
+    const eitherSignal = AbortSignal.any([signal, inVain.signal]);
+    const {
+      number_of_speakers: number,
+      min_speakers: min,
+      max_speakers: max,
+    } = request.diarization_config ?? {};
+    const found = request.diarization
+      ? speakers.find(channels, { number, min, max }, eitherSignal)
+      : undefined;
+    found?.catch(() => undefined); // awaited below, maybe after it has failed
+    try {
+      const utterances = await readChannels({
+        recogniser,
+        clock,
+        channels,
+        languages,
+        codeSwitching,
+        signal,
+        onProgress: (seconds) => work.onProgress(seconds),
+      });
+      const diarization = await found;
+      if (!diarization) return { utterances };
+      if (!diarization.results) return { utterances, diarization };
+      const numbers = channels.map(({ channel }) => channel);
+      return {
+        utterances: withSpeakersOf(numbers, diarization.results, utterances),
+        diarization,
+      };
+    } catch (error) {
+      // Without words nobody asks who spoke them; and the files go when this ends.
+      inVain.abort(error);
+      await found?.catch(() => undefined);
+      throw error;
+    }
   }
 
   /**

@@ -7,7 +7,7 @@ import type { Recogniser, RecogniserStreamOptions } from '../recognition/recogni
 import { JobFailure } from './failure.ts';
 
 /** Decoded audio: 16-bit little-endian mono at 16 kHz. */
-type ReadableChannel = { channel: number; path: string; samples: number };
+export type ReadableChannel = { channel: number; path: string; samples: number };
 
 export const sampleRate = 16_000;
 

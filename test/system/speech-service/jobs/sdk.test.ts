@@ -76,7 +76,7 @@ const everything = {
   custom_metadata: { trial: 'everything', number: 7 },
 } satisfies Options;
 
-const withoutModel = ['translation', 'audio_to_llm'];
+const withoutModel = ['translation', 'audio_to_llm', 'diarization'];
 
 describe('the released JavaScript SDK, pre-recorded', () => {
   test('transcribes a path, a buffer and an address, and reads the same words of each', async () => {

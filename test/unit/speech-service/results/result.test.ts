@@ -51,6 +51,7 @@ test('a block is there when it was asked for, with all its keys, and says when o
       diarization: true,
     },
     [spoken('I am Laura Achterberg and I am very happy.', 0, { speaker: 1 })],
+    { diarization: failed(501, 'NotConfigured', 'no model', performance.now()) },
   );
   const { metadata: _, transcription, ...blocks } = result;
   for (const block of [...Object.values(blocks), ...(transcription?.sentences ?? [])])

@@ -1,0 +1,29 @@
+import { flushCompileCache } from 'node:module';
+import { constants, setPriority } from 'node:os';
+import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { diarize } from './diarize.ts';
+import type { SpeakersAnswer, SpeakersOrder } from './messages.ts';
+
+/* The process of one file: it takes one order, answers and is ended. */
+
+async function carryOut(order: SpeakersOrder): Promise<SpeakersAnswer> {
+  try {
+    return { outcome: 'found', turns: await diarize(order) };
+  } catch (error) {
+    // What the client reads names no path of ours; the log has the reason.
+    const message =
+      error instanceof TrunklineError ? error.message : 'the audio could not be listened to';
+    return { outcome: 'failed', message, reason: reasonOf(error) };
+  }
+}
+
+// Live calls come first.
+setPriority(constants.priority.PRIORITY_LOW);
+// Whoever gave the order is gone. An exit would wait for what the disk or the engine has begun, a kill does not.
+const end = (): void => void process.kill(process.pid, 'SIGKILL');
+process.on('disconnect', end);
+// The parent may have died before anybody listened.
+if (!process.connected) end();
+const answer = await carryOut(JSON.parse(process.argv[2] ?? '') as SpeakersOrder);
+flushCompileCache();
+process.send?.(answer);

@@ -1,0 +1,114 @@
+import type { Utterance, Word } from '../../protocol/addons.ts';
+
+/** A stretch in which one voice speaks. */
+export type VoiceTurn = { start: number; end: number; voice: number };
+
+/** Turns out of windows in order of time: those of one voice that touch are one. */
+export function turnsOf(windows: readonly VoiceTurn[]): VoiceTurn[] {
+  const turns: VoiceTurn[] = [];
+  for (const window of windows) {
+    const last = turns.at(-1);
+    if (last && last.voice === window.voice && last.end >= window.start) last.end = window.end;
+    else turns.push({ ...window });
+  }
+  return turns;
+}
+
+/** So many voices a channel can have at most, so that no two channels share one. */
+const voicesOfChannel = 1_000;
+
+/** The utterances of a file with their speakers. The turns are those of the channels, in the same order. */
+export function withSpeakersOf(
+  channels: readonly number[],
+  turns: readonly VoiceTurn[][],
+  utterances: readonly Utterance[],
+): Utterance[] {
+  return channels.flatMap((channel, index) => {
+    const own = utterances.filter((utterance) => utterance.channel === channel);
+    return withSpeakers(own, turns[index] ?? []).map((utterance) => ({
+      ...utterance,
+      speaker: (utterance.speaker ?? 0) + index * voicesOfChannel,
+    }));
+  });
+}
+
+/**
+ * Utterances with their speakers. The recogniser cuts at pauses and knows nothing of voices, so an utterance of two
+ * speakers is cut where they change: each word has the voice that covers most of it.
+ */
+export function withSpeakers(
+  utterances: readonly Utterance[],
+  turns: readonly VoiceTurn[],
+): Utterance[] {
+  if (turns.length === 0) return utterances.map((utterance) => ({ ...utterance, speaker: 0 }));
+  return utterances.flatMap((utterance) => {
+    const { words, text } = utterance;
+    const isWhole = words.map(({ word }) => word).join('') === text;
+    // Words that are not the text cannot be divided with it.
+    if (words.length < 2 || !isWhole) return [{ ...utterance, speaker: voiceOf(utterance, turns) }];
+    return cutAtSpeakers(utterance, words, turns);
+  });
+}
+
+function cutAtSpeakers(
+  utterance: Utterance,
+  words: readonly Word[],
+  turns: readonly VoiceTurn[],
+): Utterance[] {
+  const runs: { speaker: number; words: Word[] }[] = [];
+  for (const word of words) {
+    const speaker = voiceOf(word, turns);
+    const last = runs.at(-1);
+    if (last?.speaker === speaker) last.words.push(word);
+    else runs.push({ speaker, words: [word] });
+  }
+  if (runs.length === 1) return [{ ...utterance, speaker: runs[0]?.speaker ?? 0 }];
+  return runs.map((run, index) => {
+    const [first, ...others] = run.words;
+    const own = first ? [{ ...first, word: first.word.trimStart() }, ...others] : [];
+    return {
+      ...utterance,
+      speaker: run.speaker,
+      words: own,
+      text: own.map(({ word }) => word).join(''),
+      start: index === 0 ? utterance.start : (own[0]?.start ?? utterance.start),
+      end: index === runs.length - 1 ? utterance.end : (own.at(-1)?.end ?? utterance.end),
+      confidence: meanConfidence(own),
+    };
+  });
+}
+
+function meanConfidence(words: readonly Word[]): number {
+  const sum = words.reduce((total, { confidence }) => total + confidence, 0);
+  return Math.round((sum / Math.max(1, words.length)) * 1e4) / 1e4;
+}
+
+/** The voice that covers most of a span; where there is none, the nearest one. */
+function voiceOf(span: { start: number; end: number }, turns: readonly VoiceTurn[]): number {
+  const first = firstEndingAfter(turns, span.start);
+  const covered = new Map<number, number>();
+  for (let at = first; at < turns.length; at++) {
+    const turn = turns[at];
+    if (!turn || turn.start >= span.end) break;
+    const seconds = Math.min(turn.end, span.end) - Math.max(turn.start, span.start);
+    covered.set(turn.voice, (covered.get(turn.voice) ?? 0) + seconds);
+  }
+  const most = [...covered].reduce((best, one) => (one[1] > best[1] ? one : best), [-1, 0]);
+  if (most[0] >= 0) return most[0];
+  const before = turns[first - 1];
+  const after = turns[first];
+  if (!before || !after) return (before ?? after)?.voice ?? 0;
+  return span.start - before.end <= after.start - span.end ? before.voice : after.voice;
+}
+
+/** By halving: two hours of talk have ten thousand turns and twenty thousand words. */
+function firstEndingAfter(turns: readonly VoiceTurn[], time: number): number {
+  let low = 0;
+  let high = turns.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((turns[middle]?.end ?? 0) <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

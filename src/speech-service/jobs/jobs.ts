@@ -122,19 +122,22 @@ export class Jobs {
     const { zeroRetention } = config;
     // Memory comes before the row: the queue of this process may take the row before the insert is answered here.
     if (zeroRetention) this.#unstored.set(id, { request });
-    const isStored = await this.#rows.insert({
-      id,
-      node,
-      createdAt: clock.now(),
-      request,
-      zeroRetention,
-      file: file && factsOf(file),
-      callbacks: callbacksFor(id, 'transcription.created', request, config),
-    });
-    if (!isStored) {
-      this.#unstored.delete(id);
-      throw fileIsGone(fileId);
+    let isStored = false;
+    try {
+      isStored = await this.#rows.insert({
+        id,
+        node,
+        createdAt: clock.now(),
+        request,
+        zeroRetention,
+        file: file && factsOf(file),
+        callbacks: callbacksFor(id, 'transcription.created', request, config),
+      });
+    } finally {
+      // Also where the store failed: nothing else would take the request out of memory.
+      if (!isStored) this.#unstored.delete(id);
     }
+    if (!isStored) throw fileIsGone(fileId);
     this.#callbacks.wake();
     this.#queue.wake();
     return id;

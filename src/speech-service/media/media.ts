@@ -1,9 +1,7 @@
-import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { env } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { isFfmpegInstalled } from './ffmpeg.ts';
+import { askFileProcess } from './file-process.ts';
 import { FileTurns } from './file-turns.ts';
 import { MediaError } from './media-error.ts';
 import type { DecodedMedia, MediaAnswer, MediaFacts, MediaOrder } from './messages.ts';
@@ -33,9 +31,7 @@ type MediaOptions = {
 /** Files that are probed at the same time: short work, which must not wait for a long decoding. */
 const maxProbes = 2;
 const maxHeapMiB = 96;
-const maxSaidBytes = 2_000;
-const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
-const childPath = fileURLToPath(new URL('./child.ts', import.meta.url));
+const program = new URL('./child.ts', import.meta.url);
 
 /** A machine under load decodes an hour of speech in half a minute, and reads a disk at far more than 1 MB/s. */
 function usualDeadlineMs(task: 'probe' | 'decode', fileBytes: number): number {
@@ -104,82 +100,17 @@ function runChild(
   fileBytes: number,
   signal?: AbortSignal,
 ): Promise<MediaAnswer> {
-  const child = fork(childPath, [JSON.stringify(order)], {
-    detached: true, // the leader of a process group, with ffmpeg in it
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: [
-      '--disable-proto=delete',
-      '--disable-warning=ExperimentalWarning',
-      `--max-old-space-size=${maxHeapMiB}`,
-      '--import',
-      compileCache,
-    ],
-    // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
-    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
-  } satisfies ForkOptions);
-  let said = '';
-  child.stderr?.on('data', (bytes: Buffer) => {
-    said = (said + bytes.toString()).slice(-maxSaidBytes);
+  return askFileProcess({
+    program,
+    order,
+    maxHeapMiB,
+    limitMs,
+    signal,
+    late: () =>
+      new MediaError(
+        504,
+        `reading the file took longer than ${Math.round(limitMs / 1_000)} s, the limit for its ${(fileBytes / 1e6).toFixed(1)} MB`,
+      ),
+    lost: (how, cause) => new MediaError(500, `the process that reads files ${how}`, { cause }),
   });
-  return new Promise((resolve, reject) => {
-    let answer: MediaAnswer | undefined;
-    let failure: unknown;
-    const end = (reason: unknown) => {
-      failure ??= reason;
-      killGroup(child);
-    };
-    // The machine's timer and not the clock: what it ends is a process of the machine, which no clock of ours moves.
-    const timer = setTimeout(
-      () =>
-        end(
-          new MediaError(
-            504,
-            `reading the file took longer than ${Math.round(limitMs / 1_000)} s, the limit for its ${(fileBytes / 1e6).toFixed(1)} MB`,
-          ),
-        ),
-      limitMs,
-    );
-    const aborted = () => end(signal?.reason);
-    signal?.addEventListener('abort', aborted, { once: true });
-    child.on('message', (message: MediaAnswer) => {
-      answer = message;
-      killGroup(child); // it has nothing left to do, and its exit is waited for
-    });
-    child.once('error', (error) => {
-      failure ??= new MediaError(500, 'the process that reads files did not start', {
-        cause: error,
-      });
-      if (child.pid === undefined) settle(); // it never started: no exit follows
-    });
-    child.once('exit', (code, by) => {
-      // A process that ended by itself may have left ffmpeg behind.
-      if (!answer) killGroup(child);
-      failure ??= answer
-        ? undefined
-        : new MediaError(
-            500,
-            `the process that reads files ended with ${by ?? `code ${String(code)}`}`,
-            {
-              cause: said === '' ? undefined : new Error(said.trim()),
-            },
-          );
-      settle();
-    });
-    const settle = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', aborted);
-      if (failure === undefined && answer) resolve(answer);
-      else reject(failure instanceof Error ? failure : new Error(String(failure)));
-    };
-    if (signal?.aborted) aborted();
-  });
-}
-
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch {
-    // All of the group have ended.
-  }
 }

@@ -1,10 +1,8 @@
-import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
-import { env } from 'node:process';
-import { fileURLToPath } from 'node:url';
 import { failed, succeeded } from '../../language/block.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { AddonBlock } from '../../protocol/addons.ts';
+import { askFileProcess } from '../media/file-process.ts';
 import { FileTurns } from '../media/file-turns.ts';
 import { catalogueEntry } from '../models/catalogue.ts';
 import { vadModelPath } from '../recognition/offline/voice-activity.ts';
@@ -33,10 +31,8 @@ export type SpeakersOptions = {
 /** Files that are listened to at the same time. */
 const maxAtOnce = 2;
 const maxHeapMiB = 192;
-const maxSaidBytes = 2_000;
 const rateHz = 16_000;
-const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
-const childPath = fileURLToPath(new URL('./child.ts', import.meta.url));
+const program = new URL('./child.ts', import.meta.url);
 
 /** An hour takes some four minutes of processor time, of which a busy machine leaves little to this. */
 function usualDeadlineMs(audioS: number): number {
@@ -92,63 +88,13 @@ function runChild(
   limitMs: number,
   signal: AbortSignal,
 ): Promise<SpeakersAnswer> {
-  const child = fork(childPath, [JSON.stringify(order)], {
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: [
-      '--disable-proto=delete',
-      '--disable-warning=ExperimentalWarning',
-      `--max-old-space-size=${maxHeapMiB}`,
-      '--import',
-      compileCache,
-    ],
-    // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
-    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
-  } satisfies ForkOptions);
-  return answerOfChild(child, limitMs, signal);
-}
-
-/** Resolves or rejects only when the process has ended: its files are deleted next. */
-function answerOfChild(
-  child: ChildProcess,
-  limitMs: number,
-  signal: AbortSignal,
-): Promise<SpeakersAnswer> {
-  let said = '';
-  child.stderr?.on('data', (bytes: Buffer) => {
-    said = (said + bytes.toString()).slice(-maxSaidBytes);
-  });
-  return new Promise((resolve, reject) => {
-    let answer: SpeakersAnswer | undefined;
-    let failure: Error | undefined;
-    const end = (reason: Error): void => {
-      failure ??= reason;
-      child.kill('SIGKILL');
-    };
-    const late = new Error(`it took longer than ${Math.round(limitMs / 1_000)} s`);
-    const timer = setTimeout(() => end(late), limitMs);
-    const aborted = (): void => end(signal.reason as Error);
-    signal.addEventListener('abort', aborted, { once: true });
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', aborted);
-      if (answer && !failure) resolve(answer);
-      else reject(failure ?? new Error('its process gave no answer'));
-    };
-    child.on('message', (message: SpeakersAnswer) => {
-      answer = message;
-      child.kill('SIGKILL'); // it has nothing left to do, and its exit is waited for
-    });
-    child.once('error', (error) => {
-      failure ??= new Error('its process did not start', { cause: error });
-      if (child.pid === undefined) settle(); // it never started: no exit follows
-    });
-    child.once('exit', (code, by) => {
-      if (!answer)
-        failure ??= new Error(`its process ended with ${by ?? `code ${String(code)}`}`, {
-          cause: said === '' ? undefined : new Error(said.trim()),
-        });
-      settle();
-    });
-    if (signal.aborted) aborted();
+  return askFileProcess({
+    program,
+    order,
+    maxHeapMiB,
+    limitMs,
+    signal,
+    late: () => new Error(`it took longer than ${Math.round(limitMs / 1_000)} s`),
+    lost: (how, cause) => new Error(`its process ${how}`, { cause }),
   });
 }

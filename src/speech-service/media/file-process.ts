@@ -1,0 +1,89 @@
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
+import { env } from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+type FileOrder = {
+  program: URL;
+  /** What the process is told: its only argument. */
+  order: object;
+  maxHeapMiB: number;
+  limitMs: number;
+  signal?: AbortSignal | undefined;
+  /** The error of an order that took longer than its limit. */
+  late: () => Error;
+  /** That of a process that ended by itself, or never began: `how` is the predicate of a sentence about it. */
+  lost: (how: string, cause: unknown) => Error;
+};
+
+const maxSaidBytes = 2_000;
+const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
+
+/**
+ * Carries out one order in a process of its own, which answers with one message and is then ended. Resolves or rejects
+ * only when the process has ended: its files are deleted next.
+ */
+export function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
+  const { program, order, maxHeapMiB, limitMs, signal, late, lost } = options;
+  const child = fork(fileURLToPath(program), [JSON.stringify(order)], {
+    detached: true, // the leader of a process group, with whatever it starts in it
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    execArgv: [
+      '--disable-proto=delete',
+      '--disable-warning=ExperimentalWarning',
+      `--max-old-space-size=${maxHeapMiB}`,
+      '--import',
+      compileCache,
+    ],
+    // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
+    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
+  } satisfies ForkOptions);
+  let said = '';
+  child.stderr?.on('data', (bytes: Buffer) => {
+    said = (said + bytes.toString()).slice(-maxSaidBytes);
+  });
+  return new Promise((resolve, reject) => {
+    let answer: Answer | undefined;
+    let failure: unknown;
+    const end = (reason: unknown): void => {
+      failure ??= reason;
+      killGroup(child);
+    };
+    // The machine's timer and not the clock: what it ends is a process of the machine, which no clock of ours moves.
+    const timer = setTimeout(() => end(late()), limitMs);
+    const aborted = (): void => end(signal?.reason);
+    signal?.addEventListener('abort', aborted, { once: true });
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', aborted);
+      if (failure === undefined && answer !== undefined) resolve(answer);
+      else reject(failure instanceof Error ? failure : new Error(String(failure)));
+    };
+    child.on('message', (message) => {
+      answer = message as Answer;
+      killGroup(child); // it has nothing left to do, and its exit is waited for
+    });
+    child.once('error', (error) => {
+      failure ??= lost('did not start', error);
+      if (child.pid === undefined) settle(); // it never started: no exit follows
+    });
+    child.once('exit', (code, by) => {
+      if (answer === undefined) {
+        // A process that ended by itself may have left its own behind.
+        killGroup(child);
+        const cause = said === '' ? undefined : new Error(said.trim());
+        failure ??= lost(`ended with ${by ?? `code ${String(code)}`}`, cause);
+      }
+      settle();
+    });
+    if (signal?.aborted) aborted();
+  });
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // All of the group have ended.
+  }
+}

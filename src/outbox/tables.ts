@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   PostgresAdapter,
   sql,
@@ -7,6 +6,7 @@ import {
   type RawBuilder,
   type Transaction,
 } from 'kysely';
+import { digestOf } from '../lib/digest.ts';
 import { newId } from '../lib/ids.ts';
 import { callEventTypes } from '../protocol/events.ts';
 import type { Database, DeliveryState, EventsTable } from '../store/schema.ts';
@@ -800,7 +800,7 @@ async function saveEndpoint(tx: Transaction<Database>, endpoint: Endpoint): Prom
       name: endpoint.name,
       types: `|${(endpoint.events ?? callEventTypes).join('|')}|`,
       active: 1,
-      fingerprint: createHash('sha256').update(endpoint.url).digest('hex'),
+      fingerprint: digestOf(endpoint.url),
       disabled_at: null,
       disabled_reason: null,
     })

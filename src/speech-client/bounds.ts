@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digestOf } from '../lib/digest.ts';
 import { storableText } from '../lib/storable.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 import type { ServerMessage } from '../protocol/live-messages.ts';
@@ -127,7 +127,7 @@ function timeIn(time: number, limitS: number): number {
 
 function boundedId(id: string): string {
   if (id.length <= maxIdChars) return storableText(id);
-  return createHash('sha256').update(id).digest('hex');
+  return digestOf(id);
 }
 
 export function cut(text: string, maxChars: number): string {

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { digestOf } from '../../lib/digest.ts';
 import type { Store } from '../../store/store.ts';
 
 /** Keeps a status callback with its call. Carriers repeat callbacks whose answer they missed: equal ones are one row. */
@@ -11,7 +11,7 @@ export async function keepStatus(
   const { carrier, carrierCallId, status } = told;
   if (await isErased(store, carrier, carrierCallId)) return;
   const text = JSON.stringify(Object.fromEntries(Object.entries(status).sort()));
-  const id = createHash('sha256').update(`${carrier}\n${carrierCallId}\n${text}`).digest('hex');
+  const id = digestOf(`${carrier}\n${carrierCallId}\n${text}`);
   await store.db
     .insertInto('call_statuses')
     .values({ id, carrier, carrier_call_id: carrierCallId, received_at: clock.now(), status: text })
@@ -21,7 +21,7 @@ export async function keepStatus(
 
 /** What an erased call is known by: neither the carrier's id nor anything else of the call can be read from it. */
 export function digestOfCall(carrier: string, carrierCallId: string): string {
-  return createHash('sha256').update(`${carrier}\n${carrierCallId}`).digest('hex');
+  return digestOf(`${carrier}\n${carrierCallId}`);
 }
 
 /** Callbacks come for minutes after a call, and again when an answer was lost: those of an erased call are dropped. */

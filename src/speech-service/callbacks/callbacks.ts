@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { digestOf } from '../../lib/digest.ts';
 import { type GuardedAnswer, GuardedClient } from '../../lib/guarded-fetch.ts';
 import { checkUrl, parseAllowance } from '../../lib/guarded-fetch-addresses.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -20,6 +20,11 @@ export type CallbackTarget = {
 
 /** Makes one attempt, with its deadline, through the guarded client. */
 export type Send = (target: CallbackTarget, id: string, body: string) => Promise<CallbackOutcome>;
+
+/** What rows call a webhook of the account. It is made of the URL, so it survives a new order of the settings. */
+export function webhookName(url: string): string {
+  return digestOf(url).slice(0, 16);
+}
 
 /** Opens the queues of a session: one to the URL of its request, one to each webhook of the account. */
 export class Callbacks {
@@ -45,14 +50,14 @@ export class Callbacks {
     return this.#queue(sessionId, target, 'callback', { settledBefore, onSettled });
   }
 
-  /** One queue for each webhook. Its `name` is made of the URL, so it survives a new order of the settings. */
+  /** One queue for each webhook. */
   forAccount(
     sessionId: string,
     settledBefore: ReadonlyMap<string, number>,
     onSettled: (name: string, count: number) => void,
   ): { name: string; queue: CallbackQueue }[] {
     return this.#config.webhooks.map(({ url, secret }) => {
-      const name = createHash('sha256').update(url).digest('hex').slice(0, 16);
+      const name = webhookName(url);
       const queue = this.#queue(sessionId, { url, secret, trusted: true }, 'webhook', {
         settledBefore: settledBefore.get(name) ?? 0,
         onSettled: (count) => onSettled(name, count),

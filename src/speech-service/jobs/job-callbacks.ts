@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { within, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
@@ -13,7 +12,7 @@ import type { Store } from '../../store/store.ts';
 import type { Selectable, Updateable } from 'kysely';
 import type { SpeechJobCallbacksTable } from '../../store/schema.ts';
 import { retryDelaysMs, type CallbackOutcome } from '../callbacks/callback-queue.ts';
-import type { CallbackTarget, Send } from '../callbacks/callbacks.ts';
+import { webhookName, type CallbackTarget, type Send } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import { speechMetrics } from '../metrics.ts';
 import type { JobRow } from '../records/job-records.ts';
@@ -24,6 +23,15 @@ type JobEvent = PreRecordedWebhook['event'];
 
 /** What only this process knows of a job: with zero retention its row has neither request nor result. */
 export type UnstoredJobs = Map<string, { request: PreRecordedRequest; result?: PreRecordedResult }>;
+
+/** What a job was asked to do; undefined where nothing of it is known any more. */
+export function requestOf(job: JobRow, unstored: UnstoredJobs): PreRecordedRequest | undefined {
+  const known = unstored.get(job.id);
+  if (known) return known.request;
+  return job.request_params === null
+    ? undefined
+    : (JSON.parse(job.request_params) as PreRecordedRequest);
+}
 
 type JobCallbacksOptions = {
   store: Store;
@@ -65,10 +73,6 @@ export function callbacksFor(
     target,
     event,
   }));
-}
-
-function webhookName(url: string): string {
-  return createHash('sha256').update(url).digest('hex').slice(0, 16);
 }
 
 /**
@@ -294,22 +298,13 @@ export class JobCallbacks {
     if (target === 'request') this.#options.unstored.delete(job_id);
   }
 
-  #requestOf(job: JobRow): PreRecordedRequest | undefined {
-    return (
-      this.#options.unstored.get(job.id)?.request ??
-      (job.request_params === null
-        ? undefined
-        : (JSON.parse(job.request_params) as PreRecordedRequest))
-    );
-  }
-
   #targetOf(row: CallbackRow, job: JobRow): CallbackTarget | undefined {
     const { config } = this.#options;
     if (row.target !== 'request') {
       const webhook = config.webhooks.find(({ url }) => webhookName(url) === row.target);
       return webhook && { url: webhook.url, secret: webhook.secret, trusted: true };
     }
-    const request = this.#requestOf(job);
+    const request = requestOf(job, this.#options.unstored);
     const callback = request && callbackOf(request);
     return callback && { ...callback, secret: config.callbackSecret, trusted: false };
   }

@@ -22,7 +22,7 @@ import { resultOf, type ResultInput } from '../results/result.ts';
 import type { Speakers } from '../speakers/speakers.ts';
 import { withSpeakersOf } from '../speakers/turns.ts';
 import { JobFailure } from './failure.ts';
-import { callbacksFor, JobCallbacks, type UnstoredJobs } from './job-callbacks.ts';
+import { callbacksFor, JobCallbacks, requestOf, type UnstoredJobs } from './job-callbacks.ts';
 import { JobRows, type JobFileFacts } from './job-rows.ts';
 import { LostNodes } from './lost-nodes.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
@@ -178,11 +178,7 @@ export class Jobs {
   /** Ends a job in error whoever works on it: that node's claim writes nothing any more. */
   async #endFromOutside(job: JobRow, { status, message }: JobFailure): Promise<boolean> {
     const { config, clock } = this.#options;
-    const request =
-      this.#unstored.get(job.id)?.request ??
-      (job.request_params === null
-        ? undefined
-        : (JSON.parse(job.request_params) as PreRecordedRequest));
+    const request = requestOf(job, this.#unstored);
     const isEnded = await this.#rows.end(
       { id: job.id },
       { outcome: 'error', code: status, message },

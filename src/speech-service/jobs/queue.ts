@@ -10,7 +10,7 @@ import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { JobRow } from '../records/job-records.ts';
 import { speechMetrics } from '../metrics.ts';
 import { failureOf, JobFailure } from './failure.ts';
-import type { UnstoredJobs } from './job-callbacks.ts';
+import { requestOf, type UnstoredJobs } from './job-callbacks.ts';
 import { claimMs, type JobClaim, type JobEnd, type JobRows } from './job-rows.ts';
 
 /** One job at work: what it reads, and how it says how far it is. */
@@ -154,7 +154,7 @@ export class JobQueue {
     let request: PreRecordedRequest | undefined;
     let end: JobEnd;
     try {
-      request = this.#requestOf(job);
+      request = this.#neededRequest(job);
       if (claim.attempt > maxAttempts)
         throw new JobFailure(500, `given up: ${maxAttempts} attempts ended with their process`);
       await mkdir(own, { recursive: true, mode: 0o700 });
@@ -183,10 +183,9 @@ export class JobQueue {
     await this.#end(claim, job, request, end, clock.monotonicMs() - startedMs);
   }
 
-  #requestOf(job: JobRow): PreRecordedRequest {
-    const unstored = this.#options.unstored.get(job.id);
-    if (unstored) return unstored.request;
-    if (job.request_params !== null) return JSON.parse(job.request_params) as PreRecordedRequest;
+  #neededRequest(job: JobRow): PreRecordedRequest {
+    const request = requestOf(job, this.#options.unstored);
+    if (request) return request;
     throw new JobFailure(
       500,
       'the process ended, and with zero data retention nothing of the job was stored',

@@ -5,8 +5,8 @@ import { telephonePrompts, type Prompt } from '../support/recognition/prompts.ts
 import { realModel } from '../support/recognition/real-model.ts';
 import { jobsApi, wavFile } from '../support/speech/jobs.ts';
 import { speechApi } from '../support/speech/speech-service.ts';
-import { speechSpan } from './recognition/audio.ts';
-import { session } from './recognition/client.ts';
+import { spokenPrompt } from './recognition/audio.ts';
+import { latenessOf, session, type Lateness } from './recognition/client.ts';
 import { printTable, quantile, recogniserPids } from './recognition/figures.ts';
 
 const callers = Number(process.env['CALLERS'] ?? 4);
@@ -35,8 +35,10 @@ export async function run(): Promise<void> {
   const api = speechApi(app.url);
   const jobs = jobsApi(api);
   const { audio_url } = await jobs.upload(wavFile([recording(prompts)]));
-  const late = { alone: [] as number[], beside: [] as number[] };
-  const missing = { alone: 0, beside: 0 };
+  const late: Record<'alone' | 'beside', Lateness> = {
+    alone: { ms: [], missing: 0 },
+    beside: { ms: [], missing: 0 },
+  };
   await turn(app.url, prompts, 0, { ms: [], missing: 0 }); // whatever a first call loads is loaded now
   let readS = 0;
   for (const [at, which] of turns.entries()) {
@@ -46,19 +48,17 @@ export async function run(): Promise<void> {
         ids.push(await jobs.begin({ audio_url, language_config: { languages: ['en'] } }));
       for (const id of ids) await until(async () => (await secondsRead(jobs, id)) > 0, 300_000);
     }
-    const figures = { ms: late[which], missing: 0 };
-    await turn(app.url, prompts, at, figures);
-    missing[which] += figures.missing;
+    await turn(app.url, prompts, at, late[which]);
     for (const id of ids) {
       readS += await secondsRead(jobs, id);
       await api.http(`/v2/pre-recorded/${id}/cancel`, { method: 'POST' });
     }
     for (const id of ids) await jobs.ended(id);
   }
-  const p95 = { alone: quantile(late.alone, 0.95), beside: quantile(late.beside, 0.95) };
+  const p95 = { alone: quantile(late.alone.ms, 0.95), beside: quantile(late.beside.ms, 0.95) };
   const row = (which: 'alone' | 'beside', what: string) => ({
     what,
-    measured: `p50 ${quantile(late[which], 0.5).toFixed(0)} ms, p95 ${p95[which].toFixed(0)} ms, ${late[which].length} finals, ${missing[which]} missing`,
+    measured: `p50 ${quantile(late[which].ms, 0.5).toFixed(0)} ms, p95 ${p95[which].toFixed(0)} ms, ${late[which].ms.length} finals, ${late[which].missing} missing`,
     target: '',
   });
   printTable([
@@ -82,22 +82,20 @@ async function turn(
   url: string,
   prompts: readonly Prompt[],
   number: number,
-  figures: { ms: number[]; missing: number },
+  figures: Lateness,
 ): Promise<void> {
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
       await sleep(caller * 700);
       const said = Array.from({ length: promptsOfTurn }, (_, at) =>
-        spoken(prompts, (number * promptsOfTurn + at) * callers + caller),
+        spokenPrompt(prompts, (number * promptsOfTurn + at) * callers + caller),
       );
       const { audio, ends } = spacedOut(said);
       const heard = await session(url, audio, { pace: 'call', partials: true });
       if (heard === undefined) throw new Error('a session was refused: the machine is too full');
-      for (const end of ends) {
-        const final = heard.finals.find((one) => Math.abs(one.end - end) < 0.5);
-        if (final === undefined) figures.missing++;
-        else figures.ms.push(final.atMs - heard.sentAtMs(end));
-      }
+      const { ms, missing } = latenessOf(heard, ends);
+      figures.ms.push(...ms);
+      figures.missing += missing;
     }),
   );
 }
@@ -114,12 +112,6 @@ function spacedOut(said: readonly Int16Array[]): { audio: Int16Array; ends: numb
     at += pause;
   }
   return { audio, ends };
-}
-
-function spoken(prompts: readonly Prompt[], at: number): Int16Array {
-  const { samples } = prompts[(at * 7) % prompts.length] ?? { samples: new Int16Array(0) };
-  const { startS, endS } = speechSpan(samples);
-  return samples.subarray(startS * 8_000, endS * 8_000);
 }
 
 /** An hour of prompts, a second between them. */

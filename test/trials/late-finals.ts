@@ -9,8 +9,8 @@
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { speechSpan } from '../bench/recognition/audio.ts';
-import { session } from '../bench/recognition/client.ts';
+import { spokenPrompt } from '../bench/recognition/audio.ts';
+import { latenessOf, session, type Lateness } from '../bench/recognition/client.ts';
 import { quantile } from '../bench/recognition/figures.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { endsWithUs } from '../support/process/ends-with-us.ts';
@@ -23,8 +23,6 @@ const busyLoops = 3;
 const boundMs = 2_000;
 /** The share of the cores that other programs may have had for a miss to be ours. */
 const othersAtMost = 0.15;
-
-type Lateness = { ms: number[]; missing: number };
 
 export async function run(): Promise<string[]> {
   const model = await realModel();
@@ -80,11 +78,9 @@ async function lateness(app: App, prompts: readonly Prompt[], count: number): Pr
     speakers(prompts, count).map(async ({ audio, ends }) => {
       const heard = await session(app.url, audio, { pace: 'call', partials: true });
       if (heard === undefined) throw new Error('a session was refused: the machine is too full');
-      for (const end of ends) {
-        const final = heard.finals.find((one) => Math.abs(one.end - end) < 0.5);
-        if (final === undefined) all.missing++;
-        else all.ms.push(final.atMs - heard.sentAtMs(end));
-      }
+      const { ms, missing } = latenessOf(heard, ends);
+      all.ms.push(...ms);
+      all.missing += missing;
     }),
   );
   return all;
@@ -92,7 +88,7 @@ async function lateness(app: App, prompts: readonly Prompt[], count: number): Pr
 
 /** What each of the callers says, and the seconds at which its words end: the same for all of them. */
 function speakers(prompts: readonly Prompt[], count: number) {
-  const said = Array.from({ length: count * rounds }, (_, at) => spoken(prompts, at));
+  const said = Array.from({ length: count * rounds }, (_, at) => spokenPrompt(prompts, at));
   const longest = Math.max(...said.map(lengthS));
   const roundS = longest + 1;
   const ends = Array.from({ length: rounds }, (_, round) => (round + 1) * roundS);
@@ -105,12 +101,6 @@ function speakers(prompts: readonly Prompt[], count: number) {
     }
     return { audio, ends };
   });
-}
-
-function spoken(prompts: readonly Prompt[], at: number): Int16Array {
-  const { samples } = prompts[(at * 7) % prompts.length] ?? { samples: new Int16Array(0) };
-  const { startS, endS } = speechSpan(samples);
-  return samples.subarray(startS * 8_000, endS * 8_000);
 }
 
 function lengthS(samples: Int16Array): number {

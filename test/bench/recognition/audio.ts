@@ -57,3 +57,13 @@ export function speechSpan(samples: Int16Array): { startS: number; endS: number 
   const last = levels.findLastIndex((level) => level > least);
   return { startS: first * 0.02, endS: (last + 1) * 0.02 };
 }
+
+/** The speech alone of one prompt: one after the other, numbers take prompts that lie apart. */
+export function spokenPrompt(
+  prompts: readonly { samples: Int16Array }[],
+  number: number,
+): Int16Array {
+  const { samples } = prompts[(number * 7) % prompts.length] ?? { samples: new Int16Array(0) };
+  const { startS, endS } = speechSpan(samples);
+  return samples.subarray(startS * 8_000, endS * 8_000);
+}

@@ -110,3 +110,17 @@ function requestOf({
     },
   };
 }
+
+export type Lateness = { ms: number[]; missing: number };
+
+/** How long after each of these seconds, at which words ended, their final came. */
+export function latenessOf(heard: SessionResult, ends: readonly number[]): Lateness {
+  const finals = ends.map((end) => ({
+    end,
+    final: heard.finals.find((one) => Math.abs(one.end - end) < 0.5),
+  }));
+  return {
+    ms: finals.flatMap(({ end, final }) => (final ? [final.atMs - heard.sentAtMs(end)] : [])),
+    missing: finals.filter(({ final }) => !final).length,
+  };
+}

@@ -3,13 +3,23 @@ import { createRequire } from 'node:module';
 import type * as Yaml from 'yaml';
 import { z } from 'zod';
 import { BridgeConfig } from './bridge/config.ts';
+import { carrierNames } from './carriers/all.ts';
 import { CarriersConfig } from './carriers/config.ts';
 import { HttpConfig } from './port/config.ts';
 import { LlmConfig } from './language/config.ts';
 import { nearestName } from './lib/nearest-name.ts';
 import { TrunklineError } from './lib/errors.ts';
-import { fromText, setAt, settingFields, valueAt, type SettingField } from './lib/settings.ts';
+import {
+  fromText,
+  namesAt,
+  setAt,
+  settingFields,
+  valueAt,
+  type SettingField,
+} from './lib/settings.ts';
 import { OutboxConfig } from './outbox/config.ts';
+import { StreamingRequest } from './protocol/live-request.ts';
+import { ModelName } from './protocol/names.ts';
 import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
 import { StoreConfig } from './store/config.ts';
@@ -78,6 +88,7 @@ export function loadConfig(
   const parsed = Config.safeParse(tree);
   if (!parsed.success)
     problems.push(...parsed.error.issues.flatMap((issue) => explain(issue, sourceOf, filePath)));
+  else problems.push(...togetherWrong(parsed.data));
   if (problems.length > 0 || !parsed.success) throw refusal(problems);
   const config = {
     ...parsed.data,
@@ -91,6 +102,25 @@ export function loadConfig(
 function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxConfig {
   const mostMs = Math.round(bridge.retentionDays.events * 24 * 3_600_000);
   return { ...outbox, retainDeliveredMs: Math.min(outbox.retainDeliveredMs, mostMs) };
+}
+
+/** What one part cannot know of another: names that are right only where the other part has them. */
+function togetherWrong({ bridge, speech }: z.infer<typeof Config>): string[] {
+  const problems: string[] = [];
+  for (const [at, { carrier }] of bridge.roles.entries())
+    if (carrier !== undefined && !(carrierNames as string[]).includes(carrier))
+      problems.push(
+        `bridge.roles.${at}.carrier: there is no carrier "${carrier}"${suggestion(carrier, carrierNames) || ';'} there are: ${carrierNames.join(', ')}`,
+      );
+  // Another service may have models that we have never heard of; what it says of a wrong one is shown everywhere.
+  if (speech.url === undefined && speech.model !== undefined) {
+    const { success } = ModelName.safeParse(speech.model);
+    if (!success)
+      problems.push(
+        `speech.model: our speech service has no model "${speech.model}"${suggestion(speech.model, ModelName.options) || ';'} there are: ${ModelName.options.join(', ')}. The files that it recognises with are TRUNKLINE_MODEL`,
+      );
+  }
+  return problems;
 }
 
 function refusal(problems: string[]): TrunklineError {
@@ -156,19 +186,21 @@ function explain(
   const path = issue.path.map(String);
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((key) => {
-      const siblings = configFields
-        .map((field) => field.path)
-        .filter((known) => path.every((name, at) => known[at] === name));
-      const near = suggestion(
-        key,
-        siblings.flatMap((known) => known[path.length] ?? []),
-      );
+      const near = suggestion(key, knownNames(path));
       return `${[...path, key].join('.')}: no such setting${near} (set by ${filePath === undefined ? 'the environment' : `file ${filePath}`})`;
     });
   const source = sourceOf(path);
   return [
     `${path.join('.') || 'settings'}: ${lowerFirst(issue.message)} (set by ${source === 'default' ? 'nothing' : source})`,
   ];
+}
+
+/** The fields of a session are those of the speech interface: the schema of the setting itself knows any name. */
+function knownNames(path: string[]): string[] {
+  const [part, setting, ...inside] = path;
+  return part === 'bridge' && setting === 'session'
+    ? namesAt(StreamingRequest, inside)
+    : namesAt(Config, path);
 }
 
 function lowerFirst(text: string): string {

@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
 import { redactionProblem } from '../language/redaction/names.ts';
+import { SessionTemplate } from './call/session-template.ts';
 
 const day = z.number().min(0).max(36_500);
-
-/** What a session request may say beyond the stream's own facts; checked fully by the speech service. */
-const sessionTemplate = z.record(z.string(), z.unknown());
 
 /** A name that means nothing, or a type that nothing finds, would mark calls as redacted of what stays in them. */
 const RedactedType = z
@@ -66,7 +64,7 @@ export const BridgeConfig = z.strictObject({
     .meta({
       description: 'The roles of channel 0 and 1 of a stereo stream that is not split.',
     }),
-  session: sessionTemplate.default({}).meta({
+  session: SessionTemplate.default({}).meta({
     description:
       'Fields of POST /v2/live laid over the telephony defaults: language_config, endpointing, realtime_processing and so on.',
   }),

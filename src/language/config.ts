@@ -1,29 +1,47 @@
 import { z } from 'zod';
 
 /** A language model of the operator's choice, behind any OpenAI-compatible address. None by default. */
-export const LlmConfig = z.strictObject({
-  llmUrl: z.url().optional().meta({
-    env: 'TRUNKLINE_LLM_URL',
-    description:
-      'Base address of an OpenAI-compatible service (up to and with `/v1`), for translation, prompts and abstractive summaries.',
-  }),
-  llmKey: z.string().min(1).optional().meta({
-    env: 'TRUNKLINE_LLM_KEY',
-    description: 'Its key, sent as a bearer token.',
-    secret: true,
-  }),
-  llmModel: z.string().min(1).optional().meta({
-    env: 'TRUNKLINE_LLM_MODEL',
-    description: 'The model to ask for.',
-  }),
-  llmTimeoutMs: z.number().int().positive().max(3_600_000).default(20_000).meta({
-    env: 'TRUNKLINE_LLM_TIMEOUT_MS',
-    description: 'How long one answer of the model may take.',
-  }),
-  llmCallsPerMinute: z.number().int().positive().max(1_000_000).default(60).meta({
-    env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',
-    description:
-      'Budget: past it the extractive form is given, or the error block where there is none.',
-  }),
-});
+export const LlmConfig = z
+  .strictObject({
+    llmUrl: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .meta({
+        env: 'TRUNKLINE_LLM_URL',
+        description:
+          'Base address of an OpenAI-compatible service (up to and with `/v1`), for translation, prompts and abstractive summaries.',
+      }),
+    llmKey: z.string().min(1).optional().meta({
+      env: 'TRUNKLINE_LLM_KEY',
+      description: 'Its key, sent as a bearer token.',
+      secret: true,
+    }),
+    llmModel: z.string().min(1).optional().meta({
+      env: 'TRUNKLINE_LLM_MODEL',
+      description: 'The model to ask for.',
+    }),
+    llmTimeoutMs: z.number().int().positive().max(3_600_000).default(20_000).meta({
+      env: 'TRUNKLINE_LLM_TIMEOUT_MS',
+      description: 'How long one answer of the model may take.',
+    }),
+    llmCallsPerMinute: z.number().int().positive().max(1_000_000).default(60).meta({
+      env: 'TRUNKLINE_LLM_CALLS_PER_MINUTE',
+      description:
+        'Budget: past it the extractive form is given, or the error block where there is none.',
+    }),
+  })
+  .superRefine(({ llmUrl, llmModel }, context) => {
+    if (llmUrl !== undefined && llmModel === undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['llmModel'],
+        message: 'a language model needs its name: set TRUNKLINE_LLM_MODEL',
+      });
+    if (llmUrl === undefined && llmModel !== undefined)
+      context.addIssue({
+        code: 'custom',
+        path: ['llmUrl'],
+        message: 'a language model needs its address: set TRUNKLINE_LLM_URL',
+      });
+  });
 export type LlmConfig = z.infer<typeof LlmConfig>;

@@ -56,6 +56,22 @@ export function settingFields(schema: z.ZodType, path: string[] = []): SettingFi
   ];
 }
 
+/** The names that a schema knows at a path, through lists, maps and unions. Empty where any name may stand. */
+export function namesAt(schema: z.ZodType, path: readonly string[]): string[] {
+  const inner = unwrap(schema);
+  if (inner instanceof z.ZodUnion)
+    return (inner.options as z.ZodType[]).flatMap((option) => namesAt(option, path));
+  const [name, ...rest] = path;
+  if (inner instanceof z.ZodObject) {
+    const shape = inner.shape as Record<string, z.ZodType>;
+    if (name === undefined) return Object.keys(shape);
+    return Object.hasOwn(shape, name) && shape[name] ? namesAt(shape[name], rest) : [];
+  }
+  return inner instanceof z.ZodArray && name !== undefined
+    ? namesAt(inner.element as z.ZodType, rest)
+    : [];
+}
+
 /** The value that a variable's text means for a setting. Text that does not fit stays text, for zod to refuse. */
 export function fromText(schema: z.ZodType, text: string): unknown {
   const inner = unwrap(schema);

@@ -1,4 +1,19 @@
 import { z } from 'zod';
+import { proxiesIn } from './addresses.ts';
+
+/** A range that cannot be read would end the process with an error of a library. */
+const Proxy = z
+  .string()
+  .min(1)
+  .refine((range) => {
+    try {
+      proxiesIn([range]);
+      return true;
+    } catch {
+      // The library says no more than that it is none.
+      return false;
+    }
+  }, 'must be an address or a range such as 10.0.0.0/8');
 
 /** The one port: where it listens, who may ask, and by which address the world reaches it. */
 export const HttpConfig = z.strictObject({
@@ -26,7 +41,7 @@ export const HttpConfig = z.strictObject({
     description:
       'Keys for the operator API, the console and our speech API, sent as `x-service-key`.',
   }),
-  trustedProxies: z.array(z.string().min(1)).default([]).meta({
+  trustedProxies: z.array(Proxy).default([]).meta({
     env: 'TRUNKLINE_TRUSTED_PROXIES',
     description:
       'Addresses or CIDR ranges whose X-Forwarded headers are believed, and which speak for many: other addresses share the connections fairly.',

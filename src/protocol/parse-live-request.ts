@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { StreamingRequest, Region, type LiveRequest } from './live-request.ts';
 import { neutralModel } from './names.ts';
 import {
@@ -20,11 +21,9 @@ export function parseLiveRequest(
   body: unknown,
   options: ParseOptions = {},
 ): ParsedRequest<LiveRequest> {
-  const read = fieldsOf(body);
+  const read = liveFields(body);
   if ('errors' in read) return malformed(read.errors);
-  const { fields } = read;
-  const ignored = dropLegacyNames(fields);
-  if (isG711(fields['encoding'])) fields['bit_depth'] ??= 8;
+  const { fields, ignored } = read;
   const parsed = parseFields(StreamingRequest, fields, options);
   if (!parsed.ok) return malformed(parsed.errors);
   ignored.push(...parsed.ignored);
@@ -39,6 +38,28 @@ export function parseLiveRequest(
     request.bit_depth = 8;
   }
   return { ok: true, request, ignored };
+}
+
+/**
+ * What the schema of the same body says against it, issue by issue: for settings that become such a body, where a
+ * person is told of the name that was meant. A body that is no object has none here; `parseLiveRequest` refuses it.
+ */
+export function liveRequestIssues(body: unknown): readonly z.core.$ZodIssue[] {
+  const read = liveFields(body);
+  if ('errors' in read) return [];
+  return StreamingRequest.safeParse(read.fields, { reportInput: true }).error?.issues ?? [];
+}
+
+/** The fields as the schema is to see them: without nulls and names of earlier versions, G.711 with its bits. */
+function liveFields(
+  body: unknown,
+): { fields: BodyFields; ignored: string[] } | { errors: string[] } {
+  const read = fieldsOf(body);
+  if ('errors' in read) return read;
+  const { fields } = read;
+  const ignored = dropLegacyNames(fields);
+  if (isG711(fields['encoding'])) fields['bit_depth'] ??= 8;
+  return { fields, ignored };
 }
 
 /** The query parameter `region`; on every other request it is ignored. */

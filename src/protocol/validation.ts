@@ -9,8 +9,12 @@ import { nearestName } from '../lib/nearest-name.ts';
 export type FieldError = { path: string; text: string };
 
 export function validationErrors(issues: readonly z.core.$ZodIssue[]): string[] {
-  const lines = issues.flatMap((issue) => findingsOf(issue)).map(lineOf);
-  return [...new Set(lines)];
+  return [...new Set(fieldErrors(issues).map(lineOf))];
+}
+
+/** The same for whoever shows path and text apart. */
+export function fieldErrors(issues: readonly z.core.$ZodIssue[]): FieldError[] {
+  return issues.flatMap((issue) => findingsOf(issue));
 }
 
 /** A body or query against its schema: what it means, or the lines that say why it cannot be taken. */

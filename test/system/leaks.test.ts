@@ -44,6 +44,7 @@ test('planted secrets are in no log line, no metric and no refusal', async () =>
       TRUNKLINE_ASTERISK_USERNAME: 'pbx',
       TRUNKLINE_ASTERISK_PASSWORD: planted.asteriskPassword,
       TRUNKLINE_LLM_URL: 'http://127.0.0.1:9/v1',
+      TRUNKLINE_LLM_MODEL: 'a-model',
       TRUNKLINE_LLM_KEY: planted.llm,
       TRUNKLINE_WEBHOOK_URL: crm.url,
       TRUNKLINE_WEBHOOK_SECRET: webhookSecret,

@@ -111,6 +111,26 @@ describe.concurrent('the process', () => {
     });
     expect((await open.exited()).code).toBe(78);
     expect(open.lines.join('\n')).toContain('TRUNKLINE_API_KEYS');
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-wrong-'));
+    const file = join(folder, 'trunkline.yaml');
+    await writeFile(file, 'bridge:\n  session:\n    endpoiting: 3\n');
+    const session = await startProcess({ PORT: '0', TRUNKLINE_CONFIG: file });
+    const model = await startProcess({
+      PORT: '0',
+      TRUNKLINE_DATA: join(folder, 'data'),
+      TRUNKLINE_MODELS: folder,
+      TRUNKLINE_MODEL: 'whisper-bas',
+    });
+    const codes = [await session.exited(), await model.exited()].map(({ code }) => code);
+    await rm(folder, { recursive: true });
+    expect(codes).toEqual([78, 78]);
+    expect(session.lines.join('\n')).toMatch(
+      /bridge\.session\.endpoiting.*did you mean endpointing\?/,
+    );
+    expect(model.lines.join('\n')).toMatch(
+      /TRUNKLINE_MODEL.*no model "whisper-bas", did you mean whisper-base\? there are: moonshine-tiny-en/,
+    );
+    expect(model.lines.join('\n')).not.toMatch(/ENOENT|voice-encoder/);
   });
 
   test('a reload says whether the settings can be read, and the ones in use stay', async () => {

@@ -120,6 +120,78 @@ describe('settings that cannot be used stop the start and say where they were se
       '',
       /speech\.url: .*without \/v2/,
     ],
+    [
+      'a field of a session that is none, with the one that was meant',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { endpoiting: 3 } }',
+      /bridge\.session\.endpoiting: no such setting, did you mean endpointing\? \(set by file a\.yaml\)/,
+    ],
+    [
+      'a field deep in a session',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { realtime_processing: { custom_vocabulry: true } } }',
+      /bridge\.session\.realtime_processing\.custom_vocabulry: .*did you mean custom_vocabulary\?/,
+    ],
+    [
+      'a number of a session out of bounds',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { endpointing: 300 } }',
+      /bridge\.session\.endpointing: must be at most 10, not 300 \(set by file a\.yaml\)/,
+    ],
+    [
+      'a language of a session that is none',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { language_config: { languages: [eng] } } }',
+      /bridge\.session\.language_config\.languages\.0: .*did you mean en\?, not "eng"/,
+    ],
+    [
+      'fields of a session that are only together wrong',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { model: solaria-3 } }',
+      /bridge\.session: invalid parameter: model solaria-3 does not transcribe live audio/,
+    ],
+    [
+      'what each stream says itself',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { sample_rate: 16000 } }',
+      /bridge\.session\.sample_rate: each stream says this itself/,
+    ],
+    [
+      'messages without which there are no words',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { session: { messages_config: { receive_final_transcripts: false } } }',
+      /bridge\.session\.messages_config\.receive_final_transcripts: cannot be off/,
+    ],
+    [
+      'a typo inside a list',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { roles: [{ track: a, rol: agent }] }',
+      /bridge\.roles\.0\.rol: no such setting, did you mean role\?/,
+    ],
+    [
+      'a rule for a carrier that there is not',
+      { TRUNKLINE_CONFIG: 'a.yaml' },
+      'bridge: { roles: [{ carrier: twillio, track: a, role: agent }] }',
+      /bridge\.roles\.0\.carrier: there is no carrier "twillio", did you mean twilio\? there are: twilio/,
+    ],
+    [
+      'a model that our speech service does not have',
+      { TRUNKLINE_SPEECH_MODEL: 'solarias-1' },
+      '',
+      /speech\.model: .*"solarias-1", did you mean solaria-1\? there are: model-1/,
+    ],
+    [
+      'a language model without a name',
+      { TRUNKLINE_LLM_URL: 'http://127.0.0.1:9/v1' },
+      '',
+      /language\.llmModel: .*TRUNKLINE_LLM_MODEL/,
+    ],
+    [
+      'a proxy that is no address',
+      { TRUNKLINE_TRUSTED_PROXIES: '10.0.0.0/8,10.0.0.' },
+      '',
+      /http\.trustedProxies\.1: must be an address or a range/,
+    ],
   ];
   for (const [what, env, yaml, says] of cases)
     test(what, () => expect(refusal(env, yaml)).toMatch(says));
@@ -143,6 +215,11 @@ describe('settings that cannot be used stop the start and say where they were se
 });
 
 describe('settings', () => {
+  test('a model of another speech service may have any name', () => {
+    const env = { TRUNKLINE_SPEECH_URL: 'http://127.0.0.1:9', TRUNKLINE_SPEECH_MODEL: 'theirs-9' };
+    expect(loadConfig(env, none).config.speech.model).toBe('theirs-9');
+  });
+
   test('the environment wins over the file, the file over defaults, and each says where it came from', () => {
     const { config, sourceOf } = loadConfig(
       { TRUNKLINE_CONFIG: 'a.yaml', PORT: '9001' },

@@ -27,7 +27,7 @@ const telephonyTemplate = {
 } as const satisfies Json;
 
 /** Always asked for: without acknowledgements a session cannot be resumed, without finals there is no transcript. */
-const neededMessages = {
+export const neededMessages = {
   receive_final_transcripts: true,
   receive_realtime_processing_events: true,
   receive_acknowledgments: true,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TrunklineError } from '../../lib/errors.ts';
+import { nearestName } from '../../lib/nearest-name.ts';
 import list from './catalogue.json' with { type: 'json' };
 import { ModelDescription } from './model-folder.ts';
 
@@ -66,6 +67,13 @@ export const catalogue: readonly CatalogueEntry[] = z.array(CatalogueEntry).pars
 export function catalogueEntry(name: string): CatalogueEntry {
   const entry = catalogue.find((one) => one.name === name);
   if (entry) return entry;
-  const names = catalogue.map((one) => one.name).join(', ');
-  throw new TrunklineError('MODEL_UNKNOWN', `there is no model "${name}"; there are: ${names}`);
+  throw new TrunklineError('MODEL_UNKNOWN', unknownModel(name, catalogue));
+}
+
+/** A sentence for whoever asked for a model that there is not, with the name that was probably meant. */
+export function unknownModel(name: string, known: readonly CatalogueEntry[]): string {
+  const names = known.map((one) => one.name);
+  const near = nearestName(name, names);
+  const meant = near === undefined ? '' : `, did you mean ${near}?`;
+  return `there is no model "${name}"${meant === '' ? ';' : meant} there are: ${names.join(', ')}`;
 }

@@ -68,6 +68,8 @@ async function readDescription(folder: string): Promise<ModelDescription> {
   try {
     content = JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+      throw new TrunklineError('MODEL_INVALID', `there is no model.json in ${folder}`);
     throw new TrunklineError('MODEL_INVALID', `${path} cannot be read: ${reasonOf(error)}`);
   }
   const parsed = ModelDescription.safeParse(content);

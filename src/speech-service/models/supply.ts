@@ -1,8 +1,9 @@
+import { stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
-import { reasonOf } from '../../lib/errors.ts';
+import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { catalogue, type CatalogueEntry } from './catalogue.ts';
+import { catalogue, unknownModel, type CatalogueEntry } from './catalogue.ts';
 import { installedModel } from './installed.ts';
 import { readModelFolder, type Model } from './model-folder.ts';
 import { progressDisplay, progressLine } from './progress.ts';
@@ -42,10 +43,38 @@ export async function startModelSupply(
   settings: SupplySettings,
   log: Logger,
 ): Promise<ModelSupply> {
+  await refuseUnknown(settings);
   const supply = new Supply(settings, log.child({ part: 'models' }));
   await supply.look();
   supply.begin();
   return supply;
+}
+
+function isPath(model: string): boolean {
+  return isAbsolute(model) || /[\\/]/.test(model);
+}
+
+/**
+ * A name that neither the catalogue nor the models folder knows is a slip: nothing will ever come of waiting for it.
+ * A path may still appear, on a disk that is mounted late.
+ */
+async function refuseUnknown(settings: SupplySettings): Promise<void> {
+  const { model } = settings;
+  const entry = catalogue.find((one) => one.name === model);
+  const own = isPath(model) ? model : join(modelsFolder(settings), model);
+  const isThere = await stat(own).then(
+    () => true,
+    () => false,
+  );
+  const recognisers = catalogue.filter((one) => one.model !== undefined);
+  if (entry ? entry.model : isPath(model) || isThere) return;
+  const problem = entry
+    ? `${model} is a model for ${entry.role}, not for recognition; there are: ${recognisers.map(({ name }) => name).join(', ')}`
+    : `${unknownModel(model, recognisers)}, or the path of a folder with a model.json`;
+  throw new TrunklineError(
+    'CONFIG_INVALID',
+    `the configuration cannot be used:\n  speechService.recogniser.model (TRUNKLINE_MODEL): ${problem}`,
+  );
 }
 
 class Supply implements ModelSupply {
@@ -106,8 +135,7 @@ class Supply implements ModelSupply {
   #find(): Promise<Model> {
     if (this.#entry) return installedModel(this.#models, this.#entry);
     const { model } = this.#settings;
-    const isPath = isAbsolute(model) || /[\\/]/.test(model);
-    return readModelFolder(isPath ? model : join(this.#models, model), basename(model));
+    return readModelFolder(isPath(model) ? model : join(this.#models, model), basename(model));
   }
 
   #tick(): void {

@@ -232,7 +232,7 @@ describe('the supply of a starting process', () => {
   test('goes on without a model, says what is missing, and takes one that appears', async () => {
     const models = await temporary();
     const supply = await startModelSupply(
-      { model: 'my-model', models, pullModels: true },
+      { model: join(models, 'my-model'), models, pullModels: true },
       silentLog,
     );
     cleanups.push(() => supply[Symbol.asyncDispose]() as Promise<void>);

@@ -126,7 +126,7 @@ function callReport({ call, evidence, events, deliveries }: DiagnosedCall): Call
   const gaps = events.filter((event) => event.type === 'call.gap');
   const lines = [
     `${call.id}  ${call.carrier} ${call.carrier_call_id}  ${call.state}`,
-    `  began ${call.started_at}${call.ended_at === null ? '' : `, ended ${call.ended_at}`}`,
+    `  began ${call.started_at}${call.duration == null ? '' : `, ${call.duration} s to the hang-up`}${call.ended_at === null ? '' : `, all told ${call.ended_at}`}`,
     '',
     ...call.legs.flatMap((leg) => {
       const own = evidence.legs.find((one) => one.id === leg.id);

@@ -61,7 +61,11 @@ const callFields = {
   from: z.string().nullable(),
   to: z.string().nullable(),
   started_at: DateTime,
-  ended_at: DateTime.nullable(),
+  hung_up_at: DateTime.nullable().optional().describe('When the phone call was over.'),
+  duration: Seconds.nullable()
+    .optional()
+    .describe('Of the phone call, from its start to the hang-up; null while it goes on.'),
+  ended_at: DateTime.nullable().describe('When its last words were there.'),
   custom_metadata: FreeObject,
   legs: z.array(ApiLeg),
   paused: z.boolean().optional(),

@@ -12,7 +12,11 @@ const call: EventCall = {
   from: '+15550100123',
   to: '+15550100200',
   started_at: '2026-02-03T09:15:00.000Z',
+  hung_up_at: null,
+  duration: null,
 };
+
+const overCall: EventCall = { ...call, hung_up_at: '2026-02-03T09:15:57.300Z', duration: 57.3 };
 
 const customer: EventLeg = {
   id: 'leg_01JK5S2M7S3N4P5Q6R7S8T9V0W',
@@ -172,11 +176,13 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
   },
   'call.ended': {
     ...head(21, 58),
+    call: overCall,
     type: 'call.ended',
     custom_metadata: metadata,
     data: {
       reason: 'stop',
-      ended_at: '2026-02-03T09:15:57.300Z',
+      hung_up_at: '2026-02-03T09:15:57.300Z',
+      ended_at: '2026-02-03T09:15:58.120Z',
       duration: 57.3,
       deadline: null,
       legs: [
@@ -194,6 +200,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
   },
   'call.summary': {
     ...head(22, 59),
+    call: overCall,
     type: 'call.summary',
     custom_metadata: metadata,
     data: {
@@ -228,6 +235,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
   },
   'call.transcript.revised': {
     ...head(23, 59),
+    call: overCall,
     type: 'call.transcript.revised',
     custom_metadata: metadata,
     data: {
@@ -247,6 +255,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
   },
   'call.warning': {
     ...head(23, 59),
+    call: overCall,
     type: 'call.warning',
     custom_metadata: metadata,
     data: {
@@ -279,7 +288,7 @@ function endedLeg(id: string, role: 'customer' | 'agent', track: string) {
     acknowledged: 356_800,
     gaps: 0,
     paused: 101_600,
-    filler: 6400,
+    filler: 101_600,
   };
   return { id, role, track, duration: 57.3, ledger };
 }

@@ -18,6 +18,12 @@ export const EventCall = z
     from: z.string().nullable(),
     to: z.string().nullable(),
     started_at: DateTime,
+    hung_up_at: DateTime.nullable()
+      .optional()
+      .describe('When the phone call was over; null in events of before.'),
+    duration: Seconds.nullable()
+      .optional()
+      .describe('Of the phone call, from its start to the hang-up; null in events of before.'),
   })
   .meta({ id: 'EventCall' });
 export type EventCall = z.infer<typeof EventCall>;
@@ -153,8 +159,9 @@ const perRole = { customer: Seconds, agent: Seconds };
 
 const CallEndedData = z.object({
   reason: EndReason,
-  ended_at: DateTime,
-  duration: Seconds,
+  hung_up_at: DateTime.optional().describe('When the phone call was over.'),
+  ended_at: DateTime.describe('When its last words were there.'),
+  duration: Seconds.describe('Of the phone call, from its start to the hang-up.'),
   deadline: z
     .string()
     .nullable()

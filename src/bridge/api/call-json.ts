@@ -3,6 +3,7 @@ import { Role } from '../../protocol/events.ts';
 import type { ApiCall, ApiLeg, Cadence, CallDiagnostics } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/leg.ts';
+import { lengthOf } from '../call/length.ts';
 import { legsOf, turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/sessions.ts';
@@ -44,6 +45,7 @@ export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
       to: row.to_number,
       started_at: iso(row.started_at),
       ended_at: isoOrNull(row.ended_at),
+      ...lengthJson(row, legsByCall.get(row.id) ?? [], call),
       custom_metadata: object(row.custom_metadata),
       legs: (legsByCall.get(row.id) ?? []).map((leg) => legJson(leg, call)),
       paused: call?.isPaused ?? row.paused !== 0,
@@ -132,6 +134,21 @@ function legJson(row: LegRow, call: Call | undefined): ApiLeg {
     ledger: { received, acknowledged, gaps, paused, filler },
     state: leg === undefined ? (row.state === 'done' ? 'done' : 'waiting') : stateOf(leg),
   };
+}
+
+/** The phone call's own end and length: `ended_at` comes later, when the last words are there. */
+function lengthJson(
+  row: CallRow,
+  legs: readonly LegRow[],
+  call: Call | undefined,
+): { hung_up_at: string | null; duration: number | null } {
+  // The rows of legs that still work lie behind.
+  const length = lengthOf(
+    row,
+    legs,
+    call?.legs.map((leg) => leg.positionS()),
+  );
+  return { hung_up_at: isoOrNull(length?.hungUpAt ?? null), duration: length?.durationS ?? null };
 }
 
 function stateOf(leg: CallLeg): NonNullable<ApiLeg['state']> {

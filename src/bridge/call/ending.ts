@@ -4,10 +4,10 @@ import { Role, type CallEventData, type EndReason, type Turn } from '../../proto
 import type { CallEvents } from '../events/call-events.ts';
 import { gapsOf, legsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
 import type { LegOutcome } from '../leg/leg.ts';
-import type { StreamEncoding } from '../seam.ts';
 import type { CallEnvironment } from './environment.ts';
-import { bytesPerSecondOf, type CallLeg } from './leg.ts';
-import type { CallRecord } from './record.ts';
+import type { CallLeg } from './leg.ts';
+import { callLength, legDurationS, lengthOf } from './length.ts';
+import type { CallLength, CallRecord } from './record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
 import { statisticsOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
@@ -46,6 +46,9 @@ export class CallEnding {
    */
   finishLegs({ reason, hungUpAt }: Finishing): void {
     const { env, events, legs } = this.#options;
+    const { startedAt } = this.#options.record;
+    const audioS = Math.max(0, ...legs().map((leg) => leg.positionS()));
+    events.knowLength(callLength({ startedAt, hungUpAt, reason, audioS }));
     events.hungUp(hungUpAt, reason);
     const finalsMs = env.config.finalsWaitMs;
     const passedMs = Math.max(0, env.clock.now() - hungUpAt);
@@ -124,7 +127,11 @@ export class CallEnding {
     if (facts === undefined) return;
     const endedAt = env.clock.now();
     const { startedAt } = record;
-    const data = endedData({ ...facts, reason, startedAt, hungUpAt, endedAt, deadline });
+    const row = { started_at: startedAt, hung_up_at: hungUpAt, end_reason: reason };
+    const length = lengthOf(row, facts.legs);
+    if (length === undefined) return;
+    events.knowLength(length);
+    const data = endedData({ ...facts, reason, length, endedAt, deadline });
     const hasRecording = env.recording && facts.legs.some((leg) => leg.received > 0);
     if (await events.ended(data, hungUpAt, endedAt, hasRecording)) take({ type: 'committed' });
   }
@@ -186,8 +193,7 @@ export class CallEnding {
 
 type EndedFacts = {
   reason: EndReason;
-  startedAt: number;
-  hungUpAt: number;
+  length: CallLength;
   endedAt: number;
   deadline: Deadline | null;
   gaps: number;
@@ -201,20 +207,16 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     id: leg.id,
     role: Role.safeParse(leg.role).data ?? 'customer',
     track: leg.track,
-    duration: durationOf(leg),
+    duration: legDurationS(leg),
     ledger: ledgerOf(leg),
   }));
-  const endOf = (leg: LegRow): number => (leg.offset_ms ?? 0) / 1_000 + durationOf(leg);
-  // After a restart nobody knows when the caller hung up: the call is as long as the audio that was received.
-  const seenS = facts.reason === 'restart' ? 0 : (facts.hungUpAt - facts.startedAt) / 1_000;
-  // A recorded call that is played faster than real time is as long as its audio.
-  const durationS = Math.max(seenS, ...facts.legs.map(endOf));
   return {
     reason: facts.reason,
+    hung_up_at: new Date(facts.length.hungUpAt).toISOString(),
     ended_at: new Date(facts.endedAt).toISOString(),
     deadline: facts.deadline,
     legs,
-    ...statisticsOf(facts.turns, durationS),
+    ...statisticsOf(facts.turns, facts.length.durationS),
     gaps: facts.gaps,
     reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
   };
@@ -225,15 +227,6 @@ type LedgerParts = { received: number; acknowledged: number; gaps: number; pause
 /** The promise of a finished leg: every received byte is acknowledged, in a declared gap, or paused. */
 export function isBalanced(ledger: LedgerParts): boolean {
   return ledger.received === ledger.acknowledged + ledger.gaps + ledger.paused;
-}
-
-function durationOf(leg: LegRow): number {
-  const rate = bytesPerSecondOf({
-    encoding: leg.encoding as StreamEncoding,
-    sampleRate: leg.sample_rate,
-    channels: leg.channels === 2 ? 2 : 1,
-  });
-  return Math.round(((leg.received + leg.filler) / rate) * 1_000) / 1_000;
 }
 
 function ledgerOf({ received, acknowledged, gaps, paused, filler }: LegRow) {

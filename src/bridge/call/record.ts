@@ -15,8 +15,11 @@ export type CallRecord = {
   readonly continues: string | null;
 };
 
-/** The part `call` of every event's envelope. */
-export function eventCallOf(record: CallRecord): EventCall {
+/** The phone call itself: not the wait for its last words, nor the one for a lost stream. */
+export type CallLength = { hungUpAt: number; durationS: number };
+
+/** The part `call` of every event's envelope. `length` once the phone call is over. */
+export function eventCallOf(record: CallRecord, length?: CallLength): EventCall {
   return {
     id: record.id,
     carrier: record.carrier,
@@ -25,6 +28,8 @@ export function eventCallOf(record: CallRecord): EventCall {
     from: record.from ?? null,
     to: record.to ?? null,
     started_at: new Date(record.startedAt).toISOString(),
+    hung_up_at: length === undefined ? null : new Date(length.hungUpAt).toISOString(),
+    duration: length?.durationS ?? null,
   };
 }
 

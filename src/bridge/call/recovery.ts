@@ -1,5 +1,6 @@
 import type { Logger } from '../../lib/log.ts';
 import { legRecordFrom, legsOf, recordFrom, type CallRow } from '../events/call-rows.ts';
+import { lengthOf } from './length.ts';
 import { recoveredLive, type CallState } from './state.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
@@ -82,6 +83,7 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
     pausedAt: row.paused_at ?? 0,
     zeroAgoMs: row.zero_at === null ? undefined : Math.max(0, env.clock.now() - row.zero_at),
   });
+  call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
   if (row.state !== 'ended') {
     const left: LeftResults[] = [];
     for (const record of open) {

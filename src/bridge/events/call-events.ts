@@ -6,7 +6,7 @@ import type { CallEventData, EndReason, EventLeg, GapCause } from '../../protoco
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
-import type { CallRecord } from '../call/record.ts';
+import type { CallLength, CallRecord } from '../call/record.ts';
 import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
 import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
@@ -43,11 +43,13 @@ export class CallEvents {
   readonly #commits: CommitQueue;
   readonly #warnings: Warning[] = [];
   readonly #held: HeldResults | undefined;
+  #length: CallLength | undefined;
 
   constructor(options: CallEventsOptions) {
     this.#options = options;
     this.#commits = new CommitQueue({
       ...options,
+      length: () => this.#length,
       onCommitted: (events) => this.#committed(events),
       onRefused: () => this.count('uncommitted'),
       onSetAside: (draft, error) => this.#setAside(draft, error),
@@ -240,6 +242,11 @@ export class CallEvents {
       rows: (tx) =>
         updateCall(tx, this.#id, { paused: heldBy, paused_at: heldBy === 0 ? null : pausedAt }),
     });
+  }
+
+  /** Events from here on say how long the phone call was. */
+  knowLength(length: CallLength | undefined): void {
+    this.#length = length;
   }
 
   hungUp(hungUpAt: number, reason: EndReason): void {

@@ -6,7 +6,7 @@ import { enqueueEvents, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { eventCallOf, legMetadata, type CallRecord } from '../call/record.ts';
+import { eventCallOf, legMetadata, type CallLength, type CallRecord } from '../call/record.ts';
 
 /** The type and the data of an event that is to be stored. */
 export type Said = {
@@ -42,6 +42,8 @@ const retryDelayMs = (attempt: number): number => Math.min(5_000, 50 * 2 ** atte
 
 type CommitQueueOptions = {
   record: CallRecord;
+  /** Known from the hang-up on. */
+  length(): CallLength | undefined;
   store: Store;
   clock: Clock;
   log: Logger;
@@ -240,7 +242,10 @@ export class CommitQueue {
 
   #eventOf({ said, occurredAt, leg }: NonNullable<Draft['event']>): NewCallEvent {
     const { record } = this.#options;
-    const call = eventCallOf(record);
+    const length = this.#options.length();
+    // An event of before the hang-up may be committed after it.
+    const isOver = length !== undefined && occurredAt >= length.hungUpAt;
+    const call = eventCallOf(record, isOver ? length : undefined);
     const common = { ...said, occurredAt, callId: record.id, call };
     if (leg === undefined) return { ...common, customMetadata: record.metadata };
     const own = { legId: leg.id, role: leg.role, track: leg.track };

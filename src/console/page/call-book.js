@@ -28,7 +28,12 @@ export class CallBook {
         return this.#patch(message.call.id, words(message.leg.role, message.data.text, false));
       case 'call.ended':
         // Said here too: after a time without connection there is no other word of it.
-        return this.#patch(message.call.id, { state: 'ended', ended_at: message.data.ended_at });
+        return this.#patch(message.call.id, {
+          state: 'ended',
+          ended_at: message.data.ended_at,
+          hung_up_at: message.call.hung_up_at,
+          duration: message.data.duration,
+        });
       case 'reset':
         return this.#reset();
       default:

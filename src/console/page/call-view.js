@@ -3,7 +3,7 @@ import { callDeliveries } from './call-deliveries.js';
 import { ChartPanel, FiguresPanel, LedgerPanel, WarningsPanel } from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
-import { clock, moment, parties, secondsBetween, stateNames } from './format.js';
+import { clock, lengthOf, moment, parties, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 import { Recording } from './recording.js';
 import { summaryElement } from './summary.js';
@@ -191,7 +191,7 @@ export class CallView {
     if (this.#conversation.ended) return this.#conversation.ended.duration;
     const said = this.#conversation.utterances.at(-1)?.end ?? 0;
     if (!this.#call) return said;
-    return Math.max(said, secondsBetween(this.#call.started_at, this.#call.ended_at));
+    return Math.max(said, lengthOf(this.#call));
   }
 
   #drawPanels() {

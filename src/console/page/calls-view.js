@@ -1,5 +1,5 @@
 import { h, onNextFrame, setText } from './dom.js';
-import { clock, moment, parties, roleNames, secondsBetween, stateNames } from './format.js';
+import { clock, lengthOf, moment, parties, roleNames, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 
 /** All calls, live first: a row per call that changes in place. */
@@ -181,7 +181,7 @@ class Row {
   }
 
   drawClock(call) {
-    const length = clock(secondsBetween(call.started_at, call.ended_at));
+    const length = clock(lengthOf(call));
     setText(
       this.#clock,
       call.state === 'ended' ? `${moment(call.started_at)} · ${length}` : length,

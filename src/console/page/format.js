@@ -35,7 +35,12 @@ export function age(iso, nowMs = Date.now()) {
   return unit === undefined ? 'just now' : relative.format(-Math.floor(seconds / length), unit);
 }
 
-export function secondsBetween(fromIso, toIso) {
+/** Of the phone call: up to now while it goes on, to the hang-up once it is over. */
+export function lengthOf(call) {
+  return call.duration ?? secondsBetween(call.started_at, call.hung_up_at ?? call.ended_at);
+}
+
+function secondsBetween(fromIso, toIso) {
   const to = toIso ? Date.parse(toIso) : Date.now();
   return Math.max(0, (to - Date.parse(fromIso)) / 1000);
 }

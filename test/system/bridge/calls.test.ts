@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
-import { seededAudio } from '../../support/speech/audio.ts';
+import { frameBytes, numberedFrame, seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
@@ -58,4 +58,42 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
     custom_metadata: events[1].custom_metadata,
   });
   expect(await until(() => app.bridge.calls.all.length === 0)).toBe(true);
+});
+
+test('a call is as long as its phone call, in every event and in the API, however late its last words come', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  speech.script.finalsDelayMs = 700;
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  const frames = Array.from({ length: 60 }, (_, at) => numberedFrame(at));
+  await speak(stream, 'inbound', Buffer.concat(frames), frameBytes);
+  const live = await until(async () => {
+    const call = await app.callOf();
+    return call.transcript.length === 2 ? call : undefined;
+  });
+  expect(live).toMatchObject({ state: 'live', hung_up_at: null, duration: null });
+  stream.end('stop');
+  const finishing = await until(async () => {
+    const call = await app.callOf();
+    return call.state === 'finishing' ? call : undefined;
+  });
+  const ended = await app.ended(stream.callId);
+  const call = await app.callOf();
+
+  const { hung_up_at, duration } = call;
+  expect(duration).toBe(1.2);
+  expect(finishing).toMatchObject({ hung_up_at, duration, ended_at: null });
+  expect(Date.parse(call.ended_at) - Date.parse(hung_up_at)).toBeGreaterThan(690);
+  expect(ended.data).toMatchObject({ hung_up_at, duration, ended_at: call.ended_at });
+  const told = (await app.events(stream.callId)).map(({ type, call: of }) => [type, of.duration]);
+  expect(told).toEqual([
+    ['call.started', null],
+    ['call.transcript', null],
+    ['call.transcript', null],
+    // Its words came after the hang-up.
+    ['call.transcript', duration],
+    ['call.ended', duration],
+    ['call.summary', duration],
+  ]);
 });

@@ -31,6 +31,7 @@ test('a fault of a hearer costs neither what was stored nor what comes after it'
     store,
     clock: systemClock,
     log: silentLog,
+    length: () => undefined,
     onCommitted() {
       told++;
       throw new TypeError('a hearer that fails');
@@ -55,6 +56,7 @@ test('a fault in telling that a draft was set aside leaves the next one its turn
     store,
     clock: systemClock,
     log: silentLog,
+    length: () => undefined,
     onCommitted: () => undefined,
     onRefused: () => undefined,
     onSetAside() {

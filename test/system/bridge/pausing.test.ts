@@ -40,6 +40,7 @@ test('paused bytes reach nobody, silence of their length does, and both turns ar
     acknowledged: 16_000,
     paused: 8_000,
   });
+  expect(ended.data.legs[0].duration).toBe(3);
   expect(await audioBytes()).toEqual({
     received: before.received! + 24_000,
     acknowledged: before.acknowledged! + 16_000,

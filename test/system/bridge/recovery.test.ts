@@ -69,6 +69,7 @@ test('after a restart a call whose stream stays away ends by itself, with every 
   expect(ended.data.reason).toBe('restart');
   // The hour is neither talk nor dead air: nobody knows when the phone call ended.
   expect(ended.data).toMatchObject({ duration: 5, dead_air: { total: 0 } });
+  expect(Date.parse(ended.data.hung_up_at) - Date.parse(ended.call.started_at)).toBe(5_000);
   expect((await app.callOf()).transcript.map((turn: AnyJson) => turn.text)).toEqual(wordsOf(audio));
   const events = await app.events(callId);
   expect(events.filter((event) => event.type === 'call.ended')).toHaveLength(1);

@@ -138,6 +138,9 @@ test('the upload is the recording itself, and the job is asked for its words in 
   recordings.script.utterances = twoTurns;
   const events = await ending(app, callId, 'call.transcript.revised');
   expect(said(events.at(-1), 'customer')).toBe('my card is lost');
+  expect(events.at(-1).call.duration).toBe(
+    events.find(({ type }) => type === 'call.ended').data.duration,
+  );
   await until(
     async () => (await store.db.selectFrom('second_passes').selectAll().execute()).length === 0,
   );

@@ -1,0 +1,51 @@
+import type { CallRow, LegRow } from '../events/call-rows.ts';
+import type { StreamEncoding } from '../seam.ts';
+import { bytesPerSecondOf } from './leg.ts';
+import type { CallLength } from './record.ts';
+
+type LengthFacts = {
+  startedAt: number;
+  hungUpAt: number;
+  reason: string | null;
+  /** Where the last audio of any leg ends, in seconds of the call. */
+  audioS: number;
+};
+
+export function callLength({ startedAt, hungUpAt, reason, audioS }: LengthFacts): CallLength {
+  // After a restart nobody knows when the caller hung up: the call is as long as the audio that was received.
+  if (reason === 'restart')
+    return { hungUpAt: Math.round(startedAt + audioS * 1_000), durationS: rounded(audioS) };
+  // A recorded call that is played faster than real time is as long as its audio.
+  return { hungUpAt, durationS: rounded(Math.max(audioS, (hungUpAt - startedAt) / 1_000)) };
+}
+
+/** The same by the rows; undefined while nobody has hung up. */
+export function lengthOf(
+  call: Pick<CallRow, 'started_at' | 'hung_up_at' | 'end_reason'>,
+  legs: readonly LegRow[],
+  openLegEndsS: readonly number[] = [],
+): CallLength | undefined {
+  if (call.hung_up_at === null) return undefined;
+  return callLength({
+    startedAt: call.started_at,
+    hungUpAt: call.hung_up_at,
+    reason: call.end_reason,
+    audioS: Math.max(0, ...openLegEndsS, ...legs.map(legEndS)),
+  });
+}
+
+function legEndS(leg: LegRow): number {
+  return (leg.offset_ms ?? 0) / 1_000 + legDurationS(leg);
+}
+
+/** Silence in place of paused audio is in `received` and in `filler`: once is enough. */
+export function legDurationS(leg: LegRow): number {
+  const rate = bytesPerSecondOf({
+    encoding: leg.encoding as StreamEncoding,
+    sampleRate: leg.sample_rate,
+    channels: leg.channels === 2 ? 2 : 1,
+  });
+  return rounded((leg.received + leg.filler - leg.paused) / rate);
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -32,8 +32,11 @@ RUN printf '%s\n' 'Resemblyzer==0.1.4 --hash=sha256:8f12eb2f1a9982d32e8db7856de7
 
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+COPY package.json package-lock.json .npmrc ./
+# The package of the model runtime holds the libraries of all platforms, 290 MB: those of the others stay outside.
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force \
+ && find node_modules/onnxruntime-node/bin -mindepth 3 -maxdepth 3 -type d \
+      ! -path "*/$(node -p 'process.platform + "/" + process.arch')" -exec rm -rf {} +
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Trunkline" \

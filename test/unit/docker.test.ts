@@ -1,4 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -55,4 +57,31 @@ test('the image starts what npm start starts', () => {
   // The script replaces npm's shell, so that npm's process is the parent; the image has no shell.
   expect(`exec ${command.join(' ')}`).toBe(scripts['start']);
   expect(existsSync(join(root, command.at(-1) ?? ''))).toBe(true);
+});
+
+test('of the libraries of the model runtime the image keeps those of its own platform', () => {
+  const install = all.find(({ rest }) => rest.startsWith('npm ci'))?.rest ?? '';
+  const [prune] = /find node_modules\/onnxruntime-node.*$/.exec(install) ?? [];
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-image-'));
+  const own = `${process.platform}/${process.arch}`;
+  try {
+    const libraries = join(folder, 'node_modules/onnxruntime-node/bin/napi-v6');
+    for (const platform of [own, 'darwin/arm64', 'win32/x64', 'linux/riscv64'])
+      mkdirSync(join(libraries, platform), { recursive: true });
+    execFileSync('/bin/sh', ['-c', prune ?? 'false'], { cwd: folder });
+    const left = readdirSync(libraries).flatMap((system) =>
+      readdirSync(join(libraries, system)).map((machine) => `${system}/${machine}`),
+    );
+    expect(left).toEqual([own]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('nothing of the model runtime is fetched by its install script, whatever npm is there', () => {
+  const { allowScripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    allowScripts: Record<string, boolean>;
+  };
+  expect(allowScripts['onnxruntime-node']).toBe(false);
+  expect(readFileSync(join(root, '.npmrc'), 'utf8')).toMatch(/^onnxruntime-node-install=skip$/m);
 });

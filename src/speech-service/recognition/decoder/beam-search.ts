@@ -1,0 +1,141 @@
+import { likeliest, logProbability, type LogProbabilities } from './log-probabilities.ts';
+import type { BiasState, VocabularyBias } from './vocabulary-bias.ts';
+
+/** What a model says after some tokens. `frame` is the frame of audio that its next token is read from, if known. */
+export type NextToken = LogProbabilities & { frame?: number | undefined };
+
+/** A model that writes one token after the other. It keeps what it computed for the beams of the last step. */
+export type Steps = {
+  /** What comes first. */
+  first(): NextToken;
+  /** What comes after each of these beams. A beam is one of the last step, by its index, and one more token. */
+  next(beams: readonly { parent: number; token: number }[]): NextToken[];
+};
+
+export type BeamOptions = {
+  /** How many texts are followed at once; 1 takes the likeliest token at each step. */
+  width: number;
+  /** A text that has not ended after so many tokens is cut. */
+  mostTokens: number;
+  endToken: number;
+  /** The bonus for words that are expected. */
+  bias?: VocabularyBias | undefined;
+};
+
+/** One text, with the log-probability of each of its tokens; the token of the end is the last where it came. */
+export type Hypothesis = {
+  tokens: readonly number[];
+  logProbabilities: readonly number[];
+  /** The frame of each token, where the model tells it. */
+  frames: readonly (number | undefined)[];
+  ended: boolean;
+};
+
+/** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
+const lengthPower = 0.5;
+/**
+ * An open text that is so many nats below the best ended one is not worth another step. Where as many have ended as
+ * there are beams, every open text that is below the best is not.
+ */
+const hopeless = 2;
+
+type Beam = Hypothesis & { sum: number; bias: BiasState | undefined };
+type Candidate = {
+  parent: number;
+  token: number;
+  sum: number;
+  logProbability: number;
+  bias: BiasState | undefined;
+};
+
+/**
+ * The likeliest text that a model writes. Several texts are followed at once, because the likeliest first token can
+ * lead to an unlikely text: a greedy reading then repeats itself or loses words.
+ */
+export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
+  let open: Beam[] = [
+    {
+      tokens: [],
+      logProbabilities: [],
+      frames: [],
+      ended: false,
+      sum: 0,
+      bias: options.bias?.start,
+    },
+  ];
+  let said: NextToken[] = [steps.first()];
+  const ended: Beam[] = [];
+  while (open.length > 0) {
+    const candidates = open.flatMap((beam, parent) =>
+      candidatesAfter(beam, parent, said[parent], options),
+    );
+    candidates.sort((a, b) => b.sum - a.sum);
+    const going: { beam: Beam; parent: number; token: number }[] = [];
+    for (const candidate of candidates) {
+      if (going.length === options.width) break;
+      const { parent, token } = candidate;
+      const beam = grown(open[parent], candidate, said[parent]?.frame, token === options.endToken);
+      if (beam.ended) ended.push(beam);
+      else going.push({ beam, parent, token });
+    }
+    open = going.map(({ beam }) => beam);
+    const best = Math.max(...ended.map(({ sum }) => sum));
+    const hope = open[0]?.sum ?? -Infinity;
+    if (hope < (ended.length >= options.width ? best : best - hopeless)) break;
+    if ((open[0]?.tokens.length ?? 0) >= options.mostTokens) break;
+    if (going.length > 0) said = steps.next(going);
+  }
+  return likeliestOf(ended.length > 0 ? ended : open);
+}
+
+function candidatesAfter(
+  beam: Beam,
+  parent: number,
+  said: NextToken | undefined,
+  { width, bias }: BeamOptions,
+): Candidate[] {
+  if (!said) return [];
+  const tokens = new Set(likeliest(said, width + 1));
+  if (bias && beam.bias) for (const token of bias.continuing(beam.bias, said)) tokens.add(token);
+  const candidates = Array.from(tokens, (token): Candidate => {
+    const own = logProbability(said, token);
+    if (!bias || !beam.bias)
+      return { parent, token, sum: beam.sum + own, logProbability: own, bias: undefined };
+    const { state, change } = bias.after(beam.bias, token, own);
+    return { parent, token, sum: beam.sum + own + change, logProbability: own, bias: state };
+  });
+  return candidates
+    .filter(({ sum }) => sum > -Infinity)
+    .sort((a, b) => b.sum - a.sum)
+    .slice(0, width + 1);
+}
+
+function grown(
+  beam: Beam | undefined,
+  { token, logProbability, sum, bias }: Candidate,
+  frame: number | undefined,
+  ended: boolean,
+): Beam {
+  return {
+    tokens: [...(beam?.tokens ?? []), token],
+    logProbabilities: [...(beam?.logProbabilities ?? []), logProbability],
+    frames: [...(beam?.frames ?? []), frame],
+    ended,
+    sum,
+    bias,
+  };
+}
+
+function likeliestOf(beams: readonly Beam[]): Hypothesis {
+  const none: Hypothesis = { tokens: [], logProbabilities: [], frames: [], ended: false };
+  let best: Hypothesis = none;
+  let most = -Infinity;
+  for (const beam of beams) {
+    const score = beam.sum / Math.max(1, beam.tokens.length) ** lengthPower;
+    if (score <= most) continue;
+    most = score;
+    best = beam;
+  }
+  const { tokens, logProbabilities, frames, ended } = best;
+  return { tokens, logProbabilities, frames, ended };
+}

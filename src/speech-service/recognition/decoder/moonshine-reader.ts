@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../../../lib/errors.ts';
+import type { Model } from '../../models/model-folder.ts';
+import { beamSearch, type Hypothesis } from './beam-search.ts';
+import { type AttentionOutput, revealAttention, secondOf } from './moonshine-graph.ts';
+import {
+  type EncodedAudio,
+  endToken,
+  type MoonshineDecoder,
+  stepsOver,
+} from './moonshine-steps.ts';
+import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
+import { TokenTable } from './tokens.ts';
+import type { VocabularyBias } from './vocabulary-bias.ts';
+
+/** A text with the times of its tokens in seconds from the beginning of the audio. */
+export type ReadText = {
+  text: string;
+  tokens: readonly { text: string; start: number; logProbability: number }[];
+  /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
+  meanLogProbability: number;
+};
+
+export type ReadOptions = {
+  /** How many texts are followed at once. */
+  beams: number;
+  bias?: VocabularyBias;
+};
+
+/** The model's texts have at most so many tokens: a loop would go on for ever. */
+const tokensEachSecond = 6.5;
+const tokensAtLeast = 12;
+
+/** A Moonshine model that is read by our own loop: beams, several encodings as one text, times of words. */
+export class MoonshineReader {
+  readonly #onnx: Onnx;
+  readonly #encoder: OnnxSession;
+  readonly #decoder: MoonshineDecoder;
+  readonly table: TokenTable;
+
+  private constructor(
+    onnx: Onnx,
+    parts: { encoder: OnnxSession; decoder: MoonshineDecoder; table: TokenTable },
+  ) {
+    this.#onnx = onnx;
+    this.#encoder = parts.encoder;
+    this.#decoder = parts.decoder;
+    this.table = parts.table;
+  }
+
+  /** Opens a model, or says why this loop cannot read it; another engine then does. */
+  static async open({
+    folder,
+    description,
+  }: Model): Promise<{ reader: MoonshineReader } | { unread: string }> {
+    if (description.kind !== 'moonshine')
+      return { unread: `the loop knows no ${description.kind} models` };
+    const { files } = description;
+    const graph = await readFile(join(folder, files.decoder));
+    const attention = revealAttention(graph);
+    if (!attention) return { unread: `${files.decoder} is not a file that the loop knows` };
+    const onnx = loadOnnx();
+    if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
+    try {
+      return { reader: await MoonshineReader.#load(onnx, { folder, files, graph, attention }) };
+    } catch (error) {
+      return { unread: `the runtime does not take the model: ${reasonOf(error)}` };
+    }
+  }
+
+  static async #load(
+    onnx: Onnx,
+    model: {
+      folder: string;
+      files: { encoder: string; tokens: string };
+      graph: Uint8Array;
+      attention: AttentionOutput;
+    },
+  ): Promise<MoonshineReader> {
+    const { folder, files, graph, attention } = model;
+    const session = await onnx.open(graph);
+    const encoder = await onnx.open(await readFile(join(folder, files.encoder)));
+    const table = new TokenTable(await readFile(join(folder, files.tokens), 'utf8'));
+    let layers = 0;
+    while (session.shapeOf(`past_key_values.${String(layers)}.decoder.key`)) layers++;
+    const [, heads = 0, , headSize = 0] = session.shapeOf('past_key_values.0.decoder.key') ?? [];
+    const decoder = { onnx, session, attention, layers, heads, headSize };
+    return new MoonshineReader(onnx, { encoder, decoder, table });
+  }
+
+  /** The dear part of a reading. What it gives can be read several times, alone and with others. */
+  encode(samples: Float32Array): EncodedAudio {
+    const { length } = samples;
+    const { last_hidden_state: hidden } = this.#encoder.run(
+      {
+        input_values: this.#onnx.floats(samples, [1, length]),
+        attention_mask: this.#onnx.integers(new BigInt64Array(length).fill(1n), [1, length]),
+      },
+      ['last_hidden_state'],
+    );
+    if (!hidden) throw new Error('the encoder gave no output');
+    return { hidden, frames: hidden.dims[1] ?? 0, seconds: length / 16000 };
+  }
+
+  /** Reads encodings of the same speech as one text. The times are those of the first. */
+  read(encodings: readonly EncodedAudio[], { beams, bias }: ReadOptions): ReadText {
+    const seconds = encodings[0]?.seconds ?? 0;
+    const found = beamSearch(stepsOver(this.#decoder, encodings, true), {
+      width: beams,
+      mostTokens: Math.floor(tokensEachSecond * seconds + tokensAtLeast),
+      endToken,
+      bias,
+    });
+    return textOf(this.table, found);
+  }
+}
+
+function textOf(
+  table: TokenTable,
+  { tokens, logProbabilities, frames, ended }: Hypothesis,
+): ReadText {
+  const spoken = ended ? tokens.slice(0, -1) : tokens;
+  let start = 0;
+  const pieces = table.pieces(spoken).map(({ text, from, to }) => {
+    // The attention of a later token can look back; its word was still said after the one before.
+    start = Math.max(start, secondOf(frames[from] ?? 0));
+    return { text, start, logProbability: Math.min(...logProbabilities.slice(from, to)) };
+  });
+  const sum = logProbabilities.reduce((total, one) => total + one, 0);
+  return {
+    text: table.text(spoken).trim(),
+    tokens: pieces,
+    meanLogProbability: sum / Math.max(1, logProbabilities.length),
+  };
+}

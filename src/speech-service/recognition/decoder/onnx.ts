@@ -1,0 +1,94 @@
+import { createRequire } from 'node:module';
+import { reasonOf } from '../../../lib/errors.ts';
+
+/**
+ * The types of the part of the runtime that we call. Its public interface answers every run with a promise, although
+ * the run itself blocks: a text of forty tokens would be interrupted forty times by other work of the process. The
+ * binding below that interface runs at once, so it is called instead; the package's version is pinned for that.
+ */
+export type Tensor = {
+  readonly type: string;
+  readonly dims: readonly number[];
+  readonly data: Float32Array | BigInt64Array | Uint8Array;
+};
+
+export type Feeds = Record<string, Tensor>;
+
+type ValueMetadata = { name: string; shape: number[] };
+
+type NativeSession = {
+  loadModel(
+    model: ArrayBufferLike,
+    offset: number,
+    length: number,
+    options: RuntimeOptions,
+  ): unknown;
+  run(feeds: Feeds, outputs: Record<string, null>, options: object): Record<string, Tensor>;
+  readonly inputMetadata: readonly ValueMetadata[];
+};
+
+type RuntimeOptions = { intraOpNumThreads: 1; interOpNumThreads: 1; logSeverityLevel: 3 };
+
+type Package = {
+  Tensor: {
+    new (type: 'float32', data: Float32Array, dims: readonly number[]): Tensor;
+    new (type: 'int64', data: BigInt64Array, dims: readonly number[]): Tensor;
+    new (type: 'bool', data: Uint8Array, dims: readonly number[]): Tensor;
+  };
+};
+
+type Binding = { initOrt(): void; binding: { InferenceSession: new () => NativeSession } };
+
+export type Onnx = {
+  floats(data: Float32Array, dims: readonly number[]): Tensor;
+  integers(data: BigInt64Array, dims: readonly number[]): Tensor;
+  flag(value: boolean): Tensor;
+  open(model: Uint8Array): Promise<OnnxSession>;
+};
+
+/** A loaded graph. Everything that goes into it and comes out of it is copied: nothing of it is kept outside. */
+export class OnnxSession {
+  readonly #native: NativeSession;
+
+  constructor(native: NativeSession) {
+    this.#native = native;
+  }
+
+  /** The dimensions of an input; −1 where they are not fixed. Undefined where there is no such input. */
+  shapeOf(input: string): readonly number[] | undefined {
+    return this.#native.inputMetadata.find(({ name }) => name === input)?.shape;
+  }
+
+  /** Runs as much of the graph as the outputs need. Blocks until it is done. */
+  run(feeds: Feeds, outputs: readonly string[]): Record<string, Tensor> {
+    return this.#native.run(feeds, Object.fromEntries(outputs.map((name) => [name, null])), {});
+  }
+}
+
+const runtimeOptions: RuntimeOptions = {
+  intraOpNumThreads: 1,
+  interOpNumThreads: 1,
+  logSeverityLevel: 3,
+};
+
+/** The runtime, or the reason why there is none: a platform that its package has no library for. */
+export function loadOnnx(): Onnx | { missing: string } {
+  try {
+    const require = createRequire(import.meta.url);
+    const { Tensor } = require('onnxruntime-node') as Package;
+    const native = require('onnxruntime-node/dist/binding.js') as Binding;
+    native.initOrt();
+    return {
+      floats: (data, dims) => new Tensor('float32', data, dims),
+      integers: (data, dims) => new Tensor('int64', data, dims),
+      flag: (value) => new Tensor('bool', Uint8Array.of(value ? 1 : 0), [1]),
+      async open(model) {
+        const session = new native.binding.InferenceSession();
+        await session.loadModel(model.buffer, model.byteOffset, model.byteLength, runtimeOptions);
+        return new OnnxSession(session);
+      },
+    };
+  } catch (error) {
+    return { missing: reasonOf(error).split('\n')[0] ?? '' };
+  }
+}

@@ -1,0 +1,60 @@
+import { TrunklineError } from '../../../lib/errors.ts';
+
+/** The sign that stands for a space inside tokens: U+2581, three bytes. */
+export const spaceSign = '▁';
+
+/**
+ * The tokens of a model. A token is a run of bytes and need not be whole characters: a sign that the table does not
+ * have is written as one token for each of its bytes.
+ */
+export class TokenTable {
+  readonly #bytes: readonly Uint8Array[];
+
+  /** `list` has a line for each token: base64 of its bytes, a space, its number. The numbers count up from 0. */
+  constructor(list: string) {
+    const lines = list.split('\n').filter((line) => line !== '');
+    this.#bytes = lines.map((line, index) => {
+      const [, base64 = '', number] = /^([A-Za-z0-9+/=]*) (\d+)$/.exec(line) ?? [];
+      if (Number(number) !== index)
+        throw new TrunklineError(
+          'MODEL_INVALID',
+          `line ${String(index + 1)} of the token list is not the token ${String(index)}`,
+        );
+      return Buffer.from(base64, 'base64');
+    });
+  }
+
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  bytesOf(token: number): Uint8Array {
+    return this.#bytes[token] ?? new Uint8Array();
+  }
+
+  /** The text of some tokens, with its spaces as spaces. */
+  text(tokens: readonly number[]): string {
+    return Buffer.concat(tokens.map((token) => this.bytesOf(token)))
+      .toString()
+      .replaceAll(spaceSign, ' ');
+  }
+
+  /**
+   * The tokens in groups that are whole characters, each with its text and the indexes of its first token and of the
+   * token behind its last. Bytes that are no character until the end are one group.
+   */
+  pieces(tokens: readonly number[]): { text: string; from: number; to: number }[] {
+    const pieces: { text: string; from: number; to: number }[] = [];
+    let from = 0;
+    for (let to = 1; to <= tokens.length; to++) {
+      const text = this.text(tokens.slice(from, to));
+      if (text.endsWith('\ufffd') && to < tokens.length && to - from < longestCharacter) continue;
+      pieces.push({ text, from, to });
+      from = to;
+    }
+    return pieces;
+  }
+}
+
+/** A character has at most so many bytes, and so at most so many tokens of one byte. */
+const longestCharacter = 4;

@@ -1,0 +1,108 @@
+import type { LogProbabilities } from './log-probabilities.ts';
+import { spaceSign, type TokenTable } from './tokens.ts';
+
+/** A word or a name that is expected. `weight` is the bonus of each of its bytes, in nats. */
+export type ExpectedWord = { text: string; weight: number };
+
+type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
+
+/** Where a text stands among the entries, and the bonus that it loses if it leaves the entry before its end. */
+export type BiasState = { readonly node: Branch | undefined; readonly pending: number };
+
+/** A token that the audio does not speak for gets no bonus: otherwise expected words would be heard in noise. */
+const leastLogProbability = -9;
+/** The first byte of the sign for a space. A token that begins with it begins a word. */
+const [spaceByte = 0] = Buffer.from(spaceSign);
+
+/**
+ * A bonus for texts that go on to spell an expected word. It is given byte by byte, because a rare name is many
+ * tokens and a beam would have dropped it before its last; and it is taken back when the text turns out to be
+ * another word:
+ *
+ *     ▁Tr  unk  line     the bonus grows, and stays
+ *     ▁Tr  unk  s        the bonus grows, and all of it is taken back
+ */
+export class VocabularyBias {
+  readonly start: BiasState = { node: undefined, pending: 0 };
+  readonly #root: Branch = newBranch();
+  readonly #table: TokenTable;
+  readonly #firstBytes: readonly number[];
+
+  constructor(words: readonly ExpectedWord[], table: TokenTable) {
+    this.#table = table;
+    for (const { text, weight } of words) {
+      const spelled = text.trim().replace(/\s+/g, spaceSign);
+      if (spelled !== '') this.#add(Buffer.from(spaceSign + spelled), weight);
+    }
+    this.#firstBytes = Array.from({ length: table.size }, (_, token) => {
+      return table.bytesOf(token)[0] ?? -1;
+    });
+  }
+
+  /** The tokens that would gain a bonus after this state. */
+  continuing(state: BiasState, said: LogProbabilities): number[] {
+    const least = leastLogProbability + said.norm;
+    const tokens: number[] = [];
+    for (let token = 0; token < said.scores.length; token++) {
+      if (!((said.scores[token] ?? -Infinity) > least)) continue;
+      const first = this.#firstBytes[token] ?? -1;
+      if (first !== spaceByte && !state.node?.next.has(first)) continue;
+      if (this.#walk(state, token) ?? this.#walk(this.start, token)) tokens.push(token);
+    }
+    return tokens;
+  }
+
+  /** The state after one more token, and by how much the token changes the sum of its text. */
+  after(
+    state: BiasState,
+    token: number,
+    logProbability: number,
+  ): { state: BiasState; change: number } {
+    const audible = logProbability > leastLogProbability;
+    const further = audible ? this.#walk(state, token) : undefined;
+    if (further) return { state: further.state, change: further.gain };
+    // The word has come to its end and another begins, or a mark follows: the bonus stays.
+    const complete = state.node?.ends === true && !this.#goesOnWithLetters(token);
+    const lost = complete ? 0 : state.pending;
+    const begun = audible ? this.#walk(this.start, token) : undefined;
+    return { state: begun?.state ?? this.start, change: (begun?.gain ?? 0) - lost };
+  }
+
+  #add(bytes: Uint8Array, weight: number): void {
+    let node = this.#root;
+    for (const byte of bytes) {
+      const next: Branch = node.next.get(byte) ?? newBranch();
+      next.weight = Math.max(next.weight, weight);
+      node.next.set(byte, next);
+      node = next;
+    }
+    node.ends = true;
+  }
+
+  /** Follows all bytes of a token; undefined where they leave the entries. */
+  #walk(state: BiasState, token: number): { state: BiasState; gain: number } | undefined {
+    let node = state.node ?? this.#root;
+    let { pending } = state;
+    let gain = 0;
+    const bytes = this.#table.bytesOf(token);
+    if (bytes.length === 0) return undefined;
+    for (const byte of bytes) {
+      // "Ann" is complete where "Ann Smith" goes on: what it has gained cannot be lost any more.
+      if (node.ends && byte === spaceByte) pending = 0;
+      const next = node.next.get(byte);
+      if (!next) return undefined;
+      gain += next.weight;
+      pending += next.weight;
+      node = next;
+    }
+    return { state: { node, pending }, gain };
+  }
+
+  #goesOnWithLetters(token: number): boolean {
+    return /^[\p{L}\p{N}]/u.test(Buffer.from(this.#table.bytesOf(token)).toString());
+  }
+}
+
+function newBranch(): Branch {
+  return { next: new Map(), weight: 0, ends: false };
+}

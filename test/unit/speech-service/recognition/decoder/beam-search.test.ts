@@ -1,0 +1,80 @@
+import { expect, test } from 'vitest';
+import {
+  beamSearch,
+  type Steps,
+} from '../../../../../src/speech-service/recognition/decoder/beam-search.ts';
+import { logProbabilitiesOf } from '../../../../../src/speech-service/recognition/decoder/log-probabilities.ts';
+
+/** A model over the letters of a little alphabet; `$` ends a text. Probabilities come after the text so far. */
+const letters = '$abc';
+type Probabilities = Partial<Record<string, number>>;
+
+function stepsOf(
+  after: (text: string) => Probabilities,
+): Steps & { steps: number; widest: number } {
+  let beams = [''];
+  const said = (text: string) => ({
+    ...logProbabilitiesOf(
+      Float32Array.from(letters, (letter) => Math.log(after(text)[letter] ?? 0)),
+    ),
+    frame: text.length,
+  });
+  const model = {
+    steps: 0,
+    widest: 0,
+    first: () => said(''),
+    next(chosen: readonly { parent: number; token: number }[]) {
+      model.steps++;
+      model.widest = Math.max(model.widest, chosen.length);
+      beams = chosen.map(({ parent, token }) => `${beams[parent]!}${letters[token]!}`);
+      return beams.map(said);
+    },
+  };
+  return model;
+}
+
+const textOf = (tokens: readonly number[]) => tokens.map((token) => letters[token]).join('');
+const options = { width: 4, mostTokens: 20, endToken: 0 };
+
+/** The likeliest first letter leads nowhere: "ab$" has 0.6 · 0.4 · 0.5, "ba$" has 0.4 · 0.95 · 0.95. */
+const garden = (text: string): Probabilities => {
+  if (text === '') return { a: 0.6, b: 0.4 };
+  if (text === 'a') return { b: 0.4, c: 0.35, a: 0.25 };
+  if (text === 'b') return { a: 0.95, c: 0.05 };
+  return text === 'ba' ? { $: 0.95, a: 0.05 } : { $: 0.5, a: 0.5 };
+};
+
+test('one beam takes the likeliest token each time, four find the likelier text', () => {
+  expect(textOf(beamSearch(stepsOf(garden), { ...options, width: 1 }).tokens)).toBe('ab$');
+  const found = beamSearch(stepsOf(garden), options);
+  expect(textOf(found.tokens)).toBe('ba$');
+  expect(found.ended).toBe(true);
+});
+
+test('each token carries its own log-probability and the frame that it was read from', () => {
+  const { logProbabilities, frames } = beamSearch(stepsOf(garden), options);
+  expect(logProbabilities.map((one) => Math.exp(one))).toEqual([
+    expect.closeTo(0.4), expect.closeTo(0.95), expect.closeTo(0.95),
+  ]); // prettier-ignore
+  expect(frames).toEqual([0, 1, 2]);
+});
+
+test('a model that never ends is cut at the limit, and what it wrote is given', () => {
+  const model = stepsOf(() => ({ a: 0.9, b: 0.1 }));
+  const found = beamSearch(model, { ...options, mostTokens: 7 });
+  expect(found.ended).toBe(false);
+  expect(textOf(found.tokens)).toBe('aaaaaaa');
+  expect(model.steps).toBe(6);
+  expect(model.widest).toBeLessThanOrEqual(4);
+});
+
+test('the search stops when no open text can become the best any more', () => {
+  const model = stepsOf((text) => (text === '' ? { $: 0.9, a: 0.1 } : { a: 0.99, $: 0.01 }));
+  expect(textOf(beamSearch(model, options).tokens)).toBe('$');
+  expect(model.steps).toBe(0);
+});
+
+test('a model that says nothing gives an empty text', () => {
+  const silent: Steps = { first: () => logProbabilitiesOf(new Float32Array(0)), next: () => [] };
+  expect(beamSearch(silent, options).tokens).toEqual([]);
+});

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { TokenTable } from '../../../../../src/speech-service/recognition/decoder/tokens.ts';
+
+function tableOf(...tokens: (string | number[])[]): TokenTable {
+  const lines = tokens.map(
+    (token, index) => `${Buffer.from(token as string).toString('base64')} ${String(index)}\n`,
+  );
+  return new TokenTable(lines.join(''));
+}
+
+test('tokens are joined, and the sign for a space becomes one', () => {
+  const table = tableOf('▁Good', '▁mor', 'ning', '.');
+  expect(table.text([0, 1, 2, 3])).toBe(' Good morning.');
+  expect(table.size).toBe(4);
+});
+
+test('a character that came byte by byte is one piece', () => {
+  const [first = 0, second = 0] = Buffer.from('é');
+  const table = tableOf('▁caf', [first], [second], '▁au');
+  expect(table.text([0, 1, 2])).toBe(' café');
+  expect(table.pieces([0, 1, 2, 3])).toEqual([
+    { text: ' caf', from: 0, to: 1 },
+    { text: 'é', from: 1, to: 3 },
+    { text: ' au', from: 3, to: 4 },
+  ]);
+});
+
+test('bytes that never become a character hold up nothing behind them', () => {
+  const table = tableOf([0xff], 'a');
+  const pieces = table.pieces([0, 0, 0, 0, 0, 1]);
+  expect(pieces.map(({ to }) => to).at(-1)).toBe(6);
+  expect(pieces.every(({ from, to }) => to - from <= 4)).toBe(true);
+});
+
+test('a list with a missing line is refused with its place', () => {
+  expect(() => new TokenTable('YQ== 0\nYg== 2\n')).toThrow(/line 2 .* token 1/);
+});

@@ -1,4 +1,5 @@
 import type { TextLanguage } from './language-choice.ts';
+import type { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
 export const engineRateHz = 16000;
@@ -40,6 +41,8 @@ export type EngineSession = {
 };
 
 export type Engine = {
+  /** True where the times of words are estimated from the audio, because no reading tells them. */
+  readonly estimatedTimes: boolean;
   /** What a caller who speaks all the time costs, in shares of a core: voice detection, and one reading of everything. */
   measure(): { listening: number; reading: number };
   /** The share of one reading of everything as learned from real readings; 0 where listening is reading. */
@@ -53,6 +56,8 @@ export type EngineOptions = {
   vadModel: string;
   load: () => LoadLevel;
   textLanguage: TextLanguage;
+  /** The model as our own loop reads it; undefined where the native engine has to. */
+  reader: MoonshineReader | undefined;
 };
 
 /** How hard the process works. Readings that only make an answer better are given up first. */

@@ -39,6 +39,11 @@ export class ReadingPrice {
     return this.#spentS;
   }
 
+  /** Counts a reading that is no measure of the price of others. */
+  alsoSpent(cpuS: number): void {
+    this.#spentS += cpuS;
+  }
+
   /** `cpuS` is the processor time of a reading, `tookS` the time that it took by the clock. */
   note(audioS: number, cpuS: number, tookS = cpuS): void {
     this.#spentS += cpuS;

@@ -10,6 +10,7 @@ import {
 import { loadTextLanguage, noTextLanguage, type TextLanguage } from './language-choice.ts';
 import { LegMeter, LoadMeter } from './load.ts';
 import type { Sherpa } from './sherpa.ts';
+import { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
 import type { FromChild, ToChild } from '../pool/messages.ts';
@@ -55,10 +56,13 @@ export class RecogniserLoop {
     load: Extract<ToChild, { type: 'load' }>,
     send: (message: FromChild) => void,
   ): Promise<RecogniserLoop> {
-    const several = load.model.description.languages.length > 1;
+    const { description } = load.model;
+    const several = description.languages.length > 1;
     return new RecogniserLoop(sherpa, load, send, {
       newEnhancer: await Enhancer.loader(),
       textLanguage: several ? await loadTextLanguage() : noTextLanguage,
+      decoder:
+        description.kind === 'moonshine' ? await MoonshineReader.open(load.model) : undefined,
     });
   }
 
@@ -66,20 +70,28 @@ export class RecogniserLoop {
     sherpa: Sherpa,
     load: Extract<ToChild, { type: 'load' }>,
     send: (message: FromChild) => void,
-    loaded: { newEnhancer: () => Enhancer; textLanguage: TextLanguage },
+    loaded: {
+      newEnhancer: () => Enhancer;
+      textLanguage: TextLanguage;
+      decoder: { reader: MoonshineReader } | { unread: string } | undefined;
+    },
   ) {
     this.#newEnhancer = loaded.newEnhancer;
     this.#sherpa = sherpa;
     this.#send = send;
+    const { decoder } = loaded;
     this.#engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
+      reader: decoder && 'reader' in decoder ? decoder.reader : undefined,
       load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
     const { listening, reading } = this.#engine.measure();
     send({
       type: 'ready',
       legCost: { least: listening + reading },
+      estimatedTimes: this.#engine.estimatedTimes,
+      ...(decoder && 'unread' in decoder ? { undecoded: decoder.unread } : {}),
     });
     setInterval(() => {
       this.#report();

@@ -13,8 +13,9 @@ import {
 import { LanguageChoice } from '../child/language-choice.ts';
 import { leastCpuSeconds } from '../child/load.ts';
 import type { Sherpa } from '../child/sherpa.ts';
+import { DecodedModel } from '../decoder/decoded-model.ts';
 import { AudioTrack } from './audio-track.ts';
-import { type OfflineDescription, OfflineModel } from './offline-model.ts';
+import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
 import { busyMs, PartialWords, pressedMs } from './readings.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
@@ -33,8 +34,11 @@ export function openOfflineEngine(
   description: OfflineDescription,
   options: EngineOptions,
 ): Engine {
-  const model = new OfflineModel(sherpa, folder, description);
+  const model: PieceModel = options.reader
+    ? new DecodedModel(options.reader, description.languages)
+    : new OfflineModel(sherpa, folder, description);
   return {
+    estimatedTimes: model.estimatedTimes,
     get readS() {
       return model.price.spentS;
     },
@@ -67,7 +71,7 @@ function spokenAudio(): Float32Array {
   return audio;
 }
 
-function measure(sherpa: Sherpa, model: OfflineModel, vadModel: string) {
+function measure(sherpa: Sherpa, model: PieceModel, vadModel: string) {
   const audio = spokenAudio();
   const seconds = audio.length / 16000;
   model.read(audio, ''); // the first reading also allocates and is not measured

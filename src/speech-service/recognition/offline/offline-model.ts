@@ -11,8 +11,24 @@ import type {
 
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
 
-/** A model that reads a whole piece of audio at once. */
-export class OfflineModel {
+/** What the offline engine needs of a model. */
+export type PieceModel = {
+  /** The longest audio that is read at once. */
+  readonly longestS: number;
+  readonly languages: readonly string[];
+  /** False where a reading gives the times of its tokens. */
+  readonly estimatedTimes: boolean;
+  readonly price: ReadingPrice;
+  /** `language` is the expected language, or '' to detect it. Models that take no language ignore it. */
+  read(samples: Float32Array, language: string): OfflineResult;
+  /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
+  doubts?(result: OfflineResult): boolean;
+  /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */
+  readTogether?(first: OfflineResult, others: readonly Float32Array[]): OfflineResult;
+};
+
+/** A model that the native engine reads. */
+export class OfflineModel implements PieceModel {
   readonly longestS: number;
   readonly languages: readonly string[];
   readonly estimatedTimes: boolean;
@@ -40,7 +56,6 @@ export class OfflineModel {
     this.#recognizer = new sherpa.OfflineRecognizer(this.#configOf(''));
   }
 
-  /** `language` is the expected language, or '' to detect it. Models that take no language ignore it. */
   read(samples: Float32Array, language: string): OfflineResult {
     if (this.#toldLanguage && language !== this.#language) {
       this.#recognizer.setConfig(this.#configOf(language));

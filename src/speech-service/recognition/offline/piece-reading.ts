@@ -2,7 +2,7 @@ import type { LoadLevel } from '../child/engine.ts';
 import type { OfflineResult } from '../child/sherpa.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { withoutLoops } from './loops.ts';
-import type { OfflineModel } from './offline-model.ts';
+import type { PieceModel } from './offline-model.ts';
 import {
   affordsProbes,
   agree,
@@ -28,18 +28,22 @@ const longestTokenS = 0.3;
 /** The confidence where a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
 
-type PieceModel = Pick<OfflineModel, 'read' | 'price' | 'longestS' | 'estimatedTimes'>;
+/** A reading of three variants as one text costs so many times as much as the first reading. */
+const priceTogether = 2.5;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
+
+/** The margins of the variants that are read together with the first. */
+const furtherMargins = variations.slice(1, 3);
 
 type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
 /** Reads pieces of a stream's audio with a model, and gives every word its time and confidence. */
 export class PieceReader {
-  readonly #model: PieceModel;
+  readonly #model: Omit<PieceModel, 'languages'>;
   readonly #track: AudioTrack;
 
-  constructor(model: PieceModel, track: AudioTrack) {
+  constructor(model: Omit<PieceModel, 'languages'>, track: AudioTrack) {
     this.#model = model;
     this.#track = track;
   }
@@ -55,6 +59,18 @@ export class PieceReader {
   /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string) {
     const result = this.#model.read(varied(this.#track, cut, variation), hint);
+    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
+  }
+
+  /** Whether the piece should be read again as one text out of several margins. */
+  doubts(result: OfflineResult): boolean {
+    return this.#model.doubts?.(result) === true;
+  }
+
+  /** Reads the whole piece with further margins, together with a reading that was doubted. */
+  together(cut: SpeechPiece, first: OfflineResult) {
+    const others = furtherMargins.map((margins) => varied(this.#track, cut, margins));
+    const result = this.#model.readTogether?.(first, others) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 
@@ -207,6 +223,7 @@ export class PieceReading {
   /** The time that the next step is expected to take; undefined when no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
     const wholeMs = this.#reader.expectedMs(this.cut);
+    if (this.#wantsTogether(load)) return wholeMs * priceTogether;
     if (this.#wantsReading(load)) return wholeMs;
     return this.#wantsProbe(load) ? wholeMs / 2 : undefined;
   }
@@ -214,14 +231,18 @@ export class PieceReading {
   /** Whether the margin that the next step needs is there: a run during the pause must equal one after it. */
   canGoOn(end: number, load: LoadLevel): boolean {
     if (this.nextMs(load) === undefined) return false;
-    if (!this.#wantsReading(load)) return true;
+    if (!this.#wantsReading(load) && !this.#wantsTogether(load)) return true;
     const { after } = variations[this.#readings.length] ?? { after: 0 };
     return this.cut.cutAfter || end >= this.cut.to + after * rateHz;
   }
 
   step(load: LoadLevel, earlier: PartialWords, hint: string): void {
     const variation = variations[this.#readings.length];
-    if (this.#wantsReading(load) && variation) {
+    if (this.#result && this.#wantsTogether(load)) {
+      const { reading, result } = this.#reader.together(this.cut, this.#result);
+      this.#readings.push(reading);
+      this.#result = result;
+    } else if (this.#wantsReading(load) && variation) {
       const { reading, result } = this.#reader.whole(this.cut, variation, hint);
       this.#readings.push(reading);
       this.#result ??= result;
@@ -233,10 +254,10 @@ export class PieceReading {
   }
 
   done(earlier: PartialWords): ReadPiece {
+    if (this.#result && !this.#reader.estimatedTimes)
+      return this.#reader.exact(this.#readings.at(-1)?.text ?? '', this.#result, this.cut);
     const { reading, agreement } = agreedReading(this.#readings);
-    return this.#result && !this.#reader.estimatedTimes
-      ? this.#reader.exact(reading.text, this.#result, this.cut)
-      : this.#reader.timed(reading, this.cut, { agreement, language: this.said, earlier });
+    return this.#reader.timed(reading, this.cut, { agreement, language: this.said, earlier });
   }
 
   #wantsReading(load: LoadLevel): boolean {
@@ -245,6 +266,12 @@ export class PieceReading {
     if (!this.#reader.estimatedTimes) return false;
     const { first, most } = readingsFor(load);
     return count < first || (count < most && !agree(this.#readings.slice(0, first)));
+  }
+
+  /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
+  #wantsTogether(load: LoadLevel): boolean {
+    if (this.#readings.length !== 1 || !this.#result) return false;
+    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result);
   }
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */

@@ -128,6 +128,9 @@ function evenly(count: number, lengthS: number): WordSpan[] {
   }));
 }
 
+/** Two tokens may be read from the same frame; a word must not end before it begins. */
+const shortestTokenS = 0.02;
+
 type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
 
 /**
@@ -143,7 +146,8 @@ export function wordsFromTokens(
     const text = token.text.replaceAll('▁', ' ');
     const bare = text.trim();
     const next = tokens[index + 1]?.start ?? options.endOfAudioS;
-    const end = token.end ?? Math.min(next, token.start + options.longestTokenS);
+    const latest = Math.min(next, token.start + options.longestTokenS);
+    const end = token.end ?? Math.max(token.start + shortestTokenS, latest);
     const previous = words.at(-1);
     const begins = text.startsWith(' ') || !previous || unspaced(bare) || unspaced(previous.word);
     if (begins && bare !== '' && !/^[\p{P}]+$/u.test(bare)) {
@@ -156,14 +160,11 @@ export function wordsFromTokens(
   }
   return words.map(({ logs, ...word }) => ({
     ...word,
-    confidence: logs.length === 0 ? options.agreedConfidence : Math.exp(mean(logs)),
+    // A word is as sure as its least sure token: the sure rest of a long word would hide a wrong beginning.
+    confidence: logs.length === 0 ? options.agreedConfidence : Math.exp(Math.min(...logs)),
   }));
 }
 
 function unspaced(text: string): boolean {
   return /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(text);
-}
-
-function mean(list: number[]): number {
-  return list.reduce((sum, one) => sum + one, 0) / list.length;
 }

@@ -12,9 +12,12 @@ export type ToChild =
   | { type: 'finish'; stream: number }
   | { type: 'close'; stream: number };
 
-/** Child to parent. Times and utterance numbers count from the first audio that this child was given. */
+/**
+ * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine reads
+ * it then, and worse. Times and utterance numbers count from the first audio that this child was given.
+ */
 export type FromChild =
-  | { type: 'ready'; legCost: LegCost }
+  | { type: 'ready'; legCost: LegCost; estimatedTimes: boolean; undecoded?: string }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
   /** The child has looked at that many more samples. The parent sends as many again, the session reads on. */

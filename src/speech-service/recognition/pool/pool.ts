@@ -52,6 +52,8 @@ class Pool implements RecogniserPool {
   readonly #streams = new Set<PoolStream>();
   #failures = 0;
   #failure = '';
+  /** What the last process said that became ready. */
+  #estimatedTimes: boolean | undefined;
   #retry: NodeJS.Timeout | undefined;
   #nextNumber = 1;
   #closing: Promise<void> | undefined;
@@ -78,7 +80,7 @@ class Pool implements RecogniserPool {
     const about = {
       model: name,
       languages: description.languages,
-      estimatedTimes: estimatesTimes(description.kind),
+      estimatedTimes: this.#estimatedTimes ?? estimatesTimes(description.kind),
       ...common,
     };
     if ([...this.#processes].some((process) => process.state === 'ready'))
@@ -189,9 +191,13 @@ class Pool implements RecogniserPool {
       loadDeadlineMs,
       hangDeadlineMs: this.#config.hangDeadlineMs,
       inBackground: this.#inBackground,
-      onReady: () => {
+      onReady: ({ estimatedTimes, undecoded: reason }) => {
         this.#failures = 0;
-        this.#log.info({ pid: process.pid, model: supply.model.name }, 'recogniser ready');
+        this.#estimatedTimes = estimatedTimes;
+        const about = { pid: process.pid, model: supply.model.name };
+        this.#log.info(about, 'recogniser ready');
+        if (reason !== undefined)
+          this.#log.warn({ ...about, reason }, 'the model is read without beams, and less well');
         for (const stream of this.#streams) if (!stream.process) stream.attach(process);
       },
       onEnd: (reason) => this.#ended(process, reason),

@@ -11,7 +11,7 @@ type ProcessOptions = {
   hangDeadlineMs: number;
   /** Runs at the lowest priority and never gives up a reading for time. */
   inBackground: boolean;
-  onReady(): void;
+  onReady(about: Omit<Extract<FromChild, { type: 'ready' }>, 'type' | 'legCost'>): void;
   /** Called once, however the process ended. The process is gone or is being killed. */
   onEnd(reason: string): void;
 };
@@ -143,7 +143,7 @@ export class RecogniserProcess {
       case 'ready':
         this.#state = 'ready';
         this.#legCost = message.legCost;
-        this.#options.onReady();
+        this.#options.onReady(message);
         break;
       case 'failed':
         this.#kill(message.reason);

@@ -49,6 +49,7 @@ export function openStreamingEngine(
     enableEndpoint: false,
   });
   const engine: Engine = {
+    estimatedTimes: false,
     readS: 0,
     measure: () => ({ listening: measure(engine), reading: 0 }),
     readingShare: () => 0,

@@ -55,7 +55,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     expectNearly(await endOf(hearing), text);
     expect(recogniser.status()).toMatchObject({
       state: 'ready',
-      estimatedTimes: true,
+      estimatedTimes: false,
       languages: ['en'],
     });
     const words = hearing.finals.flatMap((final) => final.words);

@@ -31,6 +31,12 @@ test('a word is as sure as its tokens were', () => {
   ]); // prettier-ignore
 });
 
+test('words that were read from the same moment end after they begin', () => {
+  const tokens = [' a', ' lot'].map((text) => ({ text, start: 2.99 }));
+  const words = wordsFromTokens(tokens, { ...options, endOfAudioS: 2.9 });
+  expect(words.every(({ start, end }) => end > start)).toBe(true);
+});
+
 test('signs of a language without spaces are words of their own', () => {
   const tokens = ['你', '好', '吗'].map((text, index) => ({ text, start: index }));
   expect(wordsFromTokens(tokens, options).map(({ word }) => word)).toEqual(['你', '好', '吗']);

@@ -1,0 +1,136 @@
+import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { mulawToLinear } from '../../../../src/audio/g711.ts';
+import { builtInConversation } from '../../../../src/player/conversation.ts';
+import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
+import { loadSherpa } from '../../../../src/speech-service/recognition/child/sherpa.ts';
+import { RecogniserConfig } from '../../../../src/speech-service/recognition/config.ts';
+import { DecodedModel } from '../../../../src/speech-service/recognition/decoder/decoded-model.ts';
+import { MoonshineReader } from '../../../../src/speech-service/recognition/decoder/moonshine-reader.ts';
+import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
+import { startRecogniser } from '../../../../src/speech-service/recognition/pool/pool.ts';
+import { until } from '../../../support/process/until.ts';
+import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
+import { realModel } from '../../../support/recognition/real-model.ts';
+import { normalisedWords, wordErrors } from '../../../support/recognition/word-errors.ts';
+
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // a busy machine may take its time
+const model = await realModel();
+const prompts = promptsAreThere() ? telephonePrompts() : [];
+const sherpa = loadSherpa();
+
+/** A prompt at 16 kHz with the margins of a first reading. */
+function heard(samples: Int16Array): Float32Array {
+  const resampler = new sherpa.LinearResampler(8000, 16000);
+  const speech = resampler.resample(Float32Array.from(samples, (sample) => sample / 32768));
+  const rest = resampler.flush(new Float32Array(0));
+  const audio = new Float32Array(2400 + speech.length + rest.length + 800);
+  audio.set(speech, 2400);
+  audio.set(rest, 2400 + speech.length);
+  return audio;
+}
+
+describe.skipIf(!model || prompts.length === 0)('the default model, read by our own loop', () => {
+  let reader: MoonshineReader;
+  let native: OfflineModel;
+
+  beforeAll(async () => {
+    const folder = await readModelFolder(join(model!.models, model!.model), model!.model);
+    const opened = await MoonshineReader.open(folder);
+    if ('unread' in opened) throw new Error(opened.unread);
+    const { description } = folder;
+    if (description.kind !== 'moonshine') throw new Error('another model');
+    reader = opened.reader;
+    native = new OfflineModel(sherpa, folder, description);
+  });
+
+  const short = prompts.filter(({ samples }) => samples.length < 8 * 8000);
+  const some = short.filter((_, index) => index % Math.ceil(short.length / 24) === 0);
+
+  test('with one beam it writes what the native engine writes, word for word', () => {
+    for (const { samples, name } of some) {
+      const audio = heard(samples);
+      const { text } = reader.read([reader.encode(audio)], { beams: 1 });
+      expect(text, name).toBe(native.read(audio, '').text.trim());
+    }
+  });
+
+  test('times of words grow, stay inside the audio, and the first is where the voice begins', () => {
+    for (const { samples, name } of some) {
+      const audio = heard(samples);
+      const { tokens } = reader.read([reader.encode(audio)], { beams: 4 });
+      const starts = tokens.map(({ start }) => start);
+      expect(starts, name).toEqual(starts.toSorted((a, b) => a - b));
+      expect(starts.at(-1), name).toBeLessThan(audio.length / 16000);
+      const loudest = Math.max(...audio.map(Math.abs));
+      const voiceS = audio.findIndex((sample) => Math.abs(sample) > loudest / 10) / 16000;
+      expect(Math.abs((starts[0] ?? 0) - voiceS), name).toBeLessThan(0.3);
+    }
+  });
+
+  test('audio longer than the native engine can read is read to its end', () => {
+    const long = prompts.find(
+      ({ samples }) => samples.length > 11 * 8000 && samples.length < 15 * 8000,
+    )!;
+    const audio = heard(long.samples);
+    const { text } = reader.read([reader.encode(audio)], { beams: 4 });
+    const words = normalisedWords(long.text);
+    const errors = wordErrors(words, normalisedWords(text));
+    expect(errors, `"${text}" for "${long.text}"`).toBeLessThanOrEqual(words.length * 0.2);
+  });
+
+  test('three margins read as one text have the times of the first', () => {
+    const { samples } = some[0]!;
+    const model = new DecodedModel(reader, ['en']);
+    const audio = heard(samples);
+    const first = model.read(audio);
+    const wider = new Float32Array(audio.length + 2400);
+    wider.set(audio, 2400);
+    const together = model.readTogether(first, [wider, audio.subarray(1600)]);
+    expect(normalisedWords(together.text).length).toBeGreaterThan(0);
+    expect(together.timestamps).toHaveLength(together.tokens.length);
+    expect(Math.abs((together.timestamps[0] ?? 0) - (first.timestamps[0] ?? 0))).toBeLessThan(0.1);
+  });
+
+  // Stretches of the built-in call that end inside a word, where a greedy reading repeats itself to its limit.
+  test.each([
+    [0, 5, 3.1],
+    [0, 23, 0.7],
+    [0, 24, 1.9],
+    [1, 14, 0.7],
+  ])(
+    'speech of leg %d, %d s on, cut after %d s makes four beams repeat nothing',
+    async (leg, from, seconds) => {
+      const { bytes } = (await builtInConversation())[leg]!;
+      const coded = bytes.subarray(from * 8000, (from + seconds) * 8000);
+      const audio = heard(Int16Array.from(coded, (code) => mulawToLinear[code] ?? 0));
+      const { text } = reader.read([reader.encode(audio)], { beams: 4 });
+      expect(text).not.toMatch(/(\b[\p{L}\d]+\b)(?:[-,. ]+\1\b){3,}/iu);
+    },
+  );
+
+  test('a decoder file that the loop does not know is read by the native engine, and the log says so', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-decoder-'));
+    const said: { reason?: string }[] = [];
+    const log = pino(
+      { level: 'warn' },
+      { write: (line: string) => void said.push(JSON.parse(line)) },
+    );
+    try {
+      await cp(join(model!.models, model!.model), folder, { recursive: true });
+      await appendFile(join(folder, 'decoder_model_merged.ort'), '\0');
+      const config = RecogniserConfig.parse({ model: folder, processes: 1 });
+      await using recogniser = await startRecogniser({ config, log });
+      await until(() => recogniser.status().state === 'ready');
+      expect(recogniser.status().estimatedTimes).toBe(true);
+      expect(said.map(({ reason }) => reason)).toEqual([
+        expect.stringContaining('decoder_model_merged.ort is not a file that the loop knows'),
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

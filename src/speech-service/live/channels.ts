@@ -1,5 +1,6 @@
 import { type Clock, wait } from '../../lib/clock.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
+import { speechMetrics } from '../metrics.ts';
 import { type AudioFormat, frameBytes, samplesOf } from './audio-format.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { lostAckWindowMs } from './overlap.ts';
@@ -25,6 +26,8 @@ type SessionChannelsOptions = {
     channel: number,
     event: Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>,
   ): void;
+  /** Speech was heard between these seconds and no words. */
+  onUnread(channel: number, stretch: { from: number; to: number }): void;
   onFailed(reason: string): void;
 };
 
@@ -166,6 +169,9 @@ export class SessionChannels {
       case 'failed':
         this.#options.onFailed(event.reason);
         return;
+      case 'unread':
+        this.#options.onUnread(index, event);
+        return;
       default:
         this.#options.onHeard(index, event);
     }
@@ -190,6 +196,8 @@ export type ChannelEvent =
   | { type: 'speech-start' | 'speech-end'; at: number }
   | { type: 'partial'; utterance: RecognisedUtterance }
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
+  /** Somebody spoke between these seconds, and no reading gave words for it. */
+  | { type: 'unread'; from: number; to: number }
   /** Everything that was received is decided. */
   | { type: 'finished' }
   /** The channel gave up after several streams that failed. */
@@ -379,6 +387,12 @@ export class Channel {
       case 'progress':
         this.#decide(event.at + offsetS);
         return true;
+      case 'unread': {
+        const { from, to } = event;
+        speechMetrics.unread.inc(to - from);
+        this.#options.onEvent({ type: 'unread', from: from + offsetS, to: to + offsetS });
+        return true;
+      }
       case 'finished':
         this.#finished();
         return false;

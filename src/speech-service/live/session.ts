@@ -98,6 +98,11 @@ export class LiveSession {
     this.#channels = new SessionChannels({
       ...parts,
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
+      onUnread: (channel, { from, to }) =>
+        parts.log.info(
+          { sessionId: this.id, channel, from, to },
+          'a voice was heard and no words were found',
+        ),
       onFailed: (reason) => this.#broken(4500, `recognition failed: ${reason}`, 500),
     });
     this.#inbound = new Inbound(

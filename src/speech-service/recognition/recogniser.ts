@@ -34,6 +34,8 @@ export type RecogniserEvent =
   | { type: 'final'; utterance: RecognisedUtterance; decidedS: number }
   /** Everything before this second is decided. Its finals were emitted before this event. */
   | { type: 'progress'; at: number }
+  /** Somebody spoke between these seconds, and no reading gave words for it. */
+  | { type: 'unread'; from: number; to: number }
   /** The answer to finish(): all audio is decided, nothing follows. */
   | { type: 'finished' }
   /** The stream cannot go on, also not in a replacement process. Nothing follows. */

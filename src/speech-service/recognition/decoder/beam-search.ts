@@ -1,8 +1,8 @@
 import { likeliest, logProbability, type LogProbabilities } from './log-probabilities.ts';
 import type { BiasState, VocabularyBias } from './vocabulary-bias.ts';
 
-/** What a model says after some tokens. `frame` is the frame of audio that its next token is read from, if known. */
-export type NextToken = LogProbabilities & { frame?: number | undefined };
+/** What a model says after some tokens. `attention` is what it pays to each frame of the audio meanwhile, if known. */
+export type NextToken = LogProbabilities & { attention?: Float32Array | undefined };
 
 /** A model that writes one token after the other. It keeps what it computed for the beams of the last step. */
 export type Steps = {
@@ -18,6 +18,8 @@ export type BeamOptions = {
   /** A text that has not ended after so many tokens is cut. */
   mostTokens: number;
   endToken: number;
+  /** The text goes on after these tokens, which are known: they were read before, with the audio before. */
+  given?: readonly number[] | undefined;
   /** The bonus for words that are expected. */
   bias?: VocabularyBias | undefined;
 };
@@ -26,8 +28,8 @@ export type BeamOptions = {
 export type Hypothesis = {
   tokens: readonly number[];
   logProbabilities: readonly number[];
-  /** The frame of each token, where the model tells it. */
-  frames: readonly (number | undefined)[];
+  /** What was paid to each frame for each token, where the model tells it. */
+  attention: readonly (Float32Array | undefined)[];
   ended: boolean;
 };
 
@@ -57,13 +59,14 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     {
       tokens: [],
       logProbabilities: [],
-      frames: [],
+      attention: [],
       ended: false,
       sum: 0,
       bias: options.bias?.start,
     },
   ];
   let said: NextToken[] = [steps.first()];
+  for (const token of options.given ?? []) said = steps.next([{ parent: 0, token }]);
   const ended: Beam[] = [];
   while (open.length > 0) {
     const candidates = open.flatMap((beam, parent) =>
@@ -74,7 +77,12 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     for (const candidate of candidates) {
       if (going.length === options.width) break;
       const { parent, token } = candidate;
-      const beam = grown(open[parent], candidate, said[parent]?.frame, token === options.endToken);
+      const beam = grown(
+        open[parent],
+        candidate,
+        said[parent]?.attention,
+        token === options.endToken,
+      );
       if (beam.ended) ended.push(beam);
       else going.push({ beam, parent, token });
     }
@@ -113,13 +121,13 @@ function candidatesAfter(
 function grown(
   beam: Beam | undefined,
   { token, logProbability, sum, bias }: Candidate,
-  frame: number | undefined,
+  attention: Float32Array | undefined,
   ended: boolean,
 ): Beam {
   return {
     tokens: [...(beam?.tokens ?? []), token],
     logProbabilities: [...(beam?.logProbabilities ?? []), logProbability],
-    frames: [...(beam?.frames ?? []), frame],
+    attention: [...(beam?.attention ?? []), attention],
     ended,
     sum,
     bias,
@@ -127,7 +135,7 @@ function grown(
 }
 
 function likeliestOf(beams: readonly Beam[]): Hypothesis {
-  const none: Hypothesis = { tokens: [], logProbabilities: [], frames: [], ended: false };
+  const none: Hypothesis = { tokens: [], logProbabilities: [], attention: [], ended: false };
   let best: Hypothesis = none;
   let most = -Infinity;
   for (const beam of beams) {
@@ -136,6 +144,6 @@ function likeliestOf(beams: readonly Beam[]): Hypothesis {
     most = score;
     best = beam;
   }
-  const { tokens, logProbabilities, frames, ended } = best;
-  return { tokens, logProbabilities, frames, ended };
+  const { tokens, logProbabilities, attention, ended } = best;
+  return { tokens, logProbabilities, attention, ended };
 }

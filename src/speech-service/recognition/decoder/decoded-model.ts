@@ -1,6 +1,5 @@
 import { cpuSeconds, ReadingPrice } from '../child/load.ts';
-import type { OfflineResult } from '../child/sherpa.ts';
-import type { PieceModel } from '../offline/offline-model.ts';
+import type { PieceModel, PieceResult } from '../offline/offline-model.ts';
 import type { MoonshineReader, ReadText } from './moonshine-reader.ts';
 import type { EncodedAudio } from './moonshine-steps.ts';
 
@@ -19,54 +18,57 @@ export class DecodedModel implements PieceModel {
   readonly longestS = longestS;
   readonly languages: readonly string[];
   readonly estimatedTimes = false;
+  readonly goesOn = true;
   readonly price = new ReadingPrice();
   readonly #reader: MoonshineReader;
-  /** What the encoder made of a reading, as long as somebody has the reading. */
-  readonly #encodings = new WeakMap<OfflineResult, EncodedAudio>();
-  readonly #doubted = new WeakSet<OfflineResult>();
+  /** What a reading was made of, as long as somebody has the reading. */
+  readonly #made = new WeakMap<PieceResult, { encoding: EncodedAudio; given: readonly number[] }>();
+  readonly #doubted = new WeakSet<PieceResult>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
     this.#reader = reader;
     this.languages = languages;
   }
 
-  read(samples: Float32Array): OfflineResult {
+  read(samples: Float32Array, _language: string, given: readonly number[] = []): PieceResult {
     const startedMs = performance.now();
     let encoding: EncodedAudio | undefined;
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
-      text = this.#reader.read([encoding], { beams });
+      text = this.#reader.read([encoding], { beams, given });
     });
     this.price.note(samples.length / 16000, cpuS, (performance.now() - startedMs) / 1e3);
     const result = resultOf(text);
-    if (encoding) this.#encodings.set(result, encoding);
+    if (encoding) this.#made.set(result, { encoding, given });
     if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
     return result;
   }
 
-  doubts(result: OfflineResult): boolean {
+  doubts(result: PieceResult): boolean {
     return this.#doubted.has(result);
   }
 
-  readTogether(first: OfflineResult, others: readonly Float32Array[]): OfflineResult {
+  readTogether(first: PieceResult, others: readonly Float32Array[]): PieceResult {
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
-      const known = this.#encodings.get(first);
+      const made = this.#made.get(first);
       const more = others.map((samples) => this.#reader.encode(samples));
-      text = this.#reader.read(known ? [known, ...more] : more, { beams });
+      const all = made ? [made.encoding, ...more] : more;
+      text = this.#reader.read(all, { beams, given: made?.given });
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);
   }
 }
 
-function resultOf(text: ReadText | undefined): OfflineResult {
+function resultOf(text: ReadText | undefined): PieceResult {
   const tokens = text?.tokens ?? [];
   return {
     text: text?.text ?? '',
     lang: '',
     tokens: tokens.map((token) => token.text),
+    ids: tokens.map(({ ids }) => ids),
     timestamps: tokens.map(({ start }) => start),
     durations: [],
     ys_log_probs: tokens.map(({ logProbability }) => logProbability),

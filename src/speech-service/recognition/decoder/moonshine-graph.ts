@@ -56,11 +56,3 @@ export function secondOf(frame: number): number {
 
 /** The decoder counts the length of its audio in samples, with so many of them to a frame. */
 export const samplesOfFrame = frameSamples;
-
-/** The frame to which a row of attention pays most. */
-export function strongest(attention: Float32Array): number {
-  let best = 0;
-  for (let frame = 1; frame < attention.length; frame++)
-    if ((attention[frame] ?? 0) > (attention[best] ?? 0)) best = frame;
-  return best;
-}

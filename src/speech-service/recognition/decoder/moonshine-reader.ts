@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../lib/errors.ts';
 import type { Model } from '../../models/model-folder.ts';
+import { alignedFrames } from './alignment.ts';
 import { beamSearch, type Hypothesis } from './beam-search.ts';
 import { type AttentionOutput, revealAttention, secondOf } from './moonshine-graph.ts';
 import {
@@ -14,10 +15,18 @@ import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
 import { TokenTable } from './tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
 
+/** A character or more of a text: the tokens that it is written with, when it begins, and how sure it is. */
+export type TimedToken = {
+  text: string;
+  ids: readonly number[];
+  start: number;
+  logProbability: number;
+};
+
 /** A text with the times of its tokens in seconds from the beginning of the audio. */
 export type ReadText = {
   text: string;
-  tokens: readonly { text: string; start: number; logProbability: number }[];
+  tokens: readonly TimedToken[];
   /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
   meanLogProbability: number;
 };
@@ -25,12 +34,16 @@ export type ReadText = {
 export type ReadOptions = {
   /** How many texts are followed at once. */
   beams: number;
-  bias?: VocabularyBias;
+  /** What is known to be said first. The text that is read goes on after it and does not hold it. */
+  given?: readonly number[] | undefined;
+  bias?: VocabularyBias | undefined;
 };
 
 /** The model's texts have at most so many tokens: a loop would go on for ever. */
 const tokensEachSecond = 6.5;
 const tokensAtLeast = 12;
+/** The encoder makes nothing of less audio than this, and says so by an exception: quiet is added behind. */
+const shortestSamples = 3200;
 
 /** A Moonshine model that is read by our own loop: beams, several encodings as one text, times of words. */
 export class MoonshineReader {
@@ -90,8 +103,10 @@ export class MoonshineReader {
   }
 
   /** The dear part of a reading. What it gives can be read several times, alone and with others. */
-  encode(samples: Float32Array): EncodedAudio {
-    const { length } = samples;
+  encode(audio: Float32Array): EncodedAudio {
+    const length = Math.max(audio.length, shortestSamples);
+    const samples = new Float32Array(length);
+    samples.set(audio);
     const { last_hidden_state: hidden } = this.#encoder.run(
       {
         input_values: this.#onnx.floats(samples, [1, length]),
@@ -104,12 +119,13 @@ export class MoonshineReader {
   }
 
   /** Reads encodings of the same speech as one text. The times are those of the first. */
-  read(encodings: readonly EncodedAudio[], { beams, bias }: ReadOptions): ReadText {
+  read(encodings: readonly EncodedAudio[], { beams, given, bias }: ReadOptions): ReadText {
     const seconds = encodings[0]?.seconds ?? 0;
     const found = beamSearch(stepsOver(this.#decoder, encodings, true), {
       width: beams,
       mostTokens: Math.floor(tokensEachSecond * seconds + tokensAtLeast),
       endToken,
+      given,
       bias,
     });
     return textOf(this.table, found);
@@ -118,14 +134,14 @@ export class MoonshineReader {
 
 function textOf(
   table: TokenTable,
-  { tokens, logProbabilities, frames, ended }: Hypothesis,
+  { tokens, logProbabilities, attention, ended }: Hypothesis,
 ): ReadText {
   const spoken = ended ? tokens.slice(0, -1) : tokens;
-  let start = 0;
+  const frames = alignedFrames(attention.slice(0, spoken.length).flatMap((row) => row ?? []));
   const pieces = table.pieces(spoken).map(({ text, from, to }) => {
-    // The attention of a later token can look back; its word was still said after the one before.
-    start = Math.max(start, secondOf(frames[from] ?? 0));
-    return { text, start, logProbability: Math.min(...logProbabilities.slice(from, to)) };
+    const start = secondOf(frames[from] ?? 0);
+    const logProbability = Math.min(...logProbabilities.slice(from, to));
+    return { text, ids: spoken.slice(from, to), start, logProbability };
   });
   const sum = logProbabilities.reduce((total, one) => total + one, 0);
   return {

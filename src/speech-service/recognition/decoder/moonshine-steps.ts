@@ -1,6 +1,6 @@
 import type { NextToken, Steps } from './beam-search.ts';
 import { logProbabilitiesOf, meanOf } from './log-probabilities.ts';
-import { type AttentionOutput, samplesOfFrame, strongest } from './moonshine-graph.ts';
+import { type AttentionOutput, samplesOfFrame } from './moonshine-graph.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
 
 export const beginToken = 1;
@@ -77,7 +77,7 @@ class OneReading implements Steps {
     const again = session.run({ ...begin, use_cache_branch: onnx.flag(true), ...this.#audio }, [
       output,
     ]);
-    return { ...first, frame: this.#attended(again, 1)[0] };
+    return { ...first, attention: this.#attended(again, 1)[0] };
   }
 
   next(beams: readonly { parent: number; token: number }[]): NextToken[] {
@@ -103,8 +103,11 @@ class OneReading implements Steps {
       ],
     );
     this.#tokens = past(this.#tokenKeys.map((key) => [key, out[`present.${key}`]]));
-    const frames = this.#timed ? this.#attended(out, beams.length) : [];
-    return this.#said(out, beams.length).map((said, beam) => ({ ...said, frame: frames[beam] }));
+    const attended = this.#timed ? this.#attended(out, beams.length) : [];
+    return this.#said(out, beams.length).map((said, beam) => ({
+      ...said,
+      attention: attended[beam],
+    }));
   }
 
   #said(out: Record<string, Tensor>, rows: number): NextToken[] {
@@ -115,14 +118,14 @@ class OneReading implements Steps {
     );
   }
 
-  /** For each beam the frame that the head pays most attention to; the attention is [beam, head, 1, frame]. */
-  #attended(out: Record<string, Tensor>, rows: number): number[] {
+  /** For each beam what the head pays to each frame; the output is [beam, head, 1, frame]. */
+  #attended(out: Record<string, Tensor>, rows: number): Float32Array[] {
     const { heads, attention } = this.#decoder;
     const all = floatsOf(out[attention.output]);
     const size = all.length / rows / heads;
     return Array.from({ length: rows }, (_, row) => {
       const from = (row * heads + attention.head) * size;
-      return strongest(all.subarray(from, from + size));
+      return all.slice(from, from + size);
     });
   }
 }
@@ -144,7 +147,7 @@ export function stepsOver(
   if (only && readings.length === 1) return only;
   const together = (said: readonly NextToken[]): NextToken => ({
     ...meanOf(said),
-    frame: said[0]?.frame,
+    attention: said[0]?.attention,
   });
   return {
     first: () => together(readings.map((reading) => reading.first())),

@@ -18,11 +18,14 @@ import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
 import { busyMs, PartialWords, pressedMs } from './readings.ts';
+import type { SpelledWord } from './seam.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
+import { VoicedStretches } from './unread.ts';
 import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
+  RecognisedWord,
   RecogniserEvent,
   RecogniserStreamOptions,
 } from '../recogniser.ts';
@@ -46,8 +49,10 @@ export function openOfflineEngine(
     readingShare: () => model.price.share,
     open: (stream, emit) => {
       const track = new AudioTrack();
+      const voiced = new VoicedStretches();
       const parts = {
-        reader: new PieceReader(model, track),
+        reader: new PieceReader(model, track, voiced),
+        voiced,
         longestS: model.longestS,
         track,
         voice: new VoiceActivity(sherpa, options.vadModel, stream.speechThreshold),
@@ -109,6 +114,7 @@ type OfflineParts = {
   /** The longest audio that the model reads at once. */
   longestS: number;
   track: AudioTrack;
+  voiced: VoicedStretches;
   voice: Pick<VoiceActivity, 'accept'>;
   language: LanguageChoice;
   load: () => LoadLevel;
@@ -165,6 +171,7 @@ export class OfflineSession implements EngineSession {
       pauseS: pauseOf(options.endpointingS),
       maximumDurationS: options.maximumDurationS,
       longestPieceS: parts.longestS,
+      goesOn: parts.reader.goesOn,
       quietest: (from, to) => parts.track.quietest(from, to, rateHz / 10),
     });
   }
@@ -205,6 +212,7 @@ export class OfflineSession implements EngineSession {
         voiced,
         this.#parts.track.view(end - windowSamples, end),
       );
+      if (audible) this.#parts.voiced.add(end - windowSamples, end);
       for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
     });
@@ -293,7 +301,8 @@ export class OfflineSession implements EngineSession {
     if (afterS === undefined || track.end - open.voicedEnd < afterS * rateHz) return undefined;
     const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
     const reading =
-      this.#ahead ?? new PieceReading(reader, { from, to, cutBefore, cutAfter: false });
+      this.#ahead ??
+      new PieceReading(reader, { from, to, cutBefore, cutAfter: false, heardTo: to });
     return reading.canGoOn(track.end, level) ? reading : undefined;
   }
 
@@ -327,11 +336,11 @@ export class OfflineSession implements EngineSession {
     const end = track.end;
     this.#partialAt = end;
     this.#partials++;
-    const { reading, heard, said } = reader.glance(open, end, onsetMarginS, language.hint);
+    const { reading, heard, said, timed } = reader.glance(open, end, onsetMarginS, language.hint);
     const again = () => reader.glance(open, end, onsetMarginS / 3, language.hint).reading.words;
     const young = end - open.pieceFrom <= youngS * rateHz;
     const words = this.#partial.update(reading.words, end / rateHz, young ? again : undefined);
-    this.#show(words, heard, reading.text, said);
+    this.#show(words, { heard, text: reading.text, said, timed });
   }
 
   /** Shows the first reading that was made ahead: it is as good as the reading for a partial. */
@@ -339,20 +348,29 @@ export class OfflineSession implements EngineSession {
     if (!this.#options.partials || !first) return;
     this.#partialAt = this.#parts.track.end;
     this.#partials++;
-    const words = this.#partial.update(first.words, cut.to / rateHz);
-    this.#show(words, this.#parts.track.view(cut.from, cut.to), first.text, said);
+    const { reading, timed } = first;
+    const words = this.#partial.update(reading.words, cut.to / rateHz);
+    const heard = this.#parts.track.view(cut.from, cut.to);
+    this.#show(words, { heard, text: reading.text, said, timed });
   }
 
-  #show(words: string[] | undefined, heard: Float32Array, text: string, said: string): void {
+  #show(
+    words: string[] | undefined,
+    read: { heard: Float32Array; text: string; said: string; timed: SpelledWord[] | undefined },
+  ): void {
     const open = this.#segmenter.open;
-    if (!open || !words || isSignal(words.length, heard)) return;
-    const { reader, language } = this.#parts;
+    if (!open || !words || isSignal(words.length, read.heard)) return;
+    const { reader } = this.#parts;
     const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
-    const piece = reader.timed(
-      { words, text: words.join(' ') },
-      { from, to, cutBefore },
-      { agreement: [], language: language.ofPartial(text, said), earlier: this.#partial },
-    );
+    const language = this.#parts.language.ofPartial(read.text, read.said);
+    const text = words.join(' ');
+    const piece = read.timed
+      ? { words: read.timed.slice(0, words.length).map(bareOfSigns), text, language }
+      : reader.timed(
+          { words, text },
+          { from, to, cutBefore },
+          { agreement: [], language, earlier: this.#partial },
+        );
     this.#emit({
       type: 'partial',
       utterance: this.#utterance([...this.#pieces, piece], open.from),
@@ -366,13 +384,13 @@ export class OfflineSession implements EngineSession {
       return;
     }
     const ending = event.type === 'end' ? event : undefined;
-    const { from, to, cutBefore, cutAfter } = event;
+    const { from, to, cutBefore, cutAfter, heardTo } = event;
     const begun = this.#ahead;
     this.#ahead = undefined;
     const reading =
       begun?.cut.from === from && begun.cut.to === to && !cutAfter
         ? begun
-        : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter });
+        : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter, heardTo });
     const patience = arrival.live ? patienceMs : bulkPatienceMs;
     const due = { live: arrival.live, atMs: arrival.atMs + patience };
     // The end of speech is told when it is decided, not after the reading of its words.
@@ -409,15 +427,18 @@ export class OfflineSession implements EngineSession {
   #keep(reading: PieceReading): void {
     const { track, language } = this.#parts;
     const { cut } = reading;
-    const piece = reading.done(this.#partial);
+    const { piece, seam, unread } = reading.done(this.#partial);
     this.#partial = new PartialWords();
+    this.#parts.reader.seam = seam;
+    for (const { from, to } of unread)
+      this.#emit({ type: 'unread', from: from / rateHz, to: to / rateHz });
     if (piece.words.length === 0) return;
     if (isSignal(piece.words.length, track.view(cut.from, cut.to))) return;
     this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
   }
 
   #end({ to, speechEnd }: UtteranceEnd): void {
-    const decided = Math.max(to, speechEnd);
+    const decided = this.#parts.reader.seam?.at ?? Math.max(to, speechEnd);
     if (this.#pieces.length > 0) {
       const first = this.#pieces[0]?.words[0]?.start ?? 0;
       const utterance = this.#utterance(this.#pieces, first * rateHz);
@@ -437,7 +458,9 @@ export class OfflineSession implements EngineSession {
 
   #progress(at: number): void {
     this.#progressS = at / rateHz;
-    this.#parts.track.dropBefore(at - onsetMarginS * rateHz);
+    const needed = Math.min(at, this.#parts.reader.seam?.from ?? at);
+    this.#parts.track.dropBefore(needed - onsetMarginS * rateHz);
+    this.#parts.voiced.dropBefore(needed - onsetMarginS * rateHz);
     this.#emit({ type: 'progress', at: this.#progressS });
   }
 
@@ -454,6 +477,10 @@ export class OfflineSession implements EngineSession {
       words,
     };
   }
+}
+
+function bareOfSigns({ ids: _, ...word }: SpelledWord): RecognisedWord {
+  return word;
 }
 
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */

@@ -11,6 +11,12 @@ import type {
 
 export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
 
+/**
+ * What a model made of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading
+ * can go on after them.
+ */
+export type PieceResult = OfflineResult & { ids?: readonly (readonly number[])[] };
+
 /** What the offline engine needs of a model. */
 export type PieceModel = {
   /** The longest audio that is read at once. */
@@ -18,13 +24,18 @@ export type PieceModel = {
   readonly languages: readonly string[];
   /** False where a reading gives the times of its tokens. */
   readonly estimatedTimes: boolean;
+  /** True where a reading can go on after words that are known. */
+  readonly goesOn: boolean;
   readonly price: ReadingPrice;
-  /** `language` is the expected language, or '' to detect it. Models that take no language ignore it. */
-  read(samples: Float32Array, language: string): OfflineResult;
+  /**
+   * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
+   * signs of the words that the audio begins with and that are known; the result does not hold them.
+   */
+  read(samples: Float32Array, language: string, given?: readonly number[]): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
-  doubts?(result: OfflineResult): boolean;
+  doubts?(result: PieceResult): boolean;
   /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */
-  readTogether?(first: OfflineResult, others: readonly Float32Array[]): OfflineResult;
+  readTogether?(first: PieceResult, others: readonly Float32Array[]): PieceResult;
 };
 
 /** A model that the native engine reads. */
@@ -32,6 +43,7 @@ export class OfflineModel implements PieceModel {
   readonly longestS: number;
   readonly languages: readonly string[];
   readonly estimatedTimes: boolean;
+  readonly goesOn = false;
   readonly price = new ReadingPrice();
   readonly #recognizer: OfflineRecognizer;
   readonly #configOf: (language: string) => OfflineConfig;

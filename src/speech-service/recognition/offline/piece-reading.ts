@@ -1,12 +1,12 @@
 import type { LoadLevel } from '../child/engine.ts';
-import type { OfflineResult } from '../child/sherpa.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { withoutLoops } from './loops.ts';
-import type { PieceModel } from './offline-model.ts';
+import type { PieceModel, PieceResult } from './offline-model.ts';
 import {
   affordsProbes,
   agree,
   agreedReading,
+  bare,
   type PartialWords,
   probesOf,
   type Reading,
@@ -14,8 +14,10 @@ import {
   type Variation,
   variations,
 } from './readings.ts';
+import { divideAt, knownBefore, type Seam, type SpelledWord } from './seam.ts';
 import type { SpeechPiece } from './segmenter.ts';
-import { estimateWordTimes, wordsFromTokens } from './word-times.ts';
+import { type Unread, unreadIn, type VoicedStretches } from './unread.ts';
+import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
 const rateHz = 16000;
@@ -27,6 +29,16 @@ const onsetS = 0.1;
 const longestTokenS = 0.3;
 /** The confidence where a model gives times but no probabilities: neither sure nor unsure. */
 const unknownConfidence = 0.8;
+
+/** A stretch that is read again is read with so much audio before it, in samples. */
+const marginAgain = 0.1 * rateHz;
+/** Words that were found by reading a stretch again must be so sure on average, in nats for each token. */
+const leastSure = -0.6;
+/** A word that is found so near to the end of a stretch may be the one behind it. */
+const touchingS = 0.25;
+/** A stretch is read again so often, and so many stretches of a piece. */
+const mostAttempts = 2;
+const mostStretches = 3;
 
 /** A reading of three variants as one text costs so many times as much as the first reading. */
 const priceTogether = 2.5;
@@ -42,10 +54,22 @@ type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 export class PieceReader {
   readonly #model: Omit<PieceModel, 'languages'>;
   readonly #track: AudioTrack;
+  /** Where the last piece ended, if speech went on there. It is read before the next is begun. */
+  seam: Seam | undefined;
+  readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
 
-  constructor(model: Omit<PieceModel, 'languages'>, track: AudioTrack) {
+  constructor(
+    model: Omit<PieceModel, 'languages'>,
+    track: AudioTrack,
+    voiced?: Pick<VoicedStretches, 'within'>,
+  ) {
     this.#model = model;
     this.#track = track;
+    this.#voiced = voiced;
+  }
+
+  get goesOn(): boolean {
+    return this.#model.goesOn;
   }
 
   get estimatedTimes(): boolean {
@@ -58,18 +82,18 @@ export class PieceReader {
 
   /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string) {
-    const result = this.#model.read(varied(this.#track, cut, variation), hint);
+    const result = this.#model.read(this.#varied(cut, variation), hint, this.#seamOf(cut)?.given);
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 
   /** Whether the piece should be read again as one text out of several margins. */
-  doubts(result: OfflineResult): boolean {
+  doubts(result: PieceResult): boolean {
     return this.#model.doubts?.(result) === true;
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
-  together(cut: SpeechPiece, first: OfflineResult) {
-    const others = furtherMargins.map((margins) => varied(this.#track, cut, margins));
+  together(cut: SpeechPiece, first: PieceResult) {
+    const others = furtherMargins.map((margins) => this.#varied(cut, margins));
     const result = this.#model.readTogether?.(first, others) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
@@ -89,23 +113,84 @@ export class PieceReader {
     marginS: number,
     hint: string,
   ) {
-    const from = pieceFrom - (cutBefore ? 0 : marginS * rateHz);
+    const seam = this.#seamOf({ cutBefore });
+    const from = seam ? seam.from : pieceFrom - (cutBefore ? 0 : marginS * rateHz);
     const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
-    const { text, lang } = this.#model.read(heard.slice(), hint);
-    return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
+    const result = this.#model.read(heard.slice(), hint, seam?.given);
+    const { text, lang } = result;
+    if (this.estimatedTimes)
+      return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
+    const timed = unlooped(
+      tokenWords(result, (end - heard.length) / rateHz, end / rateHz),
+      heard.length,
+    );
+    const words = timed.map(({ word }) => word);
+    return { reading: { text: words.join(' '), words }, timed, heard, said: lang };
   }
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */
-  exact(text: string, result: OfflineResult, cut: SpeechPiece): ReadPiece {
-    const offsetS = cut.from / rateHz - variations[0].before;
-    const words = tokenWords(result, offsetS, cut.to / rateHz);
-    const seconds = (cut.to - cut.from) / rateHz;
-    const spoken = words.map(({ word }) => word);
-    const kept = withoutLoops(spoken, seconds).flatMap(({ word, index }) => {
-      const timed = words[index];
-      return timed ? [{ ...timed, word }] : [];
-    });
-    return { text, words: kept, language: result.lang };
+  spelled(result: PieceResult, cut: SpeechPiece): SpelledWord[] {
+    const offsetS = this.#firstOf(cut) / rateHz - variations[0].before;
+    const leastS = this.#firstOwn(cut) / rateHz;
+    const words = tokenWords(result, offsetS, cut.heardTo / rateHz);
+    if (!this.#seamOf(cut)) return unlooped(words, cut.heardTo - cut.from);
+    const after = words.map((word) => within(word, leastS, Infinity));
+    return unlooped(after, cut.heardTo - cut.from);
+  }
+
+  /** Where a voice was heard in the piece and none of these words was said. */
+  unread(words: readonly SpelledWord[], cut: SpeechPiece): Unread[] {
+    return this.#voiced
+      ? unreadIn(words, { from: this.#firstOwn(cut), to: cut.to }, this.#voiced)
+      : [];
+  }
+
+  /**
+   * Reads a stretch alone that was passed over: first as what follows the words before it, then as speech of its own.
+   * Words that the model is not sure of are none: it may be noise that was taken for a voice.
+   */
+  again(
+    { from, to, after }: Unread,
+    words: readonly SpelledWord[],
+    attempt: number,
+    hint: string,
+  ): SpelledWord[] {
+    const known = attempt === 0 ? knownBefore(words.slice(0, after), from / rateHz) : [];
+    const first = known[0] ? Math.round(known[0].start * rateHz) : from - marginAgain;
+    const audio = padded(this.#track.view(first, to), variations[0].before, variations[0].after);
+    const result = this.#model.read(
+      audio,
+      hint,
+      known.flatMap(({ ids }) => ids),
+    );
+    const logs = result.ys_log_probs;
+    const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
+    if (logs.length === 0 || mean < leastSure) return [];
+    const timed = tokenWords(result, first / rateHz - variations[0].before, to / rateHz);
+    const found = unlooped(
+      timed.map((word) => within(word, from / rateHz, to / rateHz)),
+      to - first,
+    );
+    const next = words[after];
+    const last = found.at(-1);
+    const twice =
+      next && last && bare(next.word) === bare(last.word) && to / rateHz - last.start < touchingS;
+    return twice ? found.slice(0, -1) : found;
+  }
+
+  /** Of a piece that was cut out of speech its own words, and the seam at which the next piece goes on. */
+  own(
+    words: readonly SpelledWord[],
+    result: PieceResult,
+    cut: SpeechPiece,
+  ): { piece: ReadPiece; seam: Seam | undefined } {
+    const divided = cut.cutAfter && this.#model.goesOn;
+    const { own, seam } = divided ? divideAt(words, cut) : { own: words.length, seam: undefined };
+    const told = words.slice(0, own).map(({ ids: _, ...word }) => word);
+    const text = this.#model.goesOn
+      ? told.map(({ word }) => word).join(' ')
+      : readingOf(result.text, (cut.to - cut.from) / rateHz).text;
+    return { seam, piece: { text, words: told, language: result.lang } };
   }
 
   /** The words of a model that gives neither: agreement of readings is the confidence, times are estimated. */
@@ -139,6 +224,39 @@ export class PieceReader {
       })),
     };
   }
+
+  /**
+   * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a
+   * side where the piece was cut out of speech the margin is zeros: real audio would hold a part of a word
+   * that belongs to the next piece and would be read twice. A model that can go on after known words is given the
+   * audio from the first of them, and to the end of what was heard.
+   */
+  #varied(cut: SpeechPiece, variation: Variation): Float32Array {
+    const paddingBefore = Math.round(variation.before * rateHz);
+    const paddingAfter = Math.round(variation.after * rateHz);
+    const before = cut.cutBefore ? 0 : paddingBefore;
+    const after = cut.cutAfter ? 0 : paddingAfter;
+    const end = cut.cutAfter && this.#model.goesOn ? cut.heardTo : cut.to;
+    const audio = this.#track.view(this.#firstOf(cut) - before, end + after);
+    const whole = new Float32Array(audio.length + paddingBefore + paddingAfter - before - after);
+    const offset = paddingBefore - before;
+    for (const [i, sample] of audio.entries())
+      whole[offset + i] = Math.max(-1, Math.min(1, sample * variation.gain));
+    return whole;
+  }
+
+  #seamOf({ cutBefore }: { cutBefore: boolean }): Seam | undefined {
+    return cutBefore ? this.seam : undefined;
+  }
+
+  /** Where the words begin that are not known yet. */
+  #firstOwn(cut: { from: number; cutBefore: boolean }): number {
+    return this.#seamOf(cut)?.at ?? cut.from;
+  }
+
+  #firstOf(cut: { from: number; cutBefore: boolean }): number {
+    return this.#seamOf(cut)?.from ?? cut.from;
+  }
 }
 
 /** The words of a text without the model's loops, of which partials and finals are then equally free. */
@@ -149,31 +267,34 @@ function readingOf(text: string, seconds: number): Reading {
   return { text: words.join(' '), words };
 }
 
-/**
- * The samples of a piece with a margin on both sides. The margin is the quiet audio around the piece. On a
- * side where the piece was cut out of speech the margin is zeros: real audio would hold a part of a word
- * that belongs to the next piece and would be read twice.
- */
-function varied(track: AudioTrack, cut: SpeechPiece, variation: Variation): Float32Array {
-  const paddingBefore = Math.round(variation.before * rateHz);
-  const paddingAfter = Math.round(variation.after * rateHz);
-  const before = cut.cutBefore ? 0 : paddingBefore;
-  const after = cut.cutAfter ? 0 : paddingAfter;
-  const audio = track.view(cut.from - before, cut.to + after);
-  const padded = new Float32Array(audio.length + paddingBefore + paddingAfter - before - after);
-  const offset = paddingBefore - before;
-  for (const [i, sample] of audio.entries())
-    padded[offset + i] = Math.max(-1, Math.min(1, sample * variation.gain));
-  return padded;
+function padded(audio: Float32Array, beforeS: number, afterS: number): Float32Array {
+  const whole = new Float32Array(audio.length + Math.round((beforeS + afterS) * rateHz));
+  whole.set(audio, Math.round(beforeS * rateHz));
+  return whole;
 }
 
-function tokenWords(result: OfflineResult, offsetS: number, endOfAudioS: number): RecognisedWord[] {
+/** The word between two seconds: the attention of a first or last word may lie in the words around. */
+function within(word: SpelledWord, fromS: number, toS: number): SpelledWord {
+  const start = Math.max(fromS, Math.min(word.start, toS));
+  return { ...word, start, end: Math.max(start + shortestTokenS, Math.min(word.end, toS)) };
+}
+
+function unlooped(words: readonly SpelledWord[], samples: number): SpelledWord[] {
+  const spoken = words.map(({ word }) => word);
+  return withoutLoops(spoken, samples / rateHz).flatMap(({ word, index }) => {
+    const timed = words[index];
+    return timed ? [{ ...timed, word }] : [];
+  });
+}
+
+function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): SpelledWord[] {
   const tokens = result.tokens.map((text, index) => {
     const start = offsetS + (result.timestamps[index] ?? 0);
     const duration = result.durations[index];
     const logProbability = result.ys_log_probs[index];
     return {
       text,
+      ids: result.ids?.[index] ?? [],
       start,
       ...(duration === undefined ? {} : { end: start + duration }),
       ...(logProbability === undefined ? {} : { logProbability }),
@@ -199,8 +320,12 @@ export class PieceReading {
   readonly cut: SpeechPiece;
   readonly #reader: PieceReader;
   readonly #readings: Reading[] = [];
-  #result: OfflineResult | undefined;
+  #result: PieceResult | undefined;
   #probes = 0;
+  /** The words so far, once no further reading of the whole piece is wanted, and what they leave out. */
+  #spelled: SpelledWord[] | undefined;
+  #unread: Unread[] = [];
+  #attempts = 0;
 
   constructor(reader: PieceReader, cut: SpeechPiece) {
     this.#reader = reader;
@@ -212,8 +337,13 @@ export class PieceReading {
   }
 
   /** The first run. Its words may be shown as a partial before the others are done. */
-  get first(): Reading | undefined {
-    return this.#readings[0];
+  get first(): { reading: Reading; timed?: SpelledWord[] } | undefined {
+    const [reading] = this.#readings;
+    if (!reading || !this.#result) return undefined;
+    if (this.#reader.estimatedTimes) return { reading };
+    const timed = this.#reader.spelled(this.#result, this.cut);
+    const words = timed.map(({ word }) => word);
+    return { reading: { text: words.join(' '), words }, timed };
   }
 
   get said(): string {
@@ -225,13 +355,15 @@ export class PieceReading {
     const wholeMs = this.#reader.expectedMs(this.cut);
     if (this.#wantsTogether(load)) return wholeMs * priceTogether;
     if (this.#wantsReading(load)) return wholeMs;
+    const unread = this.#nextUnread();
+    if (unread) return this.#reader.expectedMs(unread);
     return this.#wantsProbe(load) ? wholeMs / 2 : undefined;
   }
 
   /** Whether the margin that the next step needs is there: a run during the pause must equal one after it. */
   canGoOn(end: number, load: LoadLevel): boolean {
     if (this.nextMs(load) === undefined) return false;
-    if (!this.#wantsReading(load) && !this.#wantsTogether(load)) return true;
+    if (!this.#wantsReading(load) && !this.#wantsTogether(load)) return !this.#nextUnread();
     const { after } = variations[this.#readings.length] ?? { after: 0 };
     return this.cut.cutAfter || end >= this.cut.to + after * rateHz;
   }
@@ -246,6 +378,8 @@ export class PieceReading {
       const { reading, result } = this.#reader.whole(this.cut, variation, hint);
       this.#readings.push(reading);
       this.#result ??= result;
+    } else if (this.#nextUnread()) {
+      this.#readAgain(hint);
     } else {
       this.#probes++;
       const { reading, atS } = this.#reader.beginning(this.cut, this.#probes, hint);
@@ -253,11 +387,37 @@ export class PieceReading {
     }
   }
 
-  done(earlier: PartialWords): ReadPiece {
-    if (this.#result && !this.#reader.estimatedTimes)
-      return this.#reader.exact(this.#readings.at(-1)?.text ?? '', this.#result, this.cut);
+  done(earlier: PartialWords): { piece: ReadPiece; seam: Seam | undefined; unread: Unread[] } {
+    if (this.#result && !this.#reader.estimatedTimes) {
+      const words = this.#spelled ?? this.#reader.spelled(this.#result, this.cut);
+      const unread = this.#reader.unread(words, this.cut);
+      return { ...this.#reader.own(words, this.#result, this.cut), unread };
+    }
     const { reading, agreement } = agreedReading(this.#readings);
-    return this.#reader.timed(reading, this.cut, { agreement, language: this.said, earlier });
+    const about = { agreement, language: this.said, earlier };
+    return { piece: this.#reader.timed(reading, this.cut, about), seam: undefined, unread: [] };
+  }
+
+  /** The next stretch of speech that no reading gave words for and that is worth another. */
+  #nextUnread(): Unread | undefined {
+    if (!this.#result || this.#reader.estimatedTimes) return undefined;
+    if (!this.#spelled) {
+      this.#spelled = this.#reader.spelled(this.#result, this.cut);
+      this.#unread = this.#reader.unread(this.#spelled, this.cut).slice(0, mostStretches);
+    }
+    return this.#unread.at(-1);
+  }
+
+  /** From the last stretch to the first: what is put in before a stretch would move it. */
+  #readAgain(hint: string): void {
+    const stretch = this.#unread.at(-1);
+    if (!stretch || !this.#spelled) return;
+    const found = this.#reader.again(stretch, this.#spelled, this.#attempts, hint);
+    this.#spelled.splice(stretch.after, 0, ...found);
+    this.#attempts++;
+    if (found.length === 0 && this.#attempts < mostAttempts) return;
+    this.#unread.pop();
+    this.#attempts = 0;
   }
 
   #wantsReading(load: LoadLevel): boolean {
@@ -276,7 +436,7 @@ export class PieceReading {
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */
   #wantsProbe(load: LoadLevel): boolean {
-    if (!this.#reader.estimatedTimes || this.first?.words.length === 0) return false;
+    if (!this.#reader.estimatedTimes || this.#readings[0]?.words.length === 0) return false;
     if (!affordsProbes(load)) return false;
     return this.#probes < probesOf((this.cut.to - this.cut.from) / rateHz);
   }

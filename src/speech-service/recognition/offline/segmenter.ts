@@ -7,6 +7,8 @@ type SegmenterOptions = {
   maximumDurationS: number;
   /** The longest audio that the model reads at once. */
   longestPieceS: number;
+  /** True where a piece is read beyond its cut and the next goes on after its words: then no end of speech is too short. */
+  goesOn: boolean;
   /** The middle of the quietest 100 ms between two positions. */
   quietest: (from: number, to: number) => number;
 };
@@ -20,8 +22,17 @@ export type SegmenterEvent =
   /** The utterance is over; this is its last piece. `voicedS` counts the voiced windows of the whole utterance. */
   | ({ type: 'end'; voicedS: number; speechEnd: number } & SpeechPiece);
 
-/** `cutBefore` and `cutAfter` say that speech goes on beyond that side: the audio there belongs to another piece. */
-export type SpeechPiece = { from: number; to: number; cutBefore: boolean; cutAfter: boolean };
+/**
+ * `cutBefore` and `cutAfter` say that speech goes on beyond that side: the audio there belongs to another piece.
+ * `heardTo` is where the audio ended when the cut was made.
+ */
+export type SpeechPiece = {
+  from: number;
+  to: number;
+  cutBefore: boolean;
+  cutAfter: boolean;
+  heardTo: number;
+};
 
 /** Fewer voiced windows are a click or a breath. A window is 32 ms, and the detector needs two to begin. */
 const leastWindows = 4;
@@ -29,6 +40,8 @@ const leastWindows = 4;
 const leastWindowsGoingOn = 2;
 /** A forced cut is made at the quietest point of this stretch before the limit. */
 const searchS = 1.4;
+/** Behind a forced cut so much is heard already: the word at the cut is then read whole. */
+const beyondS = 0.3;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
 
@@ -102,13 +115,14 @@ export class Segmenter {
   #end(events: SegmenterEvent[]): SegmenterEvent[] {
     const open = this.#open;
     this.#open = undefined;
-    if (open?.confirmed)
+    if (open && (open.confirmed || (open.goingOn && this.#options.goesOn)))
       events.push({
         type: 'end',
         from: open.pieceFrom,
         to: open.voicedEnd,
         cutBefore: open.cutBefore,
         cutAfter: false,
+        heardTo: open.voicedEnd,
         voicedS: (open.voicedWindows * windowSamples) / rateHz,
         speechEnd: open.voicedEnd,
       });
@@ -116,28 +130,31 @@ export class Segmenter {
   }
 
   #cutLong(open: OpenUtterance, end: number, events: SegmenterEvent[]): void {
-    const { maximumDurationS, longestPieceS, quietest } = this.#options;
+    const { maximumDurationS, longestPieceS, quietest, goesOn } = this.#options;
     const search = searchS * rateHz;
+    const latest = goesOn ? end - beyondS * rateHz : end;
     if (end - open.from >= maximumDurationS * rateHz) {
-      const cut = quietest(end - search, end);
+      const cut = quietest(end - search, latest);
       events.push({
         type: 'end',
         from: open.pieceFrom,
         to: Math.max(cut, open.pieceFrom),
         cutBefore: open.cutBefore,
         cutAfter: cut < open.voicedEnd,
+        heardTo: end,
         voicedS: (open.voicedWindows * windowSamples) / rateHz,
         speechEnd: Math.min(cut, open.voicedEnd),
       });
       this.#open = cut < open.voicedEnd ? opened(cut, true, open.voicedEnd) : undefined;
     } else if (end - open.pieceFrom >= (longestPieceS - pieceMarginS) * rateHz) {
-      const cut = quietest(end - 2 * search, end);
+      const cut = quietest(end - 2 * search, latest);
       events.push({
         type: 'piece',
         from: open.pieceFrom,
         to: cut,
         cutBefore: open.cutBefore,
         cutAfter: true,
+        heardTo: end,
       });
       open.pieceFrom = cut;
       open.cutBefore = true;

@@ -1,5 +1,5 @@
 import type { WordBounds } from './readings.ts';
-import type { RecognisedWord } from '../recogniser.ts';
+import type { SpelledWord } from './seam.ts';
 
 /** Word times for models that give none, estimated from the energy of the audio. The result says so. */
 
@@ -129,9 +129,15 @@ function evenly(count: number, lengthS: number): WordSpan[] {
 }
 
 /** Two tokens may be read from the same frame; a word must not end before it begins. */
-const shortestTokenS = 0.02;
+export const shortestTokenS = 0.02;
 
-type ModelToken = { text: string; start: number; end?: number; logProbability?: number };
+type ModelToken = {
+  text: string;
+  ids?: readonly number[];
+  start: number;
+  end?: number;
+  logProbability?: number;
+};
 
 /**
  * Makes words of a model's tokens. A token that begins with a space (or with ▁, which stands for it) begins
@@ -140,8 +146,8 @@ type ModelToken = { text: string; start: number; end?: number; logProbability?: 
 export function wordsFromTokens(
   tokens: readonly ModelToken[],
   options: { endOfAudioS: number; longestTokenS: number; agreedConfidence: number },
-): RecognisedWord[] {
-  const words: (RecognisedWord & { logs: number[] })[] = [];
+): SpelledWord[] {
+  const words: (SpelledWord & { ids: number[]; logs: number[] })[] = [];
   for (const [index, token] of tokens.entries()) {
     const text = token.text.replaceAll('▁', ' ');
     const bare = text.trim();
@@ -149,13 +155,16 @@ export function wordsFromTokens(
     const latest = Math.min(next, token.start + options.longestTokenS);
     const end = token.end ?? Math.max(token.start + shortestTokenS, latest);
     const previous = words.at(-1);
-    const begins = text.startsWith(' ') || !previous || unspaced(bare) || unspaced(previous.word);
+    const glued = previous !== undefined && /^\d/.test(bare) && beforeNumber.test(previous.word);
+    const begins =
+      text.startsWith(' ') || !previous || glued || unspaced(bare) || unspaced(previous.word);
     if (begins && bare !== '' && !/^[\p{P}]+$/u.test(bare)) {
-      words.push({ word: bare, start: token.start, end, confidence: 0, logs: [] });
+      words.push({ word: bare, start: token.start, end, confidence: 0, ids: [], logs: [] });
     } else if (previous) {
       previous.word += bare;
       previous.end = Math.max(previous.end, end);
     }
+    words.at(-1)?.ids.push(...(token.ids ?? []));
     if (token.logProbability !== undefined) words.at(-1)?.logs.push(token.logProbability);
   }
   return words.map(({ logs, ...word }) => ({
@@ -164,6 +173,9 @@ export function wordsFromTokens(
     confidence: logs.length === 0 ? options.agreedConfidence : Math.exp(Math.min(...logs)),
   }));
 }
+
+/** A model may write a number without the space before it: "press4", "yourself.4". "MP3" and "28.8" are one word. */
+const beforeNumber = /\p{Ll}{3}$|\p{L}[.,;:?!]$|^(?:at|by|do|in|is|no|of|on|or|to)$/iu;
 
 function unspaced(text: string): boolean {
   return /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(text);

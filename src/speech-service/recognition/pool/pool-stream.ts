@@ -234,6 +234,11 @@ export class PoolStream implements RecogniserStream {
         this.#onEvent({ type: event.type, at });
         return;
       }
+      case 'unread': {
+        const { from, to } = event;
+        this.#onEvent({ type: event.type, from: from + offsetS, to: to + offsetS });
+        return;
+      }
       case 'finished':
       case 'failed':
         this.#end();

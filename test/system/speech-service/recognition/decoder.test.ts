@@ -86,7 +86,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     const { samples } = some[0]!;
     const model = new DecodedModel(reader, ['en']);
     const audio = heard(samples);
-    const first = model.read(audio);
+    const first = model.read(audio, '');
     const wider = new Float32Array(audio.length + 2400);
     wider.set(audio, 2400);
     const together = model.readTogether(first, [wider, audio.subarray(1600)]);

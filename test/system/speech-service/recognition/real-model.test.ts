@@ -32,6 +32,12 @@ function call(name: string): { text: string; audio: Int16Array } {
   return { text: prompt.text, audio: audio.map((s) => mulawToLinear[linearToMulaw(s)]!) };
 }
 
+/** Without the quiet at both ends. */
+function spokenIn(audio: Int16Array): Int16Array {
+  const loud = (sample: number) => Math.abs(sample) > 200;
+  return audio.subarray(audio.findIndex(loud), audio.findLastIndex(loud));
+}
+
 function expectNearly(heard: string, truth: string): void {
   const words = normalisedWords(truth);
   const errors = wordErrors(words, normalisedWords(heard));
@@ -142,6 +148,27 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     expect(hearing.finals.length).toBeGreaterThanOrEqual(2);
     for (const final of hearing.finals) expect(final.end - final.start).toBeLessThan(5.5);
     expectNearly(hearing.text(), text);
+  });
+
+  test('fluent speech that is cut for its length loses no word and doubles none', async () => {
+    const calls = ['conf-usermenu', 'demo-echotest', 'vm-rec-unv'].map((name) => call(name));
+    const truth = calls.map(({ text }) => text).join(' ');
+    const audio = Int16Array.from(calls.flatMap((one) => [...spokenIn(one.audio)]));
+    const counts: number[] = [];
+    for (const maximumDurationS of [5, 30]) {
+      const hearing = hear(recogniser, { endpointingS: 5, maximumDurationS, partials: false });
+      pushAll(hearing.stream, audio);
+      await hearing.end();
+      expectNearly(hearing.text(), truth);
+      counts.push(normalisedWords(hearing.text()).length);
+      const words = hearing.finals.flatMap((final) => final.words);
+      for (const [index, word] of words.slice(1).entries())
+        expect(
+          word.start,
+          JSON.stringify(words.slice(Math.max(0, index - 3), index + 3)),
+        ).toBeGreaterThanOrEqual(words[index]!.start);
+    }
+    expect(Math.abs(counts[0]! - counts[1]!)).toBeLessThanOrEqual(3);
   });
 
   test('partials of an utterance share its number and nearly all their words', async () => {

@@ -17,7 +17,7 @@ function stepsOf(
     ...logProbabilitiesOf(
       Float32Array.from(letters, (letter) => Math.log(after(text)[letter] ?? 0)),
     ),
-    frame: text.length,
+    attention: Float32Array.of(text.length),
   });
   const model = {
     steps: 0,
@@ -51,12 +51,12 @@ test('one beam takes the likeliest token each time, four find the likelier text'
   expect(found.ended).toBe(true);
 });
 
-test('each token carries its own log-probability and the frame that it was read from', () => {
-  const { logProbabilities, frames } = beamSearch(stepsOf(garden), options);
+test('each token carries its own log-probability and the attention with which it was read', () => {
+  const { logProbabilities, attention } = beamSearch(stepsOf(garden), options);
   expect(logProbabilities.map((one) => Math.exp(one))).toEqual([
     expect.closeTo(0.4), expect.closeTo(0.95), expect.closeTo(0.95),
   ]); // prettier-ignore
-  expect(frames).toEqual([0, 1, 2]);
+  expect(attention.map((row) => row?.[0])).toEqual([0, 1, 2]);
 });
 
 test('a model that never ends is cut at the limit, and what it wrote is given', () => {

@@ -8,6 +8,7 @@ import { LanguageChoice } from '../../../../../src/speech-service/recognition/ch
 import { OfflineSession } from '../../../../../src/speech-service/recognition/offline/offline-engine.ts';
 import { PieceReader } from '../../../../../src/speech-service/recognition/offline/piece-reading.ts';
 import { ReadingPrice } from '../../../../../src/speech-service/recognition/child/load.ts';
+import { VoicedStretches } from '../../../../../src/speech-service/recognition/offline/unread.ts';
 import type { RecogniserEvent } from '../../../../../src/speech-service/recognition/recogniser.ts';
 
 const window = 512;
@@ -24,6 +25,7 @@ function sessionOf(
     {
       longestS: 8.8,
       estimatedTimes: true,
+      goesOn: false,
       price: new ReadingPrice(),
       read: () => {
         state.readings++;
@@ -51,7 +53,15 @@ function sessionOf(
   };
   const language = new LanguageChoice(['en'], options, () => '');
   const session = new OfflineSession(
-    { reader, longestS: 8.8, track, voice, language, load: () => load },
+    {
+      reader,
+      longestS: 8.8,
+      track,
+      voiced: new VoicedStretches(),
+      voice,
+      language,
+      load: () => load,
+    },
     options,
     (event) => events.push(event),
   );

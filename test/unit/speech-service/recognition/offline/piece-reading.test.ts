@@ -6,11 +6,12 @@ import {
   PieceReader,
   PieceReading,
 } from '../../../../../src/speech-service/recognition/offline/piece-reading.ts';
+import { VoicedStretches } from '../../../../../src/speech-service/recognition/offline/unread.ts';
 import { PartialWords } from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
 const atEase = { needed: 0, latenessMs: 0, togetherMs: 0 };
 const pressed = { needed: 0.9, latenessMs: 0, togetherMs: 0 };
-const cut = { from: 8_000, to: 24_000, cutBefore: false, cutAfter: false };
+const cut = { from: 8_000, to: 24_000, cutBefore: false, cutAfter: false, heardTo: 24_000 };
 
 function resultOf(text: string): OfflineResult {
   const tokens = text.split(' ').map((word) => ` ${word}`);
@@ -32,6 +33,7 @@ function readingOf(doubted: boolean) {
   const model = {
     longestS: 8.8,
     estimatedTimes: false,
+    goesOn: false,
     price: new ReadingPrice(),
     read: (samples: Float32Array) => {
       lengths.push([samples.length]);
@@ -48,7 +50,7 @@ function readingOf(doubted: boolean) {
   const words = new PartialWords();
   const readOn = (load: typeof atEase) => {
     while (!reading.started || reading.nextMs(load) !== undefined) reading.step(load, words, '');
-    return reading.done(words);
+    return reading.done(words).piece;
   };
   return { reading, lengths, readOn };
 }
@@ -82,4 +84,44 @@ test('words begin where their first tokens do, and are as sure as their least su
   expect(words.map(({ confidence }) => confidence)).toEqual([
     expect.closeTo(0.5), expect.closeTo(1),
   ]); // prettier-ignore
+});
+
+/** A model that passes over what is said after its first word, and hears it or not when it is read alone. */
+function passedOver(found: string) {
+  const track = new AudioTrack();
+  track.push(new Float32Array(64_000).fill(0.1));
+  const voiced = new VoicedStretches();
+  voiced.add(0, 64_000);
+  const given: number[][] = [];
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: true,
+    price: new ReadingPrice(),
+    read: (_: Float32Array, _language: string, known: readonly number[] = []) => {
+      given.push([...known]);
+      const result = resultOf(given.length === 1 ? 'thanks goodbye' : found);
+      const timestamps = given.length === 1 ? [0.2, 3.2] : result.timestamps;
+      return { ...result, timestamps, ids: result.tokens.map((_, index) => [index + 7]) };
+    },
+  };
+  const whole = { from: 0, to: 60_000, cutBefore: false, cutAfter: false, heardTo: 60_000 };
+  const reading = new PieceReading(new PieceReader(model, track, voiced), whole);
+  const words = new PartialWords();
+  while (!reading.started || reading.nextMs(atEase) !== undefined) reading.step(atEase, words, '');
+  return { given, ...reading.done(words) };
+}
+
+test('speech that a reading passed over is read again, and what is found stands in its place', () => {
+  const { piece, unread, given } = passedOver('see you on friday then my dear old friend');
+  expect(piece.text).toBe('thanks see you on friday then my dear old friend goodbye');
+  expect(unread).toEqual([]);
+  expect(given[1]).toEqual([7]); // the word before it is given as known
+});
+
+test('speech for which no reading finds words is told as unread, after two attempts', () => {
+  const { piece, unread, given } = passedOver('');
+  expect(piece.text).toBe('thanks goodbye');
+  expect(given).toHaveLength(3);
+  expect(unread).toMatchObject([{ after: 1 }]);
 });

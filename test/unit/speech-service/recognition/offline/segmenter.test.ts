@@ -14,6 +14,7 @@ function play(line: string, options: Partial<ConstructorParameters<typeof Segmen
     pauseS: 0.3,
     maximumDurationS: 30,
     longestPieceS: 8.8,
+    goesOn: false,
     quietest: (_from, to) => to - rate / 2,
     ...options,
   });

@@ -129,3 +129,28 @@ test('estimated times grow, stay inside the audio and are there for every word',
     { numRuns: 60 },
   );
 });
+
+test('a number that is written without its space is a word of its own; one that belongs to a name is not', () => {
+  const written = [
+    ' Press',
+    '4',
+    ',',
+    ' or',
+    '6',
+    ' for',
+    ' an',
+    ' MP',
+    '3',
+    ' of',
+    ' 28',
+    '.',
+    '8',
+  ];
+  const tokens = written.map((text, index) => ({ text, start: index / 5 }));
+  const words = wordsFromTokens(tokens, {
+    endOfAudioS: 4,
+    longestTokenS: 0.3,
+    agreedConfidence: 1,
+  });
+  expect(words.map(({ word }) => word).join(' ')).toBe('Press 4, or 6 for an MP3 of 28.8');
+});

@@ -1,0 +1,33 @@
+/** What little attention counts as: a token may go nearly unheard, and one such token must not move all others. */
+const leastAttention = 0.003;
+
+/**
+ * The frame that each token is read from, never before that of the token before it. `attention` has a row for each
+ * token, what it pays to every frame. The strongest frame alone would do for most tokens, but of words that are said
+ * twice a row can be strongest at the other occurrence: so the best way through all rows is taken.
+ */
+export function alignedFrames(attention: readonly Float32Array[]): number[] {
+  const frames = attention[0]?.length ?? 0;
+  let scores = new Float64Array(frames);
+  const best: Int32Array[] = [];
+  for (const row of attention) {
+    const next = new Float64Array(frames);
+    const from = new Int32Array(frames);
+    let before = 0; // the best frame of the token before, up to this one
+    for (let frame = 0; frame < frames; frame++) {
+      if ((scores[frame] ?? 0) > (scores[before] ?? 0)) before = frame;
+      from[frame] = before;
+      next[frame] = (scores[before] ?? 0) + Math.log(Math.max(leastAttention, row[frame] ?? 0));
+    }
+    scores = next;
+    best.push(from);
+  }
+  let frame = 0;
+  for (let at = 1; at < frames; at++) if ((scores[at] ?? 0) > (scores[frame] ?? 0)) frame = at;
+  const aligned: number[] = [];
+  for (const from of best.toReversed()) {
+    aligned.unshift(frame);
+    frame = from[frame] ?? 0;
+  }
+  return aligned;
+}

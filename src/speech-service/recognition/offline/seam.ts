@@ -1,0 +1,64 @@
+import type { RecognisedWord } from '../recogniser.ts';
+
+const rateHz = 16000;
+
+/** A word of a reading with the model's own signs for it. Times are seconds of the stream. */
+export type SpelledWord = RecognisedWord & { ids: readonly number[] };
+
+/**
+ * Where one piece of speech ends and the next begins: inside speech, but between two words. The next piece is read
+ * from some words before it, which are given to the model as known.
+ */
+export type Seam = {
+  /** The sample at which the first word of the next piece begins. */
+  at: number;
+  /** The sample at which the known words begin. */
+  from: number;
+  given: readonly number[];
+};
+
+/** So many seconds of known words are read again before the first new one. */
+const contextS = 1;
+/** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
+const longWordS = 1;
+
+/**
+ * Divides the words of a piece that was read beyond its cut. Those that begin before the cut are its own, whole. A word
+ * that the audio may have ended inside of is left to the next piece, wherever it began:
+ *
+ *     audio     ...  the  com|pany has cal...
+ *     cut                    ^
+ *     own       ...  the  company
+ *     next                        has called
+ */
+export function divideAt(
+  words: readonly SpelledWord[],
+  { to, heardTo }: { to: number; heardTo: number },
+): { own: number; seam: Seam | undefined } {
+  let own = 0;
+  for (const [index, word] of words.entries()) {
+    const followed = index + 1 < words.length || word.start < heardTo / rateHz - longWordS;
+    if (word.start * rateHz >= to || !followed) break;
+    own = index + 1;
+  }
+  const last = words[own - 1];
+  if (!last) return { own, seam: undefined };
+  const next = words[own];
+  const at = next ? next.start * rateHz : Math.max(to, last.end * rateHz);
+  const known = knownBefore(words.slice(0, own), at / rateHz);
+  return {
+    own,
+    seam: {
+      at: Math.round(at),
+      from: Math.round((known[0]?.start ?? 0) * rateHz),
+      given: known.flatMap(({ ids }) => ids),
+    },
+  };
+}
+
+/** The last of some words, from about a second before this second on. */
+export function knownBefore(words: readonly SpelledWord[], atS: number): SpelledWord[] {
+  let first = Math.max(0, words.length - 1);
+  while (first > 0 && (words[first]?.start ?? 0) > atS - contextS) first--;
+  return words.slice(first);
+}

@@ -1,0 +1,62 @@
+import type { RecognisedWord } from '../recogniser.ts';
+
+const rateHz = 16000;
+
+/** Where a voice was, as far as the detector tells; stretches of samples that do not touch. */
+export class VoicedStretches {
+  #stretches: { from: number; to: number }[] = [];
+
+  add(from: number, to: number): void {
+    const last = this.#stretches.at(-1);
+    if (last && last.to >= from) last.to = Math.max(last.to, to);
+    else this.#stretches.push({ from, to });
+  }
+
+  dropBefore(position: number): void {
+    if ((this.#stretches[0]?.to ?? position) >= position) return;
+    this.#stretches = this.#stretches.filter(({ to }) => to > position);
+  }
+
+  /** The voiced samples between two positions. */
+  within(from: number, to: number): number {
+    let sum = 0;
+    for (const stretch of this.#stretches)
+      sum += Math.max(0, Math.min(to, stretch.to) - Math.max(from, stretch.from));
+    return sum;
+  }
+}
+
+/** A stretch of a piece in which somebody spoke and no word was read; `after` counts the words before it. */
+export type Unread = { from: number; to: number; after: number };
+
+/** With less voice than this it is a breath, a drawn-out vowel or the detector's delay. */
+const leastVoicedS = 0.4;
+/** A word lasts at most so long: a part for its end, and one for each letter. */
+const wordS = 0.25;
+const letterS = 0.07;
+/** A digit, and each sign of an address, is written with one sign and spoken with about so many letters. */
+const lettersOfSign = 5;
+
+/**
+ * The stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
+ * trace, most often one that it has written just before. Only the times of the words on both sides show it.
+ */
+export function unreadIn(
+  words: readonly RecognisedWord[],
+  { from, to }: { from: number; to: number },
+  voiced: Pick<VoicedStretches, 'within'>,
+): Unread[] {
+  const edges = [from, ...words.map(({ word, start }) => (start + longestOf(word)) * rateHz)];
+  return edges.flatMap((edge, after) => {
+    const begin = Math.round(edge);
+    const end = Math.round(Math.min(to, (words[after]?.start ?? Infinity) * rateHz));
+    if (voiced.within(begin, end) < leastVoicedS * rateHz) return [];
+    return [{ from: begin, to: end, after }];
+  });
+}
+
+function longestOf(word: string): number {
+  const bare = word.replace(/[\p{P}\p{S}]+$/u, '');
+  const signs = /[.@/:_]/.test(bare) ? bare.length : bare.replace(/\D/g, '').length;
+  return wordS + letterS * (bare.length + (lettersOfSign - 1) * signs);
+}

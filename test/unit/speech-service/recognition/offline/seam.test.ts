@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import {
+  divideAt,
+  knownBefore,
+} from '../../../../../src/speech-service/recognition/offline/seam.ts';
+
+const rate = 16_000;
+/** Words that begin at these seconds; each has one sign, its number. */
+const words = (...starts: number[]) =>
+  starts.map((start, index) => ({
+    word: `w${index}`,
+    start,
+    end: start + 0.2,
+    confidence: 1,
+    ids: [index],
+  }));
+
+test('words that begin before the cut are its own, and the next piece goes on where the first other begins', () => {
+  const { own, seam } = divideAt(words(0.5, 2, 3.8, 4.4, 4.8), {
+    to: 4.2 * rate,
+    heardTo: 5 * rate,
+  });
+  expect(own).toBe(3);
+  expect(seam?.at).toBeCloseTo(4.4 * rate);
+});
+
+test('a word that the audio may end inside of is left to the next piece', () => {
+  const { own, seam } = divideAt(words(0.5, 2, 4.1), { to: 4.2 * rate, heardTo: 4.6 * rate });
+  expect(own).toBe(2);
+  expect(seam?.at).toBeCloseTo(4.1 * rate);
+});
+
+test('a last word long before the end of the audio is whole', () => {
+  const { own, seam } = divideAt(words(0.5, 2, 3), { to: 4.2 * rate, heardTo: 4.6 * rate });
+  expect(own).toBe(3);
+  expect(seam?.at).toBeCloseTo(4.2 * rate);
+});
+
+test('about a second of words before the seam is known to the next piece, with their signs', () => {
+  const { seam } = divideAt(words(0.5, 2, 2.9, 3.6, 4.4), { to: 4.2 * rate, heardTo: 5 * rate });
+  expect(seam?.given).toEqual([2, 3]);
+  expect(seam?.from).toBeCloseTo(2.9 * rate);
+  expect(knownBefore([], 3)).toEqual([]);
+});
+
+test('a piece without a word of its own has no seam: the next one is read from the cut', () => {
+  expect(divideAt([], { to: 3 * rate, heardTo: 4 * rate })).toEqual({ own: 0, seam: undefined });
+  expect(divideAt(words(3.5), { to: 3 * rate, heardTo: 4 * rate })).toEqual({
+    own: 0,
+    seam: undefined,
+  });
+});

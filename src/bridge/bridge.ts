@@ -13,6 +13,7 @@ import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { Bridge } from './seam.ts';
 import { Calls } from './call/calls.ts';
+import { CallLinks, linkKeyOf } from './api/call-links.ts';
 import { callsApi } from './api/calls-api.ts';
 import type { BridgeConfig } from './config.ts';
 import { Eraser } from './api/erasure.ts';
@@ -23,6 +24,7 @@ import { showLive } from './metrics.ts';
 import { recoverCalls } from './call/recovery.ts';
 import { Retention } from './api/retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
+import { sharedCalls } from './api/shared-calls.ts';
 import { keepStatus } from './api/statuses.ts';
 import { streamsApi } from './api/streams-api.ts';
 import { StreamTokens } from './api/tokens.ts';
@@ -71,6 +73,13 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const feed = new LiveFeed(config.liveBufferEvents);
   const node = await nodeIdOf(dataDir);
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
+  const withRecording = config.redactEntities.length === 0;
+  const links = new CallLinks({
+    key: await linkKeyOf(store),
+    publicUrl: options.publicUrl,
+    lifeHours: config.linkLifeHours,
+    withRecording,
+  });
   const secondPasses = new SecondPasses({
     config,
     store,
@@ -92,6 +101,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     speech,
     language,
     feed,
+    links,
     clock,
     log,
     recording,
@@ -110,7 +120,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     feed,
     clock,
     log,
-    eraseEvents: (tx, callId) => outbox.eraseCall(tx, callId),
+    outbox,
   });
   opened.defer(() => eraser.stop());
   const retention = new Retention({
@@ -144,6 +154,17 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       {
         access: 'operator',
         router: callsApi({ store, calls, journal, eraser, stereoRoles: config.stereoRoles }),
+      },
+      {
+        access: 'public',
+        router: sharedCalls({
+          store,
+          journal,
+          links,
+          clock,
+          withRecording,
+          stereoRoles: config.stereoRoles,
+        }),
       },
     ],
     // What a carrier says is made storable here, once, before any of it is compared, kept or sent on.

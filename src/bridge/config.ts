@@ -82,6 +82,21 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_DTMF_EVENTS',
     description: 'Whether key presses become call.dtmf events; the digit is masked in any case.',
   }),
+  neutralSentiment: z.boolean().default(false).meta({
+    env: 'TRUNKLINE_NEUTRAL_SENTIMENT',
+    description:
+      'Whether utterances without a feeling are call.sentiment events too; call.summary and call.completed count them in any case.',
+  }),
+  linkLifeHours: z
+    .number()
+    .min(0)
+    .max(366 * 24)
+    .default(7 * 24)
+    .meta({
+      env: 'TRUNKLINE_LINK_LIFE_HOURS',
+      description:
+        'How long the links in call.completed open the page and the recording of their call without a key; 0 gives none.',
+    }),
   summaryType: z.enum(['general', 'bullet_points', 'concise']).default('general').meta({
     env: 'TRUNKLINE_SUMMARY_TYPE',
     description: 'The form of the summary in call.summary.',

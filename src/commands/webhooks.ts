@@ -3,7 +3,7 @@ import { loadConfig } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
-import { endpointsOf } from '../outbox/config.ts';
+import { endpointsOf, typesOf, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
 import { previewOf, Sender } from '../outbox/sender.ts';
 import { withoutSecrets } from './without-secrets.ts';
@@ -39,7 +39,7 @@ function list(): void {
     console.log('no webhook is configured: set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET');
   for (const { name, url, events, shape, ordering } of endpoints)
     console.log(
-      `${name}  ${withoutSecrets(url)}  ${events?.join(' ') ?? 'all events'}  ${shape === 'envelope' ? 'envelope' : 'mapped'}  ${ordering}`,
+      `${name}  ${withoutSecrets(url)}  ${chosen(events)}  ${shape === 'envelope' ? 'envelope' : 'mapped'}  ${ordering}`,
     );
 }
 
@@ -52,8 +52,7 @@ async function tryEvent(
   if (!isEventType(type))
     throw new TrunklineError('BAD_INPUT', `${type} is none of ${callEventTypes.join(', ')}`);
   const example = eventExamples[type];
-  if (endpoint.events && !(endpoint.events as string[]).includes(type))
-    console.log(`(${name} is not configured for ${type})`);
+  if (!typesOf(endpoint).includes(type)) console.log(`(${name} is not configured for ${type})`);
   for (const text of await previewOf(endpoint, example, answersOf(options.answers)))
     console.log(text);
   if (!options.send) return;
@@ -72,6 +71,11 @@ async function tryEvent(
   if ('reason' in verdict) console.log(verdict.reason);
   if (verdict.answer !== null) console.log(verdict.answer);
   if (verdict.kind !== 'delivered') process.exitCode = 1;
+}
+
+function chosen(events: Endpoint['events']): string {
+  if (events === undefined || events === 'all') return 'all events';
+  return [events].flat().join(' ');
 }
 
 function isEventType(type: string): type is CallEventType {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { callEventTypes } from '../protocol/events.ts';
+import { nearestName } from '../lib/nearest-name.ts';
+import { eventPresets, type CallEventType, type EventPreset } from '../protocol/events.ts';
 
 /** Standard Webhooks form; 24 to 64 bytes, as that standard asks. */
 const Secret = z
@@ -17,8 +18,21 @@ export const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/);
 
 const Address = z.url({ protocol: /^https?$/ });
 
-/** `call.skipped` is not chosen here: it goes to endpoints whose ordering rule is `skip`. */
-const EventType = z.enum(callEventTypes).exclude(['call.skipped']);
+/* `call.skipped` is not chosen here: it goes to endpoints whose ordering rule is `skip`. */
+const presetNames = Object.keys(eventPresets) as [EventPreset, ...EventPreset[]];
+const eventNames = [...presetNames, ...eventPresets.all] as const;
+
+/** Types, and presets that stand for several. */
+const EventNames = z.array(z.enum(eventNames)).min(1);
+const EventChoice = z.union([z.enum(presetNames), EventNames], { error: ({ input }) => whyNoChoice(input) }); // prettier-ignore
+
+function whyNoChoice(input: unknown): string {
+  const wrong = [input].flat().find((name) => !(eventNames as readonly unknown[]).includes(name));
+  const choice = `${presetNames.join(', ')}, or a list of types such as call.completed`;
+  if (typeof wrong !== 'string') return `choose ${choice}`;
+  const near = nearestName(wrong, [...eventNames]);
+  return `"${wrong.slice(0, 100)}" is no type of event${near === undefined ? '' : `, did you mean ${near}?`}: choose ${choice}`;
+}
 
 /** One request of a mapping: an expression that makes it, or nothing when this event needs none. */
 const MappingStep = z.strictObject({
@@ -49,7 +63,9 @@ const Shape = z.union([
 export const Endpoint = z.strictObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
   url: Address,
-  events: z.array(EventType).min(1).optional().describe('Event types; all when left out.'),
+  events: EventChoice.optional().describe(
+    '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out.',
+  ),
   secrets: z
     .array(Secret)
     .min(1, 'a webhook address needs a secret')
@@ -72,13 +88,23 @@ export const Endpoint = z.strictObject({
 });
 export type Endpoint = z.infer<typeof Endpoint>;
 
+/** The event types that the endpoint gets, `call.skipped` aside. */
+export function typesOf({ events = 'all' }: Pick<Endpoint, 'events'>): CallEventType[] {
+  const chosen = typeof events === 'string' ? [events] : events;
+  const types = chosen.flatMap((one): readonly CallEventType[] =>
+    Object.hasOwn(eventPresets, one) ? eventPresets[one as EventPreset] : [one as CallEventType],
+  );
+  return [...new Set(types)];
+}
+
 const day = 86_400_000;
 
 export const OutboxConfig = z
   .strictObject({
     webhookUrl: Address.optional().meta({
       env: 'TRUNKLINE_WEBHOOK_URL',
-      description: 'The simplest CRM endpoint: all event types, envelope shape.',
+      description:
+        'The simplest CRM endpoint: our envelope, all event types unless TRUNKLINE_WEBHOOK_EVENTS says which.',
     }),
     webhookSecret: Secret.optional().meta({
       env: 'TRUNKLINE_WEBHOOK_SECRET',
@@ -89,6 +115,11 @@ export const OutboxConfig = z
       env: 'TRUNKLINE_WEBHOOK_SECRET_OLD',
       description: 'The secret before, while receivers change over: both sign.',
       secret: true,
+    }),
+    webhookEvents: EventNames.optional().meta({
+      env: 'TRUNKLINE_WEBHOOK_EVENTS',
+      description:
+        'What that endpoint gets: `completed` (one event a call), `live`, `all`, or types of event.',
     }),
     endpoints: z.array(Endpoint).max(64).default([]).meta({
       description: 'Further webhooks: each with name, url, secrets and its own rules.',
@@ -165,7 +196,12 @@ export function endpointsOf(config: OutboxConfig): Endpoint[] {
     ...(config.webhookSecretOld ? [config.webhookSecretOld] : []),
   ];
   return [
-    Endpoint.parse({ name: 'webhook', url: config.webhookUrl, secrets }),
+    Endpoint.parse({
+      name: 'webhook',
+      url: config.webhookUrl,
+      secrets,
+      ...(config.webhookEvents === undefined ? {} : { events: config.webhookEvents }),
+    }),
     ...config.endpoints,
   ];
 }

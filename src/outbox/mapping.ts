@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 import type { CallEvent } from '../protocol/events.ts';
-import { headerName, headerValue, type Endpoint } from './config.ts';
+import { headerName, headerValue, typesOf, type Endpoint } from './config.ts';
 import type { MappingOrder, MappingReady, MappingResult, MappingSetup } from './mapping-child.ts';
 
 /** How long one expression may work on one event. Usual mappings take a few milliseconds. */
@@ -279,9 +279,5 @@ function bodyBytes(body: unknown): Buffer | undefined {
 }
 
 function examplesFor(endpoint: Endpoint): CallEvent[] {
-  const wanted = endpoint.events;
-  return Object.values(eventExamples).filter(
-    (event) =>
-      event.type !== 'call.skipped' && (wanted === undefined || wanted.includes(event.type)),
-  );
+  return typesOf(endpoint).map((type) => eventExamples[type]);
 }

@@ -8,10 +8,10 @@ import {
 } from 'kysely';
 import { digestOf } from '../lib/digest.ts';
 import { newId } from '../lib/ids.ts';
-import { callEventTypes } from '../protocol/events.ts';
+import type { CallEventType } from '../protocol/events.ts';
 import type { Database, DeliveryState, EventsTable } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { Endpoint } from './config.ts';
+import { typesOf, type Endpoint } from './config.ts';
 
 /*
  * All SQL of the outbox. Its five tables:
@@ -156,6 +156,13 @@ export async function insertEvents(
       case when lanes.parked_at is null then 'waiting' else 'parked' end, 0
     from told join endpoints on endpoints.active = 1 and endpoints.types like '%|' || told.type || '|%'
       join lanes on lanes.endpoint = endpoints.name and lanes.call_id = ${call_id}`.execute(tx);
+}
+
+/** Whether an endpoint would get an event of this type: one that nobody wants need not be kept. */
+export async function isWanted(tx: Transaction<Database>, type: CallEventType): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from endpoints where active = 1 and types like ${`%|${type}|%`} limit 1`.execute(tx);
+  return rows.length > 0;
 }
 
 /** Due now. A node whose clock is ahead of the database's must not make its events wait. */
@@ -798,7 +805,7 @@ async function saveEndpoint(tx: Transaction<Database>, endpoint: Endpoint): Prom
     .insertInto('endpoints')
     .values({
       name: endpoint.name,
-      types: `|${(endpoint.events ?? callEventTypes).join('|')}|`,
+      types: `|${typesOf(endpoint).join('|')}|`,
       active: 1,
       fingerprint: digestOf(endpoint.url),
       disabled_at: null,

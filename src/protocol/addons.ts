@@ -55,7 +55,7 @@ export const NamedEntity = z
   .meta({ id: 'NamedEntity' });
 export type NamedEntity = z.infer<typeof NamedEntity>;
 
-const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
+export const Sentiment = z.enum(['positive', 'negative', 'neutral', 'mixed', 'unknown']);
 export type Sentiment = z.infer<typeof Sentiment>;
 
 export const Emotion = z.enum([

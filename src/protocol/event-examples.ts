@@ -1,4 +1,4 @@
-import type { CallEvent, CallEventType, EventCall, EventLeg } from './events.ts';
+import type { CallEvent, CallEventType, EventCall, EventLeg, Turn } from './events.ts';
 
 /**
  * One event of each type, as a CRM receives it: in the OpenAPI document, on /docs and for trying a webhook
@@ -57,6 +57,63 @@ const utterance = {
 };
 
 const utteranceId = '00_00000003';
+const turnId = 'turn_5d1f8a2c90b7e634';
+
+/** What is said about an utterance goes without its words: `call.transcript` has them. */
+const about = {
+  start: utterance.start,
+  end: utterance.end,
+  confidence: utterance.confidence,
+  channel: utterance.channel,
+  language: utterance.language,
+  text: utterance.text,
+};
+
+const turns: Turn[] = [
+  {
+    turn_id: 'turn_0b86e4c1f3a97d52',
+    role: 'agent',
+    text: 'Thank you for calling, how can I help?',
+    start: 0.6,
+    end: 3.2,
+  },
+  { turn_id: turnId, role: 'customer', text: utterance.text, start: 4.21, end: 6.8 },
+];
+
+const summaryText =
+  'A customer asks for a refund that never came. The agent finds the order and sends it again.';
+
+const chapters = [
+  {
+    headline: 'Refund that never came',
+    gist: 'missing refund',
+    keywords: ['refund', 'order'],
+    start: 4.21,
+    end: 52.7,
+    summary: 'The customer reports a missing refund.',
+  },
+];
+
+const entities = [
+  {
+    entity_type: 'NAME',
+    text: 'Oriane Vasquez',
+    start: 12.1,
+    end: 13.1,
+    role: 'customer' as const,
+  },
+];
+
+const talkFigures = {
+  talk: { customer: 21.4, agent: 18.9 },
+  talk_ratio: { customer: 0.531, agent: 0.469 },
+  interruptions: { customer: 1, agent: 0 },
+  longest_monologue: { customer: 8.2, agent: 6.4 },
+  dead_air: { total: 3.9, longest: 3.9, count: 1 },
+};
+
+const shared = `https://calls.example.com/shared/calls/${call.id}`;
+const linkQuery = 'expires=1770714958&signature=b1s3Ndg0vC9wYJm8pQe2xK5tZ7uR4hLfA6iXo1yTnEk';
 
 /** `sequence` and `id` tell the order; `second` is the time of day within the call's minute. */
 function head(sequence: number, second: number) {
@@ -83,7 +140,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.transcript',
     leg: customer,
     custom_metadata: ofCustomer,
-    data: { utterance_id: utteranceId, ...utterance },
+    data: { utterance_id: utteranceId, turn_id: turnId, ...utterance },
   },
   'call.sentiment': {
     ...head(8, 7),
@@ -92,7 +149,8 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: utteranceId,
-      utterance,
+      turn_id: turnId,
+      utterance: about,
       results: [
         {
           sentiment: 'negative',
@@ -112,6 +170,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: '00_00000004',
+      turn_id: 'turn_a4c2907be15d38f6',
       utterance: {
         start: 11.2,
         end: 13.1,
@@ -119,7 +178,6 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
         channel: 0,
         language: 'en',
         text: 'My name is Oriane Vasquez.',
-        words: [],
       },
       results: [{ entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1 }],
     },
@@ -131,7 +189,8 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     custom_metadata: ofCustomer,
     data: {
       utterance_id: utteranceId,
-      utterance,
+      turn_id: turnId,
+      utterance: about,
       original_language: 'en',
       target_language: 'fr',
       translated_utterance: {
@@ -189,11 +248,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
         endedLeg(customer.id, 'customer', 'inbound'),
         endedLeg(agentLegId, 'agent', 'outbound'),
       ],
-      talk: { customer: 21.4, agent: 18.9 },
-      talk_ratio: { customer: 0.531, agent: 0.469 },
-      interruptions: { customer: 1, agent: 0 },
-      longest_monologue: { customer: 8.2, agent: 6.4 },
-      dead_air: { total: 3.9, longest: 3.9, count: 1 },
+      ...talkFigures,
       gaps: 1,
       reconnects: 0,
     },
@@ -204,37 +259,47 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
     type: 'call.summary',
     custom_metadata: metadata,
     data: {
-      summary: {
-        type: 'general',
-        text: 'A customer asks for a refund that never came. The agent finds the order and sends it again.',
-      },
-      chapters: [
-        {
-          headline: 'Refund that never came',
-          gist: 'missing refund',
-          keywords: ['refund', 'order'],
-          start: 4.21,
-          end: 52.7,
-          sentences: [{ sentence: utterance.text, start: 4.21, end: 6.8, words: [] }],
-          text: utterance.text,
-          summary: 'The customer reports a missing refund.',
-        },
-      ],
-      entities: [
-        { entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1, role: 'customer' },
-      ],
+      summary: { type: 'general', text: summaryText },
+      chapters,
+      entities,
       sentiment: {
         customer: [{ start: 4.21, end: 6.8, sentiment: 'negative', emotion: 'disappointment' }],
         agent: [{ start: 0.6, end: 3.2, sentiment: 'neutral', emotion: 'neutral' }],
       },
-      transcript: [
-        { role: 'agent', text: 'Thank you for calling, how can I help?', start: 0.6, end: 3.2 },
-        { role: 'customer', text: utterance.text, start: 4.21, end: 6.8 },
-      ],
+      transcript: turns,
+    },
+  },
+  'call.completed': {
+    ...head(23, 59),
+    call: overCall,
+    type: 'call.completed',
+    custom_metadata: metadata,
+    data: {
+      direction: call.direction,
+      from: call.from,
+      to: call.to,
+      started_at: call.started_at,
+      hung_up_at: '2026-02-03T09:15:57.300Z',
+      ended_at: '2026-02-03T09:15:58.120Z',
+      duration: 57.3,
+      end_reason: 'stop',
+      deadline: null,
+      summary: summaryText,
+      transcript_text: `Agent: Thank you for calling, how can I help?\nCustomer: ${utterance.text}`,
+      transcript: turns,
+      chapters,
+      entities,
+      sentiment: { overall: 'negative', customer: 'negative', agent: 'neutral' },
+      ...talkFigures,
+      gaps: [{ role: 'customer', cause: 'carrier', start: 19.4, end: 20.2, duration: 0.8 }],
+      gap_count: 1,
+      page_url: `${shared}?${linkQuery}`,
+      recording_url: `${shared}/recording?${linkQuery}`,
+      links_expire_at: '2026-02-10T09:15:58.000Z',
     },
   },
   'call.transcript.revised': {
-    ...head(23, 59),
+    ...head(24, 59),
     call: overCall,
     type: 'call.transcript.revised',
     custom_metadata: metadata,
@@ -243,18 +308,13 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
         { role: 'agent', text: 'Thank you for calling, how can I help?', start: 0.6, end: 3.2 },
         { role: 'customer', text: 'I never got the refund I asked for.', start: 4.2, end: 6.9 },
       ],
-      summary: {
-        type: 'general',
-        text: 'A customer asks for a refund that never came. The agent finds the order and sends it again.',
-      },
+      summary: { type: 'general', text: summaryText },
       chapters: [],
-      entities: [
-        { entity_type: 'NAME', text: 'Oriane Vasquez', start: 12.1, end: 13.1, role: 'customer' },
-      ],
+      entities,
     },
   },
   'call.warning': {
-    ...head(23, 59),
+    ...head(24, 59),
     call: overCall,
     type: 'call.warning',
     custom_metadata: metadata,
@@ -263,6 +323,14 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       message:
         'the recording was not read again: the speech service refused the job (422: no installed model covers sw)',
     },
+  },
+  'call.erased': {
+    ...head(25, 59),
+    type: 'call.erased',
+    // Nothing of the call but our own id of it.
+    call: { ...call, carrier_call_id: '', direction: null, from: null, to: null },
+    custom_metadata: {},
+    data: { erased_at: '2026-02-03T09:15:59.120Z', reason: 'request' },
   },
   'call.skipped': {
     ...head(16, 45),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Chapter, NamedEntity, SentimentItem, Utterance, Word } from './addons.ts';
+import { Chapter, NamedEntity, Sentiment, SentimentItem, Utterance, Word } from './addons.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
 
 /**
@@ -13,7 +13,7 @@ export const EventCall = z
   .object({
     id: z.string(),
     carrier: z.string(),
-    carrier_call_id: z.string(),
+    carrier_call_id: z.string().describe('Empty in call.erased.'),
     direction: z.enum(['inbound', 'outbound']).nullable(),
     from: z.string().nullable(),
     to: z.string().nullable(),
@@ -50,9 +50,20 @@ export const LedgerFigures = z
   .meta({ id: 'Ledger' });
 export type LedgerFigures = z.infer<typeof LedgerFigures>;
 
+/** Of one utterance in its call: `utterance_id` begins anew with every leg and session. */
+const TurnId = z
+  .string()
+  .describe('Unique in its call, and the same in every event about the utterance.');
+
 /** One party's uninterrupted words in the merged conversation. */
 export const Turn = z
-  .object({ role: Role, text: z.string(), start: Seconds, end: Seconds })
+  .object({
+    turn_id: TurnId.optional().describe('As in call.transcript; a revised transcript has none.'),
+    role: Role,
+    text: z.string(),
+    start: Seconds,
+    end: Seconds,
+  })
   .meta({ id: 'Turn' });
 export type Turn = z.infer<typeof Turn>;
 
@@ -72,8 +83,16 @@ const CallStartedData = z.object({
   continues: z.string().nullable().describe('The ended call that this one goes on from.'),
 });
 
-const CallTranscriptData = z.object({
+const utteranceIds = {
   utterance_id: z.string().describe('Of its session: unique beside leg.session_id.'),
+  turn_id: TurnId,
+};
+
+/** The words with their times are in `call.transcript` alone: what is said about an utterance does not repeat them. */
+const AboutUtterance = Utterance.omit({ words: true }).meta({ id: 'AboutUtterance' });
+
+const CallTranscriptData = z.object({
+  ...utteranceIds,
   start: Seconds,
   end: Seconds,
   text: z.string(),
@@ -87,22 +106,22 @@ const CallTranscriptData = z.object({
 const addonFailure = z.object({ message: z.string() }).optional();
 
 const CallSentimentData = z.object({
-  utterance_id: z.string(),
-  utterance: Utterance,
+  ...utteranceIds,
+  utterance: AboutUtterance,
   results: z.array(SentimentItem),
   error: addonFailure,
 });
 
 const CallEntitiesData = z.object({
-  utterance_id: z.string(),
-  utterance: Utterance,
+  ...utteranceIds,
+  utterance: AboutUtterance,
   results: z.array(NamedEntity),
   error: addonFailure,
 });
 
 const CallTranslationData = z.object({
-  utterance_id: z.string(),
-  utterance: Utterance,
+  ...utteranceIds,
+  utterance: AboutUtterance,
   original_language: LanguageCode,
   target_language: LanguageCode,
   translated_utterance: Utterance,
@@ -157,6 +176,15 @@ export type EndReason = z.infer<typeof EndReason>;
 
 const perRole = { customer: Seconds, agent: Seconds };
 
+/** How the conversation went, by the finals of all legs. */
+const talkFigures = {
+  talk: z.object(perRole).describe('Seconds that each spoke.'),
+  talk_ratio: z.object(perRole).describe('Share of all talk, 0 to 1.'),
+  interruptions: z.object({ customer: z.int(), agent: z.int() }).describe('Times each cut in.'),
+  longest_monologue: z.object(perRole),
+  dead_air: z.object({ total: Seconds, longest: Seconds, count: z.int() }),
+};
+
 const CallEndedData = z.object({
   reason: EndReason,
   hung_up_at: DateTime.optional().describe('When the phone call was over.'),
@@ -175,11 +203,7 @@ const CallEndedData = z.object({
       ledger: LedgerFigures,
     }),
   ),
-  talk: z.object(perRole).describe('Seconds that each spoke.'),
-  talk_ratio: z.object(perRole).describe('Share of all talk, 0 to 1.'),
-  interruptions: z.object({ customer: z.int(), agent: z.int() }).describe('Times each cut in.'),
-  longest_monologue: z.object(perRole),
-  dead_air: z.object({ total: Seconds, longest: Seconds, count: z.int() }),
+  ...talkFigures,
   gaps: z.int(),
   reconnects: z.int(),
 });
@@ -191,19 +215,77 @@ const SentimentPoint = z.object({
   emotion: z.string(),
 });
 
+/** A chapter without its words: the transcript beside it has them. */
+const EventChapter = Chapter.pick({
+  headline: true,
+  gist: true,
+  keywords: true,
+  start: true,
+  end: true,
+  summary: true,
+}).meta({ id: 'EventChapter' });
+
+const EntityOfRole = NamedEntity.extend({ role: Role });
+
+const summaryErrors = z
+  .array(z.object({ part: z.string(), message: z.string() }))
+  .optional()
+  .describe('What of the above could not be made, and why.');
+
 const CallSummaryData = z.object({
   summary: z.object({
     type: z.enum(['general', 'bullet_points', 'concise']),
     text: z.string(),
   }),
-  chapters: z.array(Chapter),
-  entities: z.array(NamedEntity.extend({ role: Role })),
+  chapters: z.array(EventChapter),
+  entities: z.array(EntityOfRole),
   sentiment: z.object({ customer: z.array(SentimentPoint), agent: z.array(SentimentPoint) }),
   transcript: z.array(Turn),
-  errors: z
-    .array(z.object({ part: z.string(), message: z.string() }))
-    .optional()
-    .describe('What of the above could not be made, and why.'),
+  errors: summaryErrors,
+});
+
+const Link = z.url().nullable();
+
+const CallCompletedData = z
+  .object({
+    direction: z.enum(['inbound', 'outbound']).nullable(),
+    from: z.string().nullable(),
+    to: z.string().nullable(),
+    started_at: DateTime,
+    hung_up_at: DateTime.nullable().describe('When the last stream of the call ended.'),
+    ended_at: DateTime.describe('When every final was there, or given up.'),
+    duration: Seconds,
+    end_reason: EndReason,
+    deadline: z.string().nullable().describe('As in call.ended.'),
+    summary: z.string(),
+    transcript_text: z.string().describe('The transcript as lines, each `Agent: ...` or so.'),
+    transcript: z.array(Turn),
+    chapters: z.array(EventChapter),
+    entities: z.array(EntityOfRole),
+    sentiment: z
+      .object({ overall: Sentiment, customer: Sentiment, agent: Sentiment })
+      .describe('`unknown` where nobody spoke, or the sentiment was not asked for.'),
+    ...talkFigures,
+    gaps: z
+      .array(
+        z.object({ role: Role, cause: GapCause, start: Seconds, end: Seconds, duration: Seconds }),
+      )
+      .describe('The longest, 100 at most, in order of time.'),
+    gap_count: z.int().describe('How many there are in all.'),
+    page_url: Link.describe('A page of the call to read and hear, without a key.'),
+    recording_url: Link.describe(
+      'Stereo WAV, without a key; null without one, and where redacted.',
+    ),
+    links_expire_at: DateTime.nullable(),
+    errors: summaryErrors,
+  })
+  .describe('All that is known of the call, in one event, for a receiver that wants no other.');
+
+const CallErasedData = z.object({
+  erased_at: DateTime,
+  reason: z
+    .enum(['request', 'retention'])
+    .describe('Somebody asked for it, or the time was over for which calls are kept.'),
 });
 
 const CallTranscriptRevisedData = CallSummaryData.pick({
@@ -239,14 +321,38 @@ const eventData = {
   'call.dtmf': CallDtmfData,
   'call.ended': CallEndedData,
   'call.summary': CallSummaryData,
+  'call.completed': CallCompletedData,
   'call.transcript.revised': CallTranscriptRevisedData,
   'call.warning': CallWarningData,
+  'call.erased': CallErasedData,
   'call.skipped': CallSkippedData,
 } as const;
 
 export type CallEventType = keyof typeof eventData;
 export type CallEventData<Type extends CallEventType> = z.infer<(typeof eventData)[Type]>;
 export const callEventTypes = Object.keys(eventData) as [CallEventType, ...CallEventType[]];
+
+/** Types by what a receiver is for; each may stand in a list of types. */
+export const eventPresets = {
+  /** For a CRM that wants little: the call once it is whole, and what changes it afterwards. */
+  completed: ['call.completed', 'call.transcript.revised', 'call.erased'],
+  /** For live assist: everything that is told while people speak. */
+  live: [
+    'call.started',
+    'call.transcript',
+    'call.sentiment',
+    'call.entities',
+    'call.translation',
+    'call.gap',
+    'call.paused',
+    'call.resumed',
+    'call.dtmf',
+    'call.ended',
+    'call.erased',
+  ],
+  all: callEventTypes.filter((type) => type !== 'call.skipped'),
+} as const satisfies Record<string, readonly CallEventType[]>;
+export type EventPreset = keyof typeof eventPresets;
 
 function envelope<Type extends CallEventType>(type: Type) {
   return z.object({
@@ -263,7 +369,7 @@ function envelope<Type extends CallEventType>(type: Type) {
 
 const CallStarted = envelope('call.started').meta({ id: 'CallStarted' });
 const CallTranscript = envelope('call.transcript').meta({ id: 'CallTranscript' });
-export const CallSentiment = envelope('call.sentiment').meta({ id: 'CallSentiment' });
+const CallSentiment = envelope('call.sentiment').meta({ id: 'CallSentiment' });
 const CallEntities = envelope('call.entities').meta({ id: 'CallEntities' });
 const CallTranslation = envelope('call.translation').meta({ id: 'CallTranslation' });
 const CallGap = envelope('call.gap').meta({ id: 'CallGap' });
@@ -272,10 +378,12 @@ const CallResumed = envelope('call.resumed').meta({ id: 'CallResumed' });
 const CallDtmf = envelope('call.dtmf').meta({ id: 'CallDtmf' });
 const CallEnded = envelope('call.ended').meta({ id: 'CallEnded' });
 const CallSummary = envelope('call.summary').meta({ id: 'CallSummary' });
+const CallCompleted = envelope('call.completed').meta({ id: 'CallCompleted' });
 const CallTranscriptRevised = envelope('call.transcript.revised').meta({
   id: 'CallTranscriptRevised',
 });
 const CallWarning = envelope('call.warning').meta({ id: 'CallWarning' });
+const CallErased = envelope('call.erased').meta({ id: 'CallErased' });
 const CallSkipped = envelope('call.skipped').meta({ id: 'CallSkipped' });
 
 export const CallEvent = z
@@ -291,8 +399,10 @@ export const CallEvent = z
     CallDtmf,
     CallEnded,
     CallSummary,
+    CallCompleted,
     CallTranscriptRevised,
     CallWarning,
+    CallErased,
     CallSkipped,
   ])
   .meta({ id: 'CallEvent' });

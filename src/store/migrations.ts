@@ -11,6 +11,7 @@ import * as jobs from './migrations/006-jobs.ts';
 import * as nodes from './migrations/007-nodes.ts';
 import * as secondPasses from './migrations/008-second-passes.ts';
 import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
+import * as secrets from './migrations/010-secrets.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -26,6 +27,7 @@ export const migrations: Migration[] = [
   { name: '007-nodes', ...nodes },
   { name: '008-second-passes', ...secondPasses },
   { name: '009-parked-callbacks', ...parkedCallbacks },
+  { name: '010-secrets', ...secrets },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -157,6 +157,9 @@ export type SecondPassesTable = {
   last_trouble: string | null;
 };
 
+/** Keys that are made here, by name: all nodes have the same. */
+type SecretsTable = { name: string; value: string };
+
 type CallsTables = {
   calls: CallsTable;
   legs: LegsTable;
@@ -168,6 +171,7 @@ type CallsTables = {
   erasures: ErasuresTable;
   erased_calls: ErasedCallsTable;
   second_passes: SecondPassesTable;
+  secrets: SecretsTable;
 };
 
 /* Tables of the outbox. Times are on the clock of the database, so that nodes with clocks of their own agree. */

@@ -1,6 +1,9 @@
 import type { Transaction } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { enqueueEvent } from '../../outbox/enqueue.ts';
+import { isWanted } from '../../outbox/tables.ts';
+import type { CallEventData } from '../../protocol/events.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
@@ -29,9 +32,14 @@ type EraserOptions = {
   feed: LiveFeed;
   clock: Clock;
   log: Logger;
-  /** Removes the call's events and deliveries, in the given transaction. */
-  eraseEvents: (tx: Transaction<Database>, callId: string) => Promise<void>;
+  outbox: {
+    /** Removes the call's events and deliveries, in the given transaction. */
+    eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
+    wake(): void;
+  };
 };
+
+type ErasureReason = CallEventData<'call.erased'>['reason'];
 
 const lookMs = 30_000;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
@@ -56,14 +64,14 @@ export class Eraser {
 
   /** One call, and what of it was deleted is not readable in the database's files either, where that can be had now. */
   async erase(callId: string): Promise<ErasureOutcome> {
-    const outcome = await this.eraseCall(callId);
+    const outcome = await this.eraseCall(callId, 'request');
     if (outcome !== 'erased') return outcome;
     return (await this.#options.store.forgetDeleted()) ? 'erased' : 'log-remains';
   }
 
   /** Without the checkpoint: whoever erases many calls makes one at the end. */
-  async eraseCall(callId: string): Promise<'erased' | 'live' | 'unknown'> {
-    const { store, calls, journal, feed, log } = this.#options;
+  async eraseCall(callId: string, reason: ErasureReason): Promise<'erased' | 'live' | 'unknown'> {
+    const { store, calls, journal, feed, log, outbox } = this.#options;
     const open = calls.get(callId);
     if (open?.state === 'live') return 'live';
     const row = await store.db
@@ -91,7 +99,9 @@ export class Eraser {
     await this.#eraseRows(
       callId,
       openSessions.map(({ id }) => id),
+      reason,
     );
+    outbox.wake();
     this.#options.secondPasses.wake();
     feed.publish({ kind: 'deleted', callId });
     log.info({ callId }, 'call erased');
@@ -106,12 +116,16 @@ export class Eraser {
     await within(this.#options.clock, maxDatabaseWaitMs, this.#working);
   }
 
-  async #eraseRows(callId: string, openSessions: readonly string[]): Promise<void> {
-    const { store, clock, eraseEvents } = this.#options;
+  async #eraseRows(
+    callId: string,
+    openSessions: readonly string[],
+    reason: ErasureReason,
+  ): Promise<void> {
+    const { store, clock, outbox } = this.#options;
     await store.transaction(async (tx) => {
       const call = await tx
         .selectFrom('calls')
-        .select(['carrier', 'carrier_call_id'])
+        .select(['carrier', 'carrier_call_id', 'started_at'])
         .where('id', '=', callId)
         .executeTakeFirst();
       const sessions = await tx
@@ -127,7 +141,8 @@ export class Eraser {
           .onConflict((conflict) => conflict.doNothing())
           .execute();
       await this.#options.secondPasses.erase(tx, callId);
-      await eraseEvents(tx, callId);
+      await outbox.eraseCall(tx, callId);
+      if (call !== undefined) await this.#tell(tx, callId, call, reason);
       for (const table of ['leg_results', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
@@ -154,6 +169,36 @@ export class Eraser {
         .where('carrier', '=', call.carrier)
         .where('carrier_call_id', '=', call.carrier_call_id)
         .execute();
+    });
+  }
+
+  /**
+   * Receivers hear in the same commit that they are to forget the call. The event says which by our id alone: it is
+   * kept until it is delivered, and nothing of the call may be in it.
+   */
+  async #tell(
+    tx: Transaction<Database>,
+    callId: string,
+    { carrier, started_at }: { carrier: string; started_at: number },
+    reason: ErasureReason,
+  ): Promise<void> {
+    if (!(await isWanted(tx, 'call.erased'))) return;
+    const now = this.#options.clock.now();
+    await enqueueEvent(tx, {
+      type: 'call.erased',
+      callId,
+      occurredAt: now,
+      call: {
+        id: callId,
+        carrier,
+        carrier_call_id: '',
+        direction: null,
+        from: null,
+        to: null,
+        started_at: new Date(started_at).toISOString(),
+      },
+      customMetadata: {},
+      data: { erased_at: new Date(now).toISOString(), reason },
     });
   }
 

@@ -84,7 +84,7 @@ export class Retention {
           .orderBy('id')
           .limit(batch)
           .execute(),
-      async (id) => ((await eraser.eraseCall(id)) === 'erased' ? 1 : 0),
+      async (id) => ((await eraser.eraseCall(id, 'retention')) === 'erased' ? 1 : 0),
     );
   }
 

@@ -5,6 +5,7 @@ import type { CallEvents } from '../events/call-events.ts';
 import { gapsOf, legsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
 import type { LegOutcome } from '../leg/leg.ts';
 import type { CallEnvironment } from './environment.ts';
+import { completedData, endedCallOf } from './completed.ts';
 import type { CallLeg } from './leg.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
 import type { CallLength, CallRecord } from './record.ts';
@@ -22,7 +23,7 @@ type CallEndingOptions = {
   legs: () => readonly CallLeg[];
   state: () => CallState;
   take: (input: CallInput) => void;
-  /** The summary is durable too: nothing more will come of this call. */
+  /** The summary and `call.completed` are durable too: nothing more will come of this call. */
   over: () => void;
 };
 
@@ -31,7 +32,7 @@ type Ending = Extract<CallState, { at: 'ending' }>;
 
 /**
  * Carries out the last part of a call: the legs finish, missing audio and missing words are declared as gaps,
- * `call.ended` is committed once, then the summary. How far the end has come is in the call's state, not here.
+ * `call.ended` is committed once, then the summary with `call.completed`. How far the end has come is in the call's state, not here.
  */
 export class CallEnding {
   readonly #options: CallEndingOptions;
@@ -122,7 +123,7 @@ export class CallEnding {
     const facts = await this.#untilRead(async () => ({
       turns: await turnsOf(db, record.id),
       legs: await legsOf(db, record.id),
-      gaps: await gapsOf(db, record.id),
+      gaps: (await gapsOf(db, record.id)).length,
     }));
     if (facts === undefined) return;
     const endedAt = env.clock.now();
@@ -138,11 +139,20 @@ export class CallEnding {
 
   async #summarise(): Promise<void> {
     const { env, record, events, over } = this.#options;
-    const conversation = await this.#untilRead(() => conversationOf(env.store.db, record.id));
-    if (conversation === undefined) return;
-    const data = await this.#summaryOf(conversation);
+    const { db } = env.store;
+    const facts = await this.#untilRead(async () => ({
+      conversation: await conversationOf(db, record.id),
+      ended: await endedCallOf(db, record.id),
+    }));
+    if (facts?.ended === undefined) return; // left, or erased
+    const { conversation, ended } = facts;
+    const summary = await this.#summaryOf(conversation);
+    const links = env.links.linksOf(record.id, env.clock.now());
+    const completed = completedData({ record, ended, summary, links });
     const { secondPasses } = env;
-    const isDone = await events.summarised(data, (tx) => secondPasses.order(tx, record.id));
+    const isDone = await events.summarised(summary, completed, (tx) =>
+      secondPasses.order(tx, record.id),
+    );
     if (!isDone && this.#options.state().at === 'left') return;
     secondPasses.wake();
     events.changed();

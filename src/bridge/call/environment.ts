@@ -7,6 +7,7 @@ import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { CallLinks } from '../api/call-links.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 
 /** What every call of this process works with. */
@@ -17,6 +18,7 @@ export type CallEnvironment = {
   speech: SpeechClient;
   language: LanguageRunner;
   feed: LiveFeed;
+  links: CallLinks;
   clock: Clock;
   log: Logger;
   recording: boolean;

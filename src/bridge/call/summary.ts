@@ -1,16 +1,19 @@
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { CallInsight } from '../../language/types.ts';
-import { Chapter } from '../../protocol/addons.ts';
-import { CallSentiment, Role, type CallEventData, type Turn } from '../../protocol/events.ts';
+import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { turnsOf } from '../events/call-rows.ts';
+import { roleFrom, turnsOf } from '../events/call-rows.ts';
 
-type SummaryData = CallEventData<'call.summary'>;
+export type SummaryData = CallEventData<'call.summary'>;
 type SummaryType = SummaryData['summary']['type'];
 
 /** What a summary is made of, as the rows have it. */
-export type CallConversation = { turns: Turn[]; sentimentBodies: string[] };
+export type CallConversation = { turns: Turn[]; sentiment: SentimentRow[] };
+
+/** The points of one utterance, as its result keeps them. */
+type SentimentRow = { role: string; text: string };
 
 export async function conversationOf(
   db: Kysely<Database>,
@@ -19,13 +22,13 @@ export async function conversationOf(
   const [turns, rows] = await Promise.all([
     turnsOf(db, callId),
     db
-      .selectFrom('events')
-      .select('body')
+      .selectFrom('leg_results')
+      .select(['role', 'text'])
       .where('call_id', '=', callId)
-      .where('type', '=', 'call.sentiment')
+      .where('kind', '=', 'call.sentiment')
       .execute(),
   ]);
-  return { turns, sentimentBodies: rows.map((row) => row.body) };
+  return { turns, sentiment: rows };
 }
 
 type SummaryOptions = {
@@ -38,10 +41,10 @@ type SummaryOptions = {
 
 /** The data of `call.summary`, made from the finals of all legs in order of time. A part that cannot be made is named in `errors`. */
 export async function summaryOf(
-  { turns, sentimentBodies }: CallConversation,
+  { turns, sentiment: rows }: CallConversation,
   options: SummaryOptions,
 ): Promise<SummaryData> {
-  const sentiment = sentimentCourse(sentimentBodies);
+  const sentiment = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
     { turns, summaryType: options.type, language: options.languageCode },
@@ -71,7 +74,7 @@ function insightParts(
 ): Pick<SummaryData, 'summary' | 'chapters' | 'entities'> {
   return {
     summary: { type, text: insight.summary },
-    chapters: insight.chapters.map((chapter) => Chapter.parse(chapter)),
+    chapters: insight.chapters.map(withoutWords),
     entities: insight.entities.flatMap((entity) => {
       const role = Role.safeParse(entity.role).data;
       return role === undefined ? [] : [{ ...entity, role }];
@@ -79,16 +82,33 @@ function insightParts(
   };
 }
 
+/** The words of a chapter are in the transcript beside it. */
+function withoutWords({
+  headline,
+  gist,
+  keywords,
+  start,
+  end,
+  summary,
+}: CallInsight['chapters'][number]): SummaryData['chapters'][number] {
+  return { headline, gist, keywords, start, end, ...(summary === undefined ? {} : { summary }) };
+}
+
+const Points = z.array(
+  z.object({ start: z.number(), end: z.number(), sentiment: z.string(), emotion: z.string() }),
+);
+
 /** The sentiment of each sentence as the speech sessions gave it, by role and in order of time. */
-function sentimentCourse(bodies: readonly string[]): SummaryData['sentiment'] {
+function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment'] {
   const course: SummaryData['sentiment'] = { customer: [], agent: [] };
-  for (const body of bodies) {
-    const event = CallSentiment.safeParse(JSON.parse(body)).data;
-    if (event?.leg === undefined) continue;
-    for (const { start, end, sentiment, emotion } of event.data.results)
-      course[event.leg.role].push({ start, end, sentiment, emotion });
-  }
+  for (const { role, text } of rows)
+    course[roleFrom(role)].push(...(Points.safeParse(jsonOf(text)).data ?? []));
   course.customer.sort((a, b) => a.start - b.start);
   course.agent.sort((a, b) => a.start - b.start);
   return course;
+}
+
+/** An earlier version kept nothing here. */
+function jsonOf(text: string): unknown {
+  return text === '' ? [] : JSON.parse(text);
 }

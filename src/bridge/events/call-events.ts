@@ -12,11 +12,13 @@ import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
 import type { LegSession } from '../leg/sessions.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
+import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { Redactor } from './redactor.ts';
-import type { Result, WaitingResults } from './timeline.ts';
+import { isNeutral, toldOf, type Result, type WaitingResults } from './timeline.ts';
 
 type CallEventsOptions = {
+  config: Pick<BridgeConfig, 'neutralSentiment'>;
   record: CallRecord;
   store: Store;
   feed: LiveFeed;
@@ -182,15 +184,18 @@ export class CallEvents {
   }
 
   #addResult(leg: CallLeg, result: Result): void {
-    const { type, data, key, sessionId, channel, start, end, text } = result;
+    const { type, key, sessionId, channel, start, end, text } = result;
+    const { id: legId, track } = leg.record;
     const role = leg.roleOf(channel);
+    const event = {
+      said: toldOf(result, legId),
+      occurredAt: this.#now,
+      leg: { id: legId, role, track, session_id: sessionId },
+    };
+    const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
     void this.#commits.add({
-      identity: { legId: leg.record.id, sessionId, kind: type, key, role, start, end, text },
-      event: {
-        said: { type, data } as Said,
-        occurredAt: this.#now,
-        leg: { id: leg.record.id, role, track: leg.record.track, session_id: sessionId },
-      },
+      identity: { legId, sessionId, kind: type, key, role, start, end, text },
+      ...(isQuiet ? {} : { event }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
   }
@@ -303,13 +308,19 @@ export class CallEvents {
     });
   }
 
-  /** `also` is ordered in the same commit: work on the whole call that begins now. */
+  /**
+   * Both events are one commit: a kill between them would lose the second or tell the first again. `also` is ordered
+   * in it too: work on the whole call that begins now.
+   */
   summarised(
     data: CallEventData<'call.summary'>,
+    completed: CallEventData<'call.completed'>,
     also?: (tx: Transaction<Database>) => Promise<void>,
   ): Promise<boolean> {
+    const occurredAt = this.#now;
     return this.#commits.add({
-      event: { said: { type: 'call.summary', data }, occurredAt: this.#now },
+      event: { said: { type: 'call.summary', data }, occurredAt },
+      followedBy: { said: { type: 'call.completed', data: completed }, occurredAt },
       rows: async (tx) => {
         await updateCall(tx, this.#id, { summary_due: 0, summary: JSON.stringify(data.summary) });
         await also?.(tx);

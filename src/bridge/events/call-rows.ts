@@ -4,6 +4,7 @@ import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallRecord, CustomMetadata } from '../call/record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';
+import { turnIdOf } from './timeline.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;
@@ -118,15 +119,24 @@ export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegR
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
 }
 
-/** How many gaps the call has declared, earlier runs of this process included. */
-export async function gapsOf(db: Kysely<Database>, callId: string): Promise<number> {
-  const row = await db
+type GapRow = { role: string; cause: string; start: number; end: number };
+
+/** The gaps that the call has declared, in order of time, earlier runs of this process included. */
+export async function gapsOf(db: Kysely<Database>, callId: string): Promise<GapRow[]> {
+  const rows = await db
     .selectFrom('leg_results')
-    .select((eb) => eb.fn.countAll().as('gaps'))
+    .select(['role', 'key', 'start_s', 'end_s'])
     .where('call_id', '=', callId)
     .where('kind', '=', 'call.gap')
-    .executeTakeFirst();
-  return Number(row?.gaps ?? 0);
+    .orderBy('start_s')
+    .orderBy('end_s')
+    .execute();
+  return rows.map(({ role, key, start_s, end_s }) => ({
+    role,
+    cause: key.split(':')[0] ?? '',
+    start: finite(start_s),
+    end: finite(end_s),
+  }));
 }
 
 /** Every final of the call as a turn, in order of time. */
@@ -141,7 +151,7 @@ export async function turnsByCall(
   if (callIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('leg_results')
-    .select(['call_id', 'role', 'text', 'start_s', 'end_s'])
+    .select(['call_id', 'leg_id', 'session_id', 'key', 'role', 'text', 'start_s', 'end_s'])
     .where('call_id', 'in', callIds)
     .where('kind', '=', 'call.transcript')
     .orderBy('start_s')
@@ -151,6 +161,7 @@ export async function turnsByCall(
   for (const row of rows) {
     const list = turns.get(row.call_id) ?? [];
     list.push({
+      turn_id: turnIdOf(row.leg_id, row.session_id, row.key),
       role: roleFrom(row.role),
       text: row.text,
       start: finite(row.start_s),
@@ -195,6 +206,6 @@ function finite(seconds: number): number {
 }
 
 /** A role that nobody knows counts as the customer: a row that somebody edited must not keep the process from starting. */
-function roleFrom(text: string): Role {
+export function roleFrom(text: string): Role {
   return Role.safeParse(text).data ?? 'customer';
 }

@@ -13,9 +13,13 @@ export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
 
+type DraftEvent = { said: Said; occurredAt: number; leg?: EventLeg };
+
 /** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
 export type Draft = {
-  event?: { said: Said; occurredAt: number; leg?: EventLeg };
+  event?: DraftEvent;
+  /** A further event of the same commit, with the next number. */
+  followedBy?: DraftEvent;
   /** When a row of this identity is there already, the draft is a repetition: it has no event, and no rows of its own. */
   identity?: ResultIdentity;
   rows?: (tx: Transaction<Database>) => Promise<void>;
@@ -148,6 +152,14 @@ export class CommitQueue {
     const first = this.#waiting[0];
     if (first === undefined) return true;
     const { draft, settle } = first;
+    const { followedBy, ...without } = draft;
+    if (followedBy !== undefined) {
+      // One of the two may be storable without the other. The rows go with the second, so that the call can end.
+      const { rows, ...alone } = without;
+      const second = { event: followedBy, ...(rows === undefined ? {} : { rows }) };
+      this.#waiting.splice(0, 1, { draft: alone, settle: () => undefined }, { draft: second, settle }); // prettier-ignore
+      return false;
+    }
     this.#tell(() => this.#options.onSetAside(draft, error));
     if (draft.event !== undefined && draft.identity === undefined && draft.rows !== undefined) {
       this.#waiting[0] = { draft: { rows: draft.rows }, settle };
@@ -167,7 +179,11 @@ export class CommitQueue {
       for (const { rows } of drafts) await rows?.(tx);
       const repeated = await this.#repeated(tx, drafts);
       const events = drafts.flatMap((draft) =>
-        draft.event === undefined || repeated.has(draft) ? [] : [this.#eventOf(draft.event)],
+        repeated.has(draft)
+          ? []
+          : [draft.event, draft.followedBy].flatMap((event) =>
+              event === undefined ? [] : [this.#eventOf(event)],
+            ),
       );
       return enqueueEvents(tx, events);
     });
@@ -240,7 +256,7 @@ export class CommitQueue {
     return row !== undefined;
   }
 
-  #eventOf({ said, occurredAt, leg }: NonNullable<Draft['event']>): NewCallEvent {
+  #eventOf({ said, occurredAt, leg }: DraftEvent): NewCallEvent {
     const { record } = this.#options;
     const length = this.#options.length();
     // An event of before the hang-up may be committed after it.

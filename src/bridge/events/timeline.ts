@@ -1,9 +1,17 @@
+import { digestOf } from '../../lib/digest.ts';
+import { storableText } from '../../lib/storable.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
+import type { Said } from './commit-queue.ts';
 
 /** The types of event that a speech session's messages become. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
+
+/** The data of an event before it is told: an add-on still has the words, by which its texts are redacted. */
+type ResultData<Type extends ResultType> = Type extends 'call.transcript'
+  ? Omit<CallEventData<Type>, 'turn_id'>
+  : Omit<CallEventData<Type>, 'turn_id' | 'utterance'> & { utterance: Utterance };
 
 export type Result = {
   [Type in ResultType]: {
@@ -14,9 +22,9 @@ export type Result = {
     channel: number;
     start: number;
     end: number;
-    /** The words of a transcript; empty for the rest. */
+    /** Kept with the result: the words of a transcript, the points of a sentiment; empty for the rest. */
     text: string;
-    data: CallEventData<Type>;
+    data: ResultData<Type>;
   };
 }[ResultType];
 
@@ -45,6 +53,8 @@ type Placed =
   | { kind: 'partial'; partial: PartialResult }
   /** Acknowledgements, life-cycle and post-processing messages are nothing for the call's timeline. */
   | { kind: 'none' };
+
+type SentimentPoint = CallEventData<'call.summary'>['sentiment']['customer'][number];
 
 /** Where a session's own zero lies on the call's clock, in seconds. */
 type SessionPlace = { sessionId: string; zeroS: number };
@@ -76,7 +86,9 @@ export function place(message: ServerMessage, at: SessionPlace, lastFinal?: Last
       const utterance = placedUtterance(about.utterance, at);
       const results = placedItems(message.data?.results ?? [], at);
       const data = { utterance_id: key, utterance, results, ...errorOf(message) };
-      return result({ type: 'call.sentiment', key, text: '', data }, utterance, at);
+      // The course of the call is made of this at the end, whatever is told of it meanwhile.
+      const text = JSON.stringify(results.map(pointOf));
+      return result({ type: 'call.sentiment', key, text, data }, utterance, at);
     }
     case 'named_entity_recognition': {
       const about = message.data ?? failedAbout(message, lastFinal);
@@ -115,13 +127,48 @@ export function finalOf(message: ServerMessage): LastFinal {
   return { utteranceId: message.data.id, utterance: message.data.utterance };
 }
 
+/** The event that a result becomes. Its words go out once, with the final: add-ons tell what they are about without them. */
+export function toldOf(result: Result, legId: string): Said {
+  const turn_id = turnIdOf(legId, result.sessionId, result.data.utterance_id);
+  switch (result.type) {
+    case 'call.transcript':
+      return { type: result.type, data: { ...result.data, turn_id } };
+    case 'call.sentiment':
+    case 'call.entities':
+    case 'call.translation': {
+      const { words: _words, ...utterance } = result.data.utterance;
+      return { type: result.type, data: { ...result.data, turn_id, utterance } } as Said;
+    }
+  }
+}
+
+/**
+ * The name of an utterance within its call, made of its leg and session alone, so that a restart gives it again. The
+ * parts are taken as the store keeps them.
+ */
+export function turnIdOf(legId: string, sessionId: string, utteranceId: string): string {
+  const parts = [legId, sessionId, utteranceId].map(storableText);
+  return `turn_${digestOf(JSON.stringify(parts)).slice(0, 16)}`;
+}
+
+/** Nothing that anybody would act on: an answer without a fault and without a feeling. */
+export function isNeutral(result: Result): boolean {
+  if (result.type !== 'call.sentiment' || result.data.error !== undefined) return false;
+  return result.data.results.every(({ sentiment }) => sentiment === 'neutral');
+}
+
 type ResultDraft = {
-  [Type in ResultType]: { type: Type; key: string; text: string; data: CallEventData<Type> };
+  [Type in ResultType]: { type: Type; key: string; text: string; data: ResultData<Type> };
 }[ResultType];
 
 function result(draft: ResultDraft, utterance: Utterance, at: SessionPlace): Placed {
   const { start, end, channel } = utterance;
   return { kind: 'result', result: { ...draft, sessionId: at.sessionId, channel, start, end } };
+}
+
+/** What is kept of a sentence's sentiment: its words are with the final. */
+function pointOf({ start, end, sentiment, emotion }: SentimentPoint): SentimentPoint {
+  return { start, end, sentiment, emotion };
 }
 
 function partialOf(utteranceId: string, utterance: Utterance, at: SessionPlace): PartialResult {

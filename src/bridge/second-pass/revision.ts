@@ -94,7 +94,7 @@ async function summarised(
 ) {
   try {
     return await summaryOf(
-      { turns, sentimentBodies: [] },
+      { turns, sentiment: [] },
       { language, callId, type, languageCode: lastLanguage(spoken), deadlineMs },
     );
   } catch {

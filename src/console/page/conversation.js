@@ -78,7 +78,7 @@ export class Conversation {
     if (known) return [Object.assign(known, found)];
     const changed = this.#final({
       leg,
-      data: { utterance_id: data.utterance_id, ...data.utterance },
+      data: { utterance_id: data.utterance_id, words: [], ...data.utterance },
     });
     return changed.map((entry) => Object.assign(entry, found));
   }

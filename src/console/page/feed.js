@@ -4,6 +4,7 @@ const names = [
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
   ...['call.gap', 'call.paused', 'call.resumed', 'call.dtmf', 'call.ended', 'call.summary'],
+  'call.completed',
   ...['call.transcript.revised', 'call.warning', 'call.skipped'],
 ];
 

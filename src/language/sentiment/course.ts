@@ -1,5 +1,6 @@
 import { splitSentences } from '../text/sentences.ts';
 import type { SentimentCourse, SentimentLabel, SpokenTurn } from '../types.ts';
+import { overallOf } from './overall.ts';
 import { scoreSentiment } from './score.ts';
 
 const values: Record<SentimentLabel, number> = {
@@ -39,15 +40,6 @@ export function courseOf(turns: readonly SpokenTurn[]): SentimentCourse[] {
       counts,
     };
   });
-}
-
-/** A call is full of neutral sentences: what was expressed decides, both only where both weigh. */
-function overallOf(counts: Record<SentimentLabel, number>): SentimentLabel {
-  const good = counts.positive + counts.mixed / 2;
-  const bad = counts.negative + counts.mixed / 2;
-  if (good + bad === 0) return counts.neutral > 0 ? 'neutral' : 'unknown';
-  if (Math.min(good, bad) * 2 >= Math.max(good, bad)) return 'mixed';
-  return good > bad ? 'positive' : 'negative';
 }
 
 function mean(values: readonly number[]): number {

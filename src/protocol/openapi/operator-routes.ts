@@ -49,6 +49,12 @@ const feed: RouteAnswer = {
   content: { 'text/event-stream': LiveFeedMessage },
 };
 
+/** As `call.completed` carries them. */
+const linkQuery: Parameter[] = [
+  { name: 'expires', description: 'Unix seconds until which it opens.', schema: z.int() },
+  { name: 'signature', description: 'Of the call and that time.', schema: z.string() },
+];
+
 const recording: RouteAnswer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
 
 export const operatorRoutes: readonly Route[] = [
@@ -117,6 +123,21 @@ export const operatorRoutes: readonly Route[] = [
     headers: [{ name: 'range', description: 'A part of the file.', schema: z.string() }],
     answers: { 200: recording, 206: { ...recording, description: 'The part asked for.' } },
     errors: [404, 416],
+  },
+  {
+    ...one('/shared/calls/{id}', 'Read the call that a signed link names: a page, without a key'),
+    access: 'public',
+    query: linkQuery,
+    answers: { 200: { description: 'The page.', content: { 'text/html': 'binary' } } },
+    errors: [400, 403, 404, 410],
+  },
+  {
+    ...one('/shared/calls/{id}/recording', 'Hear the call that a signed link names, without a key'),
+    access: 'public',
+    query: linkQuery,
+    headers: [{ name: 'range', description: 'A part of the file.', schema: z.string() }],
+    answers: { 200: recording, 206: { ...recording, description: 'The part asked for.' } },
+    errors: [400, 403, 404, 410, 416],
   },
   {
     ...one('/api/calls/{id}/statuses', 'What the carrier’s status callbacks said about the call'),

@@ -48,9 +48,12 @@ const summaries: Record<CallEventType, string> = {
   'call.dtmf': 'A key was pressed; off by default, digits masked.',
   'call.ended': 'The call is over and every final before it has been sent.',
   'call.summary': 'Summary, chapters, entities, sentiment and the whole transcript.',
+  'call.completed':
+    'The whole call in one event: numbers, times, transcript, summary, sentiment, talk figures, gaps and links.',
   'call.transcript.revised':
     'The recording was read again with care: transcript, summary and chapters anew; only with TRUNKLINE_SECOND_PASS.',
   'call.warning': 'Something about the call did not come about, and why.',
+  'call.erased': 'The call was erased here: forget it too.',
   'call.skipped': 'Sent in place of an event that this endpoint kept refusing, if it chose so.',
 };
 

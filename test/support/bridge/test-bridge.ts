@@ -103,7 +103,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     ended: (callId) =>
       until(async () => {
         const list = await events(callId);
-        return list.at(-1)?.type === 'call.summary'
+        return list.at(-1)?.type === 'call.completed'
           ? list.find((event) => event.type === 'call.ended')
           : undefined;
       }),

@@ -80,12 +80,11 @@ export function eventId(sequence: number): string {
 
 function lineEvents(line: CallLine, at: number): Omit<CallEvent, 'id' | 'sequence'>[] {
   const { role, start, end, text } = line;
-  const words = wordsOf(line);
-  const utterance = { start, end, text, language: 'en', confidence: 0.9, channel: 0, words };
-  const utterance_id = `00_0000000${at}`;
+  const utterance = { start, end, text, language: 'en', confidence: 0.9, channel: 0 };
+  const ids = { utterance_id: `00_0000000${at}`, turn_id: `turn_${at}` };
   const { custom_metadata, occurred_at } = eventExamples['call.transcript'];
   const head = { occurred_at, call: about, leg: leg(role), custom_metadata };
-  const ofUtterance = { utterance_id, utterance };
+  const ofUtterance = { ...ids, utterance };
   const [sentiment, emotion] = line.mood ?? (['neutral', 'neutral'] as const);
   const entities = (line.entities ?? []).map(([entity_type, found]) => ({
     entity_type,
@@ -94,7 +93,7 @@ function lineEvents(line: CallLine, at: number): Omit<CallEvent, 'id' | 'sequenc
     end,
   }));
   return [
-    { ...head, type: 'call.transcript', data: { utterance_id, ...utterance } },
+    { ...head, type: 'call.transcript', data: { ...ids, ...utterance, words: wordsOf(line) } },
     {
       ...head,
       type: 'call.sentiment',

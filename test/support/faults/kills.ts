@@ -159,7 +159,7 @@ async function killRound(round: Round): Promise<App> {
   for (const id of ids) {
     const events = await until(async () => {
       const list = (await ask(next, `/api/calls/${id}/events?limit=1000`)).items;
-      return list.at(-1)?.type === 'call.summary' && list;
+      return list.at(-1)?.type === 'call.completed' && list;
     }, 120_000);
     const call = await ask(next, `/api/calls/${id}`);
     const plan = plans.find((one) => one.callId === call.carrier_call_id)!;
@@ -235,8 +235,8 @@ export function judgeLeg(options: {
 export function judgeEvents(callId: string, events: AnyJson[], faults: string[]): void {
   if (events.some((event, at) => event.sequence !== at + 1))
     faults.push(`${callId}: sequence has holes`);
-  for (const type of ['call.started', 'call.ended', 'call.summary'])
+  for (const type of ['call.started', 'call.ended', 'call.summary', 'call.completed'])
     if (events.filter((event) => event.type === type).length !== 1)
       faults.push(`${callId}: not exactly one ${type}`);
-  if (events.at(-2)?.type !== 'call.ended') faults.push(`${callId}: something follows call.ended`);
+  if (events.at(-3)?.type !== 'call.ended') faults.push(`${callId}: something follows call.ended`);
 }

@@ -70,7 +70,8 @@ export type SpeechScript = {
   /** Each message twice. */
   twice?: boolean;
   partials?: boolean;
-  sentiment?: boolean;
+  /** `neutral`: nobody feels anything. */
+  sentiment?: boolean | 'neutral';
   entities?: boolean;
   /** Add-ons answer with their error. */
   failAddons?: boolean;
@@ -375,7 +376,10 @@ export class FakeSpeech implements AsyncDisposable {
       const error = { message: 'sentiment failed' };
       return this.#send(session, 'sentiment_analysis', { error, data: null });
     }
-    const felt = { sentiment: 'neutral', emotion: 'neutral' };
+    const felt =
+      sentiment === 'neutral'
+        ? { sentiment: 'neutral', emotion: 'neutral' }
+        : { sentiment: 'negative', emotion: 'disappointment' };
     const results = [{ ...felt, text: text.trim(), ...times, channel: 0 }];
     const data = { utterance_id: id, utterance, results };
     this.#send(session, 'sentiment_analysis', { error: null, data });

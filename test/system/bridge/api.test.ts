@@ -58,6 +58,7 @@ test('lists are newest first, in pages without holes, and every answer is of the
   });
   expect(one.transcript).toEqual([
     {
+      turn_id: expect.stringMatching(/^turn_[0-9a-f]{16}$/) as string,
       role: 'customer',
       text: wordsOf(seededAudio(8_000, 4))[0],
       start: 0,
@@ -115,12 +116,12 @@ test('a live stream tells of calls, partials and events, and goes on after its l
     'last-event-id': lastId,
   });
   stream.end('stop');
-  await again.waitFor('call.summary');
+  await again.waitFor('call.completed');
   const sequences = again.messages
     .filter((message) => message.id !== undefined)
     .map((message) => message.data.sequence);
-  expect(sequences).toEqual([4, 5, 6, 7]);
-  expect(await app.events(stream.callId)).toHaveLength(7);
+  expect(sequences).toEqual([4, 5, 6, 7, 8]);
+  expect(await app.events(stream.callId)).toHaveLength(8);
 });
 
 test('a live stream goes on over a restart, from the rows', async () => {
@@ -144,7 +145,7 @@ test('a live stream goes on over a restart, from the rows', async () => {
   });
   await app.ended(callId);
   await using all = await EventStreamReader.open(`${app.url}/api/live?last_event_id=${lastId}`);
-  await all.waitFor('call.summary');
+  await all.waitFor('call.completed');
   const ids = all.messages.flatMap((message) => message.id ?? []);
   const known = (await app.events(callId)).map((event) => event.id);
   // A little before the asked place may come again, by the same ids; nothing after it is missing.
@@ -163,7 +164,7 @@ test('the live stream of one call begins with what was said before, and resumes 
   await using reader = await EventStreamReader.open(`${app.url}/api/calls/${stream.callId}/live`);
   await speak(other.stream, 'inbound', seededAudio(8_000, 2));
   stream.end('stop');
-  await reader.waitFor('call.summary');
+  await reader.waitFor('call.completed');
   const events = await app.events(stream.callId);
   expect(
     reader.messages.filter((message) => message.id !== undefined).map((message) => message.data),
@@ -171,16 +172,16 @@ test('the live stream of one call begins with what was said before, and resumes 
   await using rest = await EventStreamReader.open(`${app.url}/api/calls/${stream.callId}/live`, {
     'last-event-id': events[3].id,
   });
-  await rest.waitFor('call.summary');
+  await rest.waitFor('call.completed');
   expect(
     rest.messages
       .filter((message) => message.id !== undefined)
       .map((message) => message.data.sequence),
-  ).toEqual([5, 6]);
+  ).toEqual([5, 6, 7]);
   await using lost = await EventStreamReader.open(`${app.url}/api/calls/${stream.callId}/live`, {
     'last-event-id': 'evt_unknown',
   });
-  await lost.waitFor('call.summary');
+  await lost.waitFor('call.completed');
   expect(lost.messages[0]!.event).toBe('reset');
   expect((await app.get('/api/calls/call_none/live')).status).toBe(404);
 });

@@ -34,6 +34,7 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
     ...Array<string>(5).fill('call.transcript'),
     'call.ended',
     'call.summary',
+    'call.completed',
   ]);
   expect(events[1]).toMatchObject({
     leg: { role: 'customer', track: 'inbound', session_id: [...speech.sessions.keys()][0] },
@@ -45,8 +46,8 @@ test('audio of a stream becomes transcripts in order, and the call ends once wit
     },
     data: { start: 0, end: 0.8, utterance_id: '00_00000000', language: 'en' },
   });
-  expect(events.at(-2).leg).toBeUndefined();
-  expect(events.at(-2).custom_metadata.leg_id).toBeUndefined();
+  expect(events.at(-3).leg).toBeUndefined();
+  expect(events.at(-3).custom_metadata.leg_id).toBeUndefined();
   const session = [...speech.sessions.values()][0]!;
   expect(session.bytes.equals(audio)).toBe(true);
   expect(session.request).toMatchObject({
@@ -95,5 +96,6 @@ test('a call is as long as its phone call, in every event and in the API, howeve
     ['call.transcript', duration],
     ['call.ended', duration],
     ['call.summary', duration],
+    ['call.completed', duration],
   ]);
 });

@@ -84,7 +84,7 @@ test('a speech service whose name is unknown, then fails, then is slow: one atte
       const { items } = (await (
         await app.get(`/api/calls/${id}/events?limit=1000`)
       ).json()) as AnyJson;
-      return items.at(-1)?.type === 'call.summary' && (items as AnyJson[]);
+      return items.at(-1)?.type === 'call.completed' && (items as AnyJson[]);
     });
     const call = (await (await app.get(`/api/calls/${id}`)).json()) as AnyJson;
     const bytes = audio[Number(call.carrier_call_id.slice(2))]!;

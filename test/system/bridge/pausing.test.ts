@@ -169,6 +169,7 @@ test('key presses are no events unless they are asked for', async () => {
     'call.started',
     'call.ended',
     'call.summary',
+    'call.completed',
   ]);
   expect(await until(async () => (await app.callOf()).counts.dtmf)).toBe(1);
 });

@@ -36,7 +36,11 @@ test.skipIf(postgresMissing !== undefined)(
     const { items } = CallEventPage.parse(await app.json(`/api/calls/${callId}/events?limit=1000`));
     expect(items.map((event) => event.sequence)).toEqual(items.map((_, at) => at + 1));
     expect(items.filter((event) => event.type === 'call.sentiment')).toHaveLength(5);
-    expect(items.slice(-2).map((event) => event.type)).toEqual(['call.ended', 'call.summary']);
+    expect(items.slice(-3).map((event) => event.type)).toEqual([
+      'call.ended',
+      'call.summary',
+      'call.completed',
+    ]);
     expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBe(204);
     expect((await app.json('/api/calls')).items).toEqual([]);
   },

@@ -43,7 +43,7 @@ function say(speech: FakeSpeech, on: string, text: string, at: number): void {
 function saySentiment(speech: FakeSpeech, on: string, text: string, at: number): void {
   const spoken = utterance(text, at);
   const { start, end } = spoken;
-  const results = [{ sentiment: 'neutral', emotion: 'neutral', text, start, end, channel: 0 }];
+  const results = [{ sentiment: 'negative', emotion: 'anger', text, start, end, channel: 0 }];
   const data = { utterance_id: `00_${at}`, utterance: spoken, results };
   tell(speech, on, { type: 'sentiment_analysis', error: null, data });
 }

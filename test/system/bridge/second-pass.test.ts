@@ -90,7 +90,7 @@ test('the recording of an ended call is read again by our own service: the CRM h
   expect(said(revised, 'agent')).toBe('thanks please');
   expect((revised as AnyJson).data.summary.text).not.toBe('');
   const types = (await eventsOf(app, revised.call.id)).map((event) => event.type);
-  expect(types.slice(-3)).toEqual(['call.ended', 'call.summary', 'call.transcript.revised']);
+  expect(types.slice(-3)).toEqual(['call.summary', 'call.completed', 'call.transcript.revised']);
   const order = (type: string): number =>
     crm.requests.findIndex(({ event }: { event: CrmEvent }) => event.type === type);
   expect(order('call.transcript.revised')).toBeGreaterThan(order('call.summary'));
@@ -186,7 +186,7 @@ test.each(['upload', 'begin', 'reading', 'delete'] as const)(
     await using app = await startApp({ dataDir: folder.path, env });
     const events = await ending(app, callId, 'call.transcript.revised');
     expect(events.map(({ type }) => type).slice(-2)).toEqual([
-      'call.summary',
+      'call.completed',
       'call.transcript.revised',
     ]);
     await until(() => recordings.jobs.size === 0 && recordings.uploads.size === 0);
@@ -275,7 +275,7 @@ test.each([
     const callId = await shortCall(app);
     const events = await ending(app, callId, 'call.warning');
     const warning = CallEvent.parse(events.at(-1));
-    expect(events.at(-2).type).toBe('call.summary');
+    expect(events.at(-2).type).toBe('call.completed');
     expect(warning.data).toMatchObject({
       code: 'NO_SECOND_PASS',
       message: expect.stringMatching(reason) as string,
@@ -327,7 +327,7 @@ test.skipIf(postgresMissing !== undefined)(
     await using app = await testBridge({ store, speechUrl: speech.url, config });
     const events = await ending(app, await shortCall(app), 'call.transcript.revised');
     expect(events.map(({ type }) => type).slice(-2)).toEqual([
-      'call.summary',
+      'call.completed',
       'call.transcript.revised',
     ]);
     recordings.script.isSlow = true;

@@ -59,6 +59,7 @@ test('a service that never comes back: the time that passed is named, the missin
     'call.gap',
     'call.ended',
     'call.summary',
+    'call.completed',
   ]);
   expect(events[1].data).toMatchObject({ cause: 'deadline', start: 0, end: 2, bytes: 16_000 });
 });
@@ -217,7 +218,11 @@ test('finals that come after the hang-up come before call.ended', async () => {
   const ended = await app.ended(stream.callId);
   expect(ended.data.deadline).toBeNull();
   const events = await app.events(stream.callId);
-  expect(events.slice(-2).map((event) => event.type)).toEqual(['call.ended', 'call.summary']);
+  expect(events.slice(-3).map((event) => event.type)).toEqual([
+    'call.ended',
+    'call.summary',
+    'call.completed',
+  ]);
 });
 
 test('finals that never come: the call ends by its deadline, and says so before its end', async () => {

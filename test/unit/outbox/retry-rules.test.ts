@@ -145,7 +145,11 @@ describe('the configuration', () => {
     const endpoint = { name: 'crm', url: 'https://crm.example/', secrets: [newWebhookSecret()] };
     expect(problems({ endpoints: [endpoint, endpoint] })).toEqual(['endpoints']);
     expect(problems({ endpoints: [{ ...endpoint, events: ['call.ende'] }] })).toEqual([
-      'endpoints.0.events.0',
+      'endpoints.0.events',
     ]);
+    const { error } = OutboxConfig.safeParse({
+      endpoints: [{ ...endpoint, events: ['call.started', 'call.ende'] }],
+    });
+    expect(error?.issues[0]?.message).toContain('did you mean call.ended?');
   });
 });

@@ -1,0 +1,83 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { PublicUrl } from '../../port/addresses.ts';
+import type { Store } from '../../store/store.ts';
+
+const hourMs = 3_600_000;
+/** What a link opens; a link for one does not open the other. */
+type LinkKind = 'page' | 'recording';
+
+type CallLinksOptions = {
+  key: Buffer;
+  publicUrl: PublicUrl;
+  lifeHours: number;
+  /** False where words are redacted: the recording has them in clear, and a link would hand it to whoever gets the event. */
+  withRecording: boolean;
+};
+
+/** The key of the links: made once, the same for all nodes and after every start. */
+export async function linkKeyOf(store: Store): Promise<Buffer> {
+  const name = 'call-links';
+  await store.db
+    .insertInto('secrets')
+    .values({ name, value: randomBytes(32).toString('base64') })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const { value } = await store.db
+    .selectFrom('secrets')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirstOrThrow();
+  return Buffer.from(value, 'base64');
+}
+
+/**
+ * Addresses that open one call to whoever has them, until their time is over: a person in the CRM has no key. They say
+ * which call and until when, and the signature covers both.
+ */
+export class CallLinks {
+  readonly #options: CallLinksOptions;
+
+  constructor(options: CallLinksOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined where links are switched off. */
+  linksOf(
+    callId: string,
+    nowMs: number,
+  ): { page: string; recording: string | undefined; expiresAt: number } | undefined {
+    const { lifeHours, publicUrl, withRecording } = this.#options;
+    if (lifeHours === 0) return undefined;
+    const expires = Math.floor((nowMs + lifeHours * hourMs) / 1_000);
+    const base = publicUrl();
+    return {
+      page: base + this.pathOf('page', callId, expires),
+      recording: withRecording ? base + this.pathOf('recording', callId, expires) : undefined,
+      expiresAt: expires * 1_000,
+    };
+  }
+
+  pathOf(kind: LinkKind, callId: string, expires: number): string {
+    const query = `expires=${expires}&signature=${this.#signatureOf(kind, callId, expires)}`;
+    const path = `/shared/calls/${encodeURIComponent(callId)}`;
+    return `${path}${kind === 'recording' ? '/recording' : ''}?${query}`;
+  }
+
+  judge(
+    kind: LinkKind,
+    callId: string,
+    { expires, signature }: { expires: number; signature: string },
+    nowMs: number,
+  ): 'good' | 'expired' | 'wrong' {
+    const right = Buffer.from(this.#signatureOf(kind, callId, expires));
+    const shown = Buffer.from(signature);
+    if (right.length !== shown.length || !timingSafeEqual(right, shown)) return 'wrong';
+    return nowMs < expires * 1_000 ? 'good' : 'expired';
+  }
+
+  #signatureOf(kind: LinkKind, callId: string, expires: number): string {
+    return createHmac('sha256', this.#options.key)
+      .update(JSON.stringify([kind, callId, expires]))
+      .digest('base64url');
+  }
+}

@@ -1,0 +1,149 @@
+import type { Kysely } from 'kysely';
+import type { Sentiment } from '../../protocol/addons.ts';
+import {
+  GapCause,
+  type CallEventData,
+  type EndReason,
+  type Role,
+  type Turn,
+} from '../../protocol/events.ts';
+import { overallOf } from '../../language/sentiment/overall.ts';
+import type { Database } from '../../store/schema.ts';
+import type { CallLinks } from '../api/call-links.ts';
+import { gapsOf, roleFrom, type CallRow } from '../events/call-rows.ts';
+import type { CallRecord } from './record.ts';
+import { statisticsOf } from './statistics.ts';
+import type { SummaryData } from './summary.ts';
+
+type CompletedData = CallEventData<'call.completed'>;
+type TalkFigures = Pick<
+  CallEventData<'call.ended'>,
+  | 'hung_up_at'
+  | 'duration'
+  | 'talk'
+  | 'talk_ratio'
+  | 'interruptions'
+  | 'longest_monologue'
+  | 'dead_air'
+>;
+
+/** Gaps that the event lists; the longest are the ones that a person asks about. */
+const maxGapsListed = 100;
+
+/** What the rows say of a call that has ended. */
+export type EndedCall = {
+  row: Pick<
+    CallRow,
+    'hung_up_at' | 'ended_at' | 'end_reason' | 'deadline' | 'statistics' | 'has_recording'
+  >;
+  gaps: CompletedData['gaps'];
+};
+
+export async function endedCallOf(
+  db: Kysely<Database>,
+  callId: string,
+): Promise<EndedCall | undefined> {
+  const [row, gaps] = await Promise.all([
+    db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst(),
+    gapsOf(db, callId),
+  ]);
+  return (
+    row && {
+      row,
+      gaps: gaps.map(({ role, cause, start, end }) => ({
+        role: roleFrom(role),
+        cause: GapCause.safeParse(cause).data ?? 'damaged',
+        start,
+        end,
+        duration: rounded(end - start),
+      })),
+    }
+  );
+}
+
+type CompletedFacts = {
+  record: CallRecord;
+  ended: EndedCall;
+  summary: SummaryData;
+  links: ReturnType<CallLinks['linksOf']>;
+};
+
+/** The data of `call.completed`: the whole call in one event. Pure. */
+export function completedData({ record, ended, summary, links }: CompletedFacts): CompletedData {
+  const { row, gaps } = ended;
+  const { transcript, chapters, entities, errors } = summary;
+  const figures = figuresOf(row.statistics, transcript);
+  const { duration, talk, talk_ratio, interruptions, longest_monologue, dead_air } = figures;
+  return {
+    direction: record.direction ?? null,
+    from: record.from ?? null,
+    to: record.to ?? null,
+    started_at: iso(record.startedAt),
+    hung_up_at: figures.hung_up_at ?? (row.hung_up_at === null ? null : iso(row.hung_up_at)),
+    ended_at: iso(row.ended_at ?? record.startedAt),
+    duration,
+    end_reason: (row.end_reason ?? 'restart') as EndReason,
+    deadline: row.deadline,
+    summary: summary.summary.text,
+    transcript_text: transcriptText(transcript),
+    transcript,
+    chapters,
+    entities,
+    sentiment: sentimentOf(summary.sentiment),
+    talk,
+    talk_ratio,
+    interruptions,
+    longest_monologue,
+    dead_air,
+    gaps: longestOf(gaps),
+    gap_count: gaps.length,
+    page_url: links?.page ?? null,
+    recording_url: row.has_recording === 1 ? (links?.recording ?? null) : null,
+    links_expire_at: links === undefined ? null : iso(links.expiresAt),
+    ...(errors === undefined ? {} : { errors }),
+  };
+}
+
+/** Those that `call.ended` told: the two must not differ. A row that cannot be read has them made anew. */
+function figuresOf(statistics: string | null, turns: readonly Turn[]): TalkFigures {
+  if (statistics !== null) return JSON.parse(statistics) as TalkFigures;
+  return statisticsOf(turns, turns.at(-1)?.end ?? 0);
+}
+
+const names: Record<Role, string> = { customer: 'Customer', agent: 'Agent' };
+
+/** A line for each change of speaker. */
+function transcriptText(turns: readonly Turn[]): string {
+  const lines: { role: Role; text: string }[] = [];
+  for (const { role, text } of turns) {
+    const last = lines.at(-1);
+    if (last?.role === role) last.text += ` ${text}`;
+    else lines.push({ role, text });
+  }
+  return lines.map(({ role, text }) => `${names[role]}: ${text}`).join('\n');
+}
+
+function sentimentOf({ customer, agent }: SummaryData['sentiment']): CompletedData['sentiment'] {
+  return {
+    overall: labelOf([...customer, ...agent]),
+    customer: labelOf(customer),
+    agent: labelOf(agent),
+  };
+}
+
+function labelOf(points: readonly { sentiment: string }[]): Sentiment {
+  const counts = { positive: 0, negative: 0, neutral: 0, mixed: 0, unknown: 0 };
+  for (const { sentiment } of points)
+    if (Object.hasOwn(counts, sentiment)) counts[sentiment as Sentiment]++;
+  return overallOf(counts);
+}
+
+function longestOf(gaps: CompletedData['gaps']): CompletedData['gaps'] {
+  return gaps
+    .toSorted((a, b) => b.duration - a.duration)
+    .slice(0, maxGapsListed)
+    .sort((a, b) => a.start - b.start);
+}
+
+const iso = (ms: number): string => new Date(ms).toISOString();
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest';
+import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
+import { play } from '../../../src/player/play.ts';
+import { CallEvent } from '../../../src/protocol/events.ts';
+import {
+  speak,
+  testBridge,
+  type AnyJson,
+  type TestBridge,
+} from '../../support/bridge/test-bridge.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { startCrm, type Crm } from '../../support/crm/crm.ts';
+import { secret } from '../../support/crm/outbox.ts';
+import { startApp } from '../../support/process/app.ts';
+import { until } from '../../support/process/until.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
+
+const bothTracks = [
+  { name: 'inbound', channels: 1 as const },
+  { name: 'outbound', channels: 1 as const },
+];
+
+const endpointOf = (crm: Crm, events: unknown) => ({
+  pollMs: 100,
+  endpoints: [{ name: 'crm', url: crm.url, secrets: [secret], events }],
+});
+
+const typesAt = (crm: Crm): string[] => crm.requests.map(({ event }) => event.type);
+
+/** Two parties who say two seconds each: the sessions of both begin their utterances with the same id. */
+async function wholeCall(app: TestBridge): Promise<string> {
+  const { stream } = await app.open({ tracks: bothTracks });
+  await speak(stream, 'inbound', seededAudio(16_000, 1));
+  await speak(stream, 'outbound', seededAudio(16_000, 2));
+  stream.end('stop');
+  await app.ended(stream.callId);
+  await until(() => app.bridge.calls.get(stream.callId) === undefined);
+  return stream.callId;
+}
+
+test('a CRM that wants one event gets the whole call in it, with links that open without a key', async () => {
+  await using speech = await FakeSpeech.start();
+  Object.assign(speech.script, { sentiment: true, entities: true });
+  await using store = await temporaryStore();
+  await using crm = await startCrm([secret]);
+  const outbox = endpointOf(crm, 'completed');
+  await using app = await testBridge({ store, speechUrl: speech.url, outbox });
+  const callId = await wholeCall(app);
+  await until(() => crm.arrivals.length === 1);
+  expect(typesAt(crm)).toEqual(['call.completed']);
+  const event = CallEvent.parse(crm.requests[0]!.event);
+  if (event.type !== 'call.completed') throw new Error(event.type);
+  const events = await app.events(callId);
+  const [ended, summary, completed] = events.slice(-3);
+  expect(completed).toEqual(crm.requests[0]!.event);
+  const { data } = event;
+  const call = await app.json(`/api/calls/${callId}`);
+  expect(data).toMatchObject({
+    direction: 'inbound',
+    from: '+15550100123',
+    to: '+15550100200',
+    started_at: call.started_at,
+    duration: ended.data.duration,
+    end_reason: 'stop',
+    summary: summary.data.summary.text,
+    talk: ended.data.talk,
+    dead_air: ended.data.dead_air,
+    gaps: [],
+    gap_count: 0,
+    sentiment: { overall: 'negative', customer: 'negative', agent: 'negative' },
+  });
+  expect(Date.parse(data.hung_up_at!)).toBeLessThanOrEqual(Date.parse(data.ended_at));
+  expect(data.transcript).toEqual(call.transcript);
+  for (const { text } of data.transcript) expect(data.transcript_text).toContain(text);
+  expect(data.transcript_text).toMatch(/^(Customer|Agent): .+/);
+
+  const page = await fetch(data.page_url!);
+  expect(page.status).toBe(200);
+  expect(await page.text()).toContain(data.transcript[0]!.text);
+  const recording = await fetch(data.recording_url!);
+  expect([recording.status, recording.headers.get('content-type')]).toEqual([200, 'audio/wav']);
+  await recording.body?.cancel();
+  const forged = new URL(data.recording_url!);
+  forged.pathname = forged.pathname.replace(callId, 'call_other');
+  expect((await fetch(forged)).status).toBe(403);
+  // A link for the page opens the page alone, and its time cannot be moved.
+  expect((await fetch(data.page_url!.replace('?', '/recording?'))).status).toBe(403);
+  expect((await fetch(data.page_url!.replace(/expires=\d/, 'expires=9'))).status).toBe(403);
+  expect((await app.get(`/shared/calls/${callId}`)).status).toBe(400);
+});
+
+test('a turn has one name in its call, in every event about it, and only the final has its words', async () => {
+  await using speech = await FakeSpeech.start();
+  Object.assign(speech.script, { sentiment: true, entities: true });
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const callId = await wholeCall(app);
+  const events = await app.events(callId);
+  const finals = events.filter(({ type }) => type === 'call.transcript');
+  const names = new Set(finals.map(({ data }) => data.turn_id));
+  expect([finals.length, names.size]).toEqual([4, 4]);
+  expect(new Set(finals.map(({ data }) => data.utterance_id)).size).toBe(2);
+  for (const type of ['call.sentiment', 'call.entities']) {
+    const told = events.filter((event) => event.type === type);
+    expect(new Set(told.map(({ data }) => data.turn_id))).toEqual(names);
+    for (const { data } of told) expect(data.utterance).not.toHaveProperty('words');
+  }
+  const { transcript } = await app.json(`/api/calls/${callId}`);
+  expect(new Set(transcript.map((turn: AnyJson) => turn.turn_id))).toEqual(names);
+});
+
+test('what nobody felt is no event unless it is asked for, and the course of the call counts it', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.sentiment = 'neutral';
+  await using store = await temporaryStore();
+  const sentimentsIn = async (config: Record<string, unknown>) => {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const events = await app.events(await wholeCall(app));
+    const [summary, completed] = events.slice(-2);
+    expect(summary.data.sentiment.customer).toHaveLength(2);
+    expect(completed.data.sentiment.overall).toBe('neutral');
+    return events.filter(({ type }) => type === 'call.sentiment').length;
+  };
+  expect(await sentimentsIn({})).toBe(0);
+  expect(await sentimentsIn({ neutralSentiment: true })).toBe(4);
+});
+
+test('where words are redacted no event links to the recording; links can be off, and end', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const completedWith = async (config: Record<string, unknown>) => {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const { data } = (await app.events(await wholeCall(app))).at(-1);
+    return { data, page: data.page_url && (await fetch(data.page_url)) };
+  };
+  const redacted = await completedWith({ redactEntities: ['CREDIT_CARD'] });
+  expect(redacted.data.recording_url).toBeNull();
+  expect(redacted.page.status).toBe(200);
+  expect(await redacted.page.text()).not.toContain('<audio');
+  const off = await completedWith({ linkLifeHours: 0 });
+  expect(off.data).toMatchObject({ page_url: null, recording_url: null, links_expire_at: null });
+  const over = await completedWith({ linkLifeHours: 0.000_01 });
+  expect(over.page.status).toBe(410);
+});
+
+test('an erasure is told to those who knew the call, after all else and without a word of it', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using crm = await startCrm([secret]);
+  const outbox = endpointOf(crm, ['completed']);
+  await using app = await testBridge({ store, speechUrl: speech.url, outbox });
+  const callId = await wholeCall(app);
+  await until(() => crm.arrivals.length === 1);
+  expect((await app.get(`/api/calls/${callId}`, { method: 'DELETE' })).status).toBe(204);
+  await until(() => crm.arrivals.length === 2);
+  expect(typesAt(crm)).toEqual(['call.completed', 'call.erased']);
+  const [completed, erased] = crm.requests.map(({ event }) => event);
+  expect(CallEvent.parse(erased).data).toMatchObject({ reason: 'request' });
+  expect(erased!.sequence).toBe(completed!.sequence + 1);
+  expect(erased!.call).toMatchObject({ id: callId, carrier_call_id: '', from: null, to: null });
+  expect(JSON.stringify(erased)).not.toMatch(/\+1555|CA1|C-20417/);
+  expect((await fetch((completed as AnyJson).data.page_url)).status).toBe(404);
+});
+
+test('a process killed between the summary and the whole call tells both once each, in order', async () => {
+  await using speech = await FakeSpeech.start();
+  await using folder = await temporaryFolder();
+  const killed = Promise.withResolvers<number>();
+  // The summary is under way and has no answer when the process dies.
+  await using crm = await startCrm([secret], ({ event }) =>
+    event.type === 'call.summary' ? killed.promise : 200,
+  );
+  const env = {
+    TRUNKLINE_INSECURE: '1',
+    TRUNKLINE_ROLES: 'bridge',
+    TRUNKLINE_SPEECH_URL: speech.url,
+    TRUNKLINE_WEBHOOK_URL: crm.url,
+    TRUNKLINE_WEBHOOK_SECRET: secret,
+    TRUNKLINE_WEBHOOK_EVENTS: 'call.summary,completed',
+    TRUNKLINE_WEBHOOK_POLL_MS: '100',
+    TRUNKLINE_WEBHOOK_LEASE_MS: '3000',
+  };
+  {
+    await using app = await startApp({ dataDir: folder.path, env });
+    await play({
+      to: `${app.url.replace('http', 'ws')}/carriers/twilio`,
+      player: twilioPlayer,
+      call: playedCall(twilioPlayer.newIds()),
+      audio: [{ leg: 'customer', bytes: seededAudio(8_000, 1) }],
+      speed: 10,
+    });
+    await until(() => typesAt(crm).includes('call.summary'));
+    await app.end('SIGKILL');
+    killed.resolve(200);
+  }
+  await using app = await startApp({ dataDir: folder.path, env });
+  const { items } = (await (await app.get('/api/calls')).json()) as AnyJson;
+  await until(() => typesAt(crm).includes('call.completed'));
+  const { items: events } = (await (
+    await app.get(`/api/calls/${items[0].id}/events`)
+  ).json()) as AnyJson;
+  expect(events.map(({ type }: AnyJson) => type).slice(-3)).toEqual([
+    'call.ended',
+    'call.summary',
+    'call.completed',
+  ]);
+  const numbers = new Map(crm.requests.map(({ event }) => [event.type, event.sequence]));
+  expect(numbers.get('call.completed')).toBe(numbers.get('call.summary')! + 1);
+  expect(new Set(crm.requests.map(({ event }) => event.id)).size).toBe(2);
+}, 60_000);

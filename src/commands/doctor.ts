@@ -141,11 +141,20 @@ function callReport({ call, evidence, events, deliveries }: DiagnosedCall): Call
     }),
     '',
     `finals      ${latency.length}${latency.length === 0 ? '' : `, ${spread(latency)}`}`,
-    `gaps        ${gaps.length}${gaps.map((gap) => ` · ${gap.data.cause} ${gap.data.start}-${gap.data.end} s`).join('')}`,
+    `gaps        ${gaps.length}${gaps.map((gap) => ` · ${gap.data.cause} ${gap.data.start}-${gap.data.end} s`).join('')}${shortGaps(events)}`,
     `streams     ${evidence.streams.map((stream) => `${stream.opened_at.slice(11, 23)} to ${stream.closed_at?.slice(11, 23) ?? 'now'} (${stream.closed_by ?? 'open'})`).join(', ') || 'none'}`,
     `deliveries  ${deliveryLine(deliveries)}`,
   ];
   return { lines, todo: todoOf({ call, evidence, events, deliveries }) };
+}
+
+/** Known once the call has ended. */
+function shortGaps(events: readonly CallEvent[]): string {
+  const ended = events.find((event) => event.type === 'call.ended');
+  // An event of an earlier version has no such figure.
+  const short = ended?.data.short_gaps as { count: number; seconds: number } | undefined;
+  if (short === undefined || short.count === 0) return '';
+  return ` · and ${short.count} short ones, ${short.seconds} s together`;
 }
 
 function todoOf({ call, evidence, events, deliveries }: DiagnosedCall): string[] {

@@ -112,6 +112,8 @@ const talkFigures = {
   dead_air: { total: 3.9, longest: 3.9, count: 1 },
 };
 
+const shortGaps = { count: 3, seconds: 0.12, bytes: 960 };
+
 const shared = `https://calls.example.com/shared/calls/${call.id}`;
 const linkQuery = 'expires=1770714958&signature=b1s3Ndg0vC9wYJm8pQe2xK5tZ7uR4hLfA6iXo1yTnEk';
 
@@ -250,6 +252,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       ],
       ...talkFigures,
       gaps: 1,
+      short_gaps: shortGaps,
       reconnects: 0,
     },
   },
@@ -293,6 +296,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       ...talkFigures,
       gaps: [{ role: 'customer', cause: 'carrier', start: 19.4, end: 20.2, duration: 0.8 }],
       gap_count: 1,
+      short_gaps: shortGaps,
       page_url: `${shared}?${linkQuery}`,
       recording_url: `${shared}/recording?${linkQuery}`,
       links_expire_at: '2026-02-10T09:15:58.000Z',

@@ -144,6 +144,7 @@ export const GapCause = z.enum([
 ]);
 export type GapCause = z.infer<typeof GapCause>;
 
+/** Gaps that lie next to each other are one; those under half a second are a figure of `call.ended`. */
 const CallGapData = z.object({
   cause: GapCause,
   start: Seconds,
@@ -185,6 +186,10 @@ const talkFigures = {
   dead_air: z.object({ total: Seconds, longest: Seconds, count: z.int() }),
 };
 
+const ShortGaps = z
+  .object({ count: z.int(), seconds: Seconds, bytes: z.int() })
+  .describe('Gaps under half a second: no events, no rows, but counted.');
+
 const CallEndedData = z.object({
   reason: EndReason,
   hung_up_at: DateTime.optional().describe('When the phone call was over.'),
@@ -205,6 +210,7 @@ const CallEndedData = z.object({
   ),
   ...talkFigures,
   gaps: z.int(),
+  short_gaps: ShortGaps,
   reconnects: z.int(),
 });
 
@@ -272,6 +278,7 @@ const CallCompletedData = z
       )
       .describe('The longest, 100 at most, in order of time.'),
     gap_count: z.int().describe('How many there are in all.'),
+    short_gaps: ShortGaps,
     page_url: Link.describe('A page of the call to read and hear, without a key.'),
     recording_url: Link.describe(
       'Stereo WAV, without a key; null without one, and where redacted.',

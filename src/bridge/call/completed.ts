@@ -10,7 +10,7 @@ import {
 import { overallOf } from '../../language/sentiment/overall.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLinks } from '../api/call-links.ts';
-import { gapsOf, roleFrom, type CallRow } from '../events/call-rows.ts';
+import { gapsOf, roleFrom, shortGapsOf, type CallRow } from '../events/call-rows.ts';
 import type { CallRecord } from './record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
@@ -37,19 +37,22 @@ export type EndedCall = {
     'hung_up_at' | 'ended_at' | 'end_reason' | 'deadline' | 'statistics' | 'has_recording'
   >;
   gaps: CompletedData['gaps'];
+  shortGaps: CompletedData['short_gaps'];
 };
 
 export async function endedCallOf(
   db: Kysely<Database>,
   callId: string,
 ): Promise<EndedCall | undefined> {
-  const [row, gaps] = await Promise.all([
+  const [row, gaps, shortGaps] = await Promise.all([
     db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst(),
     gapsOf(db, callId),
+    shortGapsOf(db, callId),
   ]);
   return (
     row && {
       row,
+      shortGaps,
       gaps: gaps.map(({ role, cause, start, end }) => ({
         role: roleFrom(role),
         cause: GapCause.safeParse(cause).data ?? 'damaged',
@@ -70,7 +73,7 @@ type CompletedFacts = {
 
 /** The data of `call.completed`: the whole call in one event. Pure. */
 export function completedData({ record, ended, summary, links }: CompletedFacts): CompletedData {
-  const { row, gaps } = ended;
+  const { row, gaps, shortGaps } = ended;
   const { transcript, chapters, entities, errors } = summary;
   const figures = figuresOf(row.statistics, transcript);
   const { duration, talk, talk_ratio, interruptions, longest_monologue, dead_air } = figures;
@@ -97,6 +100,7 @@ export function completedData({ record, ended, summary, links }: CompletedFacts)
     dead_air,
     gaps: longestOf(gaps),
     gap_count: gaps.length,
+    short_gaps: shortGaps,
     page_url: links?.page ?? null,
     recording_url: row.has_recording === 1 ? (links?.recording ?? null) : null,
     links_expire_at: links === undefined ? null : iso(links.expiresAt),

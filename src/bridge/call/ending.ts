@@ -2,7 +2,7 @@ import { wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Role, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import type { CallEvents } from '../events/call-events.ts';
-import { gapsOf, legsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
+import { gapsOf, legsOf, shortGapsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
 import type { LegOutcome } from '../leg/leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { completedData, endedCallOf } from './completed.ts';
@@ -124,6 +124,7 @@ export class CallEnding {
       turns: await turnsOf(db, record.id),
       legs: await legsOf(db, record.id),
       gaps: (await gapsOf(db, record.id)).length,
+      shortGaps: await shortGapsOf(db, record.id),
     }));
     if (facts === undefined) return;
     const endedAt = env.clock.now();
@@ -207,6 +208,7 @@ type EndedFacts = {
   endedAt: number;
   deadline: Deadline | null;
   gaps: number;
+  shortGaps: CallEventData<'call.ended'>['short_gaps'];
   legs: readonly LegRow[];
   turns: readonly Turn[];
 };
@@ -228,6 +230,7 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     legs,
     ...statisticsOf(facts.turns, facts.length.durationS),
     gaps: facts.gaps,
+    short_gaps: facts.shortGaps,
     reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
   };
 }

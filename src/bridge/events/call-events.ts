@@ -2,13 +2,15 @@ import type { Transaction } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
-import type { CallEventData, EndReason, EventLeg, GapCause } from '../../protocol/events.ts';
+import type { CallEventData, EndReason, EventLeg } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallLength, CallRecord } from '../call/record.ts';
-import { insertLeg, insertStream, updateCall, updateLeg } from './call-rows.ts';
+import { insertLeg, insertStream, keepShortGaps, updateCall, updateLeg } from './call-rows.ts';
 import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
+import type { Gap } from './gap.ts';
+import { HeldGaps } from './held-gaps.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
 import type { LegSession } from '../leg/sessions.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
@@ -28,8 +30,6 @@ type CallEventsOptions = {
   wakeOutbox(): void;
 };
 
-type Gap = { cause: GapCause; start: number; end: number; bytes: number; detail: string };
-
 /** Warnings kept with one call; later ones are logged and counted only. */
 export const maxWarnings = 100;
 
@@ -45,6 +45,7 @@ export class CallEvents {
   readonly #commits: CommitQueue;
   readonly #warnings: Warning[] = [];
   readonly #held: HeldResults | undefined;
+  readonly #gaps: HeldGaps;
   #length: CallLength | undefined;
 
   constructor(options: CallEventsOptions) {
@@ -57,6 +58,7 @@ export class CallEvents {
       onSetAside: (draft, error) => this.#setAside(draft, error),
     });
     const { redactor, clock, log } = options;
+    this.#gaps = new HeldGaps({ clock, tell: (leg, gap) => this.#addGap(leg, gap) });
     this.#held =
       redactor &&
       new HeldResults({
@@ -168,19 +170,25 @@ export class CallEvents {
 
   /** Results of the leg that have not been told yet, for its journal. */
   waitingOf(legId: string): WaitingResults | undefined {
-    return this.#held?.waitingOf(legId);
+    const gaps = this.#gaps.waitingOf(legId);
+    const results = this.#held?.waitingOf(legId);
+    if (gaps === undefined) return results;
+    return { ...(results ?? { results: [], tails: {}, used: {} }), gaps };
   }
 
   /** What an earlier process had heard and not told. */
   restoreResults(left: readonly LeftResults[]): void {
+    for (const { leg, waiting } of left)
+      if (waiting.gaps !== undefined) this.#gaps.restore(leg, waiting.gaps);
     if (this.#held !== undefined) return this.#held.restore(left);
     for (const { leg, waiting } of left)
       for (const { result } of waiting.results) this.#addResult(leg, result);
   }
 
-  /** The journal keeps the results that are held by the redaction: the next process goes on with them. */
+  /** The journal keeps the results and gaps that are not told yet: the next process goes on with them. */
   stopHolding(): void {
     this.#held?.close();
+    this.#gaps.close();
   }
 
   #addResult(leg: CallLeg, result: Result): void {
@@ -200,7 +208,12 @@ export class CallEvents {
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
   }
 
+  /** Told once it is known how long it is: the next may lie beside it. */
   gap(leg: CallLeg, gap: Gap): void {
+    this.#gaps.add(leg, gap);
+  }
+
+  #addGap(leg: CallLeg, gap: Gap): void {
     const [start, end] = [rounded(gap.start), rounded(gap.end)];
     const { cause, bytes, detail } = gap;
     bridgeMetrics.gaps.inc({ cause });
@@ -210,7 +223,8 @@ export class CallEvents {
         legId: leg.record.id,
         sessionId: '',
         kind: 'call.gap',
-        key: `${cause}:${start}:${bytes}`,
+        // What a service took back may be sent again, and be lost again: then the place alone would be the same.
+        key: cause === 'service' ? `${cause}:${start}:${bytes}` : `${cause}:${start}`,
         role: leg.record.role,
         start,
         end,
@@ -242,6 +256,7 @@ export class CallEvents {
   async pauseChanged(heldBy: number, pausedAt: number, said: Said | undefined): Promise<boolean> {
     // Finals held by the redaction go out before the pause: a number cannot go on in audio that nobody hears.
     if (this.#held?.isEmpty === false) await this.#held.flush();
+    this.#gaps.flush();
     return this.#commits.add({
       ...(said === undefined ? {} : { event: { said, occurredAt: this.#now } }),
       rows: (tx) =>
@@ -275,7 +290,14 @@ export class CallEvents {
 
   async legSettled(leg: CallLeg): Promise<boolean> {
     await this.#held?.flush(leg);
-    return this.#commits.add({ rows: (tx) => updateLeg(tx, leg) });
+    this.#gaps.flush(leg);
+    const short = this.#gaps.shortOf(leg.record.id);
+    return this.#commits.add({
+      rows: async (tx) => {
+        await updateLeg(tx, leg);
+        if (short !== undefined) await keepShortGaps(tx, this.#id, leg, short);
+      },
+    });
   }
 
   /** `call.ended` and the row that says so are one commit; a summary is owed from then on. */
@@ -331,6 +353,7 @@ export class CallEvents {
   /** Resolves when everything told so far is durable. */
   async settled(): Promise<void> {
     await this.#held?.flush();
+    this.#gaps.flush();
     await this.#commits.settled();
   }
 

@@ -4,6 +4,7 @@ import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallRecord, CustomMetadata } from '../call/record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';
+import type { ShortGaps } from './gap.ts';
 import { turnIdOf } from './timeline.ts';
 
 export type CallRow = Selectable<CallsTable>;
@@ -117,6 +118,51 @@ export async function updateLeg(tx: Tx, leg: CallLeg): Promise<void> {
 
 export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegRow[]> {
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
+}
+
+/** Of the whole leg, written as often as it is settled: the newest figure has all of those before. */
+export async function keepShortGaps(
+  tx: Tx,
+  callId: string,
+  leg: CallLeg,
+  short: ShortGaps,
+): Promise<void> {
+  await tx
+    .insertInto('leg_results')
+    .values({
+      leg_id: leg.record.id,
+      session_id: '',
+      kind: 'short-gaps',
+      key: '',
+      call_id: callId,
+      role: leg.record.role,
+      start_s: 0,
+      end_s: 0,
+      text: JSON.stringify(short),
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['leg_id', 'session_id', 'kind', 'key'])
+        .doUpdateSet((eb) => ({ text: eb.ref('excluded.text') })),
+    )
+    .execute();
+}
+
+export async function shortGapsOf(db: Kysely<Database>, callId: string): Promise<ShortGaps> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select('text')
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'short-gaps')
+    .execute();
+  const total = { count: 0, seconds: 0, bytes: 0 };
+  for (const { text } of rows) {
+    const { count, seconds, bytes } = JSON.parse(text) as ShortGaps;
+    total.count += count;
+    total.seconds = Math.round((total.seconds + seconds) * 1_000) / 1_000;
+    total.bytes += bytes;
+  }
+  return total;
 }
 
 type GapRow = { role: string; cause: string; start: number; end: number };

@@ -4,6 +4,7 @@ import type { Utterance } from '../../protocol/addons.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { Said } from './commit-queue.ts';
+import type { WaitingGaps } from './gap.ts';
 
 /** The types of event that a speech session's messages become. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';
@@ -28,8 +29,9 @@ export type Result = {
   };
 }[ResultType];
 
-/** Results that are held by the redaction, as the leg's journal keeps them: a killed process must not lose them. */
+/** Results and gaps that are not told yet, as the leg's journal keeps them: a killed process must not lose them. */
 export type WaitingResults = {
+  gaps?: WaitingGaps;
   /** Of the whole call: in which order they came. */
   results: { order: number; result: Result }[];
   /** Of each channel: the end of what was said last, where a number that goes on may have begun. */

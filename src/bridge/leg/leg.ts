@@ -221,6 +221,11 @@ export class Leg {
     if (!this.#isOver) this.#entry.changedNow();
   }
 
+  /** The same of what may be a second old then. */
+  stateChanged(): void {
+    if (!this.#isOver) this.#entry.changed();
+  }
+
   /** The process stops: sockets go, journal and session stay for the next start. */
   leave(): void {
     // The snapshot is taken while the session is still known, and kept: the next process resumes that session.

@@ -1,0 +1,120 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { CallLeg } from '../call/leg.ts';
+import type { Gap, ShortGaps, WaitingGaps } from './gap.ts';
+
+/** A listener does not miss what is shorter than this; a bad line has hundreds of them in a minute. */
+const shortGapS = 0.5;
+/** Two gaps lie next to each other when less than this is between them: the rounding of bytes to seconds. */
+const touchesWithinS = 0.005;
+/** How long a gap is waited with for the next that touches it. */
+const holdMs = 1_000;
+/** And since it began to be held: a line that is dead for an hour is told of meanwhile. */
+const holdMsMax = 30_000;
+
+type HeldGapsOptions = {
+  clock: Clock;
+  tell(leg: CallLeg, gap: Gap): void;
+};
+
+type OfLeg = {
+  leg: CallLeg;
+  open: Gap | undefined;
+  heldSinceMs: number;
+  short: ShortGaps;
+  stopWaiting: () => void;
+};
+
+/**
+ * The telling of a call's gaps, which is not their account: the ledger has every byte before a gap comes here. Gaps that
+ * touch are told as one; what is short even then is only counted.
+ */
+export class HeldGaps {
+  readonly #options: HeldGapsOptions;
+  readonly #legs = new Map<string, OfLeg>();
+  #closed = false;
+
+  constructor(options: HeldGapsOptions) {
+    this.#options = options;
+  }
+
+  add(leg: CallLeg, gap: Gap): void {
+    if (this.#closed) return;
+    const { clock } = this.#options;
+    const one = this.#of(leg);
+    const { open } = one;
+    const isNext =
+      open?.cause === gap.cause &&
+      Math.abs(gap.start - open.end) < touchesWithinS &&
+      clock.monotonicMs() - one.heldSinceMs < holdMsMax;
+    if (isNext) one.open = { ...open, end: gap.end, bytes: open.bytes + gap.bytes };
+    else {
+      this.#close(one);
+      one.open = { ...gap };
+      one.heldSinceMs = clock.monotonicMs();
+    }
+    one.stopWaiting();
+    one.stopWaiting = clock.after(holdMs, () => this.#close(one));
+    leg.audio.stateChanged();
+  }
+
+  /** What an earlier process held when it ended. */
+  restore(leg: CallLeg, { open, short }: WaitingGaps): void {
+    const one = this.#of(leg);
+    one.short = { ...short };
+    if (open !== undefined) this.add(leg, open);
+  }
+
+  /** Tells what is held, of one leg or of all. */
+  flush(leg?: CallLeg): void {
+    for (const one of this.#legs.values())
+      if (leg === undefined || one.leg.record.id === leg.record.id) this.#close(one);
+  }
+
+  shortOf(legId: string): ShortGaps | undefined {
+    const short = this.#legs.get(legId)?.short;
+    return short === undefined || short.count === 0 ? undefined : short;
+  }
+
+  /** For the leg's journal; undefined when there is nothing to remember. */
+  waitingOf(legId: string): WaitingGaps | undefined {
+    const one = this.#legs.get(legId);
+    if (one === undefined) return undefined;
+    const { open, short } = one;
+    return { short: { ...short }, ...(open === undefined ? {} : { open }) };
+  }
+
+  /** The call is erased, or its journals keep what is held. */
+  close(): void {
+    this.#closed = true;
+    for (const { stopWaiting } of this.#legs.values()) stopWaiting();
+  }
+
+  #of(leg: CallLeg): OfLeg {
+    const { id } = leg.record;
+    let one = this.#legs.get(id);
+    if (one === undefined) {
+      const short = { count: 0, seconds: 0, bytes: 0 };
+      one = { leg, open: undefined, heldSinceMs: 0, short, stopWaiting: () => undefined };
+      this.#legs.set(id, one);
+    }
+    return one;
+  }
+
+  #close(one: OfLeg): void {
+    const { leg, open, short } = one;
+    if (open === undefined || this.#closed) return;
+    one.stopWaiting();
+    one.open = undefined;
+    const lengthS = open.end - open.start;
+    if (lengthS >= shortGapS) this.#options.tell(leg, open);
+    else
+      one.short = {
+        count: short.count + 1,
+        seconds: rounded(short.seconds + lengthS),
+        bytes: short.bytes + open.bytes,
+      };
+    leg.audio.stateChanged();
+  }
+}
+
+const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

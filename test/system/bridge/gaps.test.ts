@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import type { CallStream } from '../../../src/bridge/seam.ts';
+import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+
+const frameMs = 20;
+const frameBytes = 160;
+
+/** The carrier counted on without this many frames: each loss is declared by itself. */
+function lose(stream: CallStream, frames: number): void {
+  for (let frame = 0; frame < frames; frame++)
+    stream.take({ type: 'lost', track: 'inbound', durationMs: frameMs, cause: 'left out' });
+}
+
+const gapsIn = (events: AnyJson[]): AnyJson[] => events.filter(({ type }) => type === 'call.gap');
+
+test('every tenth frame lost is one figure and no event; what is lost in one piece is one gap; every byte is accounted for', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  const audio = seededAudio(9 * frameBytes * 100, 1);
+  for (let lost = 0; lost < 100; lost++) {
+    await speak(stream, 'inbound', audio.subarray(lost * 9 * frameBytes, (lost + 1) * 9 * frameBytes)); // prettier-ignore
+    lose(stream, 1);
+  }
+  await speak(stream, 'inbound', seededAudio(frameBytes, 2));
+  lose(stream, 30);
+  await speak(stream, 'inbound', seededAudio(frameBytes, 3));
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const events = await app.events(stream.callId);
+  const received = audio.length + 2 * frameBytes;
+  expect(gapsIn(events).map(({ data }) => data)).toMatchObject([
+    { cause: 'carrier', start: 20.02, end: 20.62, duration: 0.6, bytes: 30 * frameBytes },
+  ]);
+  const short_gaps = { count: 100, seconds: 2, bytes: 100 * frameBytes };
+  expect(ended.data).toMatchObject({ gaps: 1, short_gaps });
+  expect(events.at(-1).data).toMatchObject({ gap_count: 1, short_gaps });
+  expect(ended.data.legs[0].ledger).toEqual({
+    received,
+    acknowledged: received,
+    gaps: 0,
+    paused: 0,
+    filler: 130 * frameBytes,
+  });
+});
+
+test('gaps that are not told yet when the process stops are told by the next one, once', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open();
+    callId = stream.callId;
+    for (let lost = 0; lost < 3; lost++) {
+      await speak(stream, 'inbound', seededAudio(8_000, lost));
+      lose(stream, 1);
+    }
+    await speak(stream, 'inbound', seededAudio(8_000, 4));
+    lose(stream, 40);
+  }
+  const config = { rejoinWaitMs: 100 };
+  for (let start = 0; start < 2; start++) {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    const ended = await app.ended(callId);
+    expect(ended.data).toMatchObject({
+      gaps: 1,
+      short_gaps: { count: 3, seconds: 0.06, bytes: 3 * frameBytes },
+    });
+    expect(gapsIn(await app.events(callId))).toMatchObject([{ data: { duration: 0.8 } }]);
+  }
+});

@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
+import { isKeyRefused, keyRefused } from '../player/api-client.ts';
 import { runningProcess } from './running-process.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
@@ -137,6 +138,7 @@ async function ask(
       { cause: error },
     );
   }
+  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   const answer = (await response.json().catch(() => ({}))) as { message?: string };
   if (!response.ok)
     throw new TrunklineError(

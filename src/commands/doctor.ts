@@ -14,7 +14,7 @@ import type {
   JobCallbackPage,
 } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
-import { askProcess, runningProcess, whyUnreachable } from './running-process.ts';
+import { answerOf, askProcess, runningProcess, whyUnreachable } from './running-process.ts';
 
 const answerWithinMs = 10_000;
 
@@ -67,7 +67,7 @@ async function factsOf(api: Api, id: string): Promise<DiagnosedCall> {
   const call = await findCall(api, id);
   const path = `/api/calls/${encodeURIComponent(call.id)}`;
   const [evidence, events, deliveries] = await Promise.all([
-    ask<CallDiagnostics>(api, `${path}/evidence`),
+    answerOf<CallDiagnostics>(api, `${path}/evidence`),
     everyPage<CallEvent>(api, `${path}/events?limit=1000`),
     everyPage<ApiDelivery>(api, `/api/deliveries?limit=100&call_id=${encodeURIComponent(call.id)}`),
   ]);
@@ -76,8 +76,8 @@ async function factsOf(api: Api, id: string): Promise<DiagnosedCall> {
 
 /** Finds a call by our id or by the carrier's: an engineer has the one as often as the other. */
 async function findCall(api: Api, id: string): Promise<ApiCall> {
-  if (id.startsWith('call_')) return ask<ApiCall>(api, `/api/calls/${encodeURIComponent(id)}`);
-  const { items } = await ask<{ items: ApiCall[] }>(
+  if (id.startsWith('call_')) return answerOf<ApiCall>(api, `/api/calls/${encodeURIComponent(id)}`);
+  const { items } = await answerOf<{ items: ApiCall[] }>(
     api,
     `/api/calls?limit=1&carrier_call_id=${encodeURIComponent(id)}`,
   );
@@ -90,25 +90,11 @@ async function everyPage<T>(api: Api, path: string): Promise<T[]> {
   const all: T[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
     const next: string = cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: T[]; next_cursor: string | null } = await ask(api, next);
+    const page: { items: T[]; next_cursor: string | null } = await answerOf(api, next);
     all.push(...page.items);
     cursor = page.next_cursor;
   }
   return all;
-}
-
-async function ask<T>(api: Api, path: string): Promise<T> {
-  let response: Response;
-  try {
-    response = await askProcess(api, path, answerWithinMs);
-  } catch (error) {
-    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
-  }
-  if (response.status === 404 && path.startsWith('/api/calls/'))
-    throw new TrunklineError('BAD_INPUT', 'no such call');
-  if (!response.ok)
-    throw new TrunklineError('UNREACHABLE', `${path} was answered with ${response.status}`);
-  return (await response.json()) as T;
 }
 
 type DiagnosedCall = {
@@ -282,8 +268,8 @@ async function installationFindings(config: Config, api: Api): Promise<Installat
       await publicUrlFinding(config.http.publicUrl),
     ];
   try {
-    const installation = await ask<Installation>(api, '/api/installation');
-    const endpoints = await ask<{ items: { name: string; disabled_at: string | null }[] }>(
+    const installation = await answerOf<Installation>(api, '/api/installation');
+    const endpoints = await answerOf<{ items: { name: string; disabled_at: string | null }[] }>(
       api,
       '/api/deliveries/endpoints',
     );
@@ -381,7 +367,7 @@ function keysFinding(config: Config): InstallationFinding {
 
 /** Nothing is said where none is parked: most installations have no callbacks at all. */
 async function callbackFindings(api: Api): Promise<InstallationFinding[]> {
-  const { items, next_cursor: next } = await ask<JobCallbackPage>(
+  const { items, next_cursor: next } = await answerOf<JobCallbackPage>(
     api,
     '/api/job-callbacks?state=parked&limit=100',
   );

@@ -1,6 +1,6 @@
 import { loadConfig, type Config } from '../config.ts';
-import { reasonOf } from '../lib/errors.ts';
-import type { Api } from '../player/api-client.ts';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 
 /** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
 export function whyUnreachable(error: unknown): string {
@@ -13,6 +13,24 @@ export async function askProcess(api: Api, path: string, withinMs: number): Prom
     headers: api.key === undefined ? {} : { 'x-service-key': api.key },
     signal: AbortSignal.timeout(withinMs),
   });
+}
+
+const answerWithinMs = 10_000;
+
+/** The same as an answer. A refused key is no process that cannot be reached: it says what to set. */
+export async function answerOf<T>(api: Api, path: string): Promise<T> {
+  let response: Response;
+  try {
+    response = await askProcess(api, path, answerWithinMs);
+  } catch (error) {
+    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+  }
+  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
+  if (response.status === 404 && path.startsWith('/api/calls/'))
+    throw new TrunklineError('BAD_INPUT', 'no such call');
+  if (!response.ok)
+    throw new TrunklineError('UNREACHABLE', `${path} was answered with ${response.status}`);
+  return (await response.json()) as T;
 }
 
 /** The process that a command talks to: the one that is named, or the one on this machine with the same settings. */

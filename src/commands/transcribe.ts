@@ -281,7 +281,7 @@ class TranscribeRun {
       if (error instanceof TrunklineError)
         return `UNREACHABLE: no speech service answers at ${url} (${error.message}): start one with npm start, or name one with --url or TRUNKLINE_URL`;
       if (error instanceof JobRefused && error.status === 401)
-        return `UNREACHABLE: ${url} ${key === undefined ? 'wants a key' : 'refuses the key'}: give one of its keys in TRUNKLINE_API_KEYS or --key`;
+        return `UNAUTHORIZED: ${url} ${key === undefined ? 'wants a key' : 'refuses the key'}: give one of its keys in TRUNKLINE_API_KEYS or --key`;
       if (error instanceof JobRefused)
         return `UNREACHABLE: ${url} takes no recordings: ${printable(whyFailed(error) ?? '')}; name a speech service with --url or TRUNKLINE_URL`;
       throw error;

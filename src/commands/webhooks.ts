@@ -6,8 +6,9 @@ import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { endpointsOf, typesOf, type Endpoint } from '../outbox/config.ts';
 import { endpointNamed } from '../outbox/outbox.ts';
 import { previewOf, Sender } from '../outbox/sender.ts';
+import { answerOf, runningProcess } from './running-process.ts';
 import { withoutSecrets } from './without-secrets.ts';
-import { callEventTypes, type CallEventType } from '../protocol/events.ts';
+import { callEventTypes, type CallEvent, type CallEventType } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
 
 /** `trunkline webhooks`: what a webhook would be sent, before a call is made. */
@@ -21,10 +22,15 @@ export function registerWebhooks(program: Command): void {
     .description('a new secret in the form that TRUNKLINE_WEBHOOK_SECRET wants')
     .action(() => console.log(newWebhookSecret()));
   webhooks
-    .command('try <endpoint> <event>')
+    .command('try <endpoint> [event]')
     .description(
       `shows the request that an example event becomes; events: ${callEventTypes.join(', ')}`,
     )
+    .option(
+      '--call <id>',
+      'takes the events of this call in place of examples; without an event, the last of each type',
+    )
+    .option('--url <url>', 'the running process that has the call; by default that of the settings')
     .option('--send', 'also sends it and shows the answer')
     .option(
       '--answers <json>',
@@ -43,23 +49,55 @@ function list(): void {
     );
 }
 
+type TryOptions = { send?: boolean; answers?: string; call?: string; url?: string };
+
 async function tryEvent(
   name: string,
-  type: string,
-  options: { send?: boolean; answers?: string },
+  type: string | undefined,
+  options: TryOptions,
 ): Promise<void> {
   const endpoint = endpointNamed(loadConfig(process.env).config.outbox, name);
-  if (!isEventType(type))
+  if (type !== undefined && !isEventType(type))
     throw new TrunklineError('BAD_INPUT', `${type} is none of ${callEventTypes.join(', ')}`);
-  const example = eventExamples[type];
-  if (!typesOf(endpoint).includes(type)) console.log(`(${name} is not configured for ${type})`);
-  for (const text of await previewOf(endpoint, example, answersOf(options.answers)))
-    console.log(text);
-  if (!options.send) return;
+  const wanted = typesOf(endpoint);
+  if (type !== undefined && !wanted.includes(type))
+    console.log(`(${name} is not configured for ${type})`);
+  const types = type === undefined ? wanted : [type];
+  for (const event of await eventsOf(types, type, options)) {
+    for (const text of await previewOf(endpoint, event, answersOf(options.answers)))
+      console.log(text);
+    if (options.send) await send(endpoint, event);
+  }
+}
+
+/** An example of the type that was named, or what a real call has of the types. */
+async function eventsOf(
+  types: readonly CallEventType[],
+  named: CallEventType | undefined,
+  { call, url }: TryOptions,
+): Promise<CallEvent[]> {
+  if (call === undefined) {
+    if (named === undefined)
+      throw new TrunklineError('BAD_INPUT', 'name an event, or a call with --call');
+    return [eventExamples[named]];
+  }
+  const { api } = runningProcess(url);
+  const found: CallEvent[] = [];
+  for (const type of types) {
+    const path = `/api/calls/${encodeURIComponent(call)}/events?limit=1000&type=${type}`;
+    const { items } = await answerOf<{ items: CallEvent[] }>(api, path);
+    found.push(...items.slice(-1));
+  }
+  if (found.length === 0)
+    throw new TrunklineError('BAD_INPUT', `${call} has no event of ${types.join(', ')}`);
+  return found.sort((one, other) => one.sequence - other.sequence);
+}
+
+async function send(endpoint: Endpoint, event: CallEvent): Promise<void> {
   await using sender = new Sender(endpoint, systemClock);
   const item = {
-    eventId: example.id, callId: example.call.id, sequence: example.sequence, type: example.type, attempts: 0,
-    history: null, progress: null, bytes: 0, occurredAt: Date.now(), body: JSON.stringify(example),
+    eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
+    history: null, progress: null, bytes: 0, occurredAt: Date.now(), body: JSON.stringify(event),
   }; // prettier-ignore
   const { verdict } = await sender.send(
     item,

@@ -11,6 +11,7 @@ export const errorCodes = {
   STORE_NEWER: 'The database was written by a newer version of Trunkline.',
   STORE_TOO_OLD: 'The SQLite library is older than the first version without the WAL-reset bug.',
   UNREACHABLE: 'The running process could not be reached at the given address.',
+  UNAUTHORIZED: 'The running process wants one of its API keys, or refuses the one it was given.',
   BAD_INPUT: 'A command or request was given something it cannot use.',
   MODEL_INVALID:
     'A recognition model folder is incomplete, damaged or not what its model.json says.',

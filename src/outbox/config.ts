@@ -51,6 +51,10 @@ const MappingStep = z.strictObject({
     .array(z.int().min(200).max(599))
     .optional()
     .describe('Further statuses that count as an answer, such as 404 of a lookup.'),
+  example: z
+    .strictObject({ status: z.int().min(200).max(599), body: z.unknown() })
+    .optional()
+    .describe('An answer of the CRM: with it, the steps after this one are tried at the start.'),
 });
 type MappingStep = z.infer<typeof MappingStep>;
 
@@ -60,32 +64,39 @@ const Shape = z.union([
 ]);
 
 /** One webhook. */
-export const Endpoint = z.strictObject({
-  name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
-  url: Address,
-  events: EventChoice.optional().describe(
-    '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out.',
-  ),
-  secrets: z
-    .array(Secret)
-    .min(1, 'a webhook address needs a secret')
-    .max(2)
-    .describe('The first signs; during a rotation both do.'),
-  headers: z
-    .record(headerName, headerValue)
-    .default({})
-    .meta({ secret: true })
-    .describe("Sent with every request: a CRM's bearer token."),
-  timeoutMs: z.int().min(100).max(60_000).default(15_000),
-  ordering: z
-    .enum(['block', 'skip'])
-    .default('block')
-    .describe(
-      'What an event that is refused for good does: hold its call, or give way to a marker.',
+export const Endpoint = z
+  .strictObject({
+    name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/),
+    url: Address,
+    events: EventChoice.optional().describe(
+      '`completed` (one event a call), `live` (all that is told during it), `all`, or a list of types; all when left out.',
     ),
-  concurrency: z.int().min(1).max(1_000).default(50).describe('Calls delivered at once.'),
-  shape: Shape.default('envelope'),
-});
+    secrets: z
+      .array(Secret)
+      .max(2)
+      .default([])
+      .describe(
+        'The first signs; during a rotation both do. Without one nothing is signed: only for a `shape` of steps, as the API of a CRM checks no signature.',
+      ),
+    headers: z
+      .record(headerName, headerValue)
+      .default({})
+      .meta({ secret: true })
+      .describe("Sent with every request: a CRM's bearer token."),
+    timeoutMs: z.int().min(100).max(60_000).default(15_000),
+    ordering: z
+      .enum(['block', 'skip'])
+      .default('block')
+      .describe(
+        'What an event that is refused for good does: hold its call, or give way to a marker.',
+      ),
+    concurrency: z.int().min(1).max(1_000).default(50).describe('Calls delivered at once.'),
+    shape: Shape.default('envelope'),
+  })
+  .refine(({ secrets, shape }) => secrets.length > 0 || shape !== 'envelope', {
+    path: ['secrets'],
+    message: 'a webhook address needs a secret (trunkline webhooks secret makes one)',
+  });
 export type Endpoint = z.infer<typeof Endpoint>;
 
 /** The event types that the endpoint gets, `call.skipped` aside. */

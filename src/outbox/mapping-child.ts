@@ -1,5 +1,6 @@
 import { isMainThread, Worker } from 'node:worker_threads';
 import jsonata from 'jsonata';
+import { UndefinedWatch } from './undefined-watch.ts';
 
 /*
  * The process in which an endpoint's mapping runs. An expression may never end, or fill the memory, at one word of a
@@ -19,10 +20,19 @@ export type MappingReady = {
 };
 
 /** One expression over one input. The input is JSON, as it is stored: parsing is work of this process too. */
-export type MappingOrder = { id: number; step: number; event: string; answers: string };
+export type MappingOrder = {
+  id: number;
+  step: number;
+  event: string;
+  answers: string;
+  /** Notes where the expression meets nothing. That takes time of its own: not for events on their way. */
+  watch: boolean;
+};
 
-/** What the expression made, as JSON; null when it made nothing. */
-export type MappingResult = { id: number } & ({ made: string | null } | { error: string });
+/** What the expression made, as JSON; null when it made nothing. `lost`: where it met nothing, and what became of it. */
+export type MappingResult = { id: number } & (
+  { made: string | null; lost: string[] } | { error: string }
+);
 
 const lookForParentEveryMs = 1_000;
 const compiled: jsonata.Expression[] = [];
@@ -46,13 +56,15 @@ async function perform(order: MappingOrder): Promise<MappingResult> {
       event: JSON.parse(order.event) as unknown,
       answers: JSON.parse(order.answers) as unknown,
     };
-    const made: unknown = await compiled[order.step]?.evaluate(input);
+    const expression = compiled[order.step];
+    using watch = order.watch && expression ? new UndefinedWatch(expression) : undefined;
+    const made: unknown = await expression?.evaluate(input);
     // Undefined and functions have no JSON: the expression made nothing.
     const text = (JSON.stringify(made) as string | undefined) ?? null;
     const bytes = text === null ? 0 : Buffer.byteLength(text);
     return bytes > maxResultBytes
       ? { id, error: `the expression makes a request of ${bytes} bytes; at most ${maxResultBytes}` }
-      : { id, made: text };
+      : { id, made: text, lost: watch?.lost ?? [] };
   } catch (error) {
     return { id, error: messageOf(error) };
   }

@@ -50,8 +50,11 @@ type Waiting = {
   step: number;
   event: string;
   answers: string;
-  settle: (result: string | null | Error) => void;
+  watch: boolean;
+  settle: (result: Evaluated | Error) => void;
 };
+
+type Evaluated = { made: string | null; lost: string[] };
 
 /**
  * The mapping of one endpoint, in a child process that works on one event at a time. A child that misses the deadline
@@ -59,7 +62,11 @@ type Waiting = {
  * child is started by the first event and then kept.
  */
 export class Mapping implements AsyncDisposable {
-  readonly steps: readonly { name: string; accept: readonly number[] }[];
+  readonly steps: readonly {
+    name: string;
+    accept: readonly number[];
+    example: StepAnswer | undefined;
+  }[];
   readonly #endpoint: Endpoint;
   readonly #clock: Clock;
   readonly #expressions: string[];
@@ -77,7 +84,7 @@ export class Mapping implements AsyncDisposable {
     const steps = endpoint.shape === 'envelope' ? [] : endpoint.shape.steps;
     this.#endpoint = endpoint;
     this.#clock = clock;
-    this.steps = steps.map(({ name, accept = [] }) => ({ name, accept }));
+    this.steps = steps.map(({ name, accept = [], example }) => ({ name, accept, example }));
     this.#expressions = steps.map((step) => step.request);
   }
 
@@ -91,25 +98,63 @@ export class Mapping implements AsyncDisposable {
     answers: StepAnswers,
     deadlineMs: number,
   ): Promise<StepRequest | undefined> {
-    const made = await this.#evaluate(step, event, JSON.stringify(answers), deadlineMs);
-    if (made === null || made === 'null') return undefined;
-    return requestOf(this.#endpoint, JSON.parse(made));
+    return (await this.#make(step, event, answers, deadlineMs, false)).request;
   }
 
   /**
-   * For the start: every expression can be read, and the first step makes a request of an example of every type that
-   * the endpoint gets. Later steps depend on answers that only the CRM can give. Throws CONFIG_INVALID with the step's
+   * The same for a person: also where the expression met nothing, with the place. A mapping that asks for a field that
+   * there is not makes a request without it, and no error.
+   */
+  watched(
+    step: number,
+    event: string,
+    answers: StepAnswers,
+    deadlineMs: number,
+  ): Promise<{ request: StepRequest | undefined; lost: string[] }> {
+    return this.#make(step, event, answers, deadlineMs, true);
+  }
+
+  async #make(
+    step: number,
+    event: string,
+    answers: StepAnswers,
+    deadlineMs: number,
+    watch: boolean,
+  ): Promise<{ request: StepRequest | undefined; lost: string[] }> {
+    const given = JSON.stringify(answers);
+    const { made, lost } = await this.#evaluate(step, event, given, deadlineMs, watch);
+    if (made === null || made === 'null') return { request: undefined, lost };
+    return { request: requestOf(this.#endpoint, JSON.parse(made)), lost };
+  }
+
+  /**
+   * For the start: every expression can be read, and makes a request of an example of every type that the endpoint
+   * gets. Later steps depend on answers that only the CRM can give: they are tried as far as the steps before them have
+   * an `example`. Answers what the expressions met nothing at, a line for each. Throws CONFIG_INVALID with the step's
    * name and the place in its expression.
    */
-  async check(): Promise<void> {
-    if (this.steps.length === 0) return;
-    for (const event of examplesFor(this.#endpoint))
-      try {
-        await this.request(0, JSON.stringify(event), {}, maxStartMs);
-      } catch (error) {
-        if (this.#invalid) throw this.#notValid(this.#invalid.step, this.#invalid);
-        throw this.#notValid(0, { message: reasonOf(error), position: undefined }, event.type);
-      }
+  async check(): Promise<string[]> {
+    const warnings: string[] = [];
+    if (this.steps.length === 0) return warnings;
+    for (const event of examplesFor(this.#endpoint)) {
+      const answers: StepAnswers = {};
+      for (const [index, step] of this.steps.entries())
+        try {
+          const { request, lost } = await this.watched(index, JSON.stringify(event), answers, maxStartMs); // prettier-ignore
+          for (const one of lost) warnings.push(`step ${step.name} for ${event.type}: ${one}`);
+          if (request === undefined) continue;
+          if (step.example === undefined) break;
+          answers[step.name] = step.example;
+        } catch (error) {
+          if (this.#invalid) throw this.#notValid(this.#invalid.step, this.#invalid);
+          throw this.#notValid(
+            index,
+            { message: reasonOf(error), position: undefined },
+            event.type,
+          );
+        }
+    }
+    return warnings;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -124,7 +169,8 @@ export class Mapping implements AsyncDisposable {
     event: string,
     answers: string,
     deadlineMs: number,
-  ): Promise<string | null> {
+    watch: boolean,
+  ): Promise<Evaluated> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new Error('the mapping is closed'));
       if (this.#waiting.length >= maxMappingsWaiting)
@@ -133,6 +179,7 @@ export class Mapping implements AsyncDisposable {
         step,
         event,
         answers,
+        watch,
         settle: (result) => {
           cancel();
           if (result instanceof Error) reject(result);
@@ -157,13 +204,13 @@ export class Mapping implements AsyncDisposable {
     if (!this.#isReady) return;
     const waiting = this.#waiting.shift();
     if (!waiting) return;
-    const { step, event, answers } = waiting;
+    const { step, event, answers, watch } = waiting;
     const id = ++this.#lastId;
     this.#current = { ...waiting, id };
     this.#cancelDeadline = this.#clock.after(maxEvaluationMs, () =>
       this.#endChild(new Error(`the expression did not end within ${maxEvaluationMs} ms`)),
     );
-    this.#tell({ id, step, event, answers });
+    this.#tell({ id, step, event, answers, watch });
   }
 
   #startChild(): void {
@@ -211,7 +258,7 @@ export class Mapping implements AsyncDisposable {
     } else if (message.id === this.#current?.id) {
       const { settle } = this.#current;
       this.#current = undefined;
-      settle('error' in message ? new Error(message.error) : message.made);
+      settle('error' in message ? new Error(message.error) : message);
     }
     this.#next();
   }

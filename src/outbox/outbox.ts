@@ -39,10 +39,13 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   const { config, store, clock = systemClock, random = Math.random } = options;
   const log = options.log.child({ part: 'outbox' });
   const endpoints = endpointsOf(config);
+  const warnings: string[] = [];
   for (const endpoint of endpoints) {
     await using mapping = new Mapping(endpoint, clock);
-    await mapping.check();
+    for (const warning of await mapping.check()) warnings.push(`${endpoint.name}, ${warning}`);
   }
+  for (const warning of warnings.slice(0, maxMappingNotes))
+    log.warn({ warning }, 'a mapping meets nothing');
   const tables = new OutboxTables(store);
   const disabled = await tables.saveEndpoints(endpoints);
   const housekeeping = new Housekeeping({
@@ -79,11 +82,13 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     wake: () => dispatcher.wake(),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => ({ outbox: healthOf(dispatcher, housekeeping) }),
-    notes: () =>
-      [...dispatcher.disabled].map(
+    notes: () => [
+      ...[...dispatcher.disabled].map(
         ([name, reason]) =>
           `webhook ${name} is switched off (${reason}): trunkline deliveries enable ${name}`,
       ),
+      ...mappingNotes(warnings),
+    ],
     drain: async (deadlineMs) => {
       await Promise.all([
         housekeeping.stop(Math.max(deadlineMs, maxDatabaseWaitMs)),
@@ -92,6 +97,15 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     },
     [Symbol.asyncDispose]: () => (closing ??= close()),
   };
+}
+
+/** Mappings that meet nothing may do so on purpose: a person looks, nothing is stopped. */
+const maxMappingNotes = 10;
+
+function mappingNotes(warnings: readonly string[]): string[] {
+  const shown = warnings.slice(0, maxMappingNotes).map((warning) => `mapping of ${warning}`);
+  const more = warnings.length - shown.length;
+  return more === 0 ? shown : [...shown, `and ${more} more of the kind: trunkline webhooks try`];
 }
 
 /** Only a table that cannot be read makes the process unready; endpoints are somebody else's trouble. */

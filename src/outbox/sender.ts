@@ -76,7 +76,7 @@ export class Sender implements AsyncDisposable {
       { 'user-agent': 'Trunkline' },
       made,
       this.#endpoint.headers,
-      signWebhook(this.#endpoint.secrets, id, Math.floor(nowMs / 1000), body),
+      signed(this.#endpoint, id, body, nowMs),
     );
   }
 
@@ -141,6 +141,16 @@ export class Sender implements AsyncDisposable {
       signal,
     });
   }
+}
+
+/** Nothing where the endpoint has no secret. */
+function signed(
+  { secrets }: Endpoint,
+  id: string,
+  body: Uint8Array,
+  nowMs: number,
+): Record<string, string> {
+  return secrets.length === 0 ? {} : signWebhook(secrets, id, Math.floor(nowMs / 1000), body);
 }
 
 /**
@@ -236,7 +246,7 @@ const previewMs = 20_000;
 export async function previewOf(
   endpoint: Endpoint,
   event: CallEvent,
-  answers: StepAnswers,
+  given: StepAnswers,
 ): Promise<string[]> {
   if (endpoint.shape === 'envelope') {
     const body = Buffer.from(JSON.stringify(event));
@@ -253,14 +263,20 @@ export async function previewOf(
   }
   const texts: string[] = [];
   await using mapping = new Mapping(endpoint, systemClock);
+  const answers = progressOf(null);
+  const body = JSON.stringify(event);
   for (const [index, step] of mapping.steps.entries()) {
     try {
-      const request = await mapping.request(index, JSON.stringify(event), answers, previewMs);
+      const { request, lost } = await mapping.watched(index, body, answers, previewMs);
       texts.push(
         request === undefined
           ? `# step ${step.name}: nothing for ${event.type}\n`
           : `# step ${step.name}\n${requestText(endpoint, request.method, request.url, request.headers, request.body ?? Buffer.alloc(0), event.id)}`,
+        ...lost.map((one) => `# step ${step.name} warns: ${one}\n`),
       );
+      // What this step would be answered: as the person says, else as the settings do.
+      const answer = Object.hasOwn(given, step.name) ? given[step.name] : step.example;
+      if (answer !== undefined) answers[step.name] = answer;
     } catch (error) {
       texts.push(`# step ${step.name}: cannot be made: ${reasonOf(error)}\n`);
     }
@@ -276,9 +292,9 @@ function requestText(
   body: Buffer,
   id: string,
 ): string {
-  const signed = signWebhook(endpoint.secrets, id, Math.floor(systemClock.now() / 1000), body);
+  const signature = signed(endpoint, id, body, systemClock.now());
   const own = Object.fromEntries(Object.keys(endpoint.headers).map((name) => [name, '********']));
-  const lines = Object.entries(mergedHeaders(headers, own, signed)).map(
+  const lines = Object.entries(mergedHeaders(headers, own, signature)).map(
     ([name, value]) => `${name}: ${value}`,
   );
   return `${method} ${url}\n${lines.join('\n')}\n\n${pretty(body)}\n`;

@@ -22,7 +22,8 @@ export async function mintStreamIfOffered(
   try {
     return await mintStream(api, request);
   } catch (error) {
-    if (error instanceof TrunklineError && error.code === 'UNREACHABLE') return undefined;
+    const code = error instanceof TrunklineError ? error.code : undefined;
+    if (code === 'UNREACHABLE' || code === 'UNAUTHORIZED') return undefined;
     throw error;
   }
 }
@@ -94,10 +95,23 @@ async function request(api: Api, path: string, init: RequestInit): Promise<Respo
     );
   }
   if (response.ok) return response;
-  const hint = response.status === 401 ? ': set TRUNKLINE_API_KEYS to one of its keys' : '';
   await response.body?.cancel();
+  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   throw new TrunklineError(
     'UNREACHABLE',
-    `${new URL(url).origin}${path.split('?')[0]} answered ${response.status}${hint}`,
+    `${new URL(url).origin}${path.split('?')[0]} answered ${response.status}`,
   );
+}
+
+/** 429 is what a client gets that has shown too many wrong keys. */
+export function isKeyRefused(status: number): boolean {
+  return status === 401 || status === 429;
+}
+
+export function keyRefused({ url, key }: Api, status: number): TrunklineError {
+  const { origin } = new URL(url);
+  if (status === 429)
+    return new TrunklineError('UNAUTHORIZED', `${origin} has seen too many wrong keys: wait, then set TRUNKLINE_API_KEYS to one of its keys`); // prettier-ignore
+  const what = key === undefined ? 'wants a key' : 'refuses the key of TRUNKLINE_API_KEYS';
+  return new TrunklineError('UNAUTHORIZED', `${origin} ${what} (${status}): set TRUNKLINE_API_KEYS to one of its keys`); // prettier-ignore
 }

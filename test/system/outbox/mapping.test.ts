@@ -1,17 +1,22 @@
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { startCrm } from '../../support/crm/crm.ts';
 import { eventOf, secret, silent } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { childrenOf, cpuTicksOf, isRunning } from '../../support/process/proc.ts';
 import { until } from '../../support/process/until.ts';
-import { OutboxConfig } from '../../../src/outbox/config.ts';
+import { loadConfig } from '../../../src/config.ts';
+import { OutboxConfig, typesOf } from '../../../src/outbox/config.ts';
 import { enqueueEvent } from '../../../src/outbox/enqueue.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { previewOf } from '../../../src/outbox/sender.ts';
 import { eventExamples } from '../../../src/protocol/event-examples.ts';
-import type { NewCallEvent } from '../../../src/protocol/events.ts';
+import type { CallEvent, NewCallEvent } from '../../../src/protocol/events.ts';
 import type { Store } from '../../../src/store/store.ts';
 
 const mapped = (url: string, steps: { name: string; request: string }[]) =>
@@ -59,6 +64,70 @@ const traps: [what: string, word: string, request: string, reason: RegExp][] = [
   ],
 ];
 
+describe('an example in config/', () => {
+  const folder = new URL('../../../config/', import.meta.url);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  const endpointsIn = files.flatMap(
+    (name) =>
+    loadConfig({ TRUNKLINE_CONFIG: fileURLToPath(new URL(name, folder)) })
+      .config.outbox.endpoints.map((endpoint) => ({ file: name, name: endpoint.name, endpoint })), // prettier-ignore
+  );
+
+  test.each(endpointsIn)(
+    '$file: what $name claims becomes requests, and no mapping meets nothing',
+    async ({ endpoint }) => {
+      await using store = await temporaryStore();
+      const requests: { method: string; path: string; signed: boolean; body: unknown }[] = [];
+      const server = createServer((request, response) => {
+        void json(request).then((body) => {
+          const signed = request.headers['webhook-signature'] !== undefined;
+          requests.push({ method: request.method ?? '', path: request.url ?? '', signed, body });
+          response.end(JSON.stringify({ items: [{ id: 7 }] }));
+        });
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const config = OutboxConfig.parse({ pollMs: 100, endpoints: [{ ...endpoint, url }] });
+      await using outbox = await startOutbox({ store, log: silent, config });
+      expect(outbox.notes?.()).toEqual([]);
+      const types = typesOf(endpoint);
+      for (const type of types)
+        await store.transaction((tx) => enqueueEvent(tx, eventOf(`call_${type}`, type)));
+      outbox.wake();
+      await until(async () => {
+        const { items } = await outbox.deliveries.list({ state: 'delivered', limit: 99 });
+        return items.length === types.length;
+      });
+      expect(requests.every(({ signed }) => signed === endpoint.secrets.length > 0)).toBe(true);
+      if (endpoint.name === 'crm') {
+        const { data } = eventExamples['call.completed'];
+        expect(requests).toMatchObject([
+          { method: 'GET', path: `/cases?phone=${encodeURIComponent(data.from ?? '')}` },
+          {
+            method: 'POST',
+            path: '/cases/7/notes',
+            body: {
+              text: data.summary,
+              seconds: data.duration,
+              mood: data.sentiment.customer,
+              link: data.page_url,
+            },
+          },
+        ]);
+      } else
+        expect(requests.map(({ body }) => (body as CallEvent).type).sort()).toEqual(types.sort());
+      server.close();
+    },
+  );
+});
+
+/** What a request says, as JSON; null for none. */
+async function json(request: AsyncIterable<Buffer>): Promise<unknown> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part);
+  return parts.length === 0 ? null : (JSON.parse(Buffer.concat(parts).toString()) as unknown);
+}
+
 describe('a mapping', () => {
   test.each(traps)(
     'that %s at a word of one caller parks that event with the reason; others go on',
@@ -101,6 +170,25 @@ describe('a mapping', () => {
     });
     const texts = await previewOf(config.endpoints[0]!, eventExamples['call.started'], {});
     expect(texts.join()).toMatch(/step note: cannot be made: .*did not end within 1000 ms/);
+  });
+
+  test('that names a field that there is not says so at the start, with the place; an alternative may be nothing', async () => {
+    await using store = await temporaryStore();
+    const request = `{"path": "/calls/" & event.call.idd, "body": {
+      "text": event.data.sumary, "from": event.data.nobody ? "x", "to": $uppercase(event.data.whom)}}`;
+    const config = mapped('http://127.0.0.1:1/', [{ name: 'note', request }]);
+    const endpoints = [{ ...config.endpoints[0]!, events: ['call.completed'] }];
+    await using outbox = await startOutbox({
+      store,
+      log: silent,
+      config: OutboxConfig.parse({ ...config, endpoints }),
+    });
+    const of = 'mapping of crm, step note for call.completed:';
+    expect(outbox.notes?.()).toEqual([
+      `${of} a text lacks a part: event.call.idd has no value (character 26)`,
+      `${of} the field "text" is left out: event.data.sumary has no value (character 66)`,
+      `${of} $uppercase gets event.data.whom, which has no value (character 135)`,
+    ]);
   });
 
   test('that never ends does not outlive a process that was killed', async () => {

@@ -2,9 +2,11 @@
 import { Command } from 'commander';
 import { stayAwake } from './lib/clock.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
+import { version } from './lib/version.ts';
 
 const program = new Command('trunkline')
   .description('Carrier media streams in, live transcripts out, nothing lost in silence.')
+  .version(version, '-V, --version', 'which version this is')
   .showHelpAfterError('(--help lists the commands)');
 
 program
@@ -33,7 +35,8 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   language: async () => (await import('./commands/language.ts')).registerLanguage,
 };
 const asked = process.argv[2] ?? '';
-const loaded = Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
+const isAboutUs = ['-V', '--version', 'start'].includes(asked);
+const loaded = isAboutUs ? [] : Object.hasOwn(commands, asked) ? [asked] : Object.keys(commands);
 for (const name of loaded) (await commands[name]?.())?.(program);
 
 try {

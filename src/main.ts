@@ -28,6 +28,8 @@ import { openStore, type Store } from './store/store.ts';
 const drainMs = 18_000;
 /** From the stop signal to the end of the process, whatever still waits: a supervisor kills it after 30 s. */
 const stopMs = 27_000;
+const goesOn = 'unfinished calls stay in the store and go on at the next start';
+const endsAtOnce = 'a second signal (Ctrl-C) ends at once';
 /** How often a process that npm started looks whether npm is still there. */
 const parentLookMs = 500;
 
@@ -90,7 +92,15 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   http.started();
   sayReady(opened);
   const signal = await Promise.race([stop, npmGone(env)]);
-  log.info({ signal }, 'stopping; unfinished calls stay in the store and go on at the next start');
+  const waitsFor = parts.flatMap((part) => part.waitsFor?.() ?? []);
+  if (waitsFor.length === 0) log.info({ signal }, `stopping; ${goesOn}`);
+  else {
+    const atMostS = drainMs / 1_000;
+    log.info(
+      { signal, waitsFor, atMostS },
+      `stopping when these are over; ${endsAtOnce}; ${goesOn}`,
+    );
+  }
   http.stopAccepting();
   const overdue = endWhenOverdue(log);
   // The parts drain in the order of the audio: carriers first, so that the bridge sees their last bytes. All of them

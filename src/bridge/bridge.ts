@@ -194,6 +194,11 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
           ]
         : []),
     ],
+    waitsFor: () => {
+      const waiting = calls.all.filter((call) => call.state !== 'live').length;
+      if (waiting === 0) return undefined;
+      return `the last words of ${waiting} call${waiting === 1 ? '' : 's'}`;
+    },
     async drain(deadlineMs) {
       calls.stopAccepting();
       await untilFinished(calls, clock, deadlineMs);

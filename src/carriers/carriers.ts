@@ -59,6 +59,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       },
     ],
     notes: () => notesOf(options.config, options.insecure),
+    waitsFor: () => counted(upgrades.liveStreams, 'open stream'),
     async drain(deadlineMs) {
       upgrades.stopAccepting();
       const until = clock.monotonicMs() + deadlineMs * liveShare;
@@ -71,6 +72,10 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       return Promise.resolve();
     },
   });
+}
+
+function counted(count: number, what: string): string | undefined {
+  return count === 0 ? undefined : `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {

@@ -10,7 +10,7 @@ import type {
 } from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
+import { loggedId, type Logger } from '../lib/log.ts';
 import { closeStranger } from '../port/upgrades.ts';
 import type { AnyCarrier } from './all.ts';
 import type {
@@ -308,10 +308,12 @@ export class StreamSocket {
   ): void {
     const { start, queue, ended } = opening;
     this.#state = { at: 'live', start, stream };
-    this.#log.info(
-      { callId: stream.callId, encoding: start.encoding, rateHz: start.sampleRate },
-      'stream opened',
-    );
+    // From here on every line says which call it is of, by our id and by the carrier's.
+    this.#ownLog = this.#log.child({
+      callId: stream.callId,
+      carrierCallId: loggedId(start.carrierCallId),
+    });
+    this.#log.info({ encoding: start.encoding, rateHz: start.sampleRate }, 'stream opened');
     if (startPaused) this.#say({ type: 'pause' });
     for (const event of queue.take((bytes) =>
       durationMsOf(bytes, start.encoding, start.sampleRate),

@@ -9,6 +9,7 @@ import { legsOfFiles } from '../player/leg-audio.ts';
 import { type CallPlan, playCall } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
+import { decodedByFfmpeg } from './decoded-audio.ts';
 import { targetBridge } from './running-process.ts';
 
 /** The bridge knows a call soon after its start. */
@@ -22,7 +23,7 @@ export function registerCall(program: Command): void {
     program
       .command('call [audio...]')
       .description(
-        'play a call as a carrier would: the built-in conversation, a stereo file (customer left), or two files (customer first)',
+        'play a call as a carrier would: the built-in conversation, a stereo file (customer left), or two files (customer first); WAV, mu-law or A-law, and with ffmpeg MP3 and the like',
       ),
   ).action(async (audio: string[], options: CallCommandOptions) => {
     await call(audio, options);
@@ -33,7 +34,7 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
   const { api, config, mayBeForeign } = targetBridge(options);
   const carrier = carriers[options.carrier];
   const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  hangUpOnSignal(stop, options.watch && options.calls === 1);
   const plan: CallPlan = {
     player: carrier.player,
     to: options.to ?? api.url,
@@ -47,7 +48,7 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
     signal: stop.signal,
     api,
     apiIsOptional: mayBeForeign,
-    ...(audio.length > 0 ? { legs: await legsOfFiles(audio) } : {}),
+    ...(audio.length > 0 ? { legs: await legsOfFiles(audio, decodedByFfmpeg) } : {}),
     ...(options.encoding === undefined ? {} : { encoding: options.encoding }),
     ...(options.rate === undefined ? {} : { rateHz: options.rate }),
     ...(options.from === undefined ? {} : { fromNumber: options.from }),
@@ -55,10 +56,20 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
   };
   if (options.calls > 1) return callMany(plan, options.calls);
-  await callOne(plan, options.watch ? api : undefined, stop.signal);
+  await callOne(plan, options.watch ? api : undefined);
 }
 
-async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal): Promise<void> {
+/** The first Ctrl-C hangs up, as a person would; the words that were said are still on their way. */
+function hangUpOnSignal(stop: AbortController, watches: boolean): void {
+  process.once('SIGINT', () => {
+    stop.abort();
+    const waits = watches ? `waits up to ${endedWithinMs / 1_000} s for the last words` : 'ends';
+    console.error(`\nhangs up and ${waits}; Ctrl-C again ends at once`);
+    process.once('SIGINT', () => process.exit(130));
+  });
+}
+
+async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
   const watching = new AbortController();
   let watched: Promise<string | undefined> = Promise.resolve(undefined);
   const printer = new TranscriptPrinter(process.stdout);
@@ -66,7 +77,7 @@ async function callOne(plan: CallPlan, api: Api | undefined, signal: AbortSignal
     ...plan,
     onStarted: ({ callId }) => {
       console.log(`${plan.player.name} call ${callId}`);
-      if (api) watched = watch(api, callId, printer, AbortSignal.any([watching.signal, signal]));
+      if (api) watched = watch(api, callId, printer, watching.signal);
     },
   });
   for (const result of results) report(result);

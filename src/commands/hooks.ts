@@ -91,7 +91,8 @@ async function listen(options: HooksOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(options.port, '127.0.0.1', resolve);
   });
-  console.log(
+  // With --json the output is for a program, and every line of it JSON.
+  (options.json ? console.error : console.log)(
     `receiving at http://127.0.0.1:${(server.address() as AddressInfo).port}/  (ctrl-c ends)`,
   );
 }

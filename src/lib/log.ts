@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { Writable } from 'node:stream';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import type * as Pretty from 'pino-pretty';
 
@@ -37,6 +38,11 @@ const secretFields = [
 
 type LogOptions = { level?: string; pretty?: boolean; destination?: DestinationStream };
 
+/** An id that somebody else chose is as long as he likes; a line of the log is not. */
+export function loggedId(id: string): string {
+  return id.slice(0, 100);
+}
+
 /** JSON lines for machines, readable lines for a person at a terminal. */
 export function createLog(options: LogOptions = {}): Logger {
   const paths = secretFields.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
@@ -46,27 +52,49 @@ export function createLog(options: LogOptions = {}): Logger {
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: {
-      // A library may put a URL or a body into fields of its errors: only the fields named here are written.
-      err: (error: unknown) =>
-        error instanceof Error
-          ? {
-              type: error.name,
-              message: scrub(error.message),
-              ...('code' in error ? { code: error.code } : {}),
-              stack: scrub(error.stack ?? ''),
-            }
-          : { message: scrub(String(error)) },
-    },
+    serializers: { err: safeError },
   };
-  if (options.destination) return pino(settings, options.destination);
-  if (!(options.pretty ?? process.stdout.isTTY)) return pino(settings);
+  const { destination } = options;
+  const isPretty = options.pretty ?? (destination === undefined && process.stdout.isTTY);
+  if (!isPretty) return destination ? pino(settings, destination) : pino(settings);
   // The library is loaded only where a person watches a terminal: a service never needs it.
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof Pretty.default;
+  // The library prints what is named `err` over many lines, whatever it is told.
+  const log = ({ err, ...fields }: Record<string, unknown>) =>
+    err === undefined ? fields : { ...fields, error: safeError(err) };
   return pino(
-    settings,
-    pretty({ colorize: true, translateTime: 'SYS:HH:MM:ss', ignore: 'pid,hostname' }),
+    { ...settings, formatters: { ...settings.formatters, log } },
+    pretty({
+      colorize: destination === undefined,
+      translateTime: 'SYS:HH:MM:ss',
+      ignore: 'pid,hostname',
+      // One event is one line, its errors and their stacks too: otherwise the lines of two calls cannot be told apart.
+      singleLine: true,
+      errorLikeObjectKeys: ['err'],
+      ...(destination === undefined ? {} : { destination: into(destination) }),
+    }),
   );
+}
+
+/** A library may put a URL or a body into fields of its errors: only the fields named here are written. */
+function safeError(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: scrub(String(error)) };
+  return {
+    type: error.name,
+    message: scrub(error.message),
+    ...('code' in error ? { code: error.code } : {}),
+    stack: scrub(error.stack ?? ''),
+  };
+}
+
+/** The library writes to streams. */
+function into(destination: DestinationStream): Writable {
+  return new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      destination.write(chunk.toString());
+      done();
+    },
+  });
 }
 
 /** Takes tokens out of URLs, and long runs of digits (numbers of phones and cards) out of a text for a log line. */

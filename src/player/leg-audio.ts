@@ -16,9 +16,12 @@ import type { LegAudio } from './play.ts';
 /** A party's audio before it takes the form of a carrier. */
 export type LegSamples = { leg: 'customer' | 'agent'; samples: Int16Array; rateHz: number };
 
+/** A file of another kind as a WAV file. */
+type Decode = (path: string) => Promise<Buffer>;
+
 /** One stereo file (customer left, agent right), one mono file, or two files, the customer's first. */
-export async function legsOfFiles(paths: readonly string[]): Promise<LegSamples[]> {
-  const files = await Promise.all(paths.map(readAudio));
+export async function legsOfFiles(paths: readonly string[], decode: Decode): Promise<LegSamples[]> {
+  const files = await Promise.all(paths.map((path) => readAudio(path, decode)));
   const channels = files.flatMap(({ channels, sampleRate }) =>
     channels.map((samples) => ({ samples, rateHz: sampleRate })),
   );
@@ -34,7 +37,10 @@ export async function legsOfFiles(paths: readonly string[]): Promise<LegSamples[
   }));
 }
 
-async function readAudio(path: string): Promise<{ sampleRate: number; channels: Int16Array[] }> {
+async function readAudio(
+  path: string,
+  decode: Decode,
+): Promise<{ sampleRate: number; channels: Int16Array[] }> {
   try {
     const bytes = await readFile(path);
     const kind = extname(path).toLowerCase();
@@ -49,12 +55,13 @@ async function readAudio(path: string): Promise<{ sampleRate: number; channels: 
         sampleRate: 8000,
         channels: [Int16Array.from(bytes, (code) => alawToLinear[code] ?? 0)],
       };
+    return readWav(await decode(path));
   } catch (cause) {
+    if (cause instanceof TrunklineError) throw cause;
     throw new TrunklineError('BAD_INPUT', `${path} cannot be read as audio: ${reasonOf(cause)}`, {
       cause,
     });
   }
-  throw new TrunklineError('BAD_INPUT', `${path}: give a .wav, .ulaw or .alaw file`);
 }
 
 export function samplesOf({ leg, bytes }: LegAudio): LegSamples {

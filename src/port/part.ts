@@ -31,6 +31,8 @@ export type Part = {
   health?(): Record<string, Health> | Promise<Record<string, Health>>;
   /** Lines for the start of the process: what is on, what is missing and the command that mends it. */
   notes?(): string[];
+  /** What a stop would wait for now, for a person; undefined for nothing. */
+  waitsFor?(): string | undefined;
   /** Takes nothing new and finishes what can be finished before the deadline. */
   drain?(deadlineMs: number): Promise<void>;
 };

@@ -1,6 +1,6 @@
 import { within } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/log.ts';
+import { loggedId, type Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
 import { CallEnding } from './ending.ts';
@@ -60,7 +60,8 @@ export class Call {
     this.#env = env;
     this.record = record;
     this.#state = state ?? { at: 'live', streams: new Set() };
-    this.#log = env.log.child({ callId: record.id, carrier: record.carrier });
+    const { id: callId, carrier, carrierCallId } = record;
+    this.#log = env.log.child({ callId, carrier, carrierCallId: loggedId(carrierCallId) });
     this.#clock = new CallClock(env.clock);
     this.events = new CallEvents({
       ...env,

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
-import type { Logger } from '../../lib/log.ts';
+import { loggedId, type Logger } from '../../lib/log.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Callbacks } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
@@ -54,6 +54,8 @@ export type Assembly = {
 
 export type Assembled = {
   session: LiveSession;
+  /** With the session in every line, and the call that it is of. */
+  log: Logger;
   broadcast: Broadcast;
   sessionLog: SessionLog;
   format: AudioFormat;
@@ -68,8 +70,9 @@ type AssemblyOptions = SessionsOptions & {
 
 /** Puts a session together: its audio and log on disk or in memory, its broadcast, its recogniser. */
 export function assemble(options: AssemblyOptions, assembly: Assembly): Assembled {
-  const { config, clock, log, paths, disk } = options;
+  const { config, clock, paths, disk } = options;
   const { id, request, restored, zeroRetention } = assembly;
+  const log = options.log.child(callOf(request));
   const format = formatOf(request);
   const sessionLog =
     restored?.sessionLog ??
@@ -81,6 +84,7 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
   const broadcast = broadcastOf(options, assembly, sessionLog);
   const session = new LiveSession({
     ...options,
+    log,
     id,
     request,
     format,
@@ -108,7 +112,13 @@ export function assemble(options: AssemblyOptions, assembly: Assembly): Assemble
     clock,
     ...(restored ? { resumed: { state: restored.state, places: restored.places } } : {}),
   });
-  return { session, broadcast, sessionLog, format };
+  return { session, broadcast, sessionLog, format, log };
+}
+
+/** The bridge says whose words a session hears: with that its lines are found by the call's id. */
+function callOf({ custom_metadata: about }: LiveRequest): { callId?: string } {
+  const id = about?.['call_id'];
+  return typeof id === 'string' ? { callId: loggedId(id) } : {};
 }
 
 function broadcastOf(

@@ -160,7 +160,7 @@ export class Sessions {
       void this.#afterEnd(entry);
     } else {
       if (restored.state.at !== 'queued') await rows.recording(row.id);
-      log.info(
+      entry.log.info(
         { sessionId: row.id, state: restored.state.at, ageMs: clock.now() - row.created_at },
         'a live session was taken up again',
       );
@@ -270,7 +270,8 @@ export class Sessions {
         await wait(clock, delayMs);
       }
     }
-    log.info({ sessionId: id, outcome: end.outcome, audioS: end.audioS }, 'a live session ended');
+    const ended = { sessionId: id, outcome: end.outcome, audioS: end.audioS };
+    (entry?.log ?? log).info(ended, 'a live session ended');
     speechMetrics.ended.inc({ outcome: end.outcome });
     speechMetrics.audio.inc(end.audioS);
     if (entry) setImmediate(() => void this.#afterEnd(entry));
@@ -278,7 +279,7 @@ export class Sessions {
 
   /** Frees the session's place. The session stays in memory for a late client and for its callbacks. */
   async #afterEnd(entry: HeldSession): Promise<void> {
-    const { clock, rows, log } = this.#options;
+    const { clock, rows } = this.#options;
     if (entry.counted) this.#opened(-1);
     entry.counted = false;
     this.#lingering.push(entry);
@@ -296,7 +297,7 @@ export class Sessions {
       entry.broadcast.socket.logClosed();
       await entry.sessionLog.remove();
     } catch (error) {
-      log.error(
+      entry.log.error(
         { sessionId: entry.session.id, reason: reasonOf(error) },
         'a session could not be tidied away',
       );

@@ -344,7 +344,7 @@ describe('trunkline transcribe', () => {
     expect(none.errors).toMatch(/no speech service answers at http:\/\/127\.0\.0\.1:1 .*npm start/);
     const wrong = await transcribe(own, ['call.wav', '--key', 'another']);
     expect(wrong.code).toBe(78);
-    expect(wrong.errors).toMatch(/refuses the key: .*TRUNKLINE_API_KEYS/);
+    expect(wrong.errors).toMatch(/^UNAUTHORIZED: .*refuses the key: .*TRUNKLINE_API_KEYS/m);
     expect(wrong.errors).not.toContain('another');
     const without = await transcribe(own, ['call.wav'], { TRUNKLINE_API_KEYS: '' });
     expect(without.code).toBe(78);

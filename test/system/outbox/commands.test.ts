@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -90,6 +91,16 @@ describe('the API and the commands of deliveries', () => {
     expect([again.status, await again.json()]).toEqual([202, { changed: 2 }]);
     await until(() => crm.arrivals.length === 6);
     expect(head.id).toMatch(/^evt_/);
+    const wrong = createServer((_request, response) => void response.writeHead(401).end());
+    await new Promise<void>((resolve) => wrong.listen(0, '127.0.0.1', resolve));
+    const guarded = `http://127.0.0.1:${(wrong.address() as AddressInfo).port}`;
+    for (const args of [['deliveries', 'list'], ['doctor', 'CA1'], ['call']]) {
+      const refused = trunkline([...args, '--url', guarded], { TRUNKLINE_API_KEYS: 'not-the-key' });
+      expect(await refused.ended).toBe(1);
+      expect(refused.lines.join()).toMatch(/UNAUTHORIZED: .* refuses the key/);
+      expect(refused.lines.join()).not.toContain('not-the-key');
+    }
+    wrong.close();
     server.close();
     server.closeAllConnections();
     const gone = trunkline(['deliveries', 'list', '--url', url]);
@@ -134,5 +145,23 @@ describe('trunkline hooks', () => {
     expect(forged.status).toBe(401);
     hooks.child.kill('SIGTERM');
     await hooks.ended;
+  });
+
+  test('with --json prints JSON and nothing else', async () => {
+    const hooks = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', cli, 'hooks', '--port', '0', '--json'],
+      {
+        env: { PATH: process.env['PATH'], TRUNKLINE_WEBHOOK_SECRET: secret },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
+    const [said] = (await once(createInterface({ input: hooks.stderr }), 'line')) as [string];
+    const printed = once(createInterface({ input: hooks.stdout }), 'line') as Promise<[string]>;
+    await fetch(/http:\S+/.exec(said)![0], { method: 'POST', body: '{"type":"call.started"}' });
+    const [line] = await printed;
+    expect(JSON.parse(line)).toMatchObject({ method: 'POST', body: { type: 'call.started' } });
+    hooks.kill('SIGTERM');
+    await once(hooks, 'close');
   });
 });

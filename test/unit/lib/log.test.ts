@@ -33,6 +33,19 @@ test('one record is one line whatever the text holds', () => {
   expect(out).not.toContain('\u001b');
 });
 
+test('at a terminal one event is one line, with its error and stack', () => {
+  let out = '';
+  const destination = { write: (line: string) => void (out += line) };
+  const log = createLog({ pretty: true, destination });
+  log.child({ callId: 'call_1' }).error({ err: new Error('away'), attempt: 2 }, 'it failed');
+  log.info('next');
+  const [first, second, ...others] = out.trim().split('\n');
+  for (const part of ['it failed', '"callId":"call_1"', 'away', 'log.test.ts'])
+    expect(first).toContain(part);
+  expect(second).toContain('next');
+  expect(others).toEqual([]);
+});
+
 test('credentials and phone numbers are taken out of error texts', () => {
   expect(scrub('https://user:pass@crm.example/x?key=abc&z=1 +1 (555) 010-0123 whsec_QUJD')).toBe(
     'https://[redacted]@crm.example/x?key=[redacted]&z=1 [number] [redacted]',

@@ -31,6 +31,8 @@ export type Hypothesis = {
   /** What was paid to each frame for each token, where the model tells it. */
   attention: readonly (Float32Array | undefined)[];
   ended: boolean;
+  /** The log-probabilities of the tokens that were given: low ones say that the audio does not begin with them. */
+  given: readonly number[];
 };
 
 /** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
@@ -41,7 +43,7 @@ const lengthPower = 0.5;
  */
 const hopeless = 2;
 
-type Beam = Hypothesis & { sum: number; bias: BiasState | undefined };
+type Beam = Omit<Hypothesis, 'given'> & { sum: number; bias: BiasState | undefined };
 type Candidate = {
   parent: number;
   token: number;
@@ -66,7 +68,11 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     },
   ];
   let said: NextToken[] = [steps.first()];
-  for (const token of options.given ?? []) said = steps.next([{ parent: 0, token }]);
+  const given: number[] = [];
+  for (const token of options.given ?? []) {
+    given.push(said[0] ? logProbability(said[0], token) : -Infinity);
+    said = steps.next([{ parent: 0, token }]);
+  }
   const ended: Beam[] = [];
   while (open.length > 0) {
     const candidates = open.flatMap((beam, parent) =>
@@ -93,7 +99,7 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     if ((open[0]?.tokens.length ?? 0) >= options.mostTokens) break;
     if (going.length > 0) said = steps.next(going);
   }
-  return likeliestOf(ended.length > 0 ? ended : open);
+  return { ...likeliestOf(ended.length > 0 ? ended : open), given };
 }
 
 function candidatesAfter(
@@ -134,9 +140,9 @@ function grown(
   };
 }
 
-function likeliestOf(beams: readonly Beam[]): Hypothesis {
-  const none: Hypothesis = { tokens: [], logProbabilities: [], attention: [], ended: false };
-  let best: Hypothesis = none;
+function likeliestOf(beams: readonly Beam[]): Omit<Hypothesis, 'given'> {
+  const none = { tokens: [], logProbabilities: [], attention: [], ended: false };
+  let best: Omit<Hypothesis, 'given'> = none;
   let most = -Infinity;
   for (const beam of beams) {
     const score = beam.sum / Math.max(1, beam.tokens.length) ** lengthPower;

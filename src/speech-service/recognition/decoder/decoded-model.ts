@@ -10,6 +10,8 @@ import type { EncodedAudio } from './moonshine-steps.ts';
 const beams = 4;
 /** A text that is less sure than this, in nats for each token, is worth being read with other margins around it. */
 const doubtful = -0.15;
+/** Known words that are this unlikely, in nats for each token, were not said where the audio begins. */
+const contradiction = -6;
 /** The longest piece. The loop itself has no limit; longer pieces are better in quiet and worse in noise. */
 const longestS = 8.8;
 
@@ -39,7 +41,8 @@ export class DecodedModel implements PieceModel {
       text = this.#reader.read([encoding], { beams, given });
     });
     this.price.note(samples.length / 16000, cpuS, (performance.now() - startedMs) / 1e3);
-    const result = resultOf(text);
+    const result: PieceResult = resultOf(text);
+    if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (encoding) this.#made.set(result, { encoding, given });
     if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
     return result;

@@ -29,6 +29,8 @@ export type ReadText = {
   tokens: readonly TimedToken[];
   /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
   meanLogProbability: number;
+  /** The same of the words that were given; 0 where none were. */
+  givenLogProbability: number;
 };
 
 export type ReadOptions = {
@@ -134,7 +136,7 @@ export class MoonshineReader {
 
 function textOf(
   table: TokenTable,
-  { tokens, logProbabilities, attention, ended }: Hypothesis,
+  { tokens, logProbabilities, attention, ended, given }: Hypothesis,
 ): ReadText {
   const spoken = ended ? tokens.slice(0, -1) : tokens;
   const frames = alignedFrames(attention.slice(0, spoken.length).flatMap((row) => row ?? []));
@@ -143,10 +145,14 @@ function textOf(
     const logProbability = Math.min(...logProbabilities.slice(from, to));
     return { text, ids: spoken.slice(from, to), start, logProbability };
   });
-  const sum = logProbabilities.reduce((total, one) => total + one, 0);
   return {
     text: table.text(spoken).trim(),
     tokens: pieces,
-    meanLogProbability: sum / Math.max(1, logProbabilities.length),
+    meanLogProbability: meanOf(logProbabilities),
+    givenLogProbability: meanOf(given),
   };
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

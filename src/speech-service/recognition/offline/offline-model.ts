@@ -15,7 +15,11 @@ export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${
  * What a model made of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading
  * can go on after them.
  */
-export type PieceResult = OfflineResult & { ids?: readonly (readonly number[])[] };
+export type PieceResult = OfflineResult & {
+  ids?: readonly (readonly number[])[];
+  /** True where the audio does not seem to begin with the words that were given. */
+  contradicted?: boolean;
+};
 
 /** What the offline engine needs of a model. */
 export type PieceModel = {

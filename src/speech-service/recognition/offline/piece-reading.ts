@@ -82,7 +82,13 @@ export class PieceReader {
 
   /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string) {
-    const result = this.#model.read(this.#varied(cut, variation), hint, this.#seamOf(cut)?.given);
+    const seam = this.#seamOf(cut);
+    let result = this.#model.read(this.#varied(cut, variation), hint, seam?.given);
+    if (seam && result.contradicted) {
+      // The words before the seam were misread. The piece is read alone, from where the audio goes on.
+      this.seam = { at: seam.at, from: seam.at, given: [] };
+      result = this.#model.read(this.#varied(cut, variation), hint);
+    }
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 

@@ -41,7 +41,7 @@ const leastWindowsGoingOn = 2;
 /** A forced cut is made at the quietest point of this stretch before the limit. */
 const searchS = 1.4;
 /** Behind a forced cut so much is heard already: the word at the cut is then read whole. */
-const beyondS = 0.3;
+const beyondS = 0.6;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
 

@@ -78,3 +78,12 @@ test('a model that says nothing gives an empty text', () => {
   const silent: Steps = { first: () => logProbabilitiesOf(new Float32Array(0)), next: () => [] };
   expect(beamSearch(silent, options).tokens).toEqual([]);
 });
+
+test('a text goes on after tokens that are given, and does not hold them', () => {
+  const { tokens, given } = beamSearch(stepsOf(garden), {
+    ...options,
+    given: [letters.indexOf('b')],
+  });
+  expect(textOf(tokens)).toBe('a$');
+  expect(given.map((one) => Math.exp(one))).toEqual([expect.closeTo(0.4)]);
+});

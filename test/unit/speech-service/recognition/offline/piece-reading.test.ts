@@ -125,3 +125,25 @@ test('speech for which no reading finds words is told as unread, after two attem
   expect(given).toHaveLength(3);
   expect(unread).toMatchObject([{ after: 1 }]);
 });
+
+test('a piece that contradicts the words before its seam is read without them', () => {
+  const track = new AudioTrack();
+  track.push(new Float32Array(64_000).fill(0.1));
+  const given: number[][] = [];
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: true,
+    price: new ReadingPrice(),
+    read: (_: Float32Array, _language: string, known: readonly number[] = []) => {
+      given.push([...known]);
+      return { ...resultOf('good morning'), contradicted: known.length > 0 };
+    },
+  };
+  const reader = new PieceReader(model, track);
+  reader.seam = { at: 20_000, from: 10_000, given: [4, 5] };
+  const reading = new PieceReading(reader, { ...cut, from: 19_000, cutBefore: true });
+  reading.step(atEase, new PartialWords(), '');
+  expect(given).toEqual([[4, 5], []]);
+  expect(reading.done(new PartialWords()).piece.words[0]?.start).toBeGreaterThanOrEqual(1.25);
+});

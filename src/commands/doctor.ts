@@ -146,6 +146,12 @@ function shortGaps(events: readonly CallEvent[]): string {
 function todoOf({ call, evidence, events, deliveries }: DiagnosedCall): string[] {
   const todo: string[] = [];
   for (const warning of warningsOf(call)) todo.push(warning);
+  if (call.incomplete != null) {
+    const causes = call.incomplete.causes.map(({ cause, seconds }) => `${cause} ${seconds} s`);
+    todo.push(
+      `${call.incomplete.seconds} s of the call have no words (${causes.join(', ')}): its figures and summary do not tell of them`,
+    );
+  }
   for (const leg of call.legs) {
     const { received, acknowledged, gaps, paused } = leg.ledger;
     if (call.state === 'ended' && received !== acknowledged + gaps + paused)

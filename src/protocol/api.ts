@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallEvent, LedgerFigures, Role, Turn } from './events.ts';
+import { CallEvent, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
 /** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
@@ -78,6 +78,9 @@ const callFields = {
     .optional()
     .describe('The wait that ran out before every final came.'),
   warnings: z.unknown().optional().describe('What the operator should know about this call.'),
+  incomplete: Incomplete.nullable()
+    .optional()
+    .describe('What of an ended call has no words, and why; null for one that is whole.'),
   counts: z.unknown().optional().describe('Frames lost, repeated or late, gaps and reconnects.'),
   statistics: z
     .unknown()

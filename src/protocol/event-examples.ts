@@ -246,6 +246,7 @@ export const eventExamples: { [Type in CallEventType]: Extract<CallEvent, { type
       ended_at: '2026-02-03T09:15:58.120Z',
       duration: 57.3,
       deadline: null,
+      incomplete: null,
       legs: [
         endedLeg(customer.id, 'customer', 'inbound'),
         endedLeg(agentLegId, 'agent', 'outbound'),

@@ -144,6 +144,15 @@ export const GapCause = z.enum([
 ]);
 export type GapCause = z.infer<typeof GapCause>;
 
+/** Seconds in which words of somebody are missing; over all causes, seconds that two causes share count once. */
+export const Incomplete = z
+  .object({
+    seconds: Seconds,
+    causes: z.array(z.object({ cause: GapCause, seconds: Seconds })),
+  })
+  .meta({ id: 'Incomplete' });
+export type Incomplete = z.infer<typeof Incomplete>;
+
 /** Gaps that lie next to each other are one; those under half a second are a figure of `call.ended`. */
 const CallGapData = z.object({
   cause: GapCause,
@@ -177,13 +186,22 @@ export type EndReason = z.infer<typeof EndReason>;
 
 const perRole = { customer: Seconds, agent: Seconds };
 
+const notOfThePart =
+  'This and the next four are null where more than a tenth of the call has no words, and count what was heard otherwise.';
+
 /** How the conversation went, by the finals of all legs. */
 const talkFigures = {
-  talk: z.object(perRole).describe('Seconds that each spoke.'),
-  talk_ratio: z.object(perRole).describe('Share of all talk, 0 to 1.'),
-  interruptions: z.object({ customer: z.int(), agent: z.int() }).describe('Times each cut in.'),
-  longest_monologue: z.object(perRole),
-  dead_air: z.object({ total: Seconds, longest: Seconds, count: z.int() }),
+  talk: z.object(perRole).nullable().describe(`Seconds that each spoke. ${notOfThePart}`),
+  talk_ratio: z.object(perRole).nullable().describe('Share of all talk, 0 to 1.'),
+  interruptions: z
+    .object({ customer: z.int(), agent: z.int() })
+    .nullable()
+    .describe('Times each cut in.'),
+  longest_monologue: z.object(perRole).nullable(),
+  dead_air: z
+    .object({ total: Seconds, longest: Seconds, count: z.int() })
+    .nullable()
+    .describe('Silence of both; gaps and pauses are none.'),
 };
 
 const ShortGaps = z
@@ -208,6 +226,9 @@ const CallEndedData = z.object({
       ledger: LedgerFigures,
     }),
   ),
+  incomplete: Incomplete.nullable()
+    .optional()
+    .describe('What of the call has no words, and why; null for a call that is whole.'),
   ...talkFigures,
   gaps: z.int(),
   short_gaps: ShortGaps,
@@ -239,6 +260,9 @@ const summaryErrors = z
   .describe('What of the above could not be made, and why.');
 
 const CallSummaryData = z.object({
+  incomplete: Incomplete.nullable()
+    .optional()
+    .describe('As in call.ended: what the summary could not know.'),
   summary: z.object({
     type: z.enum(['general', 'bullet_points', 'concise']),
     text: z.string(),
@@ -271,6 +295,7 @@ const CallCompletedData = z
     sentiment: z
       .object({ overall: Sentiment, customer: Sentiment, agent: Sentiment })
       .describe('`unknown` where nobody spoke, or the sentiment was not asked for.'),
+    incomplete: Incomplete.nullable().optional().describe('As in call.ended.'),
     ...talkFigures,
     gaps: z
       .array(

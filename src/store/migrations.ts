@@ -12,6 +12,7 @@ import * as nodes from './migrations/007-nodes.ts';
 import * as secondPasses from './migrations/008-second-passes.ts';
 import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
 import * as secrets from './migrations/010-secrets.ts';
+import * as incomplete from './migrations/011-incomplete.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -28,6 +29,7 @@ export const migrations: Migration[] = [
   { name: '008-second-passes', ...secondPasses },
   { name: '009-parked-callbacks', ...parkedCallbacks },
   { name: '010-secrets', ...secrets },
+  { name: '011-incomplete', ...incomplete },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

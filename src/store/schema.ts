@@ -36,6 +36,8 @@ export type CallsTable = {
   paused: number;
   paused_at: number | null;
   statistics: string | null;
+  /** JSON: the seconds without words of an ended call and their causes; null for a call that is whole. */
+  incomplete: string | null;
   summary: string | null;
   /** 1 from `call.ended` until `call.summary` is committed, also over a crash. */
   summary_due: number;

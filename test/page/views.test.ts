@@ -88,13 +88,42 @@ test('one call shows its words, marks, feelings, gaps, pauses, figures and books
     'Customer: 1 positive, 1 neutral, 1 negative, last positive',
   );
   expect(await page.locator('.ledger').textContent()).toContain(
-    'Received458 kBUnderstood357 kBPaused102 kBGaps0 B',
+    'Received458 kBAcknowledged by the service357 kBPaused102 kBGaps0 B',
   );
   await page.getByRole('heading', { name: 'Summary' }).waitFor();
   await page.getByText('Refund that never came', { exact: true }).waitFor();
   // A call that is over is read from its beginning.
   expect(await page.evaluate<number>('scrollY')).toBe(0);
   await page.locator('.panels').getByText('Parked').waitFor();
+  await page.context().close();
+});
+
+test('a call that lacks words says so in the list and above its words, and can be picked out', async () => {
+  const incomplete = { seconds: 31.25, causes: [{ cause: 'refused' as const, seconds: 31.25 }] };
+  const events = recordedEvents().map((event) =>
+    event.type === 'call.ended'
+      ? { ...event, data: { ...event.data, incomplete, talk: null, dead_air: null } }
+      : event,
+  );
+  const other = recordedCall({ id: 'call_01JK5S000000000123456789AB', from: '+15550109999' });
+  const data = recorded({
+    calls: [recordedCall({ incomplete }), other, ...manyCalls(2)],
+    events: { [callId]: events },
+  });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/calls`);
+  const rows = page.locator('.calls li:visible');
+  await eventually(() => rows.count()).toBe(4);
+  await opened.screenshot('calls-incomplete');
+  await page.getByRole('button', { name: 'Incomplete only' }).click();
+  await eventually(() => rows.count()).toBe(1);
+  await rows.locator('.incomplete').waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await rows.first().click();
+  await page.getByText('31.3 s without words: the speech service refused it').waitFor();
+  await page.getByText('Too much was not heard to tell.').waitFor();
+  await opened.screenshot('call-incomplete');
+  expect(await opened.violations()).toEqual([]);
   await page.context().close();
 });
 

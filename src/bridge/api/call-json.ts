@@ -4,7 +4,13 @@ import type { ApiCall, ApiLeg, Cadence, CallDiagnostics } from '../../protocol/a
 import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/leg.ts';
 import { lengthOf } from '../call/length.ts';
-import { legsOf, turnsByCall, type CallRow, type LegRow } from '../events/call-rows.ts';
+import {
+  incompleteFrom,
+  legsOf,
+  turnsByCall,
+  type CallRow,
+  type LegRow,
+} from '../events/call-rows.ts';
 import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/sessions.ts';
 
@@ -56,6 +62,7 @@ export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
       deadline: row.deadline,
       warnings: parsed(row.warnings),
       counts: call?.counts ?? parsed(row.counts),
+      incomplete: incompleteFrom(row.incomplete),
       statistics: parsed(row.statistics),
       summary: parsed(row.summary),
     };

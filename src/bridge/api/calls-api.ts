@@ -23,6 +23,7 @@ const PageQuery = z.object({
   cursor: z.string().min(1).max(200).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
   state: z.enum(['live', 'finishing', 'ended']).optional(),
+  incomplete: z.enum(['true', 'false']).optional(),
   carrier: z.string().max(100).optional(),
   carrier_call_id: z.string().max(300).optional(),
 });
@@ -49,6 +50,8 @@ export function callsApi(options: CallsApiOptions): Router {
       .limit(query.limit + 1);
     if (query.cursor !== undefined) select = select.where('id', '<', query.cursor);
     if (query.state !== undefined) select = select.where('state', '=', query.state);
+    if (query.incomplete !== undefined)
+      select = select.where('incomplete', query.incomplete === 'true' ? 'is not' : 'is', null);
     if (query.carrier !== undefined) select = select.where('carrier', '=', query.carrier);
     if (query.carrier_call_id !== undefined)
       select = select.where('carrier_call_id', '=', query.carrier_call_id);

@@ -394,7 +394,9 @@ export class Call {
     const start = (leg.offsetS ?? 0) + startS;
     if (cause === 'deadline') this.#take({ type: 'deadline-passed', deadline: 'finishWithin' });
     const detail = gapDetails[cause];
-    this.events.gap(leg, { cause, start, end: start + durationS, bytes, detail });
+    const end = start + durationS;
+    leg.lost = { start, end };
+    this.events.gap(leg, { cause, start, end, bytes, detail });
   }
 
   /** A fault of ours while one message is handled costs that message: neither the call nor the process ends. */

@@ -10,7 +10,13 @@ import {
 import { overallOf } from '../../language/sentiment/overall.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLinks } from '../api/call-links.ts';
-import { gapsOf, roleFrom, shortGapsOf, type CallRow } from '../events/call-rows.ts';
+import {
+  gapsOf,
+  incompleteFrom,
+  roleFrom,
+  shortGapsOf,
+  type CallRow,
+} from '../events/call-rows.ts';
 import type { CallRecord } from './record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
@@ -34,7 +40,13 @@ const maxGapsListed = 100;
 export type EndedCall = {
   row: Pick<
     CallRow,
-    'hung_up_at' | 'ended_at' | 'end_reason' | 'deadline' | 'statistics' | 'has_recording'
+    | 'hung_up_at'
+    | 'ended_at'
+    | 'end_reason'
+    | 'deadline'
+    | 'statistics'
+    | 'incomplete'
+    | 'has_recording'
   >;
   gaps: CompletedData['gaps'];
   shortGaps: CompletedData['short_gaps'];
@@ -98,6 +110,7 @@ export function completedData({ record, ended, summary, links }: CompletedFacts)
     interruptions,
     longest_monologue,
     dead_air,
+    incomplete: incompleteFrom(row.incomplete),
     gaps: longestOf(gaps),
     gap_count: gaps.length,
     short_gaps: shortGaps,

@@ -2,15 +2,24 @@ import { wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Role, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import type { CallEvents } from '../events/call-events.ts';
-import { gapsOf, legsOf, shortGapsOf, turnsOf, type LegRow } from '../events/call-rows.ts';
+import {
+  gapsOf,
+  incompleteFrom,
+  legsOf,
+  pausesOf,
+  shortGapsOf,
+  turnsOf,
+  type LegRow,
+} from '../events/call-rows.ts';
 import type { LegOutcome } from '../leg/leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { completedData, endedCallOf } from './completed.ts';
 import type { CallLeg } from './leg.ts';
+import { incompleteOf, tellsOfTheWhole, type GapSpan, type Span } from './incomplete.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
 import type { CallLength, CallRecord } from './record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
-import { statisticsOf } from './statistics.ts';
+import { noStatistics, statisticsOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
 
 type CallEndingOptions = {
@@ -84,7 +93,9 @@ export class CallEnding {
     if (finals === 'late') {
       take({ type: 'deadline-passed', deadline: 'finals' });
       // Bytes that never went out have declared their own gap; this gap is for words that never came back.
-      const end = leg.positionS();
+      const { lost } = leg;
+      const end =
+        lost !== undefined && lost.end >= leg.positionS() - 0.001 ? lost.start : leg.positionS();
       const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
       if (this.#deadline === 'finals' && end > start) {
         const detail = 'the last finals did not come in time';
@@ -123,8 +134,9 @@ export class CallEnding {
     const facts = await this.#untilRead(async () => ({
       turns: await turnsOf(db, record.id),
       legs: await legsOf(db, record.id),
-      gaps: (await gapsOf(db, record.id)).length,
+      gaps: await gapsOf(db, record.id),
       shortGaps: await shortGapsOf(db, record.id),
+      pauses: await pausesOf(db, record.id),
     }));
     if (facts === undefined) return;
     const endedAt = env.clock.now();
@@ -147,7 +159,10 @@ export class CallEnding {
     }));
     if (facts?.ended === undefined) return; // left, or erased
     const { conversation, ended } = facts;
-    const summary = await this.#summaryOf(conversation);
+    const summary = {
+      ...(await this.#summaryOf(conversation)),
+      incomplete: incompleteFrom(ended.row.incomplete),
+    };
     const links = env.links.linksOf(record.id, env.clock.now());
     const completed = completedData({ record, ended, summary, links });
     const { secondPasses } = env;
@@ -207,8 +222,9 @@ type EndedFacts = {
   length: CallLength;
   endedAt: number;
   deadline: Deadline | null;
-  gaps: number;
+  gaps: readonly GapSpan[];
   shortGaps: CallEventData<'call.ended'>['short_gaps'];
+  pauses: readonly Span[];
   legs: readonly LegRow[];
   turns: readonly Turn[];
 };
@@ -228,10 +244,25 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     ended_at: new Date(facts.endedAt).toISOString(),
     deadline: facts.deadline,
     legs,
-    ...statisticsOf(facts.turns, facts.length.durationS),
-    gaps: facts.gaps,
+    ...talkOf(facts),
+    gaps: facts.gaps.length,
     short_gaps: facts.shortGaps,
     reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
+  };
+}
+
+/** What is missing, and how the conversation went as far as it was heard. */
+export function talkOf({
+  turns,
+  gaps,
+  pauses,
+  length: { durationS },
+}: Pick<EndedFacts, 'turns' | 'gaps' | 'pauses' | 'length'>) {
+  const figures = statisticsOf(turns, durationS, [...gaps, ...pauses]);
+  return {
+    ...figures,
+    ...(tellsOfTheWhole(gaps, durationS) ? {} : noStatistics),
+    incomplete: incompleteOf(gaps, durationS),
   };
 }
 

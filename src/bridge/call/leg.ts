@@ -40,6 +40,8 @@ export class CallLeg {
   lostFilledS = 0;
   /** Time by which the leg is behind the call's clock for good: declared as gaps, too long for silence. */
   declaredS = 0;
+  /** The last stretch of its audio that never reached the service, in call time: its words are missed once. */
+  lost: { start: number; end: number } | undefined;
   reconnects = 0;
   isDone = false;
   /** Until the first speech of a G.711 leg has shown its law. */

@@ -1,10 +1,19 @@
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
+import { within, type Span } from './incomplete.ts';
 
 /** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
-type Statistics = Pick<
-  CallEventData<'call.ended'>,
-  'duration' | 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air'
->;
+type Ended = CallEventData<'call.ended'>;
+type Figure = 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air';
+type Statistics = Pick<Ended, 'duration'> & { [Name in Figure]: NonNullable<Ended[Name]> };
+
+/** A call of which too much was not heard: figures would be false. */
+export const noStatistics = {
+  talk: null,
+  talk_ratio: null,
+  interruptions: null,
+  longest_monologue: null,
+  dead_air: null,
+} as const satisfies Record<Figure, null>;
 
 /** Silence of both parties that is shorter than this is a pause of any conversation, not dead air. */
 export const deadAirFromS = 3;
@@ -15,23 +24,54 @@ const interruptsFromS = 0.3;
 /** A turn shorter than this is a `mhm`: it neither interrupts the other nor ends a monologue. */
 const backchannelS = 0.7;
 
-type Stretch = { start: number; end: number };
 type PerRole = Record<Role, number>;
 
-export function statisticsOf(turns: readonly Turn[], durationS: number): Statistics {
+/**
+ * `unheard`: stretches of the call in which nobody can know who spoke. What they hide is neither talk nor silence, and
+ * a monologue does not go on over them.
+ */
+export function statisticsOf(
+  turns: readonly Turn[],
+  durationS: number,
+  unheard: readonly Span[] = [],
+): Statistics {
+  const holes = within(unheard, durationS);
   const ordered = turns
+    .flatMap((turn) => outside(turn, holes))
     .filter((turn) => turn.end > turn.start)
     .toSorted((a, b) => a.start - b.start);
-  const talk = perRole((role) => lengthOf(merged(ordered.filter((turn) => turn.role === role))));
+  const talk = perRole((role) =>
+    lengthOf(
+      within(
+        ordered.filter((turn) => turn.role === role),
+        Infinity,
+      ),
+    ),
+  );
   const all = talk.customer + talk.agent;
   return {
     duration: rounded(durationS),
     talk,
     talk_ratio: perRole((role) => (all === 0 ? 0 : rounded(talk[role] / all))),
     interruptions: interruptionsOf(ordered),
-    longest_monologue: longestMonologues(ordered),
-    dead_air: deadAir(merged(ordered), durationS),
+    longest_monologue: longestMonologues(ordered, holes),
+    dead_air: deadAir(within([...ordered, ...holes], Infinity), durationS),
   };
+}
+
+/** The parts of a turn that lie in none of the holes. */
+function outside(turn: Turn, holes: readonly Span[]): Turn[] {
+  let rest = [turn];
+  for (const { start, end } of holes)
+    rest = rest.flatMap((part) =>
+      end <= part.start || start >= part.end
+        ? [part]
+        : [
+            { ...part, end: Math.max(part.start, start) },
+            { ...part, start: Math.min(part.end, end) },
+          ],
+    );
+  return rest;
 }
 
 function interruptionsOf(turns: readonly Turn[]): PerRole {
@@ -47,10 +87,12 @@ function interruptionsOf(turns: readonly Turn[]): PerRole {
 }
 
 /** From one's first word to one's last before the other says more than a backchannel. */
-function longestMonologues(turns: readonly Turn[]): PerRole {
+function longestMonologues(turns: readonly Turn[], holes: readonly Span[]): PerRole {
   const longest: PerRole = { customer: 0, agent: 0 };
-  let current: (Stretch & { role: Role }) | undefined;
+  let current: (Span & { role: Role }) | undefined;
   for (const turn of turns) {
+    const begun = current?.start ?? turn.start;
+    if (holes.some(({ start }) => start >= begun && start < turn.start)) current = undefined;
     if (current !== undefined && current.role !== turn.role && turn.end - turn.start < backchannelS)
       continue;
     if (current?.role === turn.role) current.end = Math.max(current.end, turn.end);
@@ -60,7 +102,7 @@ function longestMonologues(turns: readonly Turn[]): PerRole {
   return longest;
 }
 
-function deadAir(speech: readonly Stretch[], durationS: number): Statistics['dead_air'] {
+function deadAir(speech: readonly Span[], durationS: number): Statistics['dead_air'] {
   let [total, longest, count, at] = [0, 0, 0, 0];
   for (const span of [...speech, { start: durationS, end: durationS }]) {
     const silence = span.start - at;
@@ -74,18 +116,7 @@ function deadAir(speech: readonly Stretch[], durationS: number): Statistics['dea
   return { total: rounded(total), longest: rounded(longest), count };
 }
 
-/** Expects the spans in order of their starts. */
-function merged(spans: readonly Stretch[]): Stretch[] {
-  const joined: Stretch[] = [];
-  for (const { start, end } of spans) {
-    const last = joined.at(-1);
-    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
-    else joined.push({ start, end });
-  }
-  return joined;
-}
-
-function lengthOf(spans: readonly Stretch[]): number {
+function lengthOf(spans: readonly Span[]): number {
   return rounded(spans.reduce((sum, span) => sum + span.end - span.start, 0));
 }
 

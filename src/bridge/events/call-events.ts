@@ -323,6 +323,7 @@ export class CallEvents {
           end_reason: data.reason,
           deadline: data.deadline,
           statistics: JSON.stringify(data),
+          incomplete: data.incomplete == null ? null : JSON.stringify(data.incomplete),
           counts: JSON.stringify(this.counts),
           has_recording: hasRecording ? 1 : 0,
           summary_due: 1,

@@ -1,7 +1,8 @@
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
-import { Role, type Turn } from '../../protocol/events.ts';
+import { CallEvent, GapCause, Incomplete, Role, type Turn } from '../../protocol/events.ts';
 import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
+import type { GapSpan, Span } from '../call/incomplete.ts';
 import type { CallRecord, CustomMetadata } from '../call/record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';
 import type { ShortGaps } from './gap.ts';
@@ -37,6 +38,7 @@ export async function insertCall(tx: Tx, record: CallRecord, node: string): Prom
       paused: 0,
       paused_at: null,
       statistics: null,
+      incomplete: null,
       summary: null,
       summary_due: 0,
       has_recording: 0,
@@ -165,7 +167,7 @@ export async function shortGapsOf(db: Kysely<Database>, callId: string): Promise
   return total;
 }
 
-type GapRow = { role: string; cause: string; start: number; end: number };
+type GapRow = GapSpan & { role: string };
 
 /** The gaps that the call has declared, in order of time, earlier runs of this process included. */
 export async function gapsOf(db: Kysely<Database>, callId: string): Promise<GapRow[]> {
@@ -179,10 +181,38 @@ export async function gapsOf(db: Kysely<Database>, callId: string): Promise<GapR
     .execute();
   return rows.map(({ role, key, start_s, end_s }) => ({
     role,
-    cause: key.split(':')[0] ?? '',
+    cause: causeOfKey(key),
     start: finite(start_s),
     end: finite(end_s),
   }));
+}
+
+/** What the row of an ended call says of its missing words. */
+export function incompleteFrom(text: string | null): Incomplete | null {
+  return text === null ? null : (Incomplete.safeParse(JSON.parse(text)).data ?? null);
+}
+
+function causeOfKey(key: string): GapCause {
+  return GapCause.safeParse(key.split(':', 1)[0]).data ?? 'service';
+}
+
+/** When nothing was heard on purpose, in seconds of the call; a pause that nobody ended lasts to its end. */
+export async function pausesOf(db: Kysely<Database>, callId: string): Promise<Span[]> {
+  const rows = await db
+    .selectFrom('events')
+    .select('body')
+    .where('call_id', '=', callId)
+    .where('type', 'in', ['call.paused', 'call.resumed'])
+    .orderBy('sequence')
+    .execute();
+  const spans: Span[] = [];
+  for (const { body } of rows) {
+    const event = CallEvent.safeParse(JSON.parse(body)).data;
+    if (event?.type === 'call.paused') spans.push({ start: event.data.at, end: Infinity });
+    const last = spans.at(-1);
+    if (event?.type === 'call.resumed' && last !== undefined) last.end = event.data.at;
+  }
+  return spans;
 }
 
 /** Every final of the call as a turn, in order of time. */

@@ -5,9 +5,8 @@ const pageItems = 50;
 /** Every call this page knows of, kept current by the one feed while views come and go. */
 export class CallBook {
   calls = new Map();
-  /** Whether there are older calls to ask for. */
-  hasOlder = false;
-  #cursor = null;
+  /** Where the next page begins, of all calls and of the incomplete ones; null where there is none. */
+  #cursors = { all: null, incomplete: null };
   #watchers = new Set();
 
   watch(watcher) {
@@ -33,6 +32,7 @@ export class CallBook {
           ended_at: message.data.ended_at,
           hung_up_at: message.call.hung_up_at,
           duration: message.data.duration,
+          incomplete: message.data.incomplete,
         });
       case 'reset':
         return this.#reset();
@@ -43,20 +43,34 @@ export class CallBook {
 
   /** The newest page: what is already known is known better from the feed. */
   async loadNewest() {
-    await this.#load('');
+    await this.#load('all', '');
   }
 
-  async loadOlder() {
-    if (this.#cursor) await this.#load(`&cursor=${encodeURIComponent(this.#cursor)}`);
+  async loadIncomplete() {
+    await this.#load('incomplete', '');
   }
 
-  async #load(cursor) {
-    const page = await get(`/api/calls?limit=${pageItems}${cursor}`).catch(() => undefined);
+  /** Whether there are older calls to ask for. */
+  hasOlder(incomplete) {
+    return this.#cursors[incomplete ? 'incomplete' : 'all'] !== null;
+  }
+
+  /** Whether the pages of all calls go back to this one: an incomplete call may have come by itself. */
+  isListed(id) {
+    return this.#cursors.all === null || id >= this.#cursors.all;
+  }
+
+  async loadOlder(incomplete) {
+    const which = incomplete ? 'incomplete' : 'all';
+    const cursor = this.#cursors[which];
+    if (cursor) await this.#load(which, `&cursor=${encodeURIComponent(cursor)}`);
+  }
+
+  async #load(which, cursor) {
+    const only = which === 'incomplete' ? '&incomplete=true' : '';
+    const page = await get(`/api/calls?limit=${pageItems}${only}${cursor}`).catch(() => undefined);
     if (!page) return;
-    if (cursor || this.#cursor === null) {
-      this.#cursor = page.next_cursor;
-      this.hasOlder = page.next_cursor !== null;
-    }
+    if (cursor || this.#cursors[which] === null) this.#cursors[which] = page.next_cursor;
     for (const call of page.items) {
       const known = this.calls.get(call.id);
       if (!known || (known.state !== 'ended' && call.state === 'ended')) this.#put(call);
@@ -84,7 +98,7 @@ export class CallBook {
   #reset() {
     const ids = [...this.calls.keys()];
     this.calls.clear();
-    this.#cursor = null;
+    this.#cursors = { all: null, incomplete: null };
     for (const id of ids) this.#changed(id);
     void this.loadNewest();
   }

@@ -1,6 +1,6 @@
 import { h, setText, svg } from './dom.js';
 import { figuresOf, sentimentCourse } from './figures.js';
-import { bytes, clock, percent, roleNames } from './format.js';
+import { bytes, clock, missingOf, percent, roleNames } from './format.js';
 
 const roles = ['customer', 'agent'];
 const chart = { width: 320, height: 88, margin: 10 };
@@ -81,7 +81,9 @@ export class FiguresPanel {
     roles.map((role) => h('i', { dataset: { role } })),
   );
   #values = new Map();
-  element = panel('Talk', this.#bar, this.#list());
+  #figures = this.#list();
+  #unknown = h('p', { class: 'quiet', hidden: true }, 'Too much was not heard to tell.');
+  element = panel('Talk', this.#bar, this.#figures, this.#unknown);
 
   #list() {
     const rows = ['Customer talks', 'Agent talks', 'Customer cuts in', 'Agent cuts in', 'Dead air'];
@@ -96,8 +98,14 @@ export class FiguresPanel {
     );
   }
 
-  draw(utterances, lengthS, ended) {
-    const figures = ended ?? figuresOf(utterances, lengthS);
+  /** What is `hidden` by gaps and pauses is no silence. Without figures nothing false is shown. */
+  draw(utterances, lengthS, ended, hidden) {
+    const figures = ended ?? figuresOf(utterances, lengthS, hidden);
+    const isKnown = figures.talk !== null;
+    this.#figures.hidden = !isKnown;
+    this.#bar.hidden = !isKnown;
+    this.#unknown.hidden = isKnown;
+    if (!isKnown) return;
     const { talk, talk_ratio: ratio, interruptions, dead_air: deadAir } = figures;
     roles.forEach((role, at) => {
       this.#bar.children[at].style.flexGrow = String(ratio[role]);
@@ -123,6 +131,23 @@ const legStates = {
   failed: 'without a session',
 };
 
+/** Says above everything else that words are missing, how many seconds of them and why. */
+export class MissingNote {
+  #text = h('span');
+  element = h(
+    'p',
+    { class: 'missing', hidden: true },
+    h('span', { class: 'incomplete' }, 'Incomplete'),
+    this.#text,
+  );
+
+  draw(call) {
+    const missing = missingOf(call);
+    this.element.hidden = missing === undefined;
+    setText(this.#text, missing === undefined ? '' : ` ${missing}.`);
+  }
+}
+
 /** What the operator should know about this call; without anything to know there is no panel. */
 export class WarningsPanel {
   #list = h('ul', {});
@@ -140,7 +165,7 @@ export class WarningsPanel {
   }
 }
 
-/** Every byte accounted for: received = understood + paused + gaps, and what is still under way. */
+/** Every byte accounted for: received = acknowledged + paused + gaps, and what is still under way. */
 export class LedgerPanel {
   #legs = h('div', { class: 'ledger' });
   element = panel('Audio', this.#legs);
@@ -158,7 +183,7 @@ function legElement(leg) {
   const details = [leg.track, leg.encoding, legStates[leg.state] ?? ''].filter(Boolean).join(' · ');
   const counts = [
     ['Received', received],
-    ['Understood', acknowledged],
+    ['Acknowledged by the service', acknowledged],
     ['Paused', paused],
     ['Gaps', gaps],
   ];

@@ -1,6 +1,12 @@
 import { get, post } from './api.js';
 import { callDeliveries } from './call-deliveries.js';
-import { ChartPanel, FiguresPanel, LedgerPanel, WarningsPanel } from './call-panels.js';
+import {
+  ChartPanel,
+  FiguresPanel,
+  LedgerPanel,
+  MissingNote,
+  WarningsPanel,
+} from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { clock, lengthOf, moment, parties, stateNames } from './format.js';
@@ -31,6 +37,7 @@ export class CallView {
   #clock = h('span', { class: 'clock' });
   #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
   #problem = h('p', { class: 'error', role: 'alert' });
+  #missing = new MissingNote();
   #summary = h('div');
   #sound = h('div');
   #ticking;
@@ -57,6 +64,7 @@ export class CallView {
         h('div', { class: 'actions' }, this.#levels.element, this.#state, this.#clock, this.#pause),
       ),
       this.#problem,
+      this.#missing.element,
       h(
         'div',
         { class: 'columns' },
@@ -161,6 +169,7 @@ export class CallView {
     this.#transcript.follow(call.state !== 'ended');
     this.#levels.show(call.state === 'live' ? call.legs : []);
     this.#ledger.draw(call.legs);
+    this.#missing.draw(call);
     this.#warnings.draw(call.warnings);
     this.#drawClock();
     this.#openRecording();
@@ -195,10 +204,10 @@ export class CallView {
   }
 
   #drawPanels() {
-    const { utterances, ended } = this.#conversation;
+    const { utterances, ended, hidden } = this.#conversation;
     this.#chart.draw(utterances, this.#lengthS());
     // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
-    this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, ended);
+    this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, ended, hidden);
   }
 
   #drawSummary() {

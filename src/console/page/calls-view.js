@@ -1,5 +1,5 @@
 import { h, onNextFrame, setText } from './dom.js';
-import { clock, lengthOf, moment, parties, roleNames, stateNames } from './format.js';
+import { clock, lengthOf, missingOf, moment, parties, roleNames, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 
 /** All calls, live first: a row per call that changes in place. */
@@ -18,6 +18,13 @@ export class CallsView {
     { type: 'button', onclick: () => void this.#loadOlder(), hidden: true },
     'Older calls',
   );
+  /** Shows only calls that lack words; the book is asked for them, for they may lie far back. */
+  #filter = h(
+    'button',
+    { type: 'button', 'aria-pressed': 'false', onclick: () => this.#toggleFilter() },
+    'Incomplete only',
+  );
+  #isFiltered = false;
   #visible = new Set();
   #watcher = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: '200px' });
   #draw = onNextFrame(() => this.#drawChanged());
@@ -29,7 +36,12 @@ export class CallsView {
     this.element = h(
       'div',
       { class: 'view' },
-      h('div', { class: 'heading' }, h('h1', {}, 'Calls'), testCallButton(placeTestCall)),
+      h(
+        'div',
+        { class: 'heading' },
+        h('h1', {}, 'Calls'),
+        h('div', { class: 'actions' }, this.#filter, testCallButton(placeTestCall)),
+      ),
       h('h2', { id: 'live-heading' }, 'On the line ', this.#count),
       this.#live,
       this.#empty,
@@ -50,8 +62,16 @@ export class CallsView {
 
   async #loadOlder() {
     this.#older.disabled = true;
-    await this.#book.loadOlder();
+    await this.#book.loadOlder(this.#isFiltered);
     this.#older.disabled = false;
+  }
+
+  #toggleFilter() {
+    this.#isFiltered = !this.#isFiltered;
+    this.#filter.setAttribute('aria-pressed', String(this.#isFiltered));
+    for (const id of this.#book.calls.keys()) this.#changed.add(id);
+    this.#draw();
+    if (this.#isFiltered) void this.#book.loadIncomplete();
   }
 
   /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */
@@ -69,16 +89,21 @@ export class CallsView {
   #drawChanged() {
     for (const id of this.#changed) this.#drawCall(id);
     this.#changed.clear();
-    this.#older.hidden = !this.#book.hasOlder;
-    this.#earlierHeading.hidden = this.#earlier.childElementCount === 0;
-    const live = this.#live.childElementCount;
+    this.#older.hidden = !this.#book.hasOlder(this.#isFiltered);
+    const shown = (list) => [...list.children].filter(({ hidden }) => !hidden).length;
+    this.#earlierHeading.hidden = shown(this.#earlier) === 0;
+    const live = shown(this.#live);
     setText(this.#count, live === 0 ? '' : String(live));
     this.#empty.hidden = live > 0;
     setText(
       this.#empty,
-      this.#book.calls.size === 0
-        ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
-        : 'Nobody is on the line.',
+      this.#isFiltered
+        ? this.#earlierHeading.hidden
+          ? 'Every call is whole: none lacks words.'
+          : 'Calls that are still going on are not judged yet.'
+        : this.#book.calls.size === 0
+          ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
+          : 'Nobody is on the line.',
     );
   }
 
@@ -97,6 +122,9 @@ export class CallsView {
       this.#watcher.observe(row.element);
     }
     row.draw(call);
+    row.element.hidden = this.#isFiltered
+      ? !call.incomplete
+      : call.state === 'ended' && !this.#book.isListed(id);
     const list = call.state === 'ended' ? this.#earlier : this.#live;
     if (row.element.parentElement !== list) insertNewestFirst(list, row.element);
   }
@@ -151,6 +179,7 @@ class Row {
   #state = h('span', { class: 'state' });
   #who = h('span', { class: 'who' });
   #how = h('span', { class: 'how quiet' });
+  #incomplete = h('span', { class: 'incomplete', hidden: true }, 'Incomplete');
   #words = h('span', { class: 'words' });
   #clock = h('span', { class: 'clock' });
 
@@ -162,7 +191,7 @@ class Row {
         'a',
         { href: `#/calls/${id}` },
         this.#state,
-        h('span', { class: 'party' }, this.#who, this.#how),
+        h('span', { class: 'party' }, this.#who, this.#how, this.#incomplete),
         this.#words,
         this.levels.element,
         this.#clock,
@@ -175,6 +204,9 @@ class Row {
     setText(this.#state, call.paused && call.state === 'live' ? 'Paused' : stateNames[call.state]);
     setText(this.#who, parties(call));
     setText(this.#how, [call.carrier, call.direction].filter(Boolean).join(' · '));
+    const missing = missingOf(call);
+    this.#incomplete.hidden = missing === undefined;
+    this.#incomplete.title = missing ?? '';
     this.#drawWords(call.words);
     this.levels.show(call.state === 'live' ? call.legs : []);
     this.drawClock(call);

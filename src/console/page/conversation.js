@@ -51,6 +51,13 @@ export class Conversation {
     return this.entries.filter((entry) => entry.kind === 'utterance');
   }
 
+  /** Stretches in which nobody can know what was said. */
+  get hidden() {
+    return this.entries
+      .filter(({ kind, end }) => (kind === 'gap' || kind === 'pause') && end !== undefined)
+      .map(({ start, end }) => ({ start, end }));
+  }
+
   #partial(message) {
     const { utterance } = message;
     const key = keyOf(utterance.session_id, utterance.utterance_id);

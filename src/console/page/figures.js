@@ -6,13 +6,20 @@ const deadAirFromS = 3;
 const interruptsFromS = 0.3;
 const backchannelS = 0.7;
 
-export function figuresOf(utterances, durationS) {
+export function figuresOf(utterances, durationS, hidden = []) {
   const talk = { customer: 0, agent: 0 };
   const interruptions = { customer: 0, agent: 0 };
   const lastEnd = { customer: 0, agent: 0 };
   const deadAir = { total: 0, longest: 0, count: 0 };
   let at = 0;
-  for (const { role, start, end } of utterances) {
+  // Nobody knows what was said in a gap or a pause: it ends a silence as words do.
+  const heard = [...utterances, ...hidden].sort((a, b) => a.start - b.start);
+  for (const { role, start, end } of heard) {
+    if (role === undefined) {
+      addSilence(deadAir, start - at);
+      at = Math.max(at, end);
+      continue;
+    }
     const other = role === 'customer' ? 'agent' : 'customer';
     talk[role] += Math.max(0, end - Math.max(start, lastEnd[role]));
     if (lastEnd[other] - start >= interruptsFromS && end - start >= backchannelS)

@@ -73,6 +73,27 @@ export const jobStateNames = {
   done: 'Done',
   error: 'Failed',
 };
+export const gapCauses = {
+  carrier: 'the carrier lost it on the way',
+  journal: 'it could not be kept on disk',
+  damaged: 'its copy on disk is damaged',
+  service: 'the speech service lost it',
+  deadline: 'its words did not come in time',
+  sessions: 'the speech service ended too many sessions',
+  refused: 'the speech service refused it',
+};
+
+/** `12.3 s without words: the carrier lost it on the way`; undefined for a call that is whole. */
+export function missingOf({ incomplete }) {
+  if (!incomplete) return undefined;
+  const { seconds, causes } = incomplete;
+  const why =
+    causes.length === 1
+      ? gapCauses[causes[0].cause]
+      : causes.map((one) => `${gapCauses[one.cause]} (${one.seconds.toFixed(1)} s)`).join(', ');
+  return `${seconds.toFixed(1)} s without words: ${why}`;
+}
+
 export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
 
 /** Who talks to whom; a call that names nobody is known by its carrier's id. */

@@ -1,5 +1,5 @@
 import { h } from './dom.js';
-import { clock, entityName, roleNames } from './format.js';
+import { clock, entityName, gapCauses, roleNames } from './format.js';
 import { moodOf } from './figures.js';
 
 /**
@@ -125,15 +125,6 @@ function time(seconds, isPlayable = false) {
     text,
   );
 }
-
-const gapCauses = {
-  carrier: 'the carrier lost it on the way',
-  journal: 'it could not be kept on disk',
-  damaged: 'its copy on disk is damaged',
-  service: 'the speech service lost it',
-  deadline: 'its words did not come in time',
-  sessions: 'the speech service ended too many sessions',
-};
 
 function noteOf(entry) {
   switch (entry.kind) {

@@ -78,6 +78,11 @@ export const operatorRoutes: readonly Route[] = [
     summary: 'List calls, newest first',
     query: [
       { name: 'state', description: 'Only calls in this state.', schema: ApiCallState },
+      {
+        name: 'incomplete',
+        description: 'true: only ended calls with seconds without words; false: only the others.',
+        schema: z.enum(['true', 'false']),
+      },
       { name: 'carrier', description: 'Only calls of this carrier.', schema: z.string() },
       {
         name: 'carrier_call_id',

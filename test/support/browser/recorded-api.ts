@@ -97,8 +97,9 @@ function recordedRoutes(recorded: Recorded): Router {
     (_request, response) => void response.json(recorded.installation),
   );
   router.get('/api/calls', (request, response) => {
-    const { state, cursor, limit = '50' } = request.query;
+    const { state, cursor, incomplete, limit = '50' } = request.query;
     const all = recorded.calls
+      .filter((call) => incomplete === undefined || call.incomplete != null)
       .filter((call) => state === undefined || call.state === state)
       .toSorted((a, b) => (a.id < b.id ? 1 : -1));
     const from = typeof cursor === 'string' ? Number(cursor) : 0;

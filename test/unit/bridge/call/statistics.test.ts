@@ -54,6 +54,19 @@ describe('how a conversation went', () => {
     expect(dead_air).toEqual({ total: 14, longest: 5, count: 3 });
   });
 
+  test('a hole hides talk and silence alike, and no monologue goes on over it', () => {
+    const figures = statisticsOf(
+      [turn('customer', 0, 6), turn('customer', 20, 22), turn('agent', 24, 26)],
+      26,
+      [{ start: 5, end: 18 }],
+    );
+    expect(figures).toMatchObject({
+      talk: { customer: 7, agent: 2 },
+      longest_monologue: { customer: 5, agent: 2 },
+      dead_air: { total: 0, count: 0 },
+    });
+  });
+
   test('nobody spoke', () => {
     expect(statisticsOf([], 0)).toMatchObject({
       talk: { customer: 0, agent: 0 },

@@ -14,6 +14,7 @@ import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { startOutbox } from './outbox/outbox.ts';
+import { secondReaderFolder } from './speech-service/models/second-reader.ts';
 import { backgroundRecogniser } from './speech-service/recognition/pool/background.ts';
 import { startRecogniser } from './speech-service/recognition/pool/pool.ts';
 import type { Recogniser } from './speech-service/recognition/recogniser.ts';
@@ -158,7 +159,13 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
     recogniser = own(await startRecogniser({ config: recogniserConfig, log }));
     const jobsRecogniser = own(
       backgroundRecogniser({
-        start: () => startRecogniser({ config: recogniserConfig, log, inBackground: true }),
+        start: async () =>
+          startRecogniser({
+            config: recogniserConfig,
+            log,
+            inBackground: true,
+            secondReader: await secondReaderFolder(config.speechService, log),
+          }),
         live: recogniser,
         clock: systemClock,
         log,

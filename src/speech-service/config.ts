@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { RecogniserConfig } from './recognition/config.ts';
 
+/** The model that reads recordings after the live one. */
+export const secondReader = 'whisper-tiny-en';
+
 const seconds = (description: string, env: string, fallback: number) =>
   z.number().min(0).max(86_400).default(fallback).meta({ env, description });
 
@@ -12,6 +15,11 @@ const AccountWebhook = z.strictObject({
 
 /** Pre-recorded jobs and the files that they read. */
 export const JobsConfig = z.strictObject({
+  model: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_JOBS_MODEL',
+    description:
+      'Who reads recordings: `whisper-tiny-en`, which reads them after the live model and is the default where it is installed, or the model of live sessions (TRUNKLINE_MODEL) alone.',
+  }),
   maxBytes: z.int().min(1_024).max(107_374_182_400).default(1_048_576_000).meta({
     env: 'TRUNKLINE_JOBS_MAX_BYTES',
     description:
@@ -68,90 +76,99 @@ export const JobsConfig = z.strictObject({
 export type JobsConfig = z.infer<typeof JobsConfig>;
 
 /** The embedded speech service. Defaults follow what clients of the interface are used to. */
-export const SpeechServiceConfig = z.strictObject({
-  recogniser: RecogniserConfig.prefault({}),
-  maximumSessions: z.int().min(1).max(100_000).default(1_000).meta({
-    env: 'TRUNKLINE_SPEECH_SESSIONS',
-    description: 'Live sessions that may be open at once; one more is answered with 429.',
-  }),
-  neverConnectedS: seconds(
-    'A live session that nobody connects to ends in error 408 after this.',
-    'TRUNKLINE_SPEECH_NEVER_CONNECTED_S',
-    300,
-  ),
-  idleS: seconds(
-    'A connected live session without an audio message is closed with 4408 after this; 0: never.',
-    'TRUNKLINE_SPEECH_IDLE_S',
-    30,
-  ),
-  abandonedS: seconds(
-    'A live session that lost its socket can be resumed for this long; then it is finished as if stopped.',
-    'TRUNKLINE_SPEECH_ABANDONED_S',
-    60,
-  ),
-  longestS: seconds(
-    'Longest live session, counted from its first audio; 0: no limit.',
-    'TRUNKLINE_SPEECH_LONGEST_S',
-    10_800,
-  ),
-  frameLimitBytes: z.int().min(65_536).max(268_435_456).default(33_554_432).meta({
-    env: 'TRUNKLINE_SPEECH_FRAME_BYTES',
-    description:
-      'Largest WebSocket message of a live client. A session takes what its own resume window can hold, from 1 MiB up to this.',
-  }),
-  backlogS: z.number().min(0.5).max(600).default(10).meta({
-    env: 'TRUNKLINE_SPEECH_BACKLOG_S',
-    description:
-      'Seconds of audio that may wait for the recogniser before the socket is read slowly.',
-  }),
-  addonDeadlineS: z.number().min(0.1).max(60).default(3).meta({
-    env: 'TRUNKLINE_SPEECH_ADDON_S',
-    description: 'An add-on of one utterance that takes longer answers with its error block.',
-  }),
-  postDeadlineS: z.number().min(0.1).max(600).default(20).meta({
-    env: 'TRUNKLINE_SPEECH_POST_S',
-    description: 'Summaries and chapters that take longer answer with their error block.',
-  }),
-  errorMessages: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_SPEECH_ERROR_MESSAGES',
-    description:
-      'Send stand-alone error messages on live sockets (with receive_errors). Some released clients stop reading at one.',
-  }),
-  startSessionMessage: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_SPEECH_START_MESSAGE',
-    description: 'Send start_session on the socket too; released SDKs make their own.',
-  }),
-  refuseTokenWith401: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_SPEECH_REFUSE_401',
-    description: 'Answer a wrong session token with HTTP 401 instead of close code 4401.',
-  }),
-  lenient: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_SPEECH_LENIENT',
-    description: 'Ignore unknown request fields and repair values that have one sensible meaning.',
-  }),
-  retentionDays: z.number().min(0).max(366).default(365).meta({
-    env: 'TRUNKLINE_SPEECH_RETENTION_DAYS',
-    description:
-      'Live sessions and pre-recorded jobs are deleted with their audio this many days after they ended.',
-  }),
-  zeroRetention: z.boolean().default(false).meta({
-    env: 'TRUNKLINE_SPEECH_ZERO_RETENTION',
-    description:
-      'Nothing of a live session is stored: results come by socket and callback only, and go with the session.',
-  }),
-  callbackSecret: z.string().min(1).optional().meta({
-    env: 'TRUNKLINE_SPEECH_CALLBACK_SECRET',
-    secret: true,
-    description: 'Signs callbacks of sessions as Standard Webhooks (`whsec_` + base64).',
-  }),
-  callbackHosts: z.array(z.string().min(1)).default([]).meta({
-    env: 'TRUNKLINE_SPEECH_CALLBACK_HOSTS',
-    description: 'Private hosts that callbacks of sessions may go to; public ones need no entry.',
-  }),
-  jobs: JobsConfig.prefault({}),
-  webhooks: z.array(AccountWebhook).default([]).meta({
-    secret: true,
-    description: 'Account-level webhooks: start and end of each live session (YAML only).',
-  }),
-});
+export const SpeechServiceConfig = z
+  .strictObject({
+    recogniser: RecogniserConfig.prefault({}),
+    maximumSessions: z.int().min(1).max(100_000).default(1_000).meta({
+      env: 'TRUNKLINE_SPEECH_SESSIONS',
+      description: 'Live sessions that may be open at once; one more is answered with 429.',
+    }),
+    neverConnectedS: seconds(
+      'A live session that nobody connects to ends in error 408 after this.',
+      'TRUNKLINE_SPEECH_NEVER_CONNECTED_S',
+      300,
+    ),
+    idleS: seconds(
+      'A connected live session without an audio message is closed with 4408 after this; 0: never.',
+      'TRUNKLINE_SPEECH_IDLE_S',
+      30,
+    ),
+    abandonedS: seconds(
+      'A live session that lost its socket can be resumed for this long; then it is finished as if stopped.',
+      'TRUNKLINE_SPEECH_ABANDONED_S',
+      60,
+    ),
+    longestS: seconds(
+      'Longest live session, counted from its first audio; 0: no limit.',
+      'TRUNKLINE_SPEECH_LONGEST_S',
+      10_800,
+    ),
+    frameLimitBytes: z.int().min(65_536).max(268_435_456).default(33_554_432).meta({
+      env: 'TRUNKLINE_SPEECH_FRAME_BYTES',
+      description:
+        'Largest WebSocket message of a live client. A session takes what its own resume window can hold, from 1 MiB up to this.',
+    }),
+    backlogS: z.number().min(0.5).max(600).default(10).meta({
+      env: 'TRUNKLINE_SPEECH_BACKLOG_S',
+      description:
+        'Seconds of audio that may wait for the recogniser before the socket is read slowly.',
+    }),
+    addonDeadlineS: z.number().min(0.1).max(60).default(3).meta({
+      env: 'TRUNKLINE_SPEECH_ADDON_S',
+      description: 'An add-on of one utterance that takes longer answers with its error block.',
+    }),
+    postDeadlineS: z.number().min(0.1).max(600).default(20).meta({
+      env: 'TRUNKLINE_SPEECH_POST_S',
+      description: 'Summaries and chapters that take longer answer with their error block.',
+    }),
+    errorMessages: z.boolean().default(false).meta({
+      env: 'TRUNKLINE_SPEECH_ERROR_MESSAGES',
+      description:
+        'Send stand-alone error messages on live sockets (with receive_errors). Some released clients stop reading at one.',
+    }),
+    startSessionMessage: z.boolean().default(false).meta({
+      env: 'TRUNKLINE_SPEECH_START_MESSAGE',
+      description: 'Send start_session on the socket too; released SDKs make their own.',
+    }),
+    refuseTokenWith401: z.boolean().default(false).meta({
+      env: 'TRUNKLINE_SPEECH_REFUSE_401',
+      description: 'Answer a wrong session token with HTTP 401 instead of close code 4401.',
+    }),
+    lenient: z.boolean().default(false).meta({
+      env: 'TRUNKLINE_SPEECH_LENIENT',
+      description:
+        'Ignore unknown request fields and repair values that have one sensible meaning.',
+    }),
+    retentionDays: z.number().min(0).max(366).default(365).meta({
+      env: 'TRUNKLINE_SPEECH_RETENTION_DAYS',
+      description:
+        'Live sessions and pre-recorded jobs are deleted with their audio this many days after they ended.',
+    }),
+    zeroRetention: z.boolean().default(false).meta({
+      env: 'TRUNKLINE_SPEECH_ZERO_RETENTION',
+      description:
+        'Nothing of a live session is stored: results come by socket and callback only, and go with the session.',
+    }),
+    callbackSecret: z.string().min(1).optional().meta({
+      env: 'TRUNKLINE_SPEECH_CALLBACK_SECRET',
+      secret: true,
+      description: 'Signs callbacks of sessions as Standard Webhooks (`whsec_` + base64).',
+    }),
+    callbackHosts: z.array(z.string().min(1)).default([]).meta({
+      env: 'TRUNKLINE_SPEECH_CALLBACK_HOSTS',
+      description: 'Private hosts that callbacks of sessions may go to; public ones need no entry.',
+    }),
+    jobs: JobsConfig.prefault({}),
+    webhooks: z.array(AccountWebhook).default([]).meta({
+      secret: true,
+      description: 'Account-level webhooks: start and end of each live session (YAML only).',
+    }),
+  })
+  .refine(
+    ({ jobs, recogniser }) => [undefined, secondReader, recogniser.model].includes(jobs.model),
+    {
+      path: ['jobs', 'model'],
+      error: `must be ${secondReader}, or the model of live sessions`,
+    },
+  );
 export type SpeechServiceConfig = z.infer<typeof SpeechServiceConfig>;

@@ -27,13 +27,15 @@ const ModelFile = z.strictObject({
   name: z.string(),
   bytes: z.int().positive().optional(),
   sha256: sha256.optional(),
+  /** Only other files are made from it: it is deleted when they are. */
+  forMaking: z.boolean().optional(),
 });
 export type ModelFile = z.infer<typeof ModelFile>;
 
 const CatalogueEntry = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9][a-z0-9.-]*$/),
-    role: z.enum(['recognition', 'diarization', 'punctuation']),
+    role: z.enum(['recognition', 'second-reader', 'diarization', 'punctuation']),
     about: z.string(),
     publisher: z.string(),
     licence: z.string(),
@@ -43,13 +45,11 @@ const CatalogueEntry = z
     model: ModelDescription.optional(),
     /** Empty: what the archive holds. */
     files: z.array(ModelFile).default([]),
-    /** A file that is made here from one that was fetched. */
+    /** Files that are made here from those that were fetched. */
     derived: z
       .strictObject({
-        from: z.string(),
-        name: z.string(),
-        how: z.literal('moonshine-tokens'),
-        sha256,
+        how: z.enum(['moonshine-tokens', 'whisper']),
+        files: z.array(z.strictObject({ name: z.string(), bytes: z.int().positive(), sha256 })),
       })
       .optional(),
     sources: z.array(ModelSource).min(1),

@@ -68,7 +68,7 @@ async function expectedFiles(
 ): Promise<{ name: string; bytes?: number | undefined; sha256?: string | undefined }[]> {
   const { derived } = entry;
   if (entry.verified)
-    return [...entry.files, ...(derived ? [{ name: derived.name, sha256: derived.sha256 }] : [])];
+    return [...entry.files.filter(({ forMaking }) => !forMaking), ...(derived?.files ?? [])];
   const recorded = await recordedChecksums(models, entry.name);
   return [...recorded].map(([name, sha256]) => ({ name, sha256 }));
 }

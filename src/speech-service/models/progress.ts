@@ -3,10 +3,14 @@ import type { PullProgress } from './pull.ts';
 const barSigns = 24;
 const everyMs = 5_000;
 
-export function progressLine(name: string, { receivedBytes, totalBytes }: PullProgress): string {
+export function progressLine(
+  name: string,
+  { receivedBytes, totalBytes, isConverting }: PullProgress,
+): string {
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
   const share = totalBytes > 0 ? Math.min(1, receivedBytes / totalBytes) : 0;
   const percent = totalBytes > 0 ? ` (${String(Math.floor(100 * share))} %)` : '';
+  if (isConverting) return `converting ${name}: step ${receivedBytes} of ${totalBytes}${percent}`;
   return `downloading ${name}: ${megabytes(receivedBytes)} of ${megabytes(totalBytes)} MB${percent}`;
 }
 

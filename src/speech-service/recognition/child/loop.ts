@@ -15,6 +15,8 @@ import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
 import type { FromChild, ToChild } from '../pool/messages.ts';
 import { openStreamingEngine } from '../streaming/streaming-engine.ts';
+import { readTwice } from '../whisper/second-reading.ts';
+import { WhisperReader } from '../whisper/whisper-reader.ts';
 
 type Stream = {
   number: number;
@@ -63,6 +65,8 @@ export class RecogniserLoop {
       textLanguage: several ? await loadTextLanguage() : noTextLanguage,
       decoder:
         description.kind === 'moonshine' ? await MoonshineReader.open(load.model) : undefined,
+      second:
+        load.secondReader === undefined ? undefined : await WhisperReader.open(load.secondReader),
     });
   }
 
@@ -74,24 +78,27 @@ export class RecogniserLoop {
       newEnhancer: () => Enhancer;
       textLanguage: TextLanguage;
       decoder: { reader: MoonshineReader } | { unread: string } | undefined;
+      second: { reader: WhisperReader } | { unread: string } | undefined;
     },
   ) {
     this.#newEnhancer = loaded.newEnhancer;
     this.#sherpa = sherpa;
     this.#send = send;
-    const { decoder } = loaded;
-    this.#engine = openEngine(sherpa, load.model, {
+    const { decoder, second } = loaded;
+    const engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
       reader: decoder && 'reader' in decoder ? decoder.reader : undefined,
       load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
+    this.#engine = second && 'reader' in second ? readTwice(engine, second.reader) : engine;
     const { listening, reading } = this.#engine.measure();
     send({
       type: 'ready',
       legCost: { least: listening + reading },
       estimatedTimes: this.#engine.estimatedTimes,
       ...(decoder && 'unread' in decoder ? { undecoded: decoder.unread } : {}),
+      ...(second && 'unread' in second ? { unread: second.unread } : {}),
     });
     setInterval(() => {
       this.#report();

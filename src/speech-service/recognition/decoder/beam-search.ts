@@ -22,6 +22,8 @@ export type BeamOptions = {
   given?: readonly number[] | undefined;
   /** The bonus for words that are expected. */
   bias?: VocabularyBias | undefined;
+  /** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
+  lengthPower?: number;
 };
 
 /** One text, with the log-probability of each of its tokens; the token of the end is the last where it came. */
@@ -35,8 +37,7 @@ export type Hypothesis = {
   given: readonly number[];
 };
 
-/** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
-const lengthPower = 0.5;
+const usualLengthPower = 0.5;
 /**
  * An open text that is so many nats below the best ended one is not worth another step. Where as many have ended as
  * there are beams, every open text that is below the best is not.
@@ -99,7 +100,8 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     if ((open[0]?.tokens.length ?? 0) >= options.mostTokens) break;
     if (going.length > 0) said = steps.next(going);
   }
-  return { ...likeliestOf(ended.length > 0 ? ended : open), given };
+  const chosen = ended.length > 0 ? ended : open;
+  return { ...likeliestOf(chosen, options.lengthPower ?? usualLengthPower), given };
 }
 
 function candidatesAfter(
@@ -140,7 +142,7 @@ function grown(
   };
 }
 
-function likeliestOf(beams: readonly Beam[]): Omit<Hypothesis, 'given'> {
+function likeliestOf(beams: readonly Beam[], lengthPower: number): Omit<Hypothesis, 'given'> {
   const none = { tokens: [], logProbabilities: [], attention: [], ended: false };
   let best: Omit<Hypothesis, 'given'> = none;
   let most = -Infinity;

@@ -2,6 +2,7 @@ import type { NextToken, Steps } from './beam-search.ts';
 import { logProbabilitiesOf, meanOf } from './log-probabilities.ts';
 import { type AttentionOutput, samplesOfFrame } from './moonshine-graph.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
+import { floatsOf, rowsOf } from './tensors.ts';
 
 export const beginToken = 1;
 export const endToken = 2;
@@ -168,21 +169,4 @@ function past(entries: readonly (readonly [key: string, value: Tensor | undefine
   const feeds: Feeds = {};
   for (const [key, value] of entries) if (value) feeds[`past_key_values.${key}`] = value;
   return feeds;
-}
-
-function floatsOf(tensor: Tensor | undefined): Float32Array {
-  if (!(tensor?.data instanceof Float32Array)) throw new Error('the decoder gave no such output');
-  return tensor.data;
-}
-
-/** The rows of a tensor, one for each beam, in the order of the beams that continue them. */
-function rowsOf(onnx: Onnx, tensor: Tensor, parents: readonly number[]): Tensor {
-  const [rows = 1, ...rest] = tensor.dims;
-  if (parents.length === rows && parents.every((parent, row) => parent === row)) return tensor;
-  const all = floatsOf(tensor);
-  const size = all.length / rows;
-  const chosen = new Float32Array(parents.length * size);
-  for (const [row, parent] of parents.entries())
-    chosen.set(all.subarray(parent * size, (parent + 1) * size), row * size);
-  return onnx.floats(chosen, [parents.length, ...rest]);
 }

@@ -130,6 +130,8 @@ type Untold =
 type DueTime = { live: boolean; atMs: number };
 
 const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 };
+/** As under load: each piece is read once. */
+const onlyOnce: LoadLevel = { needed: 1, latenessMs: 0, togetherMs: 0 };
 
 /**
  * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
@@ -288,7 +290,8 @@ export class OfflineSession implements EngineSession {
 
   /** A recording sent at once is read as well as the model can, whatever the load is: nobody waits for it. */
   #loadFor(due: DueTime): LoadLevel {
-    return due.live ? this.#parts.load() : atEase;
+    if (due.live) return this.#parts.load();
+    return this.#options.isReadAgain ? onlyOnce : atEase;
   }
 
   /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */

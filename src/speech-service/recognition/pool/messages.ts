@@ -6,7 +6,14 @@ import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts'
  * message which was under way when its stream was closed meets no other stream.
  */
 export type ToChild =
-  | { type: 'load'; model: Model; vadModel: string; loadEveryMs: number }
+  | {
+      type: 'load';
+      model: Model;
+      vadModel: string;
+      loadEveryMs: number;
+      /** The folder of the model that reads recordings once more. */
+      secondReader: string | undefined;
+    }
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
   | { type: 'audio'; stream: number; samples: Int16Array }
   | { type: 'finish'; stream: number }
@@ -14,10 +21,16 @@ export type ToChild =
 
 /**
  * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine reads
- * it then, and worse. Times and utterance numbers count from the first audio that this child was given.
+ * it then, and worse. `unread` says why there is no second reader. Times and utterance numbers count from the first audio that this child was given.
  */
 export type FromChild =
-  | { type: 'ready'; legCost: LegCost; estimatedTimes: boolean; undecoded?: string }
+  | {
+      type: 'ready';
+      legCost: LegCost;
+      estimatedTimes: boolean;
+      undecoded?: string;
+      unread?: string;
+    }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
   /** The child has looked at that many more samples. The parent sends as many again, the session reads on. */

@@ -24,6 +24,8 @@ type RecogniserOptions = {
    * sessions leave, and each stream has a process to itself as long as there may be another one.
    */
   inBackground?: boolean;
+  /** The folder of the model that reads recordings once more. */
+  secondReader?: string | undefined;
 };
 
 export type RecogniserPool = Recogniser & {
@@ -41,6 +43,8 @@ const loadDeadlineMs = 120_000;
 /** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
 const failuresToReport = 3;
+/** A second reader works so much longer at once than the first before its process can say that it lives. */
+const secondReaderPatience = 4;
 
 class Pool implements RecogniserPool {
   readonly #log: Logger;
@@ -48,6 +52,7 @@ class Pool implements RecogniserPool {
   readonly #supply: ModelSupply;
   readonly #most: number;
   readonly #inBackground: boolean;
+  readonly #secondReader: string | undefined;
   readonly #processes = new Set<RecogniserProcess>();
   readonly #streams = new Set<PoolStream>();
   #failures = 0;
@@ -58,8 +63,12 @@ class Pool implements RecogniserPool {
   #nextNumber = 1;
   #closing: Promise<void> | undefined;
 
-  constructor({ config, log, inBackground = false }: RecogniserOptions, supply: ModelSupply) {
+  constructor(
+    { config, log, inBackground = false, secondReader }: RecogniserOptions,
+    supply: ModelSupply,
+  ) {
     this.#config = config;
+    this.#secondReader = secondReader;
     this.#inBackground = inBackground;
     this.#log = log.child({ part: 'recogniser' });
     this.#supply = supply;
@@ -189,15 +198,22 @@ class Pool implements RecogniserPool {
       model: supply.model,
       vadModel: vadModelPath(),
       loadDeadlineMs,
-      hangDeadlineMs: this.#config.hangDeadlineMs,
+      hangDeadlineMs:
+        this.#config.hangDeadlineMs * (this.#secondReader === undefined ? 1 : secondReaderPatience),
+      secondReader: this.#secondReader,
       inBackground: this.#inBackground,
-      onReady: ({ estimatedTimes, undecoded: reason }) => {
+      onReady: ({ estimatedTimes, undecoded: reason, unread }) => {
         this.#failures = 0;
         this.#estimatedTimes = estimatedTimes;
         const about = { pid: process.pid, model: supply.model.name };
         this.#log.info(about, 'recogniser ready');
         if (reason !== undefined)
           this.#log.warn({ ...about, reason }, 'the model is read without beams, and less well');
+        if (unread !== undefined)
+          this.#log.warn(
+            { ...about, reason: unread },
+            'recordings are read without the second reader',
+          );
         for (const stream of this.#streams) if (!stream.process) stream.attach(process);
       },
       onEnd: (reason) => this.#ended(process, reason),

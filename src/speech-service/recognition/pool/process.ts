@@ -6,6 +6,8 @@ import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
 type ProcessOptions = {
   model: Model;
   vadModel: string;
+  /** The folder of the model that reads recordings once more. */
+  secondReader?: string | undefined;
   /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
   loadDeadlineMs: number;
   hangDeadlineMs: number;
@@ -89,7 +91,8 @@ export class RecogniserProcess {
       this.#lastWords = (this.#lastWords + bytes.toString()).slice(-stderrBytes);
     });
     this.#watch = setInterval(() => this.#tick(), tickMs);
-    this.#send({ type: 'load', model: options.model, vadModel: options.vadModel, loadEveryMs });
+    const { model, vadModel, secondReader } = options;
+    this.#send({ type: 'load', model, vadModel, loadEveryMs, secondReader });
   }
 
   get state(): 'loading' | 'ready' | 'ended' {

@@ -5,7 +5,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue, catalogueEntry } from '../../../../src/speech-service/models/catalogue.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
-import { moonshineTokens } from '../../../../src/speech-service/models/pull.ts';
+import { moonshineTokens } from '../../../../src/speech-service/models/moonshine-tokens.ts';
 import { extractEntry, zipEntries } from '../../../../src/speech-service/models/python-wheel.ts';
 
 const folders: string[] = [];
@@ -25,7 +25,7 @@ describe('the catalogue', () => {
     expect(entry.model?.languages).toEqual(['en']);
     expect(catalogue.some((one) => (one.model?.languages.length ?? 0) > 10)).toBe(true);
     expect(new Set(catalogue.map(({ role }) => role))).toEqual(
-      new Set(['recognition', 'diarization', 'punctuation']),
+      new Set(['recognition', 'second-reader', 'diarization', 'punctuation']),
     );
   });
 
@@ -119,7 +119,7 @@ describe('a model folder', () => {
   test('is refused with the name of the file that is missing or empty', async () => {
     const folder = await temporary();
     const write = (name: string, content: string) => writeFile(join(folder, name), content);
-    await expect(readModelFolder(folder, 'm')).rejects.toThrow('model.json cannot be read');
+    await expect(readModelFolder(folder, 'm')).rejects.toThrow('there is no model.json');
     await write('model.json', '{"kind": "no-such-kind"}');
     await expect(readModelFolder(folder, 'm')).rejects.toThrow('kind');
     await write('model.json', JSON.stringify({ kind: 'nemo-ctc', files: { model: 'm.onnx', tokens: 't.txt' }, languages: ['en'] })); // prettier-ignore

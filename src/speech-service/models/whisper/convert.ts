@@ -1,0 +1,25 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { setImmediate as others } from 'node:timers/promises';
+import { variablesOf } from './ctranslate2.ts';
+import { decoderGraph } from './decoder.ts';
+import { encoderGraph } from './encoder.ts';
+
+/**
+ * Makes the encoder and the decoder that the runtime reads out of the file in which the model is published. The same
+ * file gives the same bytes on every machine, so the catalogue names their checksums.
+ */
+export async function convertWhisper(
+  from: string,
+  to: { encoder: string; decoder: string },
+  onStep: (done: number, of: number) => void,
+): Promise<void> {
+  const steps = 3;
+  const variables = variablesOf(await readFile(from));
+  onStep(1, steps);
+  await others(); // between the steps the lock of the folder is touched
+  await writeFile(to.encoder, encoderGraph(variables));
+  onStep(2, steps);
+  await others();
+  await writeFile(to.decoder, decoderGraph(variables));
+  onStep(3, steps);
+}

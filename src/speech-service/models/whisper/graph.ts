@@ -1,0 +1,127 @@
+import { Message } from './protobuf.ts';
+
+/** Numbers of the types in the format of graphs. */
+const types = { float: 1, uint8: 2, int64: 7 } as const;
+
+/** The name of a value inside a graph: what one node gives and others take. */
+export type Value = string;
+type Attribute = number | readonly number[];
+/** A dimension that only a run tells has a name. */
+type Dimension = number | string;
+
+const formatVersion = 9;
+/** The version of the operators' meanings: the first that has the exact Gelu as one operator. */
+const operatorsVersion = 20;
+
+/** A graph that is put together node by node and written in ONNX's format. The same calls give the same bytes. */
+export class Graph {
+  readonly #graph = new Message();
+  readonly #known = new Set<string>();
+  #nodes = 0;
+
+  input(name: string, type: 'float' | 'int64', dims: readonly Dimension[]): Value {
+    this.#graph.message(11, valueInfo(name, type, dims));
+    return name;
+  }
+
+  output(name: string, value: Value, dims: readonly Dimension[]): void {
+    this.#node('Identity', [value], [name]);
+    this.#graph.message(12, valueInfo(name, 'float', dims));
+  }
+
+  floats(name: string, dims: readonly number[], values: Float32Array): Value {
+    return this.#constant(name, 'float', dims, values);
+  }
+
+  bytes(name: string, dims: readonly number[], values: Uint8Array): Value {
+    return this.#constant(name, 'uint8', dims, values);
+  }
+
+  /** Whole numbers that an operator takes as an input: a shape, some indexes. The same ones are written once. */
+  integers(values: readonly number[]): Value {
+    const list = BigInt64Array.from(values, BigInt);
+    return this.#constant(`integers:${values.join(',')}`, 'int64', [values.length], list);
+  }
+
+  /** Adds a node and gives the name of its only output. */
+  node(operator: string, inputs: readonly Value[], attributes?: Record<string, Attribute>): Value {
+    return this.nodes(operator, inputs, 1, attributes)[0] ?? '';
+  }
+
+  /** Adds a node with several outputs. */
+  nodes(
+    operator: string,
+    inputs: readonly Value[],
+    count: number,
+    attributes: Record<string, Attribute> = {},
+  ): Value[] {
+    const name = `${operator}.${String(this.#nodes++)}`;
+    const outputs = Array.from({ length: count }, (_, index) => `${name}.${String(index)}`);
+    this.#node(operator, inputs, outputs, attributes);
+    return outputs;
+  }
+
+  finish(): Uint8Array {
+    const operators = new Message().text(1, '').number(2, operatorsVersion);
+    this.#graph.text(2, 'whisper');
+    return new Message()
+      .number(1, formatVersion)
+      .text(2, 'trunkline')
+      .message(7, this.#graph)
+      .message(8, operators)
+      .finish();
+  }
+
+  #node(
+    operator: string,
+    inputs: readonly Value[],
+    outputs: readonly Value[],
+    attributes: Record<string, Attribute> = {},
+  ): void {
+    const node = new Message();
+    for (const input of inputs) node.text(1, input);
+    for (const output of outputs) node.text(2, output);
+    node.text(3, outputs[0] ?? '').text(4, operator);
+    for (const [name, value] of Object.entries(attributes)) node.message(5, attribute(name, value));
+    this.#graph.message(1, node);
+  }
+
+  #constant(
+    name: string,
+    type: keyof typeof types,
+    dims: readonly number[],
+    values: Float32Array | Uint8Array | BigInt64Array,
+  ): Value {
+    if (this.#known.has(name)) return name;
+    this.#known.add(name);
+    const tensor = new Message();
+    for (const dim of dims) tensor.number(1, dim);
+    tensor.number(2, types[type]).text(8, name);
+    tensor.bytes(9, new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+    this.#graph.message(5, tensor);
+    return name;
+  }
+}
+
+function attribute(name: string, value: Attribute): Message {
+  const message = new Message().text(1, name);
+  const [float, integer, integers] = [1, 2, 7];
+  if (typeof value === 'object') {
+    for (const one of value) message.number(8, one);
+    return message.number(20, integers);
+  }
+  // A whole number is an integer: none of the operators used here has a float that could be whole.
+  return Number.isInteger(value)
+    ? message.number(3, value).number(20, integer)
+    : message.float(2, value).number(20, float);
+}
+
+function valueInfo(name: string, type: keyof typeof types, dims: readonly Dimension[]): Message {
+  const shape = new Message();
+  for (const dim of dims) {
+    const one = new Message();
+    shape.message(1, typeof dim === 'number' ? one.number(1, dim) : one.text(2, dim));
+  }
+  const tensor = new Message().number(1, types[type]).message(2, shape);
+  return new Message().text(1, name).message(2, new Message().message(1, tensor));
+}

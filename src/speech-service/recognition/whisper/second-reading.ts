@@ -1,0 +1,249 @@
+import type { Arrival, Engine, EngineSession, Urgency } from '../child/engine.ts';
+import { ranks } from '../child/engine.ts';
+import { AudioTrack } from '../offline/audio-track.ts';
+import { withoutLoops } from '../offline/loops.ts';
+import { wordsFromTokens } from '../offline/word-times.ts';
+import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
+import { type Reconciled, reconciled } from './reconcile.ts';
+import type { EncodedWindow, WhisperReader, WindowText } from './whisper-reader.ts';
+import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './windows.ts';
+
+const rateHz = 16000;
+/** A window that holds nothing but noise is read as a word or two. Speech stays below 0.11, noise above 0.7. */
+const mostNoSpeech = 0.5;
+/** A text that can be told so many times shorter repeats itself. */
+const mostRepetition = 2.4;
+/** Speech waits at most so long for its window to fill, in seconds of the stream. */
+export const maxHeldS = 60;
+/** What lies before decided audio may still be a margin of what comes next. */
+const keptS = 1;
+const longestTokenS = 0.5;
+
+type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
+
+/** An utterance of the first reader that is not told yet. */
+type HeldUtterance = {
+  final: FirstFinal;
+  unread: number;
+  words: RecognisedWord[];
+  revised: boolean;
+};
+type HeldUnit = SpeechUnit & { held: HeldUtterance };
+type ReadyWindow = { window: SpeechWindow; units: readonly HeldUnit[]; encoded?: EncodedWindow };
+
+/**
+ * A recording that is read twice: the first reader finds the speech and its words, and a slower one reads the same
+ * speech again, half a minute at once. Its words are told with the utterances of the first, so utterances wait:
+ *
+ *     first     ▇▆▇ 1   ▇▇ 2      ▆▇▇▇ 3     ▇▆ 4
+ *     window   [▇▆▇ ▇▇ ▆▇▇▇]      full: 1, 2 and 3 are read, and told; 4 begins the next
+ *
+ * Where the second reader fails, the words of the first are told as they are.
+ */
+export class SecondReading implements EngineSession {
+  readonly #first: EngineSession;
+  readonly #reader: Pick<WhisperReader, 'encode' | 'read'>;
+  readonly #emit: (event: RecogniserEvent) => void;
+  readonly #track = new AudioTrack();
+  /** What the first reader has told, in its order, from the first utterance that waits for its second reading. */
+  readonly #held: (HeldUtterance | Exclude<RecogniserEvent, { type: 'final' }>)[] = [];
+  #units: HeldUnit[] = [];
+  /** Where voice began and ended last: more than the words of the first reader, which may lack some. */
+  #voice = { from: 0, to: 0 };
+  /** The end of the speech that belongs to earlier windows. */
+  #windowedTo = 0;
+  readonly #ready: ReadyWindow[] = [];
+
+  constructor(
+    open: (emit: (event: RecogniserEvent) => void) => EngineSession,
+    reader: Pick<WhisperReader, 'encode' | 'read'>,
+    emit: (event: RecogniserEvent) => void,
+  ) {
+    this.#emit = emit;
+    this.#reader = reader;
+    this.#first = open((event) => {
+      this.#take(event);
+    });
+  }
+
+  get settled(): boolean {
+    return this.#first.settled && this.#ready.length === 0;
+  }
+
+  /** A window that waits to be read must not be joined by a second one: each holds half a minute of audio. */
+  get full(): boolean {
+    return this.#first.full || this.#ready.length > 0;
+  }
+
+  get dueMs(): number | undefined {
+    return this.#first.dueMs;
+  }
+
+  get firstReadingMs(): number {
+    return this.#first.firstReadingMs;
+  }
+
+  accept(block: Float32Array, arrival: Arrival): void {
+    this.#track.push(block);
+    this.#first.accept(block, arrival);
+    const [oldest] = this.#units;
+    if (oldest && this.#track.end - oldest.from > maxHeldS * rateHz) this.#close(this.#track.end);
+  }
+
+  finish(arrival: Arrival): void {
+    this.#first.finish(arrival);
+  }
+
+  urgency(nowMs: number): Urgency | undefined {
+    return this.#ready.length > 0 ? { rank: ranks.bulk, dueMs: 0 } : this.#first.urgency(nowMs);
+  }
+
+  /** Hearing and writing are two steps, so that the process says in between that it lives. */
+  step(nowMs: number): void {
+    const [ready] = this.#ready;
+    if (!ready) this.#first.step(nowMs);
+    else if (!ready.encoded) {
+      const audio = ready.window.audio((from, to) => this.#track.view(from, to));
+      ready.encoded = this.#reader.encode(audio);
+    } else {
+      this.#ready.shift();
+      this.#read(ready, this.#reader.read(ready.encoded));
+      this.#tell();
+    }
+  }
+
+  #take(event: RecogniserEvent): void {
+    if (event.type === 'speech-start' || event.type === 'speech-end') {
+      this.#voice[event.type === 'speech-start' ? 'from' : 'to'] = Math.round(event.at * rateHz);
+      this.#emit(event); // where speech begins and ends decides nothing, so it need not wait
+    } else if (event.type === 'final') this.#hold(event);
+    else {
+      if (event.type === 'finished') this.#close(this.#track.end);
+      this.#held.push(event);
+    }
+    this.#tell();
+  }
+
+  #hold(final: FirstFinal): void {
+    const { utterance } = final;
+    const held: HeldUtterance = { final, unread: 0, words: [], revised: false };
+    this.#held.push(held);
+    // The model knows no other language.
+    if (utterance.language !== 'en') return;
+    const span = {
+      from: Math.min(this.#voice.from, Math.round(utterance.start * rateHz)),
+      to: Math.max(this.#voice.to, Math.round(utterance.end * rateHz)),
+    };
+    for (const unit of unitsOf(span, utterance.words)) {
+      const units = [...this.#units, { ...unit, held }];
+      const longer = new SpeechWindow(units, this.#windowedTo, this.#track.end);
+      if (this.#units.length > 0 && longer.seconds > mostWindowS) this.#close(unit.from);
+      held.unread++;
+      this.#units.push({ ...unit, held });
+    }
+  }
+
+  /** The waiting speech is read as one window. What lies behind `latest` belongs to the next one. */
+  #close(latest: number): void {
+    const units = this.#units;
+    const last = units.at(-1);
+    if (!last) return;
+    this.#ready.push({ window: new SpeechWindow(units, this.#windowedTo, latest), units });
+    this.#windowedTo = last.to;
+    this.#units = [];
+  }
+
+  #read({ window, units }: ReadyWindow, text: WindowText): void {
+    const said = failed(text) ? [] : this.#wordsOf(window, text);
+    const before = units.flatMap(({ words }, unit) => words.map((word) => ({ ...word, unit })));
+    const words = said.length === 0 ? before : reconciled(before, said);
+    for (const [index, { held }] of units.entries()) {
+      held.unread--;
+      held.revised ||= said.length > 0;
+      for (const { unit, ...word } of words) if (unit === index) held.words.push(word);
+    }
+  }
+
+  #wordsOf(window: SpeechWindow, text: WindowText): Reconciled[] {
+    const tokens = text.tokens.map((token) => ({ ...token }));
+    const words = wordsFromTokens(tokens, {
+      endOfAudioS: window.seconds,
+      longestTokenS,
+      agreedConfidence: 0,
+    });
+    const spoken = words.map(({ word }) => word);
+    return withoutLoops(spoken, window.seconds).flatMap(({ word, index }) => {
+      const timed = words[index];
+      if (!timed || !/[\p{L}\p{N}]/u.test(word)) return [];
+      const start = window.inStream(timed.start);
+      const end = Math.max(start, window.inStream(timed.end));
+      const { confidence } = timed;
+      return [{ word, start, end, confidence, unit: window.unitAt(start) }];
+    });
+  }
+
+  /** Tells, from the front, everything whose second reading is done. */
+  #tell(): void {
+    for (let head = this.#held[0]; head; head = this.#held[0]) {
+      if ('final' in head) {
+        if (head.unread > 0) break;
+        this.#emit(revised(head));
+      } else if (head.type === 'unread') {
+        const next = this.#held.find((one) => 'final' in one || one.type !== 'unread');
+        if (!next || ('final' in next && next.unread > 0)) break;
+        if (!('final' in next) || !accountsFor(next, head)) this.#emit(head);
+      } else this.#emit(head);
+      this.#held.shift();
+      const decidedS =
+        'final' in head ? head.final.decidedS : head.type === 'progress' ? head.at : 0;
+      this.#track.dropBefore((decidedS - keptS) * rateHz);
+    }
+  }
+}
+
+/** An engine whose recordings are read twice. What is live is read by the first reader alone. */
+export function readTwice(first: Engine, reader: WhisperReader): Engine {
+  return {
+    estimatedTimes: first.estimatedTimes,
+    get readS() {
+      return first.readS + reader.spentS;
+    },
+    measure: () => first.measure(),
+    readingShare: () => first.readingShare(),
+    open(options, emit) {
+      if (!options.recorded) return first.open(options, emit);
+      const once = { ...options, isReadAgain: true };
+      return new SecondReading((take) => first.open(once, take), reader, emit);
+    },
+  };
+}
+
+/** Whether a text is none: the model heard no speech, wrote nothing or repeated itself. */
+function failed({ text, noSpeech, repetition }: WindowText): boolean {
+  return text === '' || noSpeech > mostNoSpeech || repetition > mostRepetition;
+}
+
+/** Whether the second reader found words where the first had found none. */
+function accountsFor(
+  { words }: HeldUtterance,
+  { from, to }: { from: number; to: number },
+): boolean {
+  return words.some(({ start, end }) => (start + end) / 2 > from && (start + end) / 2 < to);
+}
+
+function revised({ final, words, revised }: HeldUtterance): FirstFinal {
+  if (!revised || words.length === 0) return final;
+  const { utterance } = final;
+  const sum = words.reduce((total, { confidence }) => total + confidence, 0);
+  return {
+    ...final,
+    utterance: {
+      ...utterance,
+      text: words.map(({ word }) => word).join(' '),
+      start: words[0]?.start ?? utterance.start,
+      end: words.at(-1)?.end ?? utterance.end,
+      confidence: sum / words.length,
+      words,
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { deflateSync } from 'node:zlib';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { reasonOf } from '../../../lib/errors.ts';
+import { cpuSeconds } from '../child/load.ts';
+import { alignedFrames } from '../decoder/alignment.ts';
+import { beamSearch, type Hypothesis } from '../decoder/beam-search.ts';
+import { type Feeds, loadOnnx, type Onnx, type OnnxSession } from '../decoder/onnx.ts';
+import { TokenTable } from '../decoder/tokens.ts';
+import { logMel, melBands, melFrames } from './mel.ts';
+import { audioOutputs, endToken, type SuppressedTokens, WhisperSteps } from './steps.ts';
+
+/** What the encoder made of a window. */
+export type EncodedWindow = { audio: Feeds; seconds: number };
+
+/** A text with the times of its tokens in seconds of the window. */
+export type WindowText = {
+  text: string;
+  tokens: readonly { text: string; start: number; logProbability: number }[];
+  meanLogProbability: number;
+  /** The probability that nothing is said in the window. */
+  noSpeech: number;
+  /** How many times shorter the text can be told: a loop can be told very shortly. */
+  repetition: number;
+};
+
+const beams = 4;
+const tokensEachSecond = 6.5;
+const tokensAtLeast = 12;
+const frameS = 0.02;
+/** The heads look so far behind the beginning of a word; measured against the times of the first reader. */
+const delayS = 0.14;
+
+const Description = z.object({
+  suppress_ids: z.array(z.int().nonnegative()),
+  suppress_ids_begin: z.array(z.int().nonnegative()),
+});
+
+type Parts = {
+  onnx: Onnx;
+  encoder: OnnxSession;
+  decoder: OnnxSession;
+  table: TokenTable;
+  suppressed: SuppressedTokens;
+};
+
+/** Whisper tiny.en, as `models/whisper/` converts it. Each part of a reading blocks its process. */
+export class WhisperReader {
+  readonly #parts: Parts;
+  #spentS = 0;
+
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the folder of the model, or says why it cannot be read; the first reader then reads alone. */
+  static async open(folder: string): Promise<{ reader: WhisperReader } | { unread: string }> {
+    const onnx = loadOnnx();
+    if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
+    try {
+      const file = (name: string) => readFile(join(folder, name));
+      const described = Description.parse(JSON.parse((await file('config.json')).toString()));
+      return {
+        reader: new WhisperReader({
+          onnx,
+          encoder: await onnx.open(await file('encoder.onnx')),
+          decoder: await onnx.open(await file('decoder.onnx')),
+          table: new TokenTable((await file('tokens.txt')).toString()),
+          suppressed: { always: described.suppress_ids, atBegin: described.suppress_ids_begin },
+        }),
+      };
+    } catch (error) {
+      return { unread: `the model cannot be opened: ${reasonOf(error)}` };
+    }
+  }
+
+  /** Processor seconds that all readings took. */
+  get spentS(): number {
+    return this.#spentS;
+  }
+
+  /** The dear part, whatever the window holds: a window should be full. */
+  encode(samples: Float32Array): EncodedWindow {
+    const { onnx, encoder } = this.#parts;
+    let audio: Feeds = {};
+    this.#spentS += cpuSeconds(() => {
+      const mel = onnx.floats(logMel(samples), [1, melBands, melFrames]);
+      audio = encoder.run({ mel }, audioOutputs);
+    });
+    return { audio, seconds: samples.length / 16000 };
+  }
+
+  read({ audio, seconds }: EncodedWindow): WindowText {
+    const frames = Math.ceil(seconds / frameS);
+    const steps = new WhisperSteps(this.#parts, { audio, frames });
+    let found: Hypothesis | undefined;
+    this.#spentS += cpuSeconds(() => {
+      found = beamSearch(steps, {
+        width: beams,
+        mostTokens: Math.floor(tokensEachSecond * seconds + tokensAtLeast),
+        endToken,
+        lengthPower: 1,
+      });
+    });
+    const { table } = this.#parts;
+    const { tokens: written = [], logProbabilities = [], attention = [], ended } = found ?? {};
+    const spoken = ended ? written.slice(0, -1) : written;
+    const rows = attention.slice(0, spoken.length).flatMap((row) => row ?? []);
+    const frameOf = alignedFrames(rows);
+    const tokens = table.pieces(spoken).map(({ text, from, to }) => ({
+      text,
+      start: Math.max(0, (frameOf[from] ?? 0) * frameS - delayS),
+      logProbability: Math.min(...logProbabilities.slice(from, to)),
+    }));
+    const text = table.text(spoken).trim();
+    const sum = logProbabilities.reduce((total, one) => total + one, 0);
+    return {
+      text,
+      tokens,
+      meanLogProbability: sum / Math.max(1, logProbabilities.length),
+      noSpeech: steps.noSpeech,
+      repetition: repetitionOf(text),
+    };
+  }
+}
+
+function repetitionOf(text: string): number {
+  const bytes = Buffer.from(text);
+  return bytes.length === 0 ? 0 : bytes.length / deflateSync(bytes).length;
+}

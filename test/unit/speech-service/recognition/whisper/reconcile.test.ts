@@ -1,0 +1,77 @@
+import { expect, test } from 'vitest';
+import { reconciled } from '../../../../../src/speech-service/recognition/whisper/reconcile.ts';
+
+/** Words one after the other, 0.5 s each from a second on; `unit` for all. */
+function said(text: string, from = 0, unit = 0, confidence = 0.9) {
+  return text.split(' ').map((word, index) => ({
+    word,
+    start: from + index * 0.5,
+    end: from + index * 0.5 + 0.4,
+    confidence,
+    unit,
+  }));
+}
+const textOf = (words: readonly { word: string }[]) => words.map(({ word }) => word).join(' ');
+
+test('the words are the second reader’s, the times the first’s wherever both have a word', () => {
+  const first = said('press one to reach the color');
+  const second = said('Press one to reach the caller.').map((word) => ({
+    ...word,
+    start: word.start + 0.14,
+  }));
+  const words = reconciled(first, second);
+  expect(textOf(words)).toBe('Press one to reach the caller.');
+  expect(words.map(({ start, end }) => [start, end])).toEqual(
+    first.map(({ start, end }) => [start, end]),
+  );
+});
+
+test('a word that both have is surer than one that they disagree on', () => {
+  const words = reconciled(
+    said('the last color was', 0, 0, 0.95),
+    said('the last caller was', 0, 0, 0.5),
+  );
+  const [the, , caller] = words.map(({ confidence }) => confidence);
+  expect(the).toBeGreaterThan(0.9);
+  expect(caller).toBeLessThan(0.7);
+});
+
+test('a word of the second alone lies between its neighbours, wherever its heads put it', () => {
+  const first = said('send to voicemail');
+  for (const stray of [0, 0.45, 5]) {
+    const second = [
+      ...said('send', 0),
+      { word: 'it', start: stray, end: stray + 0.1, confidence: 0.8, unit: 0 },
+      ...said('to voicemail', 0.5),
+    ];
+    const words = reconciled(first, second);
+    expect(textOf(words)).toBe('send it to voicemail');
+    const it = words[1]!;
+    expect(it.start).toBeGreaterThanOrEqual(0.4);
+    expect(it.start).toBeLessThan(0.5);
+    expect(it.end).toBeGreaterThan(it.start);
+  }
+});
+
+test('a word or two that only the first heard go, several that the second passed over stay', () => {
+  expect(textOf(reconciled(said('I uh mean no'), said('I mean no')))).toBe('I mean no');
+  const first = said('please hold the line while I look for you');
+  const second = [...said('Please hold'), ...said('for you.', 3.5)];
+  expect(textOf(reconciled(first, second))).toBe('Please hold the line while I look for you.');
+});
+
+test('a unit of speech that the second reader passed over keeps its words', () => {
+  const first = [...said('how are you', 0, 0), ...said('yes', 4, 1), ...said('good bye', 6, 2)];
+  const second = [...said('How are you?', 0, 0), ...said('Good bye.', 6, 2)];
+  const words = reconciled(first, second);
+  expect(textOf(words)).toBe('How are you? yes Good bye.');
+  expect(words.map(({ unit }) => unit)).toEqual([0, 0, 0, 1, 2, 2]);
+});
+
+test('words said twice are paired by their time', () => {
+  const first = [...said('no', 0, 0), ...said('no', 5, 1)];
+  expect(reconciled(first, said('No.', 5, 1))).toMatchObject([
+    { word: 'no', start: 0, unit: 0 },
+    { word: 'No.', start: 5, unit: 1 },
+  ]);
+});

@@ -43,6 +43,8 @@ const usualLengthPower = 0.5;
  * there are beams, every open text that is below the best is not.
  */
 const hopeless = 2;
+/** A text that is so far behind the likeliest at the same length is not followed: it hardly ever comes back. */
+const farBehind = 2;
 
 type Beam = Omit<Hypothesis, 'given'> & { sum: number; bias: BiasState | undefined };
 type Candidate = {
@@ -80,9 +82,10 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
       candidatesAfter(beam, parent, said[parent], options),
     );
     candidates.sort((a, b) => b.sum - a.sum);
+    const likeliestSum = candidates[0]?.sum ?? 0;
     const going: { beam: Beam; parent: number; token: number }[] = [];
     for (const candidate of candidates) {
-      if (going.length === options.width) break;
+      if (going.length === options.width || candidate.sum < likeliestSum - farBehind) break;
       const { parent, token } = candidate;
       const beam = grown(
         open[parent],

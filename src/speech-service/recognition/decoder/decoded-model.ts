@@ -32,15 +32,24 @@ export class DecodedModel implements PieceModel {
     this.languages = languages;
   }
 
-  read(samples: Float32Array, _language: string, given: readonly number[] = []): PieceResult {
+  read(
+    samples: Float32Array,
+    _language: string,
+    {
+      given = [],
+      hurried = false,
+    }: { given?: readonly number[] | undefined; hurried?: boolean | undefined } = {},
+  ): PieceResult {
     const startedMs = performance.now();
     let encoding: EncodedAudio | undefined;
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
-      text = this.#reader.read([encoding], { beams, given });
+      text = this.#reader.read([encoding], { beams: hurried ? 1 : beams, given });
     });
-    this.price.note(samples.length / 16000, cpuS, (performance.now() - startedMs) / 1e3);
+    const tookS = (performance.now() - startedMs) / 1e3;
+    if (hurried) this.price.alsoSpent(cpuS);
+    else this.price.note(samples.length / 16000, cpuS, tookS);
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (encoding) this.#made.set(result, { encoding, given });

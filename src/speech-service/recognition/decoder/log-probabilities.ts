@@ -5,11 +5,11 @@
 export type LogProbabilities = { scores: Float32Array; norm: number };
 
 /**
- * So many nats below the best score a token counts nothing: if all 32,768 were so near, the norm would change by
- * 0.001. Their exponentials are nearly the whole price of a norm and are left out. The loops here count their way,
+ * So many nats below the best score a token counts nothing: the thousands that are there change the norm by less than
+ * 0.01. Their exponentials are nearly the whole price of a norm and are left out. The loops here count their way,
  * because iterators make them several times as dear.
  */
-const negligible = 17;
+const negligible = 13;
 
 export function logProbabilitiesOf(scores: Float32Array): LogProbabilities {
   let best = -Infinity;

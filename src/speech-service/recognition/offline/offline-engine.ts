@@ -17,7 +17,7 @@ import { DecodedModel } from '../decoder/decoded-model.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
-import { busyMs, PartialWords, pressedMs } from './readings.ts';
+import { busyMs, isPressed, PartialWords, pressedMs } from './readings.ts';
 import type { SpelledWord } from './seam.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
@@ -40,13 +40,19 @@ export function openOfflineEngine(
   const model: PieceModel = options.reader
     ? new DecodedModel(options.reader, description.languages)
     : new OfflineModel(sherpa, folder, description);
+  /** A leg must be given what it costs under load, where a piece is read in a hurry: this share of a reading at ease. */
+  let hurriedShare = 1;
   return {
     estimatedTimes: model.estimatedTimes,
     get readS() {
       return model.price.spentS;
     },
-    measure: () => measure(sherpa, model, options.vadModel),
-    readingShare: () => model.price.share,
+    measure: () => {
+      const { listening, reading, hurried } = measure(sherpa, model, options.vadModel);
+      hurriedShare = Math.min(1, hurried / reading);
+      return { listening, reading: hurried };
+    },
+    readingShare: () => model.price.share * hurriedShare,
     open: (stream, emit) => {
       const track = new AudioTrack();
       const voiced = new VoicedStretches();
@@ -83,7 +89,8 @@ function measure(sherpa: Sherpa, model: PieceModel, vadModel: string) {
   const voice = new VoiceActivity(sherpa, vadModel, 0.6);
   const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
   const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
-  return { listening, reading };
+  const hurried = leastCpuSeconds(() => model.read(audio, '', { hurried: true })) / seconds;
+  return { listening, reading, hurried };
 }
 
 const rateHz = 16000;
@@ -339,8 +346,9 @@ export class OfflineSession implements EngineSession {
     const end = track.end;
     this.#partialAt = end;
     this.#partials++;
-    const { reading, heard, said, timed } = reader.glance(open, end, onsetMarginS, language.hint);
-    const again = () => reader.glance(open, end, onsetMarginS / 3, language.hint).reading.words;
+    const about = { hint: language.hint, hurried: isPressed(this.#parts.load()) };
+    const { reading, heard, said, timed } = reader.glance(open, end, onsetMarginS, about);
+    const again = () => reader.glance(open, end, onsetMarginS / 3, about).reading.words;
     const young = end - open.pieceFrom <= youngS * rateHz;
     const words = this.#partial.update(reading.words, end / rateHz, young ? again : undefined);
     this.#show(words, { heard, text: reading.text, said, timed });

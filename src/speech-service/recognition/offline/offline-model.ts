@@ -33,9 +33,14 @@ export type PieceModel = {
   readonly price: ReadingPrice;
   /**
    * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
-   * signs of the words that the audio begins with and that are known; the result does not hold them.
+   * signs of the words that the audio begins with and that are known; the result does not hold them. `hurried` asks for
+   * the cheapest reading.
    */
-  read(samples: Float32Array, language: string, given?: readonly number[]): PieceResult;
+  read(
+    samples: Float32Array,
+    language: string,
+    about?: { given?: readonly number[] | undefined; hurried?: boolean | undefined },
+  ): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
   doubts?(result: PieceResult): boolean;
   /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */

@@ -7,6 +7,7 @@ import {
   agree,
   agreedReading,
   bare,
+  isPressed,
   type PartialWords,
   probesOf,
   type Reading,
@@ -81,13 +82,16 @@ export class PieceReader {
   }
 
   /** Reads the whole piece once. */
-  whole(cut: SpeechPiece, variation: Variation, hint: string) {
+  whole(cut: SpeechPiece, variation: Variation, hint: string, hurried: boolean) {
     const seam = this.#seamOf(cut);
-    let result = this.#model.read(this.#varied(cut, variation), hint, seam?.given);
+    let result = this.#model.read(this.#varied(cut, variation), hint, {
+      given: seam?.given,
+      hurried,
+    });
     if (seam && result.contradicted) {
       // The words before the seam were misread. The piece is read alone, from where the audio goes on.
       this.seam = { at: seam.at, from: seam.at, given: [] };
-      result = this.#model.read(this.#varied(cut, variation), hint);
+      result = this.#model.read(this.#varied(cut, variation), hint, { hurried });
     }
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
@@ -117,12 +121,13 @@ export class PieceReader {
     { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
     end: number,
     marginS: number,
-    hint: string,
+    about: { hint: string; hurried: boolean },
   ) {
+    const { hint, hurried } = about;
     const seam = this.#seamOf({ cutBefore });
     const from = seam ? seam.from : pieceFrom - (cutBefore ? 0 : marginS * rateHz);
     const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
-    const result = this.#model.read(heard.slice(), hint, seam?.given);
+    const result = this.#model.read(heard.slice(), hint, { given: seam?.given, hurried });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
@@ -164,11 +169,8 @@ export class PieceReader {
     const known = attempt === 0 ? knownBefore(words.slice(0, after), from / rateHz) : [];
     const first = known[0] ? Math.round(known[0].start * rateHz) : from - marginAgain;
     const audio = padded(this.#track.view(first, to), variations[0].before, variations[0].after);
-    const result = this.#model.read(
-      audio,
-      hint,
-      known.flatMap(({ ids }) => ids),
-    );
+    const given = known.flatMap(({ ids }) => ids);
+    const result = this.#model.read(audio, hint, { given });
     const logs = result.ys_log_probs;
     const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
     if (logs.length === 0 || mean < leastSure) return [];
@@ -381,7 +383,7 @@ export class PieceReading {
       this.#readings.push(reading);
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {
-      const { reading, result } = this.#reader.whole(this.cut, variation, hint);
+      const { reading, result } = this.#reader.whole(this.cut, variation, hint, isPressed(load));
       this.#readings.push(reading);
       this.#result ??= result;
     } else if (this.#nextUnread()) {

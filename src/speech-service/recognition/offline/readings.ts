@@ -97,6 +97,11 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
   return { first: 3, most: variations.length };
 }
 
+/** Whether even the first reading has to be the cheapest one, after further readings have been given up. */
+export function isPressed({ needed, latenessMs, togetherMs }: LoadLevel): boolean {
+  return latenessMs > 150 || needed > 0.6 || togetherMs > pressedMs;
+}
+
 /** How many readings of its beginning alone bound the word times of a piece well enough. */
 export function probesOf(lengthS: number): number {
   return lengthS < 1.2 ? 0 : Math.min(3, Math.ceil(lengthS / 2));

@@ -98,7 +98,11 @@ function passedOver(found: string) {
     estimatedTimes: false,
     goesOn: true,
     price: new ReadingPrice(),
-    read: (_: Float32Array, _language: string, known: readonly number[] = []) => {
+    read: (
+      _: Float32Array,
+      _language: string,
+      { given: known = [] }: { given?: readonly number[] | undefined } = {},
+    ) => {
       given.push([...known]);
       const result = resultOf(given.length === 1 ? 'thanks goodbye' : found);
       const timestamps = given.length === 1 ? [0.2, 3.2] : result.timestamps;
@@ -135,7 +139,11 @@ test('a piece that contradicts the words before its seam is read without them', 
     estimatedTimes: false,
     goesOn: true,
     price: new ReadingPrice(),
-    read: (_: Float32Array, _language: string, known: readonly number[] = []) => {
+    read: (
+      _: Float32Array,
+      _language: string,
+      { given: known = [] }: { given?: readonly number[] | undefined } = {},
+    ) => {
       given.push([...known]);
       return { ...resultOf('good morning'), contradicted: known.length > 0 };
     },

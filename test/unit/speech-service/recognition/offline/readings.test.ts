@@ -3,6 +3,7 @@ import {
   agreement,
   alignedWords,
   closest,
+  isPressed,
   readingsFor,
 } from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
@@ -37,4 +38,12 @@ test('further readings are given up before anything is late, when all who speak 
   expect(readingsFor({ ...quiet, togetherMs: 900 })).toEqual({ first: 3, most: 7 });
   expect(readingsFor({ ...quiet, togetherMs: 1_200 })).toEqual({ first: 3, most: 3 });
   expect(readingsFor({ ...quiet, togetherMs: 2_500 })).toEqual({ first: 1, most: 1 });
+});
+
+test('the beams of a reading are given up last, when its other readings are gone already', () => {
+  const busy = { needed: 0.55, latenessMs: 0, togetherMs: 0 };
+  expect(readingsFor(busy).most).toBe(1);
+  expect(isPressed(busy)).toBe(false);
+  expect(isPressed({ needed: 0.65, latenessMs: 0, togetherMs: 0 })).toBe(true);
+  expect(isPressed({ needed: 0, latenessMs: 200, togetherMs: 0 })).toBe(true);
 });

@@ -46,15 +46,18 @@ export class HeldGaps {
       open?.cause === gap.cause &&
       Math.abs(gap.start - open.end) < touchesWithinS &&
       clock.monotonicMs() - one.heldSinceMs < holdMsMax;
-    if (isNext) one.open = { ...open, end: gap.end, bytes: open.bytes + gap.bytes };
-    else {
+    if (isNext) {
+      one.open = { ...open, end: gap.end, bytes: open.bytes + gap.bytes };
+      leg.audio.stateChanged();
+    } else {
       this.#close(one);
       one.open = { ...gap };
       one.heldSinceMs = clock.monotonicMs();
+      // Nobody says again what a carrier lost: it lies in the journal before the audio that comes next.
+      leg.audio.keepState();
     }
     one.stopWaiting();
     one.stopWaiting = clock.after(holdMs, () => this.#close(one));
-    leg.audio.stateChanged();
   }
 
   /** What an earlier process held when it ended. */

@@ -6,7 +6,7 @@ import { TestClock } from '../../../support/clock/test-clock.ts';
 
 const leg = {
   record: { id: 'leg_1' },
-  audio: { stateChanged: () => undefined },
+  audio: { stateChanged: () => undefined, keepState: () => undefined },
 } as unknown as CallLeg;
 const gap = (start: number, end: number, cause: Gap['cause'] = 'carrier'): Gap => ({
   cause,

@@ -96,11 +96,8 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const waitsFor = parts.flatMap((part) => part.waitsFor?.() ?? []);
   if (waitsFor.length === 0) log.info({ signal }, `stopping; ${goesOn}`);
   else {
-    const atMostS = drainMs / 1_000;
-    log.info(
-      { signal, waitsFor, atMostS },
-      `stopping when these are over; ${endsAtOnce}; ${goesOn}`,
-    );
+    const waits = `waits up to ${drainMs / 1_000} s for ${waitsFor.join(' and ')}`;
+    log.info({ signal, waitsFor }, `stopping: ${waits}; ${endsAtOnce}; ${goesOn}`);
   }
   http.stopAccepting();
   const overdue = endWhenOverdue(log);

@@ -4,6 +4,7 @@ import { speechMetrics } from '../metrics.ts';
 import { type AudioFormat, frameBytes, samplesOf } from './audio-format.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { lostAckWindowMs } from './overlap.ts';
+import { expectedWords } from '../recognition/expected-words.ts';
 import type { SessionResults } from './result.ts';
 import type { SessionAudio } from './session-audio.ts';
 import type {
@@ -122,6 +123,10 @@ export class SessionChannels {
     const wantsPartials =
       request.messages_config.receive_partial_transcripts ||
       (request.callback && request.callback_config.receive_partial_transcripts);
+    const { custom_vocabulary: wanted, custom_vocabulary_config: vocabulary } =
+      request.realtime_processing;
+    const { languages } = request.language_config;
+    const expected = wanted ? expectedWords(vocabulary, languages) : [];
     const said = record.utterances.filter(({ utterance }) => utterance.channel === index);
     const decidedS = Math.max(0, ...said.map((entry) => entry.decidedS));
     return new Channel({
@@ -137,6 +142,7 @@ export class SessionChannels {
         recorded: false,
         audioEnhancer: request.pre_processing.audio_enhancer,
         partials: wantsPartials,
+        expected,
       },
       read: (frame, count) => this.#read(index, frame, count),
       received: () => cutter.frames,

@@ -1,3 +1,5 @@
+import type { ExpectedWord } from './expected-words.ts';
+
 /**
  * The seam between sessions and the recognition of speech. Each channel of a session has one stream. The
  * pool behind this seam keeps the audio since the last final: when a recogniser process dies, another one
@@ -58,6 +60,8 @@ export type RecogniserStreamOptions = {
   /** A second reader reads the same speech after this one, so nothing of it is read twice by this one. */
   isReadAgain?: boolean;
   partials: boolean;
+  /** Words that the model should prefer where they may have been said. */
+  expected?: readonly ExpectedWord[];
 };
 
 export type RecogniserStream = {

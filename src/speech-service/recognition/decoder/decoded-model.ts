@@ -1,7 +1,9 @@
 import { cpuSeconds, ReadingPrice } from '../child/load.ts';
-import type { PieceModel, PieceResult } from '../offline/offline-model.ts';
+import type { ExpectedWord } from '../expected-words.ts';
+import type { PieceModel, PieceResult, ReadingWishes } from '../offline/offline-model.ts';
 import type { MoonshineReader, ReadText } from './moonshine-reader.ts';
 import type { EncodedAudio } from './moonshine-steps.ts';
+import { VocabularyBias } from './vocabulary-bias.ts';
 
 /**
  * So many texts are followed at once. Four cost a third more than one, for partials too: a greedy reading of speech
@@ -15,6 +17,12 @@ const contradiction = -6;
 /** The longest piece. The loop itself has no limit; longer pieces are better in quiet and worse in noise. */
 const longestS = 8.8;
 
+type Made = {
+  encoding: EncodedAudio;
+  given: readonly number[];
+  bias: VocabularyBias | undefined;
+};
+
 /** A model that is read by our own loop, as the offline engine sees it. */
 export class DecodedModel implements PieceModel {
   readonly longestS = longestS;
@@ -24,7 +32,8 @@ export class DecodedModel implements PieceModel {
   readonly price = new ReadingPrice();
   readonly #reader: MoonshineReader;
   /** What a reading was made of, as long as somebody has the reading. */
-  readonly #made = new WeakMap<PieceResult, { encoding: EncodedAudio; given: readonly number[] }>();
+  readonly #made = new WeakMap<PieceResult, Made>();
+  readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
   readonly #doubted = new WeakSet<PieceResult>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
@@ -35,26 +44,34 @@ export class DecodedModel implements PieceModel {
   read(
     samples: Float32Array,
     _language: string,
-    {
-      given = [],
-      hurried = false,
-    }: { given?: readonly number[] | undefined; hurried?: boolean | undefined } = {},
+    { given = [], hurried = false, expected }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
+    const bias = this.#biasOf(expected);
     let encoding: EncodedAudio | undefined;
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
-      text = this.#reader.read([encoding], { beams: hurried ? 1 : beams, given });
+      text = this.#reader.read([encoding], { beams: hurried ? 1 : beams, given, bias });
     });
     const tookS = (performance.now() - startedMs) / 1e3;
     if (hurried) this.price.alsoSpent(cpuS);
     else this.price.note(samples.length / 16000, cpuS, tookS);
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
-    if (encoding) this.#made.set(result, { encoding, given });
+    if (encoding) this.#made.set(result, { encoding, given, bias });
     if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
     return result;
+  }
+
+  /** Made once for each stream's list, and gone with it. */
+  #biasOf(expected: readonly ExpectedWord[] | undefined): VocabularyBias | undefined {
+    if (!expected || expected.length === 0) return undefined;
+    const known = this.#biases.get(expected);
+    if (known) return known;
+    const bias = new VocabularyBias(expected, this.#reader.table);
+    this.#biases.set(expected, bias);
+    return bias;
   }
 
   doubts(result: PieceResult): boolean {
@@ -67,7 +84,7 @@ export class DecodedModel implements PieceModel {
       const made = this.#made.get(first);
       const more = others.map((samples) => this.#reader.encode(samples));
       const all = made ? [made.encoding, ...more] : more;
-      text = this.#reader.read(all, { beams, given: made?.given });
+      text = this.#reader.read(all, { beams, given: made?.given, bias: made?.bias });
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);

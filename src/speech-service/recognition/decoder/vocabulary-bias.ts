@@ -1,8 +1,6 @@
+import type { ExpectedWord } from '../expected-words.ts';
 import type { LogProbabilities } from './log-probabilities.ts';
 import { spaceSign, type TokenTable } from './tokens.ts';
-
-/** A word or a name that is expected. `weight` is the bonus of each of its bytes, in nats. */
-export type ExpectedWord = { text: string; weight: number };
 
 type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
 

@@ -57,7 +57,7 @@ export function openOfflineEngine(
       const track = new AudioTrack();
       const voiced = new VoicedStretches();
       const parts = {
-        reader: new PieceReader(model, track, voiced),
+        reader: new PieceReader(model, track, voiced, stream.expected),
         voiced,
         longestS: model.longestS,
         track,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { estimatesTimes, type Model, type ModelDescription } from '../../models/model-folder.ts';
+import type { ExpectedWord } from '../expected-words.ts';
 import { cpuSeconds, ReadingPrice } from '../child/load.ts';
 import type {
   OfflineConfig,
@@ -21,6 +22,12 @@ export type PieceResult = OfflineResult & {
   contradicted?: boolean;
 };
 
+export type ReadingWishes = {
+  given?: readonly number[] | undefined;
+  hurried?: boolean | undefined;
+  expected?: readonly ExpectedWord[] | undefined;
+};
+
 /** What the offline engine needs of a model. */
 export type PieceModel = {
   /** The longest audio that is read at once. */
@@ -34,13 +41,9 @@ export type PieceModel = {
   /**
    * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
    * signs of the words that the audio begins with and that are known; the result does not hold them. `hurried` asks for
-   * the cheapest reading.
+   * the cheapest reading, `expected` for words that are likelier than the model knows.
    */
-  read(
-    samples: Float32Array,
-    language: string,
-    about?: { given?: readonly number[] | undefined; hurried?: boolean | undefined },
-  ): PieceResult;
+  read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
   doubts?(result: PieceResult): boolean;
   /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */

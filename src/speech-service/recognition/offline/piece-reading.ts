@@ -1,3 +1,4 @@
+import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { withoutLoops } from './loops.ts';
@@ -57,13 +58,16 @@ export class PieceReader {
   readonly #track: AudioTrack;
   /** Where the last piece ended, if speech went on there. It is read before the next is begun. */
   seam: Seam | undefined;
+  readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
 
   constructor(
     model: Omit<PieceModel, 'languages'>,
     track: AudioTrack,
     voiced?: Pick<VoicedStretches, 'within'>,
+    expected?: readonly ExpectedWord[],
   ) {
+    this.#expected = expected;
     this.#model = model;
     this.#track = track;
     this.#voiced = voiced;
@@ -87,11 +91,15 @@ export class PieceReader {
     let result = this.#model.read(this.#varied(cut, variation), hint, {
       given: seam?.given,
       hurried,
+      expected: this.#expected,
     });
     if (seam && result.contradicted) {
       // The words before the seam were misread. The piece is read alone, from where the audio goes on.
       this.seam = { at: seam.at, from: seam.at, given: [] };
-      result = this.#model.read(this.#varied(cut, variation), hint, { hurried });
+      result = this.#model.read(this.#varied(cut, variation), hint, {
+        hurried,
+        expected: this.#expected,
+      });
     }
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
@@ -127,7 +135,11 @@ export class PieceReader {
     const seam = this.#seamOf({ cutBefore });
     const from = seam ? seam.from : pieceFrom - (cutBefore ? 0 : marginS * rateHz);
     const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
-    const result = this.#model.read(heard.slice(), hint, { given: seam?.given, hurried });
+    const result = this.#model.read(heard.slice(), hint, {
+      given: seam?.given,
+      hurried,
+      expected: this.#expected,
+    });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
@@ -170,7 +182,7 @@ export class PieceReader {
     const first = known[0] ? Math.round(known[0].start * rateHz) : from - marginAgain;
     const audio = padded(this.#track.view(first, to), variations[0].before, variations[0].after);
     const given = known.flatMap(({ ids }) => ids);
-    const result = this.#model.read(audio, hint, { given });
+    const result = this.#model.read(audio, hint, { given, expected: this.#expected });
     const logs = result.ys_log_probs;
     const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
     if (logs.length === 0 || mean < leastSure) return [];

@@ -5,9 +5,11 @@ import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../../src/player/conversation.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
 import { loadSherpa } from '../../../../src/speech-service/recognition/child/sherpa.ts';
+import { expectedWords } from '../../../../src/speech-service/recognition/expected-words.ts';
 import { AudioTrack } from '../../../../src/speech-service/recognition/offline/audio-track.ts';
 import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
 import { PieceReader } from '../../../../src/speech-service/recognition/offline/piece-reading.ts';
+import { canSpeak, sayWithFlite } from '../../../support/recognition/dialogue.ts';
 import { lineNoises } from '../../../support/recognition/noises.ts';
 import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
 import { realModel } from '../../../support/recognition/real-model.ts';
@@ -172,6 +174,20 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
         ).toBeGreaterThanOrEqual(words[index]!.start);
     }
     expect(Math.abs(counts[0]! - counts[1]!)).toBeLessThanOrEqual(3);
+  });
+
+  test.skipIf(!canSpeak())('a name of the vocabulary is heard as it is written', async () => {
+    const spoken = sayWithFlite('rms', 'My name is Hargreaves and I am calling about Novalink.');
+    const audio = new Int16Array(spoken.length + 12_000);
+    audio.set(spoken, 4_000);
+    const expected = expectedWords({ vocabulary: ['Hargreaves', 'Novalink'] }, ['en']);
+    for (const names of [[], expected]) {
+      const hearing = hear(recogniser, { endpointingS: 0.5, partials: false, expected: names });
+      pushAll(hearing.stream, audio);
+      const text = await endOf(hearing);
+      if (names.length === 0) expect(text).not.toMatch(/Hargreaves.*Novalink/);
+      else expect(text).toMatch(/Hargreaves.*Novalink/);
+    }
   });
 
   test('partials of an utterance share its number and nearly all their words', async () => {

@@ -1,15 +1,25 @@
+import { mkdtemp, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startApp } from '../support/process/app.ts';
 import { telephonePrompts } from '../support/recognition/prompts.ts';
-import { realModel } from '../support/recognition/real-model.ts';
+import { pulledSecondReader, realModel } from '../support/recognition/real-model.ts';
 import { normalisedWords, wordErrors } from '../support/recognition/word-errors.ts';
 import { jobsApi, wavFile } from '../support/speech/jobs.ts';
 import { speechApi } from '../support/speech/speech-service.ts';
+import { inPinkNoise, inQuiet, throughGsm } from './recognition/audio.ts';
 import { inParallel, printTable, recogniserPids, residentMb } from './recognition/figures.ts';
 import { session } from './recognition/client.ts';
 
 /** So many of the prompts; all of them take about 20 minutes on the live path. */
 const count = Number(process.env['PROMPTS'] ?? 60);
+/** `clean`, `gsm` or `noise` (pink, 15 dB). */
+const condition = process.env['CONDITION'] ?? 'clean';
+/** `moonshine-tiny-en` leaves the second reader out, also where it is installed. */
+const reader = process.env['JOBS_MODEL'] ?? 'whisper-tiny-en';
+/** `0` leaves the live calls out. */
+const beside = process.env['LIVE'] !== '0';
 const long = Number(process.env['LONG_S'] ?? 600);
 
 /**
@@ -19,16 +29,27 @@ const long = Number(process.env['LONG_S'] ?? 600);
  * - one long recording (the prompts one after the other, a second between them) as one job alone: seconds of audio
  *   for each second from the POST to the end, word errors, and the most memory that any process took meanwhile.
  *
+ * Where the second reader is installed, jobs are read with it:
+ *
+ *   PROMPTS=242 CONDITION=gsm LIVE=0 npm run bench -- recordings
+ *
  * The prompts are a studio voice that the model may have been tuned to; nothing here was tuned on them.
  */
 export async function run(): Promise<void> {
   const model = await realModel();
   if (!model) throw new Error('the default model is not to be had');
-  const prompts = telephonePrompts().slice(0, count);
+  const second = reader === 'whisper-tiny-en' ? await pulledSecondReader() : undefined;
+  await using models = await modelsWith(join(model.models, model.model), second);
+  const all = telephonePrompts().slice(0, count);
+  const audios = inCondition(all.map(({ samples }) => inQuiet(samples)));
+  const prompts = all.map(({ text }, index) => ({
+    text,
+    samples: audios[index] ?? new Int16Array(0),
+  }));
   await using app = await startApp({
     env: {
       TRUNKLINE_MODEL: model.model,
-      TRUNKLINE_MODELS: model.models,
+      TRUNKLINE_MODELS: models.folder,
       TRUNKLINE_RECOGNISERS: '2',
       TRUNKLINE_ROLES: 'speech',
     },
@@ -73,7 +94,7 @@ export async function run(): Promise<void> {
   const longErrors = wordErrors(longTruth, normalisedWords(longHeard));
 
   const asJobs = await inParallel(prompts, 4, async ({ samples }) => heardOf(await begin(samples)));
-  const asCalls = await inParallel(prompts, 4, async ({ samples }) => {
+  const asCalls = await inParallel(beside ? prompts : [], 4, async ({ samples }) => {
     const silence = new Int16Array(8000);
     const call = await session(app.url, Int16Array.from([...samples, ...silence]), {
       pace: 'call',
@@ -92,11 +113,20 @@ export async function run(): Promise<void> {
   };
   printTable([
     {
+      what: 'jobs are read by',
+      measured: second === undefined ? model.model : `${model.model} and whisper-tiny-en`,
+      target: condition,
+    },
+    {
       what: 'word errors, prompts as jobs',
       measured: share(asJobs),
       target: 'at most the live path',
     },
-    { what: 'word errors, prompts as live calls', measured: share(asCalls), target: '' },
+    {
+      what: 'word errors, prompts as live calls',
+      measured: beside ? share(asCalls) : 'not measured',
+      target: '',
+    },
     {
       what: `word errors, one recording of ${Math.round(whole.length / 8000)} s`,
       measured: `${((100 * longErrors) / longTruth.length).toFixed(2)} % of ${longTruth.length} words`,
@@ -109,4 +139,19 @@ export async function run(): Promise<void> {
     },
     { what: 'most memory of a process', measured: `${Math.round(mostMb)} MB`, target: '' },
   ]);
+}
+
+function inCondition(audios: Int16Array[]): Int16Array[] {
+  if (condition === 'gsm') return throughGsm(audios);
+  return condition === 'noise'
+    ? audios.map((audio, index) => inPinkNoise(audio, 15, index + 1))
+    : audios;
+}
+
+/** A folder in which the program finds just these models. */
+async function modelsWith(...paths: readonly (string | undefined)[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-bench-models-'));
+  for (const path of paths)
+    if (path !== undefined) await symlink(path, join(folder, basename(path)));
+  return { folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { linearToMulaw, mulawToLinear } from '../../src/audio/g711.ts';
 import { systemClock } from '../../src/lib/clock.ts';
+import { PartTurns } from '../../src/speech-service/jobs/part-turns.ts';
 import { readChannels } from '../../src/speech-service/jobs/reading.ts';
 import { openMedia } from '../../src/speech-service/media/media.ts';
 import type { Recogniser } from '../../src/speech-service/recognition/recogniser.ts';
@@ -172,6 +173,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
       channels: [{ channel: 0, path, samples }],
       languages: ['en'],
       codeSwitching: false,
+      turns: new PartTurns(1),
       signal: new AbortController().signal,
       onProgress: () => undefined,
     });

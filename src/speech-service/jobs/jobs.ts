@@ -25,6 +25,7 @@ import { JobFailure } from './failure.ts';
 import { callbacksFor, JobCallbacks, requestOf, type UnstoredJobs } from './job-callbacks.ts';
 import { JobRows, type JobFileFacts } from './job-rows.ts';
 import { LostNodes } from './lost-nodes.ts';
+import { PartTurns } from './part-turns.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
 import { readChannels, type ReadableChannel } from './reading.ts';
 
@@ -56,6 +57,7 @@ export class Jobs {
   readonly #queue: JobQueue;
   readonly #callbacks: JobCallbacks;
   readonly #lostNodes: LostNodes;
+  readonly #turns: PartTurns;
   readonly #unstored: UnstoredJobs = new Map();
   #draining = false;
   #cancelSweep = (): void => undefined;
@@ -64,6 +66,7 @@ export class Jobs {
     const { store, node, folder, clock, log, config } = options;
     this.#options = options;
     this.#rows = new JobRows(store);
+    this.#turns = new PartTurns(options.recogniser.mostProcesses);
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
     this.#lostNodes = new LostNodes({
       rows: this.#rows,
@@ -320,6 +323,7 @@ export class Jobs {
         channels,
         languages,
         codeSwitching,
+        turns: this.#turns,
         signal,
         onProgress: (seconds) => work.onProgress(seconds),
       });

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import { Channel } from '../live/channels.ts';
 import { utteranceOf } from '../live/messages.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../recognition/recogniser.ts';
-import { JobFailure } from './failure.ts';
+import { ChannelParts } from './channel-parts.ts';
+import type { JobTurns, PartTurns } from './part-turns.ts';
 
 /** Decoded audio: 16-bit little-endian mono at 16 kHz. */
 export type ReadableChannel = { channel: number; path: string; samples: number };
@@ -17,8 +17,12 @@ type ReadingOptions = {
   channels: readonly ReadableChannel[];
   languages: string[];
   codeSwitching: boolean;
+  /** The turns of all jobs: how many parts are read side by side. */
+  turns: PartTurns;
+  /** The least length of a part, where it is not the ordinary one. */
+  partS?: number;
   signal: AbortSignal;
-  /** The second up to which every channel is read. */
+  /** The seconds that are read without a hole from the beginning; of several channels their mean. */
   onProgress(seconds: number): void;
 };
 
@@ -33,97 +37,94 @@ const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching'> = {
   partials: false,
 };
 
-/** A recogniser that decides nothing for so long has hung in a way that its own deadline does not see. */
-const stalledMs = 300_000;
-const lookEveryMs = 1_000;
+/** Seconds of work for a process: a job that waits for such a part hardly waits, and a seam costs little of it. */
+const ordinaryPartS = 60;
 
-/** Reads all channels of a file, each as one stream, and answers with their utterances in order of time. */
+/** Reads all channels of a file, in parts where several processes can read, and answers in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
-  const { channels, signal } = options;
-  const decided = channels.map(() => 0);
-  const said = await Promise.all(
-    channels.map((channel, index) =>
-      readChannel(options, channel, (seconds) => {
-        decided[index] = seconds;
-        options.onProgress(Math.min(...decided));
-      }),
-    ),
-  );
-  signal.throwIfAborted();
-  return said.flat().sort((a, b) => a.start - b.start || a.channel - b.channel);
-}
-
-async function readChannel(
-  { recogniser, clock, languages, codeSwitching, signal }: ReadingOptions,
-  { channel, path, samples }: ReadableChannel,
-  onProgress: (seconds: number) => void,
-): Promise<Utterance[]> {
-  if (samples === 0) return [];
-  const utterances: Utterance[] = [];
+  const { recogniser, clock, languages, codeSwitching, turns } = options;
+  const failed = new AbortController();
+  const signal = AbortSignal.any([options.signal, failed.signal]);
+  const isCut = turns.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
   const language = languages.length === 1 ? languages[0] : undefined;
-  await using file = await open(path, 'r');
-  let stopWatch = (): void => undefined;
-  let abort = (): void => undefined;
-  let reader: Channel | undefined;
-  try {
-    await new Promise<void>((resolve, reject) => {
-      abort = () => reject(signal.reason as Error);
-      reader = new Channel({
-        recogniser,
-        clock,
-        stream: { ...stream, languages, codeSwitching },
-        received: () => samples,
-        read: async (frame, count) => {
-          const bytes = Buffer.alloc(count * 2);
-          const { bytesRead } = await file.read(bytes, 0, bytes.length, frame * 2);
-          return new Int16Array(bytes.buffer, bytes.byteOffset, bytesRead >> 1);
-        },
-        onEvent: (event) => {
-          if (event.type === 'final')
-            utterances.push(utteranceOf(event.utterance, channel, language));
-          else if (event.type === 'finished') resolve();
-          else if (event.type === 'failed')
-            reject(new JobFailure(500, `the audio could not be recognised: ${event.reason}`));
-        },
-      });
-      stopWatch = watch(reader, clock, onProgress, reject);
-      if (signal.aborted) abort();
-      signal.addEventListener('abort', abort, { once: true });
-      reader.finish();
+  await using files = new AsyncDisposableStack();
+  const readings: { channel: number; parts: ChannelParts }[] = [];
+  for (const { channel, path, samples } of options.channels) {
+    if (samples === 0) continue;
+    const file = files.use(await open(path, 'r'));
+    const parts = new ChannelParts({
+      recogniser,
+      clock,
+      stream: { ...stream, languages, codeSwitching },
+      read: async (from, count) => {
+        const bytes = Buffer.alloc(count * 2);
+        const { bytesRead } = await file.read(bytes, 0, bytes.length, from * 2);
+        return new Int16Array(bytes.buffer, bytes.byteOffset, bytesRead >> 1);
+      },
+      samples,
+      partS: isCut ? (options.partS ?? ordinaryPartS) : undefined,
+      signal,
+      onProgress: () => {
+        const decidedS = readings.reduce((sum, one) => sum + one.parts.decidedS, 0);
+        options.onProgress(decidedS / readings.length);
+      },
     });
-  } finally {
-    signal.removeEventListener('abort', abort);
-    stopWatch();
-    reader?.close();
+    readings.push({ channel, parts });
   }
-  return utterances.map(withoutSpace);
+  const parts = readings.map((reading) => reading.parts);
+  await readParts(parts, turns.ofJob(), signal, (reason) => failed.abort(reason));
+  options.signal.throwIfAborted();
+  return readings
+    .flatMap((reading) =>
+      reading.parts.said.map((said) => utteranceOf(said, reading.channel, language)),
+    )
+    .map(withoutSpace)
+    .sort((a, b) => a.start - b.start || a.channel - b.channel);
 }
 
-/** Tells the progress, and gives up when there is none. */
-function watch(
-  reader: Channel,
-  clock: Clock,
-  onProgress: (seconds: number) => void,
-  onStalled: (failure: JobFailure) => void,
-): () => void {
-  let last = -1;
-  let sinceMs = clock.monotonicMs();
-  let stop: () => void;
-  const look = (): void => {
-    const { decidedS } = reader;
-    const nowMs = clock.monotonicMs();
-    if (decidedS > last) {
-      last = decidedS;
-      sinceMs = nowMs;
-      onProgress(decidedS);
-    } else if (nowMs - sinceMs > stalledMs) {
-      onStalled(new JobFailure(504, `the recogniser decided nothing for ${stalledMs / 1e3} s`));
-      return;
-    }
-    stop = clock.after(lookEveryMs, look);
+/**
+ * Begins one part after the other as the turns come, always of the channel that is least far. The first failure ends
+ * the others: what they would say is of no use any more.
+ */
+async function readParts(
+  channels: readonly ChannelParts[],
+  turns: JobTurns,
+  signal: AbortSignal,
+  onFailure: (reason: unknown) => void,
+): Promise<void> {
+  const work: Promise<void>[] = [];
+  let failure: { reason: unknown } | undefined;
+  const fail = (reason: unknown): void => {
+    failure ??= { reason };
+    onFailure(reason);
   };
-  stop = clock.after(lookEveryMs, look);
-  return () => stop();
+  const leastFar = (): ChannelParts | undefined =>
+    channels.filter(({ hasMore }) => hasMore).toSorted((a, b) => a.begunS - b.begunS)[0];
+  const begin = async (turn: Disposable): Promise<void> => {
+    const part = await leastFar()?.begin();
+    if (part) work.push(part.done.catch(fail).finally(() => turn[Symbol.dispose]()));
+    else turn[Symbol.dispose]();
+  };
+  try {
+    while (leastFar()) {
+      const turn = await turns.take(signal);
+      await begin(turn).catch((error: unknown) => {
+        turn[Symbol.dispose]();
+        throw error;
+      });
+    }
+  } catch (error) {
+    fail(error);
+  }
+  await Promise.all(work);
+  if (failure) throw failure.reason;
+}
+
+/** Where the first words of a channel settle the language of the others, they must be heard first. */
+function mayBeCut(recogniser: Recogniser, languages: string[], codeSwitching: boolean): boolean {
+  const covered = recogniser.status().languages;
+  const asked = languages.filter((language) => covered.includes(language));
+  return codeSwitching || (asked.length > 0 ? asked : covered).length <= 1;
 }
 
 /** Live text begins with a space; here only the words after the first of an utterance do. */

@@ -97,6 +97,8 @@ export type StreamAdmission =
   | { outcome: 'language'; detail: string };
 
 export type Recogniser = AsyncDisposable & {
+  /** So many processes may read side by side. */
+  readonly mostProcesses: number;
   status(): RecogniserStatus;
   /** Whether `open` would admit that many streams now. The POST asks before it creates a session. */
   admits(

@@ -41,6 +41,7 @@ function failing(times: number): Recogniser & { failures: () => number } {
     return { outcome: 'admitted', stream };
   };
   return {
+    mostProcesses: real.mostProcesses,
     status: () => real.status(),
     admits: (...parameters) => real.admits(...parameters),
     open,

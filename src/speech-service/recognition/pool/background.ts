@@ -66,6 +66,7 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
   };
 
   return {
+    mostProcesses: live.mostProcesses,
     status: () => own?.status() ?? live.status(),
     admits(options, streams) {
       const admission = live.admits(options, 0);

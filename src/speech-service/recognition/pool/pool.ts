@@ -50,7 +50,7 @@ class Pool implements RecogniserPool {
   readonly #log: Logger;
   readonly #config: RecogniserConfig;
   readonly #supply: ModelSupply;
-  readonly #most: number;
+  readonly mostProcesses: number;
   readonly #inBackground: boolean;
   readonly #secondReader: string | undefined;
   readonly #processes = new Set<RecogniserProcess>();
@@ -72,7 +72,7 @@ class Pool implements RecogniserPool {
     this.#inBackground = inBackground;
     this.#log = log.child({ part: 'recogniser' });
     this.#supply = supply;
-    this.#most = config.processes ?? Math.min(4, availableParallelism());
+    this.mostProcesses = config.processes ?? Math.min(4, availableParallelism());
     supply.onChange(() => this.#grow());
     this.#grow();
   }
@@ -115,7 +115,7 @@ class Pool implements RecogniserPool {
       };
     const capacity = this.#capacity();
     const ready = [...this.#processes].filter((process) => process.state === 'ready');
-    const late = ready.length === this.#most && ready.every(isOverloaded);
+    const late = ready.length === this.mostProcesses && ready.every(isOverloaded);
     if (late || this.#streams.size + streams > capacity)
       return {
         outcome: 'at-capacity',
@@ -174,11 +174,11 @@ class Pool implements RecogniserPool {
   }
 
   #mayGrow(): boolean {
-    return this.#processes.size < this.#most && this.#failures === 0;
+    return this.#processes.size < this.mostProcesses && this.#failures === 0;
   }
 
   #capacity(): number {
-    return capacityOf(this.#legCost()) * this.#most;
+    return capacityOf(this.#legCost()) * this.mostProcesses;
   }
 
   /** The highest cost that any process has measured: all of them share one machine. */
@@ -193,7 +193,7 @@ class Pool implements RecogniserPool {
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
     const running = this.#processes.size;
     const enough = this.#inBackground ? running : (capacityOf(this.#legCost()) * running) / 2;
-    if (running > 0 && (running >= this.#most || this.#streams.size <= enough)) return;
+    if (running > 0 && (running >= this.mostProcesses || this.#streams.size <= enough)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,
       vadModel: vadModelPath(),

@@ -1,14 +1,20 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { linearToMulaw, mulawToLinear } from '../../../../src/audio/g711.ts';
+import { systemClock } from '../../../../src/lib/clock.ts';
 import { builtInConversation } from '../../../../src/player/conversation.ts';
+import { PartTurns } from '../../../../src/speech-service/jobs/part-turns.ts';
+import { readChannels } from '../../../../src/speech-service/jobs/reading.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
 import { loadSherpa } from '../../../../src/speech-service/recognition/child/sherpa.ts';
 import { expectedWords } from '../../../../src/speech-service/recognition/expected-words.ts';
 import { AudioTrack } from '../../../../src/speech-service/recognition/offline/audio-track.ts';
 import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
 import { PieceReader } from '../../../../src/speech-service/recognition/offline/piece-reading.ts';
+import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
 import { canSpeak, sayWithFlite } from '../../../support/recognition/dialogue.ts';
 import { lineNoises } from '../../../support/recognition/noises.ts';
 import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
@@ -237,6 +243,46 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
     await Promise.all([endOf(atOnce), endOf(slowly)]);
     expect(slowly.finals).toEqual(atOnce.finals);
     expect(slowly.finals.flatMap(({ words }) => words).length).toBeGreaterThan(10);
+  });
+
+  test('a recording that is read in parts has the words and times that one stream gives', async () => {
+    const pause = new Int16Array(8_000);
+    const names = ['vm-enter-num-to-call', 'auth-thankyou', 'conf-onlyperson', 'pbx-invalidpark'];
+    const spoken = names.flatMap((name) => [...call(name).audio, ...pause]);
+    // Twice each sample: 16 kHz of what a telephone hears.
+    const audio = Int16Array.from(spoken.flatMap((sample) => [sample, sample]));
+    const folder = await mkdtemp(join(tmpdir(), 'trunkline-parts-'));
+    await using _ = { [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) };
+    const path = join(folder, 'audio.pcm');
+    await writeFile(path, new Uint8Array(audio.buffer));
+    let streams = 0;
+    const counted: Recogniser = {
+      mostProcesses: 2,
+      status: () => recogniser.status(),
+      admits: (...parameters) => recogniser.admits(...parameters),
+      open: (...parameters) => {
+        streams++;
+        return recogniser.open(...parameters);
+      },
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+    const readWith = (turns: PartTurns) =>
+      readChannels({
+        recogniser: counted,
+        clock: systemClock,
+        channels: [{ channel: 0, path, samples: audio.length }],
+        languages: ['en'],
+        codeSwitching: false,
+        turns,
+        partS: 3,
+        signal: new AbortController().signal,
+        onProgress: () => undefined,
+      });
+    const expected = await readWith(new PartTurns(1));
+    const inParts = await readWith(new PartTurns(2));
+    expect(streams).toBeGreaterThan(3);
+    expect(inParts).toEqual(expected);
+    expect(expected.length).toBeGreaterThan(3);
   });
 
   test('the enhancer leaves speech understandable', async () => {

@@ -1,0 +1,176 @@
+import type { Clock } from '../../lib/clock.ts';
+import type {
+  RecognisedUtterance,
+  Recogniser,
+  RecogniserStreamOptions,
+} from '../recognition/recogniser.ts';
+import { PartReading } from './part.ts';
+import { nextSeam, type ReadSamples } from './seams.ts';
+
+type ChannelPartsOptions = {
+  recogniser: Recogniser;
+  clock: Clock;
+  stream: RecogniserStreamOptions;
+  read: ReadSamples;
+  samples: number;
+  /** The least length of a part; undefined where the channel is read in one. */
+  partS: number | undefined;
+  signal: AbortSignal;
+  onProgress: () => void;
+};
+
+type ChannelPart = {
+  /** The number of the seam at which it ends. */
+  end: number;
+  decidedS: number;
+  said: RecognisedUtterance[] | undefined;
+  drop: AbortController;
+};
+
+/** So many seams across which somebody spoke are borne. From then on the good ones must be more. */
+const wrongSeamsBorne = 3;
+
+/**
+ * One channel and its parts, each known by the number of the seam at which it begins; seam 0 is the beginning of the
+ * audio, and a seam without a position is its end. A part that hears speech across its seam takes over: the next part
+ * is dropped, and this one reads on to where that would have ended.
+ */
+export class ChannelParts {
+  readonly #options: ChannelPartsOptions;
+  readonly #rateHz: number;
+  /** Each seam is looked for once, when the one before it is known. */
+  readonly #searches: Promise<number | undefined>[] = [Promise.resolve(0)];
+  /** The positions that are known. */
+  readonly #positions: (number | undefined)[] = [0];
+  readonly #parts = new Map<number, ChannelPart>();
+  /** The number of the part that begins next, as long as there is one. */
+  #next: number | undefined = 0;
+  #held = 0;
+  #wrong = 0;
+
+  constructor(options: ChannelPartsOptions) {
+    this.#options = options;
+    this.#rateHz = options.stream.sampleRate;
+  }
+
+  get hasMore(): boolean {
+    return this.#next !== undefined;
+  }
+
+  /** The second up to which parts have begun. */
+  get begunS(): number {
+    return this.#secondOf(this.#next ?? Infinity);
+  }
+
+  /** What is decided from the beginning without a hole. */
+  get decidedS(): number {
+    let untilS = 0;
+    for (const part of this.#inOrder()) {
+      const endS = this.#secondOf(part.end);
+      if (!part.said) return Math.max(untilS, Math.min(part.decidedS, endS));
+      untilS = endS;
+    }
+    return untilS;
+  }
+
+  get said(): RecognisedUtterance[] {
+    return [...this.#inOrder()].flatMap(({ said }) => said ?? []);
+  }
+
+  /** Begins the next part and answers with its work; undefined when nothing is left to begin. */
+  async begin(): Promise<{ done: Promise<void> } | undefined> {
+    for (;;) {
+      const number = this.#next;
+      if (number === undefined) return undefined;
+      const from = await this.#seam(number);
+      const seam = from === undefined ? undefined : await this.#seam(number + 1);
+      // Meanwhile the part before may have taken this one over.
+      if (this.#next !== number) continue;
+      this.#next = seam === undefined ? undefined : number + 1;
+      if (from === undefined) return undefined;
+      const drop = new AbortController();
+      const part: ChannelPart = {
+        end: number + 1,
+        decidedS: from / this.#rateHz,
+        said: undefined,
+        drop,
+      };
+      this.#parts.set(number, part);
+      return { done: this.#work(part, from, seam) };
+    }
+  }
+
+  async #work(part: ChannelPart, from: number, seam: number | undefined): Promise<void> {
+    const { signal, onProgress } = this.#options;
+    const reading = new PartReading({
+      ...this.#options,
+      from,
+      seam,
+      onAcross: () => this.#takeOver(part),
+      signal: AbortSignal.any([signal, part.drop.signal]),
+      onProgress: (seconds) => {
+        part.decidedS = seconds;
+        onProgress();
+      },
+    });
+    try {
+      const said = await reading.said();
+      if (part.drop.signal.aborted) return;
+      if (said.seam === undefined) this.#endWith(part);
+      else this.#held++;
+      part.said = said.utterances;
+      onProgress();
+    } catch (error) {
+      if (signal.aborted || !part.drop.signal.aborted) throw error;
+    }
+  }
+
+  /** The part goes on where the next would have begun. The answer is its new seam. */
+  #takeOver(part: ChannelPart): Promise<number | undefined> {
+    this.#wrong++;
+    const next = this.#parts.get(part.end);
+    if (next) {
+      this.#parts.delete(part.end);
+      next.drop.abort();
+      part.end = next.end;
+    } else {
+      part.end++;
+      if (this.#next !== undefined) this.#next = part.end;
+    }
+    return this.#seam(part.end);
+  }
+
+  /** The part has read everything: what begins behind it is of no use. */
+  #endWith(part: ChannelPart): void {
+    for (let after = this.#parts.get(part.end); after; after = this.#parts.get(part.end)) {
+      this.#parts.delete(part.end);
+      after.drop.abort();
+      part.end = after.end;
+    }
+    if (this.#next !== undefined) part.end = this.#next;
+    this.#next = undefined;
+    this.#positions[part.end] = undefined;
+  }
+
+  #seam(number: number): Promise<number | undefined> {
+    return (this.#searches[number] ??= this.#search(number));
+  }
+
+  async #search(number: number): Promise<number | undefined> {
+    const { partS, samples, read } = this.#options;
+    const from = await this.#seam(number - 1);
+    if (from === undefined || partS === undefined) return undefined;
+    if (this.#wrong >= wrongSeamsBorne && this.#wrong >= this.#held) return undefined;
+    const at = await nextSeam({ read, rateHz: this.#rateHz, end: samples, partS }, from);
+    this.#positions[number] = at;
+    return at;
+  }
+
+  #secondOf(seam: number): number {
+    return (this.#positions[seam] ?? this.#options.samples) / this.#rateHz;
+  }
+
+  *#inOrder(): Generator<ChannelPart> {
+    for (let part = this.#parts.get(0); part; part = this.#parts.get(part.end)) yield part;
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { nextSeam } from '../../../../src/speech-service/jobs/seams.ts';
+import {
+  forgetfulSamples,
+  ForgetfulPauses,
+  windowSamples,
+} from '../../../../src/speech-service/recognition/offline/voice-activity.ts';
+
+const rateHz = 16_000;
+
+/** Voices at these levels for so many seconds, one after the other, over a line that rustles. */
+function audio(sounds: readonly [level: number, seconds: number][], noise = 0): Int16Array {
+  const samples: number[] = [];
+  for (const [level, seconds] of sounds)
+    for (let left = Math.round(seconds * rateHz); left > 0; left--)
+      samples.push(level * Math.sin(left / 7) + noise * Math.sin(left * left));
+  return Int16Array.from(samples);
+}
+
+const seamOf = (samples: Int16Array, partS = 3): Promise<number | undefined> =>
+  nextSeam(
+    {
+      read: (from, count) => Promise.resolve(samples.subarray(from, from + count)),
+      rateHz,
+      end: samples.length,
+      partS,
+    },
+    0,
+  );
+
+test.each([0, 40])('a seam lies in the longest pause, on the grid: noise %i', async (noise) => {
+  const seam = await seamOf(
+    audio([[3_000, 3.5], [0, 1], [2_000, 0.5], [0, 0.85], [3_000, 4]], noise), // prettier-ignore
+  );
+  expect(seam! % forgetfulSamples).toBe(0);
+  expect(seam! / rateHz).toBeGreaterThanOrEqual(3.8);
+  expect(seam! / rateHz).toBeLessThanOrEqual(4.06);
+});
+
+test('it is looked for further on where nobody pauses, and there is none near the end', async () => {
+  const late = await seamOf(audio([[3_000, 7.2], [0, 1.2], [3_000, 5]])); // prettier-ignore
+  expect(late! / rateHz).toBeGreaterThan(7.5);
+  expect(late! / rateHz).toBeLessThan(8);
+  expect(await seamOf(audio([[3_000, 20]]))).toBeUndefined();
+  expect(await seamOf(audio([[3_000, 5.3], [0, 1.2], [3_000, 0.1]]))).toBeUndefined(); // prettier-ignore
+});
+
+test('a pause is forgetful on the grid, after some windows without a voice, and from the beginning', () => {
+  const pauses = new ForgetfulPauses();
+  const voiced = new Set([3, 18, 26]);
+  const forgotten: number[] = [];
+  for (let window = 1; window <= 50; window++)
+    if (pauses.window(voiced.has(window), window * windowSamples)) forgotten.push(window);
+  // The grid has every tenth window; the voice in the 18th and the 26th is too near to the 20th and the 30th.
+  expect(forgotten).toEqual([10, 40, 50]);
+});

@@ -53,34 +53,25 @@ export class JobRecords {
   }
 
   /**
-   * A page of jobs of these kinds, newest first. The ids are found in indexes alone; then the rows of the page are
-   * read, with their results, and no others. One id more than the page tells whether another page follows.
+   * A page of jobs of these kinds, newest first, by their ids, which are found in indexes alone: the rows hold whole
+   * results, so each is read when it is written to the client. One id more than the page tells whether another follows.
    */
   async list(
     query: JobListQuery,
     kinds: readonly JobKind[],
-  ): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  ): Promise<{ ids: string[]; hasMore: boolean }> {
     return this.#store.retried(() => this.#page(query, kinds));
   }
 
   async #page(
     query: JobListQuery,
     kinds: readonly JobKind[],
-  ): Promise<{ rows: JobRow[]; hasMore: boolean }> {
+  ): Promise<{ ids: string[]; hasMore: boolean }> {
     const wanted = query.customMetadata ? [...metadataPairs(query.customMetadata)] : [];
     const ids = await this.#ofKinds(query, kinds, (kind, part) =>
       wanted.length > 0 ? this.#byMetadata(kind, part, wanted) : this.#byAge(kind, part),
     );
-    const page = ids.slice(0, query.limit);
-    if (page.length === 0) return { rows: [], hasMore: false };
-    const rows = await this.#store.db
-      .selectFrom('speech_jobs')
-      .selectAll()
-      .where('id', 'in', page)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .execute();
-    return { rows, hasMore: ids.length > query.limit };
+    return { ids: ids.slice(0, query.limit), hasMore: ids.length > query.limit };
   }
 
   /** Each index begins with the kind: of two kinds both lists are read as far as the page reaches, and merged. */
@@ -202,6 +193,16 @@ export function metadataPairs(value: unknown, path: readonly string[] = []): Set
 /** A row as the interface shows it. Clients demand every key, so a missing value is null. */
 export function recordOfRow(row: JobRow): JobRecord {
   return row.kind === 'live' ? liveRecord(row) : preRecordedRecord(row);
+}
+
+/**
+ * The same as JSON. A result is put in as it is stored: it is the long part of a record, and to read and write it again
+ * would hold up everybody else.
+ */
+export function recordText(row: JobRow): string {
+  if (row.result === null) return JSON.stringify(recordOfRow(row));
+  const { result: _, ...others } = recordOfRow({ ...row, result: null });
+  return `${JSON.stringify(others).slice(0, -1)},"result":${row.result}}`;
 }
 
 function liveRecord(row: JobRow): LiveJobRecord {

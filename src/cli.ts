@@ -27,6 +27,8 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   record: async () => (await import('./commands/record.ts')).registerRecord,
   replay: async () => (await import('./commands/replay.ts')).registerReplay,
   transcribe: async () => (await import('./commands/transcribe.ts')).registerTranscribe,
+  'transcribe-again': async () =>
+    (await import('./commands/transcribe-again.ts')).registerTranscribeAgain,
   models: async () => (await import('./commands/models.ts')).registerModels,
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,
   hooks: async () => (await import('./commands/hooks.ts')).registerHooks,

@@ -153,7 +153,14 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       { access: 'operator', router: live.router },
       {
         access: 'operator',
-        router: callsApi({ store, calls, journal, eraser, stereoRoles: config.stereoRoles }),
+        router: callsApi({
+          store,
+          calls,
+          journal,
+          eraser,
+          secondPasses,
+          stereoRoles: config.stereoRoles,
+        }),
       },
       {
         access: 'public',

@@ -10,6 +10,7 @@ import type {
   ApiCall,
   ApiDelivery,
   CallDiagnostics,
+  CallPage,
   Installation,
   JobCallbackPage,
 } from '../protocol/api.ts';
@@ -254,7 +255,7 @@ const todoOfPart: Partial<Record<string, string>> = {
   journal: 'look at the data disk: it is full, slow or cannot be written',
   recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
   speech:
-    'audio is kept meanwhile; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
+    'audio is kept meanwhile, and transcribe-again reads calls that ended without words; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
   outbox:
     'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
 };
@@ -283,6 +284,7 @@ async function installationFindings(config: Config, api: Api): Promise<Installat
     return [
       ...findings,
       ...(roles.includes('speech') ? await callbackFindings(api) : []),
+      ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
       keysFinding(config),
       endpointsFinding(
         endpoints.items.length,
@@ -369,6 +371,25 @@ function keysFinding(config: Config): InstallationFinding {
     detail: 'none, and others can reach this address',
     todo: 'set TRUNKLINE_API_KEYS',
   };
+}
+
+/** Nothing is said where every call is whole. */
+async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items, next_cursor: next } = await ask<CallPage>(
+    api,
+    '/api/calls?incomplete=true&limit=100',
+  );
+  const [newest] = items;
+  if (newest === undefined) return [];
+  const count = `${items.length}${next === null ? '' : '+'}`;
+  return [
+    {
+      what: 'calls',
+      state: 'attention',
+      detail: `${count} lack words, the newest ${newest.incomplete?.seconds ?? 0} s (${newest.id})`,
+      todo: 'npx trunkline transcribe-again --incomplete reads their recordings again',
+    },
+  ];
 }
 
 /** Nothing is said where none is parked: most installations have no callbacks at all. */

@@ -97,6 +97,28 @@ export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.u
   id: 'CallStatusPage',
 });
 
+/** A recording is read again when somebody asks for it; the words come as call.transcript.revised. */
+export const TranscribeAgain = z
+  .object({
+    status: z
+      .enum(['ordered', 'already', 'waiting'])
+      .describe(
+        '`already`: it is on its way; `waiting`: the call is not over for us, its audio waits in the journal.',
+      ),
+  })
+  .meta({ id: 'TranscribeAgain' });
+export type TranscribeAgain = z.infer<typeof TranscribeAgain>;
+
+export const TranscribeAllAgain = z
+  .object({
+    ordered: z.int(),
+    already: z.int().describe('Are on their way.'),
+    without_recording: z.int().describe('Cannot be read again: nothing of their audio is left.'),
+    waiting: z.int().describe('Not over for us: their audio waits in the journal.'),
+  })
+  .meta({ id: 'TranscribeAllAgain' });
+export type TranscribeAllAgain = z.infer<typeof TranscribeAllAgain>;
+
 export const CallPage = page(ApiCall).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;

@@ -321,6 +321,7 @@ const CallErasedData = z.object({
 });
 
 const CallTranscriptRevisedData = CallSummaryData.pick({
+  incomplete: true,
   transcript: true,
   summary: true,
   chapters: true,

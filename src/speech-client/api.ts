@@ -19,7 +19,7 @@ export type SpeechTarget = {
 
 type CreateResult =
   | { outcome: 'created'; id: string; url: string }
-  | { outcome: 'unauthorized'; status: number }
+  | { outcome: 'unauthorized'; status: number; reason: string }
   | { outcome: 'busy'; waitMs: number | undefined }
   /**
    * The request itself is at fault: asking again as it is changes nothing. `isMade`: there is a session all the
@@ -223,11 +223,17 @@ function createResult(
         }
       : { outcome: 'created', id: created.data.id, url };
   }
-  if (status === 401 || status === 403) return { outcome: 'unauthorized', status };
+  if (status === 401 || status === 403)
+    return { outcome: 'unauthorized', status, reason: withoutKey(refusalIn(text), target.key) };
   if (status === 429) return { outcome: 'busy', waitMs };
   if (status === 408 || status >= 500 || (status >= 300 && status < 400))
     return { outcome: 'unreachable', reason: `status ${status}`, waitMs, uncertain: false };
-  return { outcome: 'refused', status, reason: refusalIn(text) };
+  return { outcome: 'refused', status, reason: withoutKey(refusalIn(text), target.key) };
+}
+
+/** A service may repeat the key that it refuses: its words are shown to people and logged. */
+function withoutKey(reason: string, key: string | undefined): string {
+  return key === undefined ? reason : reason.replaceAll(key, '…');
 }
 
 /** Why a request was refused, as the service says. */

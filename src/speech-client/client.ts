@@ -56,6 +56,8 @@ export class SpeechClient implements AsyncDisposable {
   readonly #tellCause = new Set<() => void>();
   #stopSweep: (() => void) | undefined;
   #refusal: string | undefined;
+  /** What the service said when it last refused the key. */
+  #unauthorized = '';
   #closed = false;
 
   constructor(options: SpeechClientOptions) {
@@ -107,11 +109,12 @@ export class SpeechClient implements AsyncDisposable {
           return { outcome: 'created', id: result.id, url: result.url, orphans };
         case 'refused':
           speechTotals.createFailures++;
-          this.#refusal = `status ${result.status}: ${result.reason}`;
+          this.#refusal = wordsOf(result);
           this.#settle('other');
           return { outcome: 'refused', reason: this.#refusal, orphans };
         case 'unauthorized':
-          this.#failed('unauthorized', `status ${result.status}`);
+          this.#unauthorized = wordsOf(result);
+          this.#failed('unauthorized', this.#unauthorized);
           break;
         case 'busy':
           this.#failed('busy', 'status 429', result.waitMs);
@@ -173,7 +176,7 @@ export class SpeechClient implements AsyncDisposable {
       case 'busy':
         return { state: 'degraded', detail: `no free session; ${this.#gate.waiting} legs wait` };
       case 'unauthorized':
-        return { state: 'degraded', detail: 'the service does not accept the key' };
+        return { state: 'degraded', detail: `the service does not accept the key: ${this.#unauthorized}` };
       case 'unreachable':
         return { state: 'degraded', detail: `not reachable; ${this.#gate.waiting} legs wait` };
     }
@@ -214,6 +217,11 @@ export class SpeechClient implements AsyncDisposable {
     for (const session of this.#sessions) session.tick(nowMs);
     if (this.#sessions.size > 0) this.#stopSweep = this.#clock.after(sweepMs, () => this.#sweep());
   }
+}
+
+/** The service's own words, for people who have to mend what it refuses. */
+function wordsOf({ status, reason }: { status: number; reason: string }): string {
+  return `status ${status}${reason === '' ? '' : `: ${reason}`}`;
 }
 
 /** Resuming needs acks, whatever the template says; the model's name is the operator's. */

@@ -10,12 +10,14 @@ import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
 import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
+import type { SecondPasses } from '../second-pass/second-passes.ts';
 
 type CallsApiOptions = {
   store: Store;
   calls: Calls;
   journal: Journal;
   eraser: Eraser;
+  secondPasses: SecondPasses;
   stereoRoles: readonly [Role, Role];
 };
 
@@ -36,7 +38,7 @@ const EventsQuery = z.object({
 
 /** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
 export function callsApi(options: CallsApiOptions): Router {
-  const { store, calls, journal, eraser, stereoRoles } = options;
+  const { store, calls, journal, eraser, secondPasses, stereoRoles } = options;
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
@@ -131,6 +133,38 @@ export function callsApi(options: CallsApiOptions): Router {
   router.post('/api/calls/:id/resume', async (request, response) => {
     await (await liveCall(request)).resume('operator');
     response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.post('/api/calls/transcribe', async (_request, response) => {
+    const counts = await secondPasses.orderAllAgain();
+    const finishing = await db
+      .selectFrom('calls')
+      .select((eb) => eb.fn.countAll().as('calls'))
+      .where('state', '=', 'finishing')
+      .executeTakeFirst();
+    response.status(202).json({
+      ordered: counts.ordered,
+      already: counts.already,
+      without_recording: counts['no-recording'],
+      waiting: Number(finishing?.calls ?? 0),
+    });
+  });
+
+  router.post('/api/calls/:id/transcribe', async (request, response) => {
+    const { id } = request.params;
+    const { state } = await found(
+      db.selectFrom('calls').select('state').where('id', '=', id).executeTakeFirst(),
+    );
+    if (state === 'live')
+      throw new Problem(409, 'the phone call is still going on: its words are on their way');
+    // What waits in the journal is sent as soon as the service takes it.
+    const status = state === 'finishing' ? 'waiting' : await secondPasses.orderAgain(id);
+    if (status === 'no-recording')
+      throw new Problem(
+        409,
+        'the call has no recording to read again: TRUNKLINE_RECORDING and TRUNKLINE_RETENTION_DAYS_RECORDINGS say whether and for how long there is one',
+      );
+    response.status(202).json({ status });
   });
 
   router.get('/api/calls/:id/recording', async (request, response) => {

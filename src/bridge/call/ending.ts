@@ -15,11 +15,11 @@ import type { LegOutcome } from '../leg/leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { completedData, endedCallOf } from './completed.ts';
 import type { CallLeg } from './leg.ts';
-import { incompleteOf, tellsOfTheWhole, type GapSpan, type Span } from './incomplete.ts';
+import type { GapSpan, Span } from './incomplete.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
 import type { CallLength, CallRecord } from './record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
-import { noStatistics, statisticsOf } from './statistics.ts';
+import { talkOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';
 
 type CallEndingOptions = {
@@ -248,21 +248,6 @@ function endedData(facts: EndedFacts): CallEventData<'call.ended'> {
     gaps: facts.gaps.length,
     short_gaps: facts.shortGaps,
     reconnects: facts.legs.reduce((sum, leg) => sum + leg.reconnects, 0),
-  };
-}
-
-/** What is missing, and how the conversation went as far as it was heard. */
-export function talkOf({
-  turns,
-  gaps,
-  pauses,
-  length: { durationS },
-}: Pick<EndedFacts, 'turns' | 'gaps' | 'pauses' | 'length'>) {
-  const figures = statisticsOf(turns, durationS, [...gaps, ...pauses]);
-  return {
-    ...figures,
-    ...(tellsOfTheWhole(gaps, durationS) ? {} : noStatistics),
-    incomplete: incompleteOf(gaps, durationS),
   };
 }
 

@@ -10,6 +10,13 @@ const leastS = 0.5;
 /** A call of which more than this share was not heard has no figures: those of the rest would be taken for its own. */
 const mostUnheard = 0.1;
 
+/** What the service did not hear or not say is in the recording; what never reached us is not. */
+export function isInRecording(cause: GapCause): boolean {
+  return canBeReadAgain.includes(cause);
+}
+
+export const canBeReadAgain: readonly GapCause[] = ['service', 'deadline', 'sessions', 'refused'];
+
 /** What is missing of a call and why, the cause that cost most first; null for one that is whole. Pure. */
 export function incompleteOf(gaps: readonly GapSpan[], durationS: number): Incomplete | null {
   const seconds = lengthOf(within(gaps, durationS));

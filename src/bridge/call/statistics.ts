@@ -1,5 +1,5 @@
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
-import { within, type Span } from './incomplete.ts';
+import { incompleteOf, tellsOfTheWhole, within, type GapSpan, type Span } from './incomplete.ts';
 
 /** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
 type Ended = CallEventData<'call.ended'>;
@@ -72,6 +72,22 @@ function outside(turn: Turn, holes: readonly Span[]): Turn[] {
           ],
     );
   return rest;
+}
+
+type Heard = {
+  turns: readonly Turn[];
+  gaps: readonly GapSpan[];
+  pauses: readonly Span[];
+  length: { durationS: number };
+};
+
+/** What is missing, and how the conversation went as far as it was heard. */
+export function talkOf({ turns, gaps, pauses, length: { durationS } }: Heard) {
+  return {
+    ...statisticsOf(turns, durationS, [...gaps, ...pauses]),
+    ...(tellsOfTheWhole(gaps, durationS) ? {} : noStatistics),
+    incomplete: incompleteOf(gaps, durationS),
+  };
 }
 
 function interruptionsOf(turns: readonly Turn[]): PerRole {

@@ -57,6 +57,8 @@ type LegSessionsOptions = {
   clock: Clock;
   log: Logger;
   bytesPerSecond: number;
+  /** The audio stays on disk after the call: nothing has to wait for a service that refuses it. */
+  recording: boolean;
   /** Read here, written by the leg. */
   ledger: Pick<LegLedger, 'settled' | 'end' | 'isSettled'>;
   store: LegStore;
@@ -247,7 +249,7 @@ export class LegSessions {
     // Nothing was said and no session can be had: none is needed.
     if (this.#ledger.isSettled && this.#isCreating && !this.#current && this.#history.length === 0)
       this.#abort.abort();
-    if (this.#stopRetry) {
+    if (this.#stopRetry && this.#options.recording) {
       onHopeless('refused');
       return;
     }
@@ -350,12 +352,15 @@ export class LegSessions {
     return undefined;
   }
 
-  /** The service does not take the request. */
+  /**
+   * The service does not take the request. Where the audio is recorded the call may end without words, and be read again
+   * later. Elsewhere the journal has the only copy: it is kept as long as for a service that is away.
+   */
   #refused(reason: string): void {
     const { log, clock, onState, onHopeless } = this.#options;
     log.error({ reason }, 'the speech service refuses the session request');
     if (!this.#current) onState({ at: 'waiting', cause: 'refused' });
-    if (this.#isFinishing) {
+    if (this.#isFinishing && this.#options.recording) {
       onHopeless('refused');
       return;
     }

@@ -7,6 +7,9 @@ import type { PassRedaction } from './revision.ts';
 export type PassRow = Selectable<SecondPassesTable>;
 type PassState = PassRow['state'];
 
+/** What became of a wish to have the recording of a call read again; `already`: it is on its way. */
+export type OrderedAgain = 'ordered' | 'already' | 'no-recording';
+
 /** The rows of `second_passes`: what is owed to which call, and what the service has of it. */
 export class PassRows {
   readonly #store: Store;
@@ -15,6 +18,28 @@ export class PassRows {
   constructor(store: Store, node: string) {
     this.#store = store;
     this.#node = node;
+  }
+
+  /** The node whose disk has the recording does the work: each node looks at its own rows. */
+  async orderAgain(
+    tx: Transaction<Database>,
+    callId: string,
+    redaction: PassRedaction,
+    now: number,
+  ): Promise<OrderedAgain> {
+    const call = await tx
+      .selectFrom('calls')
+      .select(['has_recording', 'node'])
+      .where('id', '=', callId)
+      .executeTakeFirst();
+    if (call?.has_recording !== 1) return 'no-recording';
+    const row = await tx
+      .insertInto('second_passes')
+      .values(newPass(callId, call.node, redaction, now))
+      .onConflict((conflict) => conflict.doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    return row === undefined ? 'already' : 'ordered';
   }
 
   /** Only of a call that has a recording. */
@@ -32,22 +57,7 @@ export class PassRows {
     if (call?.has_recording !== 1) return;
     await tx
       .insertInto('second_passes')
-      .values({
-        id: newId('pass'),
-        call_id: callId,
-        node: this.#node,
-        state: 'waiting',
-        redaction: JSON.stringify(redaction),
-        created_at: now,
-        due_at: now,
-        tries: 0,
-        rounds: 0,
-        asked: 0,
-        audio_url: null,
-        file_id: null,
-        job_id: null,
-        last_trouble: null,
-      })
+      .values(newPass(callId, this.#node, redaction, now))
       .execute();
   }
 
@@ -131,4 +141,23 @@ export class PassRows {
   async remove(id: string): Promise<void> {
     await this.#store.db.deleteFrom('second_passes').where('id', '=', id).execute();
   }
+}
+
+function newPass(callId: string, node: string, redaction: PassRedaction, now: number) {
+  return {
+    id: newId('pass'),
+    call_id: callId,
+    node,
+    state: 'waiting' as const,
+    redaction: JSON.stringify(redaction),
+    created_at: now,
+    due_at: now,
+    tries: 0,
+    rounds: 0,
+    asked: 0,
+    audio_url: null,
+    file_id: null,
+    job_id: null,
+    last_trouble: null,
+  };
 }

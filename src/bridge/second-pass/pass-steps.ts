@@ -17,6 +17,7 @@ import type { Said } from '../events/commit-queue.ts';
 import { legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { bridgeMetrics } from '../metrics.ts';
+import { completionOf } from './completion.ts';
 import { jobMetadata, jobRequest } from './job-request.ts';
 import type { PassRow, PassRows } from './pass-rows.ts';
 import { revisionOf, type PassRedaction } from './revision.ts';
@@ -192,15 +193,21 @@ export class PassSteps {
 
   async #revise(row: PassRow, spoken: Parameters<typeof revisionOf>[0]): Promise<undefined> {
     const { language, config, store } = this.#options;
-    const data = await revisionOf(spoken, {
+    const revision = await revisionOf(spoken, {
       language,
       callId: row.call_id ?? '',
       redaction: JSON.parse(row.redaction) as PassRedaction,
       summaryType: config.summaryType,
       deadlineMs: config.summaryWaitMs,
     });
+    const completion = await completionOf(store.db, row.call_id ?? '', revision);
+    const data = {
+      ...revision,
+      ...(completion === undefined ? {} : { incomplete: completion.incomplete }),
+    };
     try {
-      if (!(await this.#tell(row, { type: 'call.transcript.revised', data }))) return;
+      const said = { type: 'call.transcript.revised' as const, data };
+      if (!(await this.#tell(row, said, completion?.keep))) return;
       bridgeMetrics.secondPasses.inc({ outcome: 'revised' });
     } catch (error) {
       if (!store.refusesForGood(error)) throw error;

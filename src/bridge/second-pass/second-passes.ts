@@ -1,11 +1,16 @@
 import type { Transaction } from 'kysely';
 import { within } from '../../lib/clock.ts';
 import type { Database } from '../../store/schema.ts';
-import { PassRows, type PassRow } from './pass-rows.ts';
+import { isInRecording } from '../call/incomplete.ts';
+import { incompleteFrom } from '../events/call-rows.ts';
+import { PassRows, type OrderedAgain, type PassRow } from './pass-rows.ts';
 import { PassSteps, type PassOptions } from './pass-steps.ts';
+import type { PassRedaction } from './revision.ts';
 
 /** Rows of one look that are deleted at the service at once. */
 export const maxCleaningAtOnce = 2;
+/** Calls that one request has read again; the newest, so that asking twice reaches what is still incomplete. */
+export const maxOrderedAtOnce = 1_000;
 /** A step is short; what is left of an upload is broken off. An erasure waits this long for its last answer. */
 const leaveMs = 15_000;
 const stopMs = 3_000;
@@ -47,8 +52,38 @@ export class SecondPasses {
   async order(tx: Transaction<Database>, callId: string): Promise<void> {
     const { config, clock } = this.#options;
     if (config.secondPass === 'off') return;
-    const redaction = { types: [...config.redactEntities], form: config.redactForm };
-    await this.#rows.order(tx, callId, redaction, clock.now());
+    await this.#rows.order(tx, callId, this.#redaction, clock.now());
+  }
+
+  /** Because a person asks for it, whatever the setting says. What is redacted now is redacted in what comes of it. */
+  async orderAgain(callId: string): Promise<OrderedAgain> {
+    const { store, clock } = this.#options;
+    const outcome = await store.transaction((tx) =>
+      this.#rows.orderAgain(tx, callId, this.#redaction, clock.now()),
+    );
+    if (outcome === 'ordered') this.wake();
+    return outcome;
+  }
+
+  /** Every ended call whose missing words are in its recording, the newest first. */
+  async orderAllAgain(): Promise<Record<OrderedAgain, number>> {
+    const counts = { ordered: 0, already: 0, 'no-recording': 0 };
+    const rows = await this.#options.store.db
+      .selectFrom('calls')
+      .select(['id', 'incomplete'])
+      .where('incomplete', 'is not', null)
+      .orderBy('id', 'desc')
+      .limit(maxOrderedAtOnce)
+      .execute();
+    for (const { id, incomplete } of rows)
+      if (incompleteFrom(incomplete)?.causes.some(({ cause }) => isInRecording(cause)) === true)
+        counts[await this.orderAgain(id)]++;
+    return counts;
+  }
+
+  get #redaction(): PassRedaction {
+    const { config } = this.#options;
+    return { types: [...config.redactEntities], form: config.redactForm };
   }
 
   wake(): void {

@@ -134,17 +134,38 @@ const legStates = {
 /** Says above everything else that words are missing, how many seconds of them and why. */
 export class MissingNote {
   #text = h('span');
+  #again = h('button', { type: 'button' }, 'Transcribe again');
+  #said = h('span', { class: 'quiet', role: 'status' });
   element = h(
     'p',
     { class: 'missing', hidden: true },
     h('span', { class: 'incomplete' }, 'Incomplete'),
     this.#text,
+    this.#again,
+    this.#said,
   );
+
+  /** `again` orders the recording to be read once more. */
+  constructor(again) {
+    this.#again.addEventListener('click', async () => {
+      this.#again.disabled = true;
+      setText(this.#said, '');
+      try {
+        await again();
+        this.#again.hidden = true;
+        setText(this.#said, 'The recording is read again; the words come here.');
+      } catch (error) {
+        setText(this.#said, error.message);
+      }
+      this.#again.disabled = false;
+    });
+  }
 
   draw(call) {
     const missing = missingOf(call);
     this.element.hidden = missing === undefined;
-    setText(this.#text, missing === undefined ? '' : ` ${missing}.`);
+    setText(this.#text, missing === undefined ? '' : `${missing}.`);
+    if (!call.recording) this.#again.hidden = true;
   }
 }
 

@@ -37,7 +37,7 @@ export class CallView {
   #clock = h('span', { class: 'clock' });
   #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
   #problem = h('p', { class: 'error', role: 'alert' });
-  #missing = new MissingNote();
+  #missing = new MissingNote(() => post(`/api/calls/${this.#id}/transcribe`));
   #summary = h('div');
   #sound = h('div');
   #ticking;
@@ -147,10 +147,13 @@ export class CallView {
   }
 
   #event(message) {
-    this.#transcript.changed(this.#conversation.take(message));
+    const changed = this.#conversation.take(message);
+    if (this.#conversation.isReplaced(message)) this.#transcript.clear();
+    this.#transcript.changed(changed);
     if (message.type === 'partial') return;
     this.#draw();
-    if (message.type === 'call.summary') this.#drawSummary();
+    if (message.type === 'call.summary' || this.#conversation.isReplaced(message))
+      this.#drawSummary();
     this.#deliveries.changed();
   }
 
@@ -207,7 +210,9 @@ export class CallView {
     const { utterances, ended, hidden } = this.#conversation;
     this.#chart.draw(utterances, this.#lengthS());
     // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
-    this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, ended, hidden);
+    // A call that was read again has other figures than its end told.
+    const figures = ended && (this.#call?.statistics ?? ended);
+    this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, figures, hidden);
   }
 
   #drawSummary() {

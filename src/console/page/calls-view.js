@@ -1,3 +1,4 @@
+import { post } from './api.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { clock, lengthOf, missingOf, moment, parties, roleNames, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
@@ -24,6 +25,12 @@ export class CallsView {
     { type: 'button', 'aria-pressed': 'false', onclick: () => this.#toggleFilter() },
     'Incomplete only',
   );
+  #again = h(
+    'button',
+    { type: 'button', hidden: true, onclick: () => void this.#transcribeAgain() },
+    'Transcribe all again',
+  );
+  #said = h('span', { class: 'quiet', role: 'status' });
   #isFiltered = false;
   #visible = new Set();
   #watcher = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: '200px' });
@@ -40,7 +47,7 @@ export class CallsView {
         'div',
         { class: 'heading' },
         h('h1', {}, 'Calls'),
-        h('div', { class: 'actions' }, this.#filter, testCallButton(placeTestCall)),
+        h('div', { class: 'actions' }, this.#said, this.#again, this.#filter, testCallButton(placeTestCall)),
       ),
       h('h2', { id: 'live-heading' }, 'On the line ', this.#count),
       this.#live,
@@ -66,8 +73,22 @@ export class CallsView {
     this.#older.disabled = false;
   }
 
+  async #transcribeAgain() {
+    this.#again.disabled = true;
+    try {
+      const { ordered, already, without_recording: lost } = await post('/api/calls/transcribe');
+      const rest = lost > 0 ? `, ${lost} have no recording` : '';
+      setText(this.#said, `${ordered + already} are read again${rest}.`);
+    } catch (error) {
+      setText(this.#said, error.message);
+    }
+    this.#again.disabled = false;
+  }
+
   #toggleFilter() {
     this.#isFiltered = !this.#isFiltered;
+    this.#again.hidden = !this.#isFiltered;
+    setText(this.#said, '');
     this.#filter.setAttribute('aria-pressed', String(this.#isFiltered));
     for (const id of this.#book.calls.keys()) this.#changed.add(id);
     this.#draw();

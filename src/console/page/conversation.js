@@ -42,6 +42,8 @@ export class Conversation {
       case 'call.summary':
         this.summary = message.data;
         return [];
+      case 'call.transcript.revised':
+        return this.isReplaced(message) ? this.#replaced(message.data) : [];
       default:
         return [];
     }
@@ -49,6 +51,21 @@ export class Conversation {
 
   get utterances() {
     return this.entries.filter((entry) => entry.kind === 'utterance');
+  }
+
+  /** The words of a call that lacked some, read from its recording: they stand in place of what was heard live. */
+  isReplaced({ type, data }) {
+    return type === 'call.transcript.revised' && data.incomplete !== undefined;
+  }
+
+  #replaced(data) {
+    this.entries = this.entries.filter(({ kind }) => kind === 'pause' || kind === 'dtmf');
+    this.#byKey = new Map(this.entries.map((entry) => [entry.key, entry]));
+    this.summary = { ...this.summary, ...data };
+    const empty = { words: [], entities: [], sentiments: [], translations: [] };
+    for (const [at, turn] of data.transcript.entries())
+      this.#insert({ kind: 'utterance', key: `revised:${at}`, ...empty, ...turn });
+    return this.entries;
   }
 
   /** Stretches in which nobody can know what was said. */

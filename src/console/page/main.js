@@ -161,7 +161,9 @@ function troublesOf({ recogniser, health }) {
   const parts = Object.entries(health).flatMap(([name, { state, detail }]) => {
     const known = `${titleOf(name)}: ${detail ?? state}.`;
     if (name === 'speech' && state !== 'ok')
-      return [`${known} Audio is kept and transcribed later.`];
+      return [
+        `${known} Audio is kept: what waits is transcribed by itself, a call that ended without words by “Transcribe again”.`,
+      ];
     return state === 'down' && !(isDeaf && name === 'recogniser') ? [known] : [];
   });
   const deaf = `No words yet: ${recogniser?.detail}. Calls are kept and transcribed once it is there.`;

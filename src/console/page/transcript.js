@@ -33,6 +33,13 @@ export class Transcript {
     });
   }
 
+  /** Everything is drawn anew: the words are others. */
+  clear() {
+    for (const element of this.#elements.values()) element.remove();
+    this.#elements.clear();
+    this.#changed.clear();
+  }
+
   changed(entries) {
     for (const entry of entries) this.#changed.add(entry);
     this.#draw();

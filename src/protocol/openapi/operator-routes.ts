@@ -5,6 +5,8 @@ import {
   CallDiagnostics,
   CallPage,
   ApiCallState,
+  TranscribeAgain,
+  TranscribeAllAgain,
   CallStatusPage,
   ChangedDeliveries,
   ApiDelivery,
@@ -161,6 +163,15 @@ export const operatorRoutes: readonly Route[] = [
   {
     ...act('/api/calls/{id}/resume', 'Go on after a pause'),
     answers: { 200: answer('The call, going on.', ApiCall) },
+  },
+  {
+    ...act('/api/calls/{id}/transcribe', 'Transcribe again: read the recording of an ended call'),
+    answers: { 202: answer('It is read; call.transcript.revised brings the words.', TranscribeAgain) },
+  },
+  {
+    ...act('/api/calls/transcribe', 'Transcribe every call again that lacks words'),
+    answers: { 202: answer('How many of the newest 1,000 are read.', TranscribeAllAgain) },
+    errors: [],
   },
   {
     method: 'get',

@@ -1,0 +1,84 @@
+import type { Kysely, Transaction } from 'kysely';
+import type { CallEventData, Incomplete, Turn } from '../../protocol/events.ts';
+import type { Database } from '../../store/schema.ts';
+import { canBeReadAgain, isInRecording } from '../call/incomplete.ts';
+import { lengthOf } from '../call/length.ts';
+import { talkOf } from '../call/statistics.ts';
+import { gapsOf, legsOf, pausesOf, updateCall, type CallRow } from '../events/call-rows.ts';
+
+/** What becomes of the record of a call that lacked words, once its recording was read. */
+export type Completion = {
+  /** What is still missing: the recording has silence where the carrier lost audio. */
+  incomplete: Incomplete | null;
+  keep(tx: Transaction<Database>, call: CallRow): Promise<void>;
+};
+
+/** Rows of one statement: SQLite takes some thousand values. */
+const rowsAtOnce = 500;
+
+/**
+ * Undefined for a call that was whole: what was heard live stays its record then, and the revised words are told beside
+ * it. Of a call that lacked words the recording is the better record.
+ */
+export async function completionOf(
+  db: Kysely<Database>,
+  callId: string,
+  data: CallEventData<'call.transcript.revised'>,
+): Promise<Completion | undefined> {
+  const call = await db
+    .selectFrom('calls')
+    .selectAll()
+    .where('id', '=', callId)
+    .executeTakeFirst();
+  if (call?.incomplete == null) return undefined;
+  const [legs, gaps, pauses] = await Promise.all([
+    legsOf(db, callId),
+    gapsOf(db, callId),
+    pausesOf(db, callId),
+  ]);
+  const length = lengthOf(call, legs);
+  if (length === undefined) return undefined;
+  const left = gaps.filter(({ cause }) => !isInRecording(cause));
+  const turns = data.transcript;
+  const talk = talkOf({ turns, gaps: left, pauses, length });
+  const { incomplete } = talk;
+  return {
+    incomplete,
+    async keep(tx, row) {
+      await replaceWords(tx, callId, legs, turns);
+      const before = JSON.parse(row.statistics ?? '{}') as object;
+      await updateCall(tx, callId, {
+        incomplete: incomplete === null ? null : JSON.stringify(incomplete),
+        statistics: JSON.stringify({ ...before, ...talk, gaps: left.length }),
+        summary: JSON.stringify(data.summary),
+      });
+    },
+  };
+}
+
+async function replaceWords(
+  tx: Transaction<Database>,
+  callId: string,
+  legs: readonly { id: string; role: string }[],
+  turns: readonly Turn[],
+): Promise<void> {
+  const ofCall = tx.deleteFrom('leg_results').where('call_id', '=', callId);
+  await ofCall.where('kind', '=', 'call.transcript').execute();
+  const isRead = canBeReadAgain.map((cause) => `${cause}:%`);
+  await ofCall
+    .where('kind', '=', 'call.gap')
+    .where((where) => where.or(isRead.map((pattern) => where('key', 'like', pattern))))
+    .execute();
+  const rows = turns.flatMap(({ role, text, start, end }, at) => {
+    const leg = legs.find((one) => one.role === role) ?? legs[0];
+    const identity = { session_id: '', kind: 'call.transcript', key: `revised:${at}` };
+    return leg === undefined
+      ? []
+      : [{ ...identity, leg_id: leg.id, call_id: callId, role, text, start_s: start, end_s: end }];
+  });
+  for (let at = 0; at < rows.length; at += rowsAtOnce)
+    await tx
+      .insertInto('leg_results')
+      .values(rows.slice(at, at + rowsAtOnce))
+      .execute();
+}

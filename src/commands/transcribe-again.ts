@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { TrunklineError } from '../lib/errors.ts';
+import type { TranscribeAgain, TranscribeAllAgain } from '../protocol/api.ts';
+import { runningProcess, whyUnreachable } from './running-process.ts';
+
+type Options = { url?: string; json?: boolean; incomplete?: boolean };
+
+const answerWithinMs = 30_000;
+
+/** `trunkline transcribe-again`: reads the recording of a call, or of all that lack words, once more. */
+export function registerTranscribeAgain(program: Command): void {
+  program
+    .command('transcribe-again')
+    .argument('[call]', 'the id of a call')
+    .description('read the recording of a call again, to have the words that it lacks')
+    .option('--incomplete', 'every ended call that lacks words')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as the API answers')
+    .action(again);
+}
+
+async function again(call: string | undefined, options: Options): Promise<void> {
+  if ((call === undefined) === (options.incomplete !== true))
+    throw new TrunklineError('BAD_INPUT', 'name one call, or say --incomplete for all that lack words');
+  if (call === undefined) {
+    const counts = (await post(options, '/api/calls/transcribe')) as TranscribeAllAgain;
+    if (options.json) console.log(JSON.stringify(counts));
+    else
+      console.log(
+        `${counts.ordered} are read again, ${counts.already} were on their way; ${counts.waiting} wait for the speech service; of ${counts.without_recording} nothing is left to read`,
+      );
+    return;
+  }
+  const answer = (await post(
+    options,
+    `/api/calls/${encodeURIComponent(call)}/transcribe`,
+  )) as TranscribeAgain;
+  if (options.json) console.log(JSON.stringify(answer));
+  else console.log(told[answer.status]);
+}
+
+const told: Record<TranscribeAgain['status'], string> = {
+  ordered: 'the recording is read again; the words come as call.transcript.revised',
+  already: 'the recording is being read already',
+  waiting: 'its audio waits in the journal and is sent as soon as the speech service takes it',
+};
+
+async function post(options: Options, path: string): Promise<unknown> {
+  const { api } = runningProcess(options.url);
+  let response: Response;
+  try {
+    response = await fetch(api.url + path, {
+      method: 'POST',
+      headers: api.key === undefined ? {} : { 'x-service-key': api.key },
+      signal: AbortSignal.timeout(answerWithinMs),
+    });
+  } catch (error) {
+    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+  }
+  const answer = (await response.json().catch(() => ({}))) as { message?: string };
+  if (!response.ok)
+    throw new TrunklineError(
+      'BAD_INPUT',
+      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
+    );
+  return answer;
+}

@@ -181,6 +181,13 @@ function todoOf({ call, evidence, events, deliveries }: DiagnosedCall): string[]
     todo.push(
       'a stream closed without its stop message: look at proxies and idle time-outs between the carrier and here',
     );
+  const blocked = deliveries
+    .filter((delivery) => delivery.state === 'pending' && delivery.reason !== null)
+    .toSorted((a, b) => a.sequence - b.sequence)[0];
+  if (blocked !== undefined)
+    todo.push(
+      `${blocked.endpoint} does not take ${blocked.type} #${blocked.sequence}: ${blocked.reason ?? ''}; what comes after it waits`,
+    );
   if (deliveries.some((delivery) => delivery.state === 'parked'))
     todo.push(
       `deliveries are parked: npx trunkline deliveries list --call ${call.id}, then retry or release`,
@@ -256,6 +263,8 @@ const todoOfPart: Partial<Record<string, string>> = {
   recogniser: 'npx trunkline models list shows what is there, models pull fetches what is missing',
   speech:
     'audio is kept meanwhile, and transcribe-again reads calls that ended without words; look at the speech service, TRUNKLINE_SPEECH_URL and its key, or at how many sessions it takes',
+  delivery:
+    'look at the receiver: its events wait in order and are tried again; npx trunkline deliveries list --state pending',
   outbox:
     'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
 };
@@ -375,7 +384,7 @@ function keysFinding(config: Config): InstallationFinding {
 
 /** Nothing is said where every call is whole. */
 async function incompleteFindings(api: Api): Promise<InstallationFinding[]> {
-  const { items, next_cursor: next } = await ask<CallPage>(
+  const { items, next_cursor: next } = await answerOf<CallPage>(
     api,
     '/api/calls?incomplete=true&limit=100',
   );

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { TrunklineError } from '../lib/errors.ts';
+import { isKeyRefused, keyRefused } from '../player/api-client.ts';
 import type { TranscribeAgain, TranscribeAllAgain } from '../protocol/api.ts';
 import { runningProcess, whyUnreachable } from './running-process.ts';
 
@@ -21,7 +22,10 @@ export function registerTranscribeAgain(program: Command): void {
 
 async function again(call: string | undefined, options: Options): Promise<void> {
   if ((call === undefined) === (options.incomplete !== true))
-    throw new TrunklineError('BAD_INPUT', 'name one call, or say --incomplete for all that lack words');
+    throw new TrunklineError(
+      'BAD_INPUT',
+      'name one call, or say --incomplete for all that lack words',
+    );
   if (call === undefined) {
     const counts = (await post(options, '/api/calls/transcribe')) as TranscribeAllAgain;
     if (options.json) console.log(JSON.stringify(counts));
@@ -57,6 +61,7 @@ async function post(options: Options, path: string): Promise<unknown> {
   } catch (error) {
     throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
   }
+  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   const answer = (await response.json().catch(() => ({}))) as { message?: string };
   if (!response.ok)
     throw new TrunklineError(

@@ -91,3 +91,29 @@ export class Breaker {
     this.#state = { at: 'open', probeAt: nowMs + forMs * (1 + 0.2 * random), waitMs };
   }
 }
+
+/**
+ * Since when an endpoint takes no events, and why. Told from the first failure on: one call alone fails for a long time
+ * before the breaker opens.
+ */
+export class EndpointTrouble {
+  #current: { sinceMs: number; reason: string } | undefined;
+
+  get current(): Readonly<{ sinceMs: number; reason: string }> | undefined {
+    return this.#current;
+  }
+
+  /** True when all was well before. */
+  begins(atMs: number, reason: string): boolean {
+    const before = this.#current;
+    this.#current = { sinceMs: before?.sinceMs ?? atMs, reason };
+    return before === undefined;
+  }
+
+  /** True when there was trouble. */
+  ends(): boolean {
+    const was = this.#current !== undefined;
+    this.#current = undefined;
+    return was;
+  }
+}

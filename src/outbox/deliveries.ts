@@ -4,13 +4,21 @@ import { Problem } from '../port/problem.ts';
 import { ApiDeliveryState, RetryCallRequest, type ApiDelivery } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import type { DeliveryState } from '../store/schema.ts';
-import { pastAttempts, type DeliveryRow, type OutboxTables, type PastAttempt } from './tables.ts';
+import {
+  laneName,
+  pastAttempts,
+  type DeliveryRow,
+  type OutboxTables,
+  type PastAttempt,
+} from './tables.ts';
 
 /** One page of deliveries that an operator asks for. */
 type DeliveryListRequest = {
   state?: ApiDeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
+  /** One row a call: the event that the others wait for. */
+  byCall?: boolean | undefined;
   cursor?: string | undefined;
   limit: number;
 };
@@ -49,14 +57,23 @@ export class Deliveries {
       state: query.state === undefined ? undefined : storedState(query.state),
       callId: query.callId,
       endpoint: query.endpoint,
+      heads: query.byCall,
       after: query.cursor === undefined ? undefined : partsOf(query.cursor),
     };
     // One more than asked for tells whether there is a next page.
     const found = await this.#tables.list(filter, query.limit + 1);
     const page = found.slice(0, query.limit);
     const last = page.at(-1);
+    const waiting =
+      query.byCall === true
+        ? await this.#tables.waitingOf([...new Set(page.map((row) => row.call_id))])
+        : undefined;
+    const behind = (row: DeliveryRow): Pick<ApiDelivery, 'behind'> =>
+      waiting === undefined
+        ? {}
+        : { behind: Math.max(0, (waiting.get(laneName(row.endpoint, row.call_id)) ?? 1) - 1) };
     return {
-      items: page.map(publicDelivery),
+      items: page.map((row) => ({ ...publicDelivery(row), ...behind(row) })),
       nextCursor: found.length > query.limit && last ? idOf(last.event_id, last.endpoint) : null,
     };
   }
@@ -147,6 +164,7 @@ function iso(ms: number | null): string | null {
 const DeliveryListQuery = z.strictObject({
   state: ApiDeliveryState.optional(),
   call_id: z.string().max(200).optional(),
+  by: z.enum(['call']).optional(),
   endpoint: z.string().max(200).optional(),
   cursor: z.string().max(300).optional(),
   limit: z.coerce.number().int().min(1).max(200).default(50),
@@ -161,6 +179,7 @@ export function deliveriesApi(deliveries: Deliveries): Router {
       state: query.state,
       callId: query.call_id,
       endpoint: query.endpoint,
+      byCall: query.by === 'call',
       cursor: query.cursor,
       limit: query.limit,
     });

@@ -2,7 +2,7 @@ import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
-import { Breaker } from './breaker.ts';
+import { Breaker, EndpointTrouble } from './breaker.ts';
 import type { Endpoint, OutboxConfig } from './config.ts';
 import {
   attemptsTotal,
@@ -39,6 +39,7 @@ type EndpointWork = {
   endpoint: Endpoint;
   sender: Sender;
   breaker: Breaker;
+  trouble: EndpointTrouble;
   couriers: Set<Courier>;
   /** The last claim took all that there was room for. More may wait, so a place that becomes free is worth a look. */
   full: boolean;
@@ -78,6 +79,7 @@ export class Dispatcher {
           endpoint,
           sender: new Sender(endpoint, options.clock, options.client),
           breaker: new Breaker(endpoint.concurrency),
+          trouble: new EndpointTrouble(),
           couriers: new Set(),
           full: false,
         },
@@ -111,10 +113,15 @@ export class Dispatcher {
     return this.#disabled;
   }
 
-  get openBreakers(): string[] {
-    return [...this.#works.values()]
-      .filter((work) => work.breaker.isOpen)
-      .map((work) => work.endpoint.name);
+  /** What takes no events now, one line each, with the reason of the last attempt. */
+  get troubles(): string[] {
+    return [...this.#works.values()].flatMap(({ endpoint: { name }, trouble: { current } }) =>
+      current === undefined || this.#disabled.has(name)
+        ? []
+        : [
+            `${name} takes no events since ${new Date(current.sinceMs).toISOString().slice(11, 19)} UTC: ${current.reason}`,
+          ],
+    );
   }
 
   get inFlight(): number {
@@ -233,6 +240,7 @@ export class Dispatcher {
       tables,
       sender: work.sender,
       breaker: work.breaker,
+      trouble: work.trouble,
       rules: config,
       clock,
       random,
@@ -244,7 +252,6 @@ export class Dispatcher {
         this.#disabled.set(endpoint.name, reason);
       },
       onRecovered: async () => {
-        log.info({ endpoint: endpoint.name }, 'endpoint answers again');
         await tables.wakeHeld(endpoint.name);
         this.wake();
       },
@@ -294,6 +301,7 @@ type CourierOptions = {
   tables: OutboxTables;
   sender: Sender;
   breaker: Breaker;
+  trouble: EndpointTrouble;
   rules: RetryRules;
   clock: Clock;
   random: () => number;
@@ -408,13 +416,14 @@ class Courier {
     item: QueuedEvent,
     attempt: AttemptRow,
   ): Promise<'delivered' | 'held' | 'again'> {
-    const { tables, breaker, endpoint, clock } = this.#options;
+    const { tables, breaker, trouble, endpoint, clock, log } = this.#options;
     const held = await tables.delivered(this.claim, item, attempt);
     this.claim.firstAttemptAt = null;
     delaySeconds.observe(
       { endpoint: endpoint.name },
       Math.max(0, clock.now() - item.occurredAt) / 1000,
     );
+    if (trouble.ends()) log.info({ endpoint: endpoint.name }, 'endpoint answers again');
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
     if (held) return 'delivered';
     // The claim is lost, or the event was purged meanwhile and only the lane is left: then the lane is given back.
@@ -427,9 +436,8 @@ class Courier {
     verdict: DeliveryVerdict & { kind: 'failed' },
     progress: string | null,
   ): Promise<'held' | 'again'> {
-    const { tables, breaker, clock, random, rules, endpoint, log } = this.#options;
+    const { tables, breaker, trouble, clock, random, rules, endpoint, log } = this.#options;
     const byEndpoint = verdict.scope === 'endpoint';
-    const wasOpen = breaker.isOpen;
     if (byEndpoint)
       breaker.failed(
         item.callId,
@@ -441,9 +449,14 @@ class Courier {
     else breaker.succeeded(clock.monotonicMs()); // the endpoint answers: it refuses only this event
     // Logged when the trouble begins, not at each attempt of three days.
     const about = { endpoint: endpoint.name, reason: verdict.reason };
-    if (!wasOpen && breaker.isOpen)
-      log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
-    else if (!wasOpen && item.attempts === 0)
+    // The endpoint answers: it refuses only this event.
+    if (!byEndpoint && trouble.ends())
+      log.info({ endpoint: endpoint.name }, 'endpoint answers again');
+    // A 500 to one call may be caused by that call; no answer at all is the endpoint's own trouble, at the first time.
+    if (byEndpoint && (verdict.hard || breaker.isOpen)) {
+      if (trouble.begins(attempt.at, verdict.reason))
+        log.warn(about, 'endpoint does not take events: they wait in order and are tried again');
+    } else if (item.attempts === 0)
       log.warn({ callId: item.callId, eventId: item.eventId, ...about }, 'event not delivered yet');
     const since = this.claim.firstAttemptAt ?? attempt.at;
     const next = nextAttempt(verdict, item.attempts + 1, since, attempt.endedAt, random(), rules);

@@ -81,7 +81,12 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
     wake: () => dispatcher.wake(),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
-    health: () => ({ outbox: healthOf(dispatcher, housekeeping) }),
+    health: () => ({
+      outbox: healthOf(dispatcher, housekeeping),
+      ...(dispatcher.troubles.length === 0
+        ? {}
+        : { delivery: { state: 'degraded', detail: dispatcher.troubles.join('; ') } }),
+    }),
     notes: () => [
       ...[...dispatcher.disabled].map(
         ([name, reason]) =>
@@ -114,7 +119,6 @@ function healthOf(dispatcher: Dispatcher, housekeeping: Housekeeping): Health {
     return { state: 'down', detail: 'the outbox cannot read its table' };
   const troubles = [
     ...[...dispatcher.disabled.keys()].map((name) => `${name} is switched off`),
-    ...dispatcher.openBreakers.map((name) => `${name} does not answer`),
     ...(housekeeping.parked > 0
       ? [housekeeping.parked === 1 ? '1 call is parked' : `${housekeeping.parked} calls are parked`]
       : []),

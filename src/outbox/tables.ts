@@ -69,11 +69,20 @@ export type AttemptRow = {
   history: string;
 };
 
+const undelivered = ['waiting', 'parked'] as const satisfies readonly DeliveryState[];
+
+/** A lane as the key of a map. */
+export function laneName(endpoint: string, callId: string): string {
+  return `${endpoint} ${callId}`;
+}
+
 /** Which deliveries an operator asks for. */
 type DeliveryFilter = {
   state?: DeliveryState | undefined;
   callId?: string | undefined;
   endpoint?: string | undefined;
+  /** Of each call only the event that the others wait for. */
+  heads?: boolean | undefined;
   /** The last delivery of the page before. */
   after?: { eventId: string; endpoint: string } | undefined;
 };
@@ -670,8 +679,24 @@ export class OutboxTables {
   /* ---- What operators see and do ---- */
 
   async list(filter: DeliveryFilter, limit: number) {
-    const { state, callId, endpoint, after } = filter;
+    const { state, callId, endpoint, heads, after } = filter;
     let rows = this.#deliveries();
+    if (heads === true)
+      rows = rows
+        .where('deliveries.state', 'in', undelivered)
+        .where((eb) =>
+          eb.not(
+            eb.exists(
+              eb
+                .selectFrom('deliveries as earlier')
+                .select('earlier.event_id')
+                .whereRef('earlier.endpoint', '=', 'deliveries.endpoint')
+                .whereRef('earlier.call_id', '=', 'deliveries.call_id')
+                .whereRef('earlier.sequence', '<', 'deliveries.sequence')
+                .where('earlier.state', 'in', undelivered),
+            ),
+          ),
+        );
     if (state !== undefined) rows = rows.where('deliveries.state', '=', state);
     if (callId !== undefined) rows = rows.where('deliveries.call_id', '=', callId);
     if (endpoint !== undefined) rows = rows.where('deliveries.endpoint', '=', endpoint);
@@ -690,6 +715,21 @@ export class OutboxTables {
       .orderBy('deliveries.endpoint')
       .limit(limit)
       .execute();
+  }
+
+  /** How many events of these calls are not delivered, by endpoint and call. */
+  async waitingOf(callIds: readonly string[]): Promise<Map<string, number>> {
+    if (callIds.length === 0) return new Map();
+    const rows = await this.#store.db
+      .selectFrom('deliveries')
+      .select((eb) => ['endpoint', 'call_id', eb.fn.countAll().as('waiting')])
+      .where('call_id', 'in', [...callIds])
+      .where('state', 'in', undelivered)
+      .groupBy(['endpoint', 'call_id'])
+      .execute();
+    return new Map(
+      rows.map((row) => [laneName(row.endpoint, row.call_id), Number(row.waiting)] as const),
+    );
   }
 
   async find(eventId: string, endpoint: string): Promise<DeliveryRow | undefined> {

@@ -235,6 +235,10 @@ export const ApiDelivery = z
       .describe('HTTP status of the last answer; null when there was none.'),
     reason: z.string().nullable().describe('Why it is not delivered, for a person.'),
     answer: z.string().nullable().optional().describe('First bytes of the last answer.'),
+    behind: z
+      .int()
+      .optional()
+      .describe('Events of the call that wait behind this one; in a list with `by=call`.'),
     created_at: DateTime,
     delivered_at: DateTime.nullable(),
     history: z

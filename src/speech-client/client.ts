@@ -176,7 +176,10 @@ export class SpeechClient implements AsyncDisposable {
       case 'busy':
         return { state: 'degraded', detail: `no free session; ${this.#gate.waiting} legs wait` };
       case 'unauthorized':
-        return { state: 'degraded', detail: `the service does not accept the key: ${this.#unauthorized}` };
+        return {
+          state: 'degraded',
+          detail: `the service does not accept the key: ${this.#unauthorized}`,
+        };
       case 'unreachable':
         return { state: 'degraded', detail: `not reachable; ${this.#gate.waiting} legs wait` };
     }

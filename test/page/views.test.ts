@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiCall } from '../../src/protocol/api.ts';
+import { eventExamples } from '../../src/protocol/event-examples.ts';
 import type { CallEvent } from '../../src/protocol/events.ts';
 import { startBrowser, type Browser } from '../support/browser/browser.ts';
 import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
@@ -88,7 +89,7 @@ test('one call shows its words, marks, feelings, gaps, pauses, figures and books
     'Customer: 1 positive, 1 neutral, 1 negative, last positive',
   );
   expect(await page.locator('.ledger').textContent()).toContain(
-    'Received458 kBAcknowledged by the service357 kBPaused102 kBGaps0 B',
+    'Received458 kBAcknowledged357 kBPaused102 kBGaps0 B',
   );
   await page.getByRole('heading', { name: 'Summary' }).waitFor();
   await page.getByText('Refund that never came', { exact: true }).waitFor();
@@ -124,6 +125,56 @@ test('a call that lacks words says so in the list and above its words, and can b
   await page.getByText('Too much was not heard to tell.').waitFor();
   await opened.screenshot('call-incomplete');
   expect(await opened.violations()).toEqual([]);
+  await page.context().close();
+});
+
+test('a receiver that takes nothing and a service that refuses are shouted on every view, and a call can be read again', async () => {
+  const incomplete = { seconds: 3, causes: [{ cause: 'refused' as const, seconds: 3 }] };
+  const detail = 'crm takes no events since 09:16:00 UTC: connect ECONNREFUSED 127.0.0.1:9';
+  const refused = 'the service refuses our sessions: status 400: endpointing must be at most 10';
+  const health = {
+    delivery: { state: 'degraded' as const, detail },
+    speech: { state: 'degraded' as const, detail: refused },
+  };
+  const pending = recordedDeliveries().filter(({ state }) => state === 'pending');
+  const [head] = pending;
+  if (head === undefined) throw new Error('nothing is pending');
+  const posts: string[] = [];
+  const data = recorded({
+    calls: [recordedCall({ incomplete })],
+    installation: { ...recordedInstallation, health },
+    deliveries: [{ ...head, attempts: 2, reason: 'connect ECONNREFUSED 127.0.0.1:9', behind: 7 }],
+    onPost: (path) => void posts.push(path),
+  });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open(`${api.url}/#/deliveries/pending`);
+  await page.getByText('7 more of the call wait behind it').waitFor();
+  await page.locator('#trouble', { hasText: detail }).waitFor();
+  await page.locator('#trouble', { hasText: refused }).waitFor();
+  await opened.screenshot('deliveries-blocked');
+  expect(await opened.violations()).toEqual([]);
+  await page.evaluate(`location.hash = '#/calls/${callId}'`);
+  await page.getByText('is not taken (2 attempts): connect ECONNREFUSED').waitFor();
+  await page.getByRole('button', { name: 'Transcribe again' }).click();
+  await page.getByText('The recording is read again; the words come here.').waitFor();
+  await opened.screenshot('call-read-again');
+  expect(posts).toEqual([`/api/calls/${callId}/transcribe`]);
+  // The words of the recording take the place of those that were heard.
+  const [last] = recordedEvents().slice(-1);
+  if (last === undefined) throw new Error('no event');
+  const { entities: _, ...rest } = eventExamples['call.transcript.revised'].data;
+  api.tell({
+    ...eventExamples['call.transcript.revised'],
+    call: last.call,
+    data: { ...rest, entities: [], incomplete: null },
+  });
+  api.tell({ type: 'call', call: recordedCall({ incomplete: null }) });
+  const first = eventExamples['call.transcript.revised'].data.transcript[0];
+  await page
+    .locator('.conversation .text', { hasText: first?.text ?? '-' })
+    .first()
+    .waitFor();
+  await eventually(() => page.locator('.missing:visible').count()).toBe(0);
   await page.context().close();
 });
 
@@ -262,7 +313,7 @@ test('a parked delivery is inspected, tried again and released', async () => {
   const row = page.locator('.deliveries tbody tr');
   await eventually(() => row.count()).toBe(1);
   await row.getByText('Inspect').click();
-  await row.getByText('the endpoint answers 422').waitFor();
+  await row.locator('.blocked', { hasText: 'the endpoint answers 422' }).waitFor();
   await row.getByText('{"error":"unknown case"}').waitFor();
   await row.getByText('422 · 12 ms').waitFor();
   await row.getByRole('button', { name: /Retry now/ }).click();

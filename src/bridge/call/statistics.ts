@@ -74,7 +74,7 @@ function outside(turn: Turn, holes: readonly Span[]): Turn[] {
   return rest;
 }
 
-type Heard = {
+type HeardCall = {
   turns: readonly Turn[];
   gaps: readonly GapSpan[];
   pauses: readonly Span[];
@@ -82,7 +82,7 @@ type Heard = {
 };
 
 /** What is missing, and how the conversation went as far as it was heard. */
-export function talkOf({ turns, gaps, pauses, length: { durationS } }: Heard) {
+export function talkOf({ turns, gaps, pauses, length: { durationS } }: HeardCall) {
   return {
     ...statisticsOf(turns, durationS, [...gaps, ...pauses]),
     ...(tellsOfTheWhole(gaps, durationS) ? {} : noStatistics),

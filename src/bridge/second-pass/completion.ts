@@ -10,7 +10,7 @@ import { gapsOf, legsOf, pausesOf, updateCall, type CallRow } from '../events/ca
 export type Completion = {
   /** What is still missing: the recording has silence where the carrier lost audio. */
   incomplete: Incomplete | null;
-  keep(tx: Transaction<Database>, call: CallRow): Promise<void>;
+  keep: (tx: Transaction<Database>, call: CallRow) => Promise<void>;
 };
 
 /** Rows of one statement: SQLite takes some thousand values. */
@@ -25,11 +25,7 @@ export async function completionOf(
   callId: string,
   data: CallEventData<'call.transcript.revised'>,
 ): Promise<Completion | undefined> {
-  const call = await db
-    .selectFrom('calls')
-    .selectAll()
-    .where('id', '=', callId)
-    .executeTakeFirst();
+  const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
   if (call?.incomplete == null) return undefined;
   const [legs, gaps, pauses] = await Promise.all([
     legsOf(db, callId),

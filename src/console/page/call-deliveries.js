@@ -2,6 +2,12 @@ import { get } from './api.js';
 import { h, setText } from './dom.js';
 import { deliveryStates } from './deliveries-view.js';
 
+function told({ endpoint, type, sequence, reason, attempts }, stuck) {
+  const behind = stuck.filter((one) => one.endpoint === endpoint && one.sequence > sequence).length;
+  const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
+  return `${endpoint}: ${type} #${sequence} is not taken (${tries}): ${reason}.${behind > 0 ? ` ${behind} wait behind it.` : ''}`;
+}
+
 const settleMs = 700;
 const everyMs = 5_000;
 
@@ -39,8 +45,12 @@ export function callDeliveries(callId) {
       ),
     );
     counts.replaceChildren(...rows);
-    const parked = items.find(({ state, reason }) => state === 'parked' && reason);
-    setText(problem, parked ? `${parked.endpoint}: ${parked.reason}` : '');
+    // The earliest that is not delivered holds up all that come after it.
+    const stuck = items
+      .filter(({ state }) => state === 'pending' || state === 'parked')
+      .sort((a, b) => a.sequence - b.sequence);
+    const blocking = stuck.find(({ reason }) => reason);
+    setText(problem, blocking ? told(blocking, stuck) : '');
   }
 
   const heading = h('h2', { id: 'panel-deliveries' }, 'To the CRM');

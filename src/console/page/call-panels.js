@@ -204,7 +204,7 @@ function legElement(leg) {
   const details = [leg.track, leg.encoding, legStates[leg.state] ?? ''].filter(Boolean).join(' · ');
   const counts = [
     ['Received', received],
-    ['Acknowledged by the service', acknowledged],
+    ['Acknowledged', acknowledged],
     ['Paused', paused],
     ['Gaps', gaps],
   ];

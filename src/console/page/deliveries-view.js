@@ -102,6 +102,8 @@ export class DeliveriesView {
     clearTimeout(this.#timer);
     const query = new URLSearchParams({ limit: String(pageItems) });
     if (this.#state) query.set('state', this.#state);
+    // What is stuck is shown by call: a hundred events behind one that is refused are one trouble.
+    if (this.#state === 'pending' || this.#state === 'parked') query.set('by', 'call');
     if (older && this.#cursor) query.set('cursor', this.#cursor);
     const page = await get(`/api/deliveries?${query}`).catch(() => undefined);
     if (this.#closed) return;
@@ -203,7 +205,13 @@ class DeliveryRow {
           deliveryStates[item.state] ?? item.state,
         ),
       ),
-      h('th', { scope: 'row' }, item.type, h('small', { class: 'quiet' }, ` #${item.sequence}`)),
+      h(
+        'th',
+        { scope: 'row' },
+        item.type,
+        h('small', { class: 'quiet' }, ` #${item.sequence}`),
+        blockedBy(item),
+      ),
       h('td', {}, h('a', { href: `#/calls/${item.call_id}` }, `…${item.call_id.slice(-6)}`)),
       h('td', {}, item.endpoint),
       h('td', {}, String(item.attempts)),
@@ -268,6 +276,15 @@ async function showHistory(id, element) {
       ),
     ),
   );
+}
+
+/** Why it is not delivered, and what waits for it. */
+function blockedBy({ state, reason, behind = 0 }) {
+  if (state === 'delivered') return null;
+  const waiting =
+    behind === 0 ? '' : `${behind} more of the call ${behind === 1 ? 'waits' : 'wait'} behind it`;
+  const text = [reason, waiting].filter(Boolean).join('; ');
+  return text === '' ? null : h('div', { class: 'blocked' }, text);
 }
 
 function facts(item) {

@@ -162,8 +162,9 @@ function troublesOf({ recogniser, health }) {
     const known = `${titleOf(name)}: ${detail ?? state}.`;
     if (name === 'speech' && state !== 'ok')
       return [
-        `${known} Audio is kept: what waits is transcribed by itself, a call that ended without words by “Transcribe again”.`,
+        `${known} Audio is kept and transcribed later. “Transcribe again” reads a call that ended without words.`,
       ];
+    if (name === 'delivery') return [`${known} The events wait in order and are tried again.`];
     return state === 'down' && !(isDeaf && name === 'recogniser') ? [known] : [];
   });
   const deaf = `No words yet: ${recogniser?.detail}. Calls are kept and transcribed once it is there.`;

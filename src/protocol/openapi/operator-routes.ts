@@ -166,7 +166,9 @@ export const operatorRoutes: readonly Route[] = [
   },
   {
     ...act('/api/calls/{id}/transcribe', 'Transcribe again: read the recording of an ended call'),
-    answers: { 202: answer('It is read; call.transcript.revised brings the words.', TranscribeAgain) },
+    answers: {
+      202: answer('It is read; call.transcript.revised brings the words.', TranscribeAgain),
+    },
   },
   {
     ...act('/api/calls/transcribe', 'Transcribe every call again that lacks words'),
@@ -194,6 +196,11 @@ export const operatorRoutes: readonly Route[] = [
       { name: 'state', description: 'Only those in this state.', schema: ApiDeliveryState },
       { name: 'call_id', description: 'Only those of this call.', schema: z.string() },
       { name: 'endpoint', description: 'Only those to this endpoint.', schema: z.string() },
+      {
+        name: 'by',
+        description: '`call`: of each call only the event that the others wait for.',
+        schema: z.enum(['call']),
+      },
       ...paging,
     ],
     answers: { 200: answer('A page of deliveries.', DeliveryPage) },

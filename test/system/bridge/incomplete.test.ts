@@ -1,8 +1,33 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
+import {
+  speak,
+  testBridge,
+  type AnyJson,
+  type TestBridge,
+} from '../../support/bridge/test-bridge.ts';
+import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
-import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import { spoken } from '../../support/speech/fake-jobs.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { temporaryStore } from '../../support/store/store.ts';
+
+const refusal = { status: 400, body: { validation_errors: ['endpointing must be at most 10'] } };
+const post = { method: 'POST' };
+
+/** A call of the service's own seconds, which hangs up. */
+async function shortCall(app: TestBridge, carrierCallId: string, seconds = 3): Promise<string> {
+  const { stream } = await app.open({ carrierCallId });
+  await speak(stream, 'inbound', seededAudio(8_000 * seconds, 1));
+  stream.end('stop');
+  return stream.callId;
+}
+
+const revised = (app: TestBridge, callId: string): Promise<AnyJson> =>
+  until(async () =>
+    (await app.events(callId)).find(({ type }) => type === 'call.transcript.revised'),
+  );
 
 test('a call that nobody heard says so, with the seconds and why, and has no false figures', async () => {
   await using speech = await FakeSpeech.start();
@@ -53,4 +78,91 @@ test('what a gap or a pause hides is neither talk nor dead air', async () => {
   expect(data.incomplete).toEqual({ seconds: 5, causes: [{ cause: 'carrier', seconds: 5 }] });
   expect(data.dead_air).toEqual({ total: 0, longest: 0, count: 0 });
   expect(data.talk.customer).toBeCloseTo(48, 1);
+});
+
+test('a recorded call that was refused is read again when somebody asks, and its record is whole then', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.create = () => refusal;
+  speech.recordings.script.utterances = [spoken(0, 0.5, 'my card is lost')];
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const [first, second] = [await shortCall(app, 'CA1'), await shortCall(app, 'CA2')];
+  await Promise.all([app.ended(first), app.ended(second)]);
+  expect((await app.bridge.health?.())?.['speech']).toMatchObject({
+    state: 'degraded',
+    detail: expect.stringContaining('status 400: endpointing must be at most 10') as string,
+  });
+
+  const answer = await app.get(`/api/calls/${first}/transcribe`, post);
+  expect([answer.status, await answer.json()]).toEqual([202, { status: 'ordered' }]);
+  const { data } = await revised(app, first);
+  expect(data).toMatchObject({ incomplete: null, transcript: [{ text: 'my card is lost' }] });
+  expect(await app.callOf('CA1')).toMatchObject({
+    incomplete: null,
+    transcript: [{ role: 'customer', text: 'my card is lost', start: 0.5 }],
+    statistics: { incomplete: null, gaps: 0, talk: { customer: 1, agent: 0 }, duration: 3 },
+  });
+
+  // The other one by the command line, with all that lack words.
+  const command = ['--disable-warning=ExperimentalWarning', 'src/cli.ts', 'transcribe-again'];
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [...command, '--incomplete', '--json', '--url', app.url],
+    { env: { PATH: process.env['PATH'] ?? '' } },
+  );
+  expect(JSON.parse(stdout)).toEqual({
+    ordered: 1,
+    already: 0,
+    without_recording: 0,
+    waiting: 0,
+  });
+  await revised(app, second);
+  expect((await app.json('/api/calls?incomplete=true')).items).toEqual([]);
+  const unknown = await app.get('/api/calls/call_unknown/transcribe', post);
+  expect(unknown.status).toBe(404);
+});
+
+test('what the carrier lost stays missing when the recording is read again', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.create = () => refusal;
+  speech.recordings.script.utterances = [spoken(0, 0.5, 'my card is lost')];
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000 * 3, 1));
+  stream.take({ type: 'lost', track: 'inbound', durationMs: 2_000, cause: 'numbering' });
+  stream.end('stop');
+  await app.ended(stream.callId);
+  await app.get(`/api/calls/${stream.callId}/transcribe`, post);
+  const incomplete = { seconds: 2, causes: [{ cause: 'carrier', seconds: 2 }] };
+  expect((await revised(app, stream.callId)).data.incomplete).toEqual(incomplete);
+  expect(await app.callOf()).toMatchObject({ incomplete, statistics: { incomplete, talk: null } });
+});
+
+test('a refused call without a recording waits with its audio until the settings are mended, and loses no word', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.create = () => refusal;
+  await using store = await temporaryStore();
+  const config = { recording: 'off' };
+  let callId = '';
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url, config });
+    callId = await shortCall(app, 'CA1');
+    await until(async () => (await app.callOf()).state === 'finishing');
+    const asked = await app.get(`/api/calls/${callId}/transcribe`, post);
+    expect([asked.status, await asked.json()]).toEqual([202, { status: 'waiting' }]);
+  }
+  delete speech.script.create;
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const ended = await app.ended(callId);
+  expect(ended.data).toMatchObject({ incomplete: null, duration: 3 });
+  const { transcript } = await app.callOf();
+  expect(transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(seededAudio(8_000 * 3, 1)));
+  const again = await app.get(`/api/calls/${callId}/transcribe`, post);
+  expect([again.status, await again.json()]).toEqual([
+    409,
+    expect.objectContaining({
+      message: expect.stringContaining('TRUNKLINE_RECORDING') as string,
+    }) as object,
+  ]);
 });

@@ -82,6 +82,46 @@ describe('the delivery contract', () => {
     expect(lines.every(({ reason }) => reason?.includes('500'))).toBe(true);
   });
 
+  test('an endpoint that refuses connections is told at its first failure, and what is stuck is one row a call', async () => {
+    await using store = await temporaryStore();
+    const lines: { msg: string; reason?: string }[] = [];
+    const log = createLog({
+      destination: { write: (line) => void lines.push(JSON.parse(line) as (typeof lines)[0]) },
+    });
+    const crm = await startCrm([secret]);
+    const { url } = crm;
+    await crm[Symbol.asyncDispose]();
+    await using outbox = await outboxOn(store, url, { log });
+    for (const call of ['call_1', 'call_2']) await several(store, call, 3);
+    outbox.wake();
+    const health = await until(async () => (await outbox.health?.())?.['delivery']);
+    expect(health).toMatchObject({
+      state: 'degraded',
+      detail: expect.stringMatching(
+        /^webhook takes no events since [\d:]+ UTC: .*ECONNREFUSED/,
+      ) as string,
+    });
+    expect(lines.filter(({ msg }) => msg.startsWith('endpoint does not take events'))).toHaveLength(
+      1,
+    );
+    const list = async () => (await outbox.deliveries.list({ byCall: true, limit: 9 })).items;
+    const stuck = await until(async () => {
+      const items = await list();
+      return items.every(({ reason }) => reason !== null) && items;
+    });
+    expect(
+      stuck.map(({ call_id, sequence, behind, reason }) => [
+        call_id,
+        sequence,
+        behind,
+        /ECONNREFUSED/.test(reason ?? ''),
+      ]),
+    ).toEqual([
+      ['call_2', 1, 2, true],
+      ['call_1', 1, 2, true],
+    ]);
+  });
+
   test('attempts repeat the id and the bytes, with a new time and signature', async () => {
     await using store = await temporaryStore();
     let fail = true;

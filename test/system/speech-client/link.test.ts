@@ -175,7 +175,7 @@ describe('a session that is created late', () => {
     expect(leg.leg.sessions().map(({ id }) => id)).toEqual([...speech.sessions.keys()]);
   });
 
-  test('a request that the service refuses ends as a gap that says so, with the fields in the log only', async () => {
+  test('a request that the service refuses keeps its audio as long as there is time, and then ends as a gap', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });
     speech.script.create = () => ({
       status: 400,
@@ -186,12 +186,12 @@ describe('a session that is created late', () => {
     leg.push(50);
     await until(() => leg.leg.state().at === 'waiting');
     expect(leg.leg.state()).toEqual({ at: 'waiting', cause: 'refused' });
-    const outcome = await leg.leg.finish(deadlines);
+    const outcome = await leg.leg.finish({ finalsMs: 100, withinMs: 300 });
     expect(outcome).toMatchObject({
       finals: 'late',
       ledger: { received: 8_000, acknowledged: 0, gaps: 8_000 },
     });
-    expect(leg.gaps).toEqual([{ startS: 0, durationS: 1, bytes: 8_000, cause: 'refused' }]);
+    expect(leg.gaps).toEqual([{ startS: 0, durationS: 1, bytes: 8_000, cause: 'deadline' }]);
     expect(speech.posts).toHaveLength(1);
   });
 

@@ -173,6 +173,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
       channels: [{ channel: 0, path, samples }],
       languages: ['en'],
       codeSwitching: false,
+      expected: [],
       turns: new PartTurns(1),
       signal: new AbortController().signal,
       onProgress: () => undefined,

@@ -14,6 +14,7 @@ import type { SpeechServiceConfig } from '../config.ts';
 import type { Files, StoredFile } from '../files/files.ts';
 import type { Media } from '../media/media.ts';
 import { speechMetrics } from '../metrics.ts';
+import { expectedWords } from '../recognition/expected-words.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { AddonRunner } from '../results/answer.ts';
@@ -323,6 +324,9 @@ export class Jobs {
         channels,
         languages,
         codeSwitching,
+        expected: request.custom_vocabulary
+          ? expectedWords(request.custom_vocabulary_config, languages)
+          : [],
         turns: this.#turns,
         signal,
         onProgress: (seconds) => work.onProgress(seconds),

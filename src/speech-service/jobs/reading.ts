@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import { utteranceOf } from '../live/messages.ts';
+import type { ExpectedWord } from '../recognition/expected-words.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../recognition/recogniser.ts';
 import { ChannelParts } from './channel-parts.ts';
 import type { JobTurns, PartTurns } from './part-turns.ts';
@@ -17,6 +18,8 @@ type ReadingOptions = {
   channels: readonly ReadableChannel[];
   languages: string[];
   codeSwitching: boolean;
+  /** Words of the request's vocabulary. */
+  expected: readonly ExpectedWord[];
   /** The turns of all jobs: how many parts are read side by side. */
   turns: PartTurns;
   /** The least length of a part, where it is not the ordinary one. */
@@ -27,7 +30,7 @@ type ReadingOptions = {
 };
 
 /** Nobody waits for a word here, so pieces may be long: more context, fewer cuts. */
-const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching'> = {
+const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'expected'> = {
   sampleRate,
   endpointingS: 0.5,
   maximumDurationS: 30,
@@ -42,7 +45,7 @@ const ordinaryPartS = 60;
 
 /** Reads all channels of a file, in parts where several processes can read, and answers in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
-  const { recogniser, clock, languages, codeSwitching, turns } = options;
+  const { recogniser, clock, languages, codeSwitching, expected, turns } = options;
   const failed = new AbortController();
   const signal = AbortSignal.any([options.signal, failed.signal]);
   const isCut = turns.sideBySide && mayBeCut(recogniser, languages, codeSwitching);
@@ -55,7 +58,7 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
     const parts = new ChannelParts({
       recogniser,
       clock,
-      stream: { ...stream, languages, codeSwitching },
+      stream: { ...stream, languages, codeSwitching, expected },
       read: async (from, count) => {
         const bytes = Buffer.alloc(count * 2);
         const { bytesRead } = await file.read(bytes, 0, bytes.length, from * 2);

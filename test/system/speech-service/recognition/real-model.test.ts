@@ -273,6 +273,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
         channels: [{ channel: 0, path, samples: audio.length }],
         languages: ['en'],
         codeSwitching: false,
+        expected: [],
         turns,
         partS: 3,
         signal: new AbortController().signal,

@@ -68,6 +68,7 @@ async function reading(
     channels: await Promise.all(written),
     languages: ['en'],
     codeSwitching: false,
+    expected: [],
     turns: new PartTurns(recogniser.mostProcesses),
     partS: 6,
     signal: new AbortController().signal,

@@ -29,6 +29,8 @@ export async function* flacBlocks(
   source: ByteSource,
   facts: FlacFacts,
 ): AsyncGenerator<SampleBlock> {
+  // The decoder takes the greatest sample for 1, where everything else here takes the one above it.
+  const scale = 1 - 2 ** (1 - facts.bits);
   const decoder = new FLACDecoder();
   await decoder.ready;
   let damaged = 0;
@@ -42,6 +44,8 @@ export async function* flacBlocks(
     if (block.channelData.length !== facts.channels || block.sampleRate !== facts.rateHz)
       throw new MediaError(422, 'the FLAC file changes its channels or its sample rate on the way');
     whole += 1;
+    for (const channel of block.channelData)
+      for (const [index, value] of channel.entries()) channel[index] = value * scale;
     yield { channels: block.channelData, frames: block.samplesDecoded };
   }
   if (damaged > whole)

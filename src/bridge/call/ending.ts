@@ -172,6 +172,7 @@ export class CallEnding {
     if (!isDone && this.#options.state().at === 'left') return;
     secondPasses.wake();
     events.changed();
+    await events.settled(); // an event that could not be stored is warned of behind the last one
     over();
   }
 

@@ -133,8 +133,11 @@ export class PieceReader {
   ) {
     const { hint, hurried } = about;
     const seam = this.#seamOf({ cutBefore });
-    const from = seam ? seam.from : pieceFrom - (cutBefore ? 0 : marginS * rateHz);
-    const heard = this.#track.view(Math.max(from, end - this.#model.longestS * rateHz), end);
+    const longest = this.#model.longestS * rateHz;
+    // With a seam the audio must begin with the known words; such a model has no limit of its own.
+    const from =
+      seam?.from ?? Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
+    const heard = this.#track.view(from, end);
     const result = this.#model.read(heard.slice(), hint, {
       given: seam?.given,
       hurried,

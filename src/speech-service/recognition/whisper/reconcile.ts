@@ -73,6 +73,7 @@ export type Reconciled = RecognisedWord & {
 export function reconciled(
   first: readonly Reconciled[],
   second: readonly Reconciled[],
+  expected: ReadonlySet<string> = new Set(),
 ): Reconciled[] {
   const places = kept(placesOf(first, second), first, second);
   const words = places.flatMap(({ first: i, second: j }): DraftWord[] => {
@@ -80,6 +81,8 @@ export function reconciled(
     const own = j === undefined ? undefined : second[j];
     if (own && theirs) {
       const agreed = bare(own.word) === bare(theirs.word);
+      // Only the first reader knows which names are expected.
+      if (!agreed && expected.has(bare(theirs.word))) return [{ ...theirs, placed: true }];
       const confidence = agreed
         ? agreedConfidence(own.confidence, theirs.confidence)
         : aloneConfidence(own.confidence);

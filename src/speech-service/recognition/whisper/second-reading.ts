@@ -2,6 +2,7 @@ import type { Arrival, Engine, EngineSession, Urgency } from '../child/engine.ts
 import { ranks } from '../child/engine.ts';
 import { AudioTrack } from '../offline/audio-track.ts';
 import { withoutLoops } from '../offline/loops.ts';
+import { bare } from '../offline/readings.ts';
 import { wordsFromTokens } from '../offline/word-times.ts';
 import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
 import { type Reconciled, reconciled } from './reconcile.ts';
@@ -44,6 +45,7 @@ export class SecondReading implements EngineSession {
   readonly #first: EngineSession;
   readonly #reader: Pick<WhisperReader, 'encode' | 'read'>;
   readonly #emit: (event: RecogniserEvent) => void;
+  readonly #expected: ReadonlySet<string>;
   readonly #track = new AudioTrack();
   /** What the first reader has told, in its order, from the first utterance that waits for its second reading. */
   readonly #held: (HeldUtterance | Exclude<RecogniserEvent, { type: 'final' }>)[] = [];
@@ -58,8 +60,10 @@ export class SecondReading implements EngineSession {
     open: (emit: (event: RecogniserEvent) => void) => EngineSession,
     reader: Pick<WhisperReader, 'encode' | 'read'>,
     emit: (event: RecogniserEvent) => void,
+    expected: readonly { text: string }[] = [],
   ) {
     this.#emit = emit;
+    this.#expected = new Set(expected.flatMap(({ text }) => text.split(/\s+/).map(bare)));
     this.#reader = reader;
     this.#first = open((event) => {
       this.#take(event);
@@ -156,7 +160,7 @@ export class SecondReading implements EngineSession {
   #read({ window, units }: ReadyWindow, text: WindowText): void {
     const said = failed(text) ? [] : this.#wordsOf(window, text);
     const before = units.flatMap(({ words }, unit) => words.map((word) => ({ ...word, unit })));
-    const words = said.length === 0 ? before : reconciled(before, said);
+    const words = said.length === 0 ? before : reconciled(before, said, this.#expected);
     for (const [index, { held }] of units.entries()) {
       held.unread--;
       held.revised ||= said.length > 0;
@@ -213,7 +217,7 @@ export function readTwice(first: Engine, reader: WhisperReader): Engine {
     open(options, emit) {
       if (!options.recorded) return first.open(options, emit);
       const once = { ...options, isReadAgain: true };
-      return new SecondReading((take) => first.open(once, take), reader, emit);
+      return new SecondReading((take) => first.open(once, take), reader, emit, options.expected);
     },
   };
 }

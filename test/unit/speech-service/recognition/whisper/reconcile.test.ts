@@ -68,6 +68,14 @@ test('a unit of speech that the second reader passed over keeps its words', () =
   expect(words.map(({ unit }) => unit)).toEqual([0, 0, 0, 1, 2, 2]);
 });
 
+test('an expected name that the first reader heard stays, whatever the second took it for', () => {
+  const first = said('ask Kowalczyk about it');
+  const second = said('Ask cold check about it.');
+  const names = new Set(['kowalczyk']);
+  expect(textOf(reconciled(first, second))).not.toContain('Kowalczyk');
+  expect(textOf(reconciled(first, second, names))).toContain('Kowalczyk');
+});
+
 test('words said twice are paired by their time', () => {
   const first = [...said('no', 0, 0), ...said('no', 5, 1)];
   expect(reconciled(first, said('No.', 5, 1))).toMatchObject([

@@ -44,7 +44,7 @@ const usualLengthPower = 0.5;
  */
 const hopeless = 2;
 /** A text that is so far behind the likeliest at the same length is not followed: it hardly ever comes back. */
-const farBehind = 2;
+const farBehind = 4;
 
 type Beam = Omit<Hypothesis, 'given'> & { sum: number; bias: BiasState | undefined };
 type Candidate = {

@@ -1,4 +1,4 @@
-import { forgetfulSamples } from '../recognition/offline/voice-activity.ts';
+import { windowSamples } from '../recognition/offline/voice-activity.ts';
 
 /** Samples of a decoded channel, as they lie in its file. */
 export type ReadSamples = (from: number, count: number) => Promise<Int16Array>;
@@ -12,20 +12,21 @@ type SeamSearch = {
   partS: number;
 };
 
+/** Voice detection of a part then has the windows that it has in one stream. */
+export const gridSamples = 10 * windowSamples;
 /** Loudness is told of stretches of 20 ms. */
 const frameS = 0.02;
 /** In a shorter pause an utterance may go on. */
 const leastPauseS = 0.8;
-/** So long after the last sound voice detection is sure to have heard the end of the voice, and to be forgetful. */
+/** So long after the last sound voice detection is sure to have heard the end of the voice. */
 const afterS = 0.3;
 /** What the next part hears of the pause before anybody speaks in it. */
 const leadS = 0.44;
 
 /**
  * Where the part that begins at `from` may end and the next begin: in the longest pause of the first stretch that has
- * one, where a stream that goes on has forgotten what it heard and one that begins knows nothing: both hear the same from
- * there on. A pause is quiet beside the audio around it. That is a guess, which is why the recogniser has the last word:
- * the part before the seam hears a little beyond it. Undefined where there is none up to the end.
+ * one. A pause is quiet beside the audio around it. That is a guess, which is why the recogniser has the last word: the
+ * part before the seam hears a little beyond it. Undefined where there is none up to the end.
  */
 export async function nextSeam(search: SeamSearch, from: number): Promise<number | undefined> {
   const { rateHz, end, partS } = search;
@@ -37,7 +38,7 @@ export async function nextSeam(search: SeamSearch, from: number): Promise<number
     for (const { from: first, to } of pauses(await energies(search, at, until))) {
       const lengthS = (to - first) * frameS;
       const latest = at + (to * frameS - leadS) * rateHz;
-      const place = Math.floor(latest / forgetfulSamples) * forgetfulSamples;
+      const place = Math.floor(latest / gridSamples) * gridSamples;
       if (lengthS <= longestS || place < at + (first * frameS + afterS) * rateHz) continue;
       longestS = lengthS;
       seam = place;

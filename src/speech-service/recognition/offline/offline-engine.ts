@@ -22,7 +22,7 @@ import type { SpelledWord } from './seam.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
-import { Audible, ForgetfulPauses, VoiceActivity, windowSamples } from './voice-activity.ts';
+import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
   RecognisedWord,
@@ -122,7 +122,7 @@ type OfflineParts = {
   longestS: number;
   track: AudioTrack;
   voiced: VoicedStretches;
-  voice: Pick<VoiceActivity, 'accept' | 'forget'>;
+  voice: Pick<VoiceActivity, 'accept'>;
   language: LanguageChoice;
   load: () => LoadLevel;
 };
@@ -153,8 +153,7 @@ export class OfflineSession implements EngineSession {
   readonly #options: RecogniserStreamOptions;
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #segmenter: Segmenter;
-  #audible = new Audible();
-  readonly #pauses = new ForgetfulPauses();
+  readonly #audible = new Audible();
   readonly #waiting: Untold[] = [];
   /** The reading of the open piece that began during its present pause. */
   #ahead: PieceReading | undefined;
@@ -225,10 +224,6 @@ export class OfflineSession implements EngineSession {
       if (audible) this.#parts.voiced.add(end - windowSamples, end);
       for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
       if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
-      if (this.#options.recorded && this.#pauses.window(audible, end)) {
-        this.#parts.voice.forget();
-        this.#audible = new Audible();
-      }
     });
     if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
       this.#ahead = undefined; // the speech went on: the pause was not the end

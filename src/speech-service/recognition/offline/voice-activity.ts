@@ -56,29 +56,6 @@ export class VoiceActivity {
     }
     this.#rest = samples.slice(at);
   }
-
-  /** What was heard until now says nothing of what comes. */
-  forget(): void {
-    this.#vad.reset();
-  }
-}
-
-/** The memory of a recording is emptied in its pauses, at multiples of this position. */
-export const forgetfulSamples = 10 * windowSamples;
-/** Fewer windows without a voice are no pause. */
-const leastQuietWindows = 6;
-
-/**
- * Tells when a stream may forget what it has heard. The detector remembers for many seconds, and so it would hear a part
- * of a recording a little differently than the whole. A stream begins as if after a pause.
- */
-export class ForgetfulPauses {
-  #quietWindows = leastQuietWindows;
-
-  window(audible: boolean, end: number): boolean {
-    this.#quietWindows = audible ? 0 : this.#quietWindows + 1;
-    return this.#quietWindows >= leastQuietWindows && end % forgetfulSamples === 0;
-  }
 }
 
 /** The detector reports a voice for a moment after it has ended. This far below the voice nothing is spoken. */

@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import { nextSeam } from '../../../../src/speech-service/jobs/seams.ts';
-import {
-  forgetfulSamples,
-  ForgetfulPauses,
-  windowSamples,
-} from '../../../../src/speech-service/recognition/offline/voice-activity.ts';
+import { gridSamples, nextSeam } from '../../../../src/speech-service/jobs/seams.ts';
 
 const rateHz = 16_000;
 
@@ -32,7 +27,7 @@ test.each([0, 40])('a seam lies in the longest pause, on the grid: noise %i', as
   const seam = await seamOf(
     audio([[3_000, 3.5], [0, 1], [2_000, 0.5], [0, 0.85], [3_000, 4]], noise), // prettier-ignore
   );
-  expect(seam! % forgetfulSamples).toBe(0);
+  expect(seam! % gridSamples).toBe(0);
   expect(seam! / rateHz).toBeGreaterThanOrEqual(3.8);
   expect(seam! / rateHz).toBeLessThanOrEqual(4.06);
 });
@@ -43,14 +38,4 @@ test('it is looked for further on where nobody pauses, and there is none near th
   expect(late! / rateHz).toBeLessThan(8);
   expect(await seamOf(audio([[3_000, 20]]))).toBeUndefined();
   expect(await seamOf(audio([[3_000, 5.3], [0, 1.2], [3_000, 0.1]]))).toBeUndefined(); // prettier-ignore
-});
-
-test('a pause is forgetful on the grid, after some windows without a voice, and from the beginning', () => {
-  const pauses = new ForgetfulPauses();
-  const voiced = new Set([3, 18, 26]);
-  const forgotten: number[] = [];
-  for (let window = 1; window <= 50; window++)
-    if (pauses.window(voiced.has(window), window * windowSamples)) forgotten.push(window);
-  // The grid has every tenth window; the voice in the 18th and the 26th is too near to the 20th and the 30th.
-  expect(forgotten).toEqual([10, 40, 50]);
 });

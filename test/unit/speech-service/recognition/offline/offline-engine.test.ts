@@ -39,7 +39,6 @@ function sessionOf(
     accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
       onWindow((block[0] ?? 0) > 0.1, track.end);
     },
-    forget: () => undefined,
   };
   const options = {
     sampleRate: 16000,

@@ -1,3 +1,4 @@
+import { round3 } from '../lib/round.ts';
 import type { Utterance, Word } from '../protocol/addons.ts';
 
 /**
@@ -24,8 +25,8 @@ export function timelineOf(utterance: Utterance): Timeline {
     const first = placed[lowerBound(placed, start)];
     const last = placed[lowerBound(placed, end - 1)];
     return {
-      start: first?.word.start ?? round(utterance.start + (spread * start) / length),
-      end: last?.word.end ?? round(utterance.start + (spread * end) / length),
+      start: first?.word.start ?? round3(utterance.start + (spread * start) / length),
+      end: last?.word.end ?? round3(utterance.start + (spread * end) / length),
     };
   };
 }
@@ -40,8 +41,4 @@ function lowerBound(placed: { to: number }[], character: number): number {
     else low = middle + 1;
   }
   return low;
-}
-
-function round(seconds: number): number {
-  return Math.round(seconds * 1000) / 1000;
 }

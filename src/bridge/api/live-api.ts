@@ -2,6 +2,7 @@ import { Router, type Request, type Response } from 'express';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
+import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Database } from '../../store/schema.ts';
@@ -203,7 +204,7 @@ export class LiveApi implements Disposable {
         call.legs.map((leg) => ({
           call_id: call.record.id,
           leg_id: leg.record.id,
-          level: Math.round(leg.level * 1_000) / 1_000,
+          level: round3(leg.level),
         })),
       );
     if (levels.length === 0) return;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { round3 } from '../../lib/round.ts';
 import { wholeBytes, type CallLeg } from './leg.ts';
 
 /** Legs whose first frames come this close together started together: the difference is jitter of the network. */
@@ -44,7 +45,7 @@ export class CallClock {
   }
 
   nowS(): number {
-    return Math.round(this.atS(this.#clock.monotonicMs()) * 1_000) / 1_000;
+    return round3(this.atS(this.#clock.monotonicMs()));
   }
 
   /**
@@ -56,7 +57,7 @@ export class CallClock {
     const isFirst = this.#zeroMs === undefined;
     this.#zeroMs ??= firstByteMs;
     const offsetS = this.atS(firstByteMs);
-    leg.offsetS = offsetS < togetherS ? 0 : Math.round(offsetS * 1_000) / 1_000;
+    leg.offsetS = offsetS < togetherS ? 0 : round3(offsetS);
     return isFirst ? Math.round(this.#clock.now() - frameS * 1_000) : undefined;
   }
 

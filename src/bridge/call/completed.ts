@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { Kysely } from 'kysely';
 import type { Sentiment } from '../../protocol/addons.ts';
 import {
@@ -70,7 +71,7 @@ export async function endedCallOf(
         cause: GapCause.safeParse(cause).data ?? 'damaged',
         start,
         end,
-        duration: rounded(end - start),
+        duration: round3(end - start),
       })),
     }
   );
@@ -163,4 +164,3 @@ function longestOf(gaps: CompletedData['gaps']): CompletedData['gaps'] {
 }
 
 const iso = (ms: number): string => new Date(ms).toISOString();
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

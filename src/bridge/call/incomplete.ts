@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { GapCause, Incomplete } from '../../protocol/events.ts';
 
 /** Where words of somebody are missing, in seconds of the call. */
@@ -23,10 +24,10 @@ export function incompleteOf(gaps: readonly GapSpan[], durationS: number): Incom
   if (seconds < leastS) return null;
   const causes = [...Map.groupBy(gaps, ({ cause }) => cause)].map(([cause, spans]) => ({
     cause,
-    seconds: rounded(lengthOf(within(spans, durationS))),
+    seconds: round3(lengthOf(within(spans, durationS))),
   }));
   return {
-    seconds: rounded(seconds),
+    seconds: round3(seconds),
     causes: causes.filter((one) => one.seconds > 0).toSorted((a, b) => b.seconds - a.seconds),
   };
 }
@@ -53,5 +54,3 @@ export function within(spans: readonly Span[], durationS: number): Span[] {
 function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { start, end }) => sum + end - start, 0);
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

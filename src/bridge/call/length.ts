@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { CallRow, LegRow } from '../events/call-rows.ts';
 import type { StreamEncoding } from '../seam.ts';
 import { bytesPerSecondOf } from './leg.ts';
@@ -14,9 +15,9 @@ type LengthFacts = {
 export function callLength({ startedAt, hungUpAt, reason, audioS }: LengthFacts): CallLength {
   // After a restart nobody knows when the caller hung up: the call is as long as the audio that was received.
   if (reason === 'restart')
-    return { hungUpAt: Math.round(startedAt + audioS * 1_000), durationS: rounded(audioS) };
+    return { hungUpAt: Math.round(startedAt + audioS * 1_000), durationS: round3(audioS) };
   // A recorded call that is played faster than real time is as long as its audio.
-  return { hungUpAt, durationS: rounded(Math.max(audioS, (hungUpAt - startedAt) / 1_000)) };
+  return { hungUpAt, durationS: round3(Math.max(audioS, (hungUpAt - startedAt) / 1_000)) };
 }
 
 /** The same by the rows; undefined while nobody has hung up. */
@@ -45,7 +46,5 @@ export function legDurationS(leg: LegRow): number {
     sampleRate: leg.sample_rate,
     channels: leg.channels === 2 ? 2 : 1,
   });
-  return rounded((leg.received + leg.filler - leg.paused) / rate);
+  return round3((leg.received + leg.filler - leg.paused) / rate);
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 import { incompleteOf, tellsOfTheWhole, within, type GapSpan, type Span } from './incomplete.ts';
 
@@ -50,9 +51,9 @@ export function statisticsOf(
   );
   const all = talk.customer + talk.agent;
   return {
-    duration: rounded(durationS),
+    duration: round3(durationS),
     talk,
-    talk_ratio: perRole((role) => (all === 0 ? 0 : rounded(talk[role] / all))),
+    talk_ratio: perRole((role) => (all === 0 ? 0 : round3(talk[role] / all))),
     interruptions: interruptionsOf(ordered),
     longest_monologue: longestMonologues(ordered, holes),
     dead_air: deadAir(within([...ordered, ...holes], Infinity), durationS),
@@ -113,7 +114,7 @@ function longestMonologues(turns: readonly Turn[], holes: readonly Span[]): PerR
       continue;
     if (current?.role === turn.role) current.end = Math.max(current.end, turn.end);
     else current = { role: turn.role, start: turn.start, end: turn.end };
-    longest[current.role] = Math.max(longest[current.role], rounded(current.end - current.start));
+    longest[current.role] = Math.max(longest[current.role], round3(current.end - current.start));
   }
   return longest;
 }
@@ -129,15 +130,13 @@ function deadAir(speech: readonly Span[], durationS: number): Statistics['dead_a
     }
     at = Math.max(at, span.end);
   }
-  return { total: rounded(total), longest: rounded(longest), count };
+  return { total: round3(total), longest: round3(longest), count };
 }
 
 function lengthOf(spans: readonly Span[]): number {
-  return rounded(spans.reduce((sum, span) => sum + span.end - span.start, 0));
+  return round3(spans.reduce((sum, span) => sum + span.end - span.start, 0));
 }
 
 function perRole(of: (role: Role) => number): PerRole {
   return { customer: of('customer'), agent: of('agent') };
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

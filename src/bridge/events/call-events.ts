@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { round3 } from '../../lib/round.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
 import type { CallEventData, EndReason, EventLeg } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
@@ -214,7 +215,7 @@ export class CallEvents {
   }
 
   #addGap(leg: CallLeg, gap: Gap): void {
-    const [start, end] = [rounded(gap.start), rounded(gap.end)];
+    const [start, end] = [round3(gap.start), round3(gap.end)];
     const { cause, bytes, detail } = gap;
     bridgeMetrics.gaps.inc({ cause });
     void this.#commits.add({
@@ -233,7 +234,7 @@ export class CallEvents {
       event: {
         said: {
           type: 'call.gap',
-          data: { cause, start, end, duration: rounded(end - start), bytes, detail },
+          data: { cause, start, end, duration: round3(end - start), bytes, detail },
         },
         occurredAt: this.#now,
         leg: eventLeg(leg),
@@ -245,7 +246,7 @@ export class CallEvents {
   keyPressed(leg: CallLeg | undefined, at: number): void {
     void this.#commits.add({
       event: {
-        said: { type: 'call.dtmf', data: { at: rounded(at), digit: '*' } },
+        said: { type: 'call.dtmf', data: { at: round3(at), digit: '*' } },
         occurredAt: this.#now,
         ...(leg === undefined ? {} : { leg: eventLeg(leg) }),
       },
@@ -389,5 +390,3 @@ function eventLeg(leg: CallLeg): EventLeg {
   const { id, role, track } = leg.record;
   return { id, role, track, session_id: leg.audio.sessionId() ?? null };
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

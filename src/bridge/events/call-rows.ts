@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { CallEvent, GapCause, Incomplete, Role, type Turn } from '../../protocol/events.ts';
 import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
@@ -161,7 +162,7 @@ export async function shortGapsOf(db: Kysely<Database>, callId: string): Promise
   for (const { text } of rows) {
     const { count, seconds, bytes } = JSON.parse(text) as ShortGaps;
     total.count += count;
-    total.seconds = Math.round((total.seconds + seconds) * 1_000) / 1_000;
+    total.seconds = round3(total.seconds + seconds);
     total.bytes += bytes;
   }
   return total;

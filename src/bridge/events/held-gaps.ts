@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { round3 } from '../../lib/round.ts';
 import type { CallLeg } from '../call/leg.ts';
 import type { Gap, ShortGaps, WaitingGaps } from './gap.ts';
 
@@ -113,11 +114,9 @@ export class HeldGaps {
     else
       one.short = {
         count: short.count + 1,
-        seconds: rounded(short.seconds + lengthS),
+        seconds: round3(short.seconds + lengthS),
         bytes: short.bytes + open.bytes,
       };
     leg.audio.stateChanged();
   }
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

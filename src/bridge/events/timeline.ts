@@ -1,5 +1,6 @@
 import { digestOf } from '../../lib/digest.ts';
 import { storableText } from '../../lib/storable.ts';
+import { round3 } from '../../lib/round.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import type { CallEventData } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -211,7 +212,5 @@ function placedSpan<Span extends { start: number; end: number }>(
   span: Span,
   at: SessionPlace,
 ): Span {
-  return { ...span, start: rounded(span.start + at.zeroS), end: rounded(span.end + at.zeroS) };
+  return { ...span, start: round3(span.start + at.zeroS), end: round3(span.end + at.zeroS) };
 }
-
-const rounded = (value: number): number => Math.round(value * 1_000) / 1_000;

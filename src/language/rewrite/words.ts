@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 
 /**
@@ -53,10 +54,6 @@ function spread(pieces: readonly string[], old: readonly Word[], at: number): Wo
     const from = start + ((end - start) * used) / total;
     used += piece.length;
     const to = start + ((end - start) * used) / total;
-    return { word: piece, start: round(from), end: round(to), confidence: round(confidence) };
+    return { word: piece, start: round3(from), end: round3(to), confidence: round3(confidence) };
   });
-}
-
-function round(value: number): number {
-  return Math.round(value * 1000) / 1000;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { round3 } from '../../lib/round.ts';
 import { Problem } from '../../port/problem.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
@@ -424,8 +425,6 @@ function factsOf(file: StoredFile): JobFileFacts {
   const { id, filename, source, durationS, channels } = file;
   return { id, filename, source, durationS, channels };
 }
-
-const round3 = (value: number): number => Math.round(value * 1e3) / 1e3;
 
 function refusal(status: number, message: string, retryAfterS: number): Problem {
   return new Problem(status, message, { headers: { 'retry-after': String(retryAfterS) } });

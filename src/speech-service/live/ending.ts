@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
+import { round3 } from '../../lib/round.ts';
 import type { PostFinalResult } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from './addons.ts';
@@ -6,7 +7,7 @@ import type { AudioFormat } from './audio-format.ts';
 import type { Broadcast } from './broadcast.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { message } from './messages.ts';
-import { round3, transcriptionOf } from '../results/blocks.ts';
+import { transcriptionOf } from '../results/blocks.ts';
 import { type PostBlocks, resultOf, type SessionResults, utterancesOf } from './result.ts';
 
 /** How a session came to its end, for the row and for the log. */

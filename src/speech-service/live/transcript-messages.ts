@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
@@ -82,7 +83,7 @@ export class TranscriptMessages {
       case 'speech-start':
       case 'speech-end':
         this.#emit(event.type === 'speech-start' ? 'speech_start' : 'speech_end', {
-          data: { time: Math.round(event.at * 1e3) / 1e3, channel },
+          data: { time: round3(event.at), channel },
         });
         return;
       case 'partial':

@@ -1,3 +1,4 @@
+import { round3 } from '../../lib/round.ts';
 import type {
   AddonBlock,
   AddonError,
@@ -7,8 +8,6 @@ import type {
   Utterance,
 } from '../../protocol/addons.ts';
 import type { ResultMetadata } from '../../protocol/job.ts';
-
-export const round3 = (value: number): number => Math.round(value * 1e3) / 1e3;
 
 /** What a result says of its audio: channels that are the same are billed once. */
 export function metadataOf(figures: {

@@ -1,7 +1,7 @@
+import { round3 } from '../../lib/round.ts';
 import { splitSentences } from '../../language/text/sentences.ts';
 import { timelineOf } from '../../language/timing.ts';
 import type { Sentence, Utterance, Word } from '../../protocol/addons.ts';
-import { round3 } from './blocks.ts';
 
 /** A longer pause ends a sentence even where no mark does. */
 const longestPauseS = 1.5;

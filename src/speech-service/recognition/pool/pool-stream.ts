@@ -1,3 +1,4 @@
+import { round3 } from '../../../lib/round.ts';
 import type { FromChild } from './messages.ts';
 import type { RecogniserProcess } from './process.ts';
 import type {
@@ -264,7 +265,7 @@ export class PoolStream implements RecogniserStream {
   }
 
   #moved(utterance: RecognisedUtterance, offsetS: number): RecognisedUtterance {
-    const shift = (at: number) => Math.round((at + offsetS) * 1000) / 1000;
+    const shift = (at: number) => round3(at + offsetS);
     return {
       ...utterance,
       index: utterance.index + this.#base.index,

@@ -1,8 +1,6 @@
 import { Option, type Command } from 'commander';
-import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
-import { isKeyRefused, keyRefused } from '../player/api-client.ts';
-import { runningProcess } from './running-process.ts';
+import { requestOf, runningProcess } from './running-process.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
 
@@ -119,31 +117,5 @@ async function ask(
   path: string,
   request: { method?: string; body?: unknown } = {},
 ): Promise<unknown> {
-  const { api } = runningProcess(options.url);
-  let response: Response;
-  try {
-    response = await fetch(api.url + path, {
-      method: request.method ?? 'GET',
-      headers: {
-        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-      signal: AbortSignal.timeout(30_000),
-    });
-  } catch (error) {
-    throw new TrunklineError(
-      'UNREACHABLE',
-      `No process answers at ${api.url}: ${reasonOf(error)}`,
-      { cause: error },
-    );
-  }
-  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
-  const answer = (await response.json().catch(() => ({}))) as { message?: string };
-  if (!response.ok)
-    throw new TrunklineError(
-      'BAD_INPUT',
-      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
-    );
-  return answer;
+  return await requestOf(runningProcess(options.url).api, path, request);
 }

@@ -16,6 +16,7 @@ export async function askProcess(api: Api, path: string, withinMs: number): Prom
 }
 
 const answerWithinMs = 10_000;
+const changeWithinMs = 30_000;
 
 /** The same as an answer. A refused key is no process that cannot be reached: it says what to set. */
 export async function answerOf<T>(api: Api, path: string): Promise<T> {
@@ -31,6 +32,36 @@ export async function answerOf<T>(api: Api, path: string): Promise<T> {
   if (!response.ok)
     throw new TrunklineError('UNREACHABLE', `${path} was answered with ${response.status}`);
   return (await response.json()) as T;
+}
+
+/** One request of a command that sets something in motion: what the process says of a refusal is shown as it is. */
+export async function requestOf(
+  api: Api,
+  path: string,
+  request: { method?: string; body?: unknown } = {},
+): Promise<unknown> {
+  let response: Response;
+  try {
+    response = await fetch(api.url + path, {
+      method: request.method ?? 'GET',
+      headers: {
+        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
+        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
+      signal: AbortSignal.timeout(changeWithinMs),
+    });
+  } catch (error) {
+    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+  }
+  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
+  const answer = (await response.json().catch(() => ({}))) as { message?: string };
+  if (!response.ok)
+    throw new TrunklineError(
+      'BAD_INPUT',
+      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
+    );
+  return answer;
 }
 
 /** The process that a command talks to: the one that is named, or the one on this machine with the same settings. */

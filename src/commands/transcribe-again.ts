@@ -1,12 +1,9 @@
 import type { Command } from 'commander';
 import { TrunklineError } from '../lib/errors.ts';
-import { isKeyRefused, keyRefused } from '../player/api-client.ts';
 import type { TranscribeAgain, TranscribeAllAgain } from '../protocol/api.ts';
-import { runningProcess, whyUnreachable } from './running-process.ts';
+import { requestOf, runningProcess } from './running-process.ts';
 
 type Options = { url?: string; json?: boolean; incomplete?: boolean };
-
-const answerWithinMs = 30_000;
 
 /** `trunkline transcribe-again`: reads the recording of a call, or of all that lack words, once more. */
 export function registerTranscribeAgain(program: Command): void {
@@ -50,23 +47,5 @@ const told: Record<TranscribeAgain['status'], string> = {
 };
 
 async function post(options: Options, path: string): Promise<unknown> {
-  const { api } = runningProcess(options.url);
-  let response: Response;
-  try {
-    response = await fetch(api.url + path, {
-      method: 'POST',
-      headers: api.key === undefined ? {} : { 'x-service-key': api.key },
-      signal: AbortSignal.timeout(answerWithinMs),
-    });
-  } catch (error) {
-    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
-  }
-  if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
-  const answer = (await response.json().catch(() => ({}))) as { message?: string };
-  if (!response.ok)
-    throw new TrunklineError(
-      'BAD_INPUT',
-      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
-    );
-  return answer;
+  return await requestOf(runningProcess(options.url).api, path, { method: 'POST' });
 }

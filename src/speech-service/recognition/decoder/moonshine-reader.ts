@@ -2,8 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../lib/errors.ts';
 import type { Model } from '../../models/model-folder.ts';
-import { alignedFrames } from './alignment.ts';
-import { beamSearch, type Hypothesis } from './beam-search.ts';
+import { beamSearch } from './beam-search.ts';
 import { type AttentionOutput, revealAttention, secondOf } from './moonshine-graph.ts';
 import {
   type EncodedAudio,
@@ -12,21 +11,11 @@ import {
   stepsOver,
 } from './moonshine-steps.ts';
 import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
+import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
 import { TokenTable } from './tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
 
-/** A character or more of a text: the tokens that it is written with, when it begins, and how sure it is. */
-export type TimedToken = {
-  text: string;
-  ids: readonly number[];
-  start: number;
-  logProbability: number;
-};
-
-/** A text with the times of its tokens in seconds from the beginning of the audio. */
-export type ReadText = {
-  text: string;
-  tokens: readonly TimedToken[];
+export type ReadText = TimedText & {
   /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
   meanLogProbability: number;
   /** The same of the words that were given; 0 where none were. */
@@ -41,9 +30,6 @@ export type ReadOptions = {
   bias?: VocabularyBias | undefined;
 };
 
-/** The model's texts have at most so many tokens: a loop would go on for ever. */
-const tokensEachSecond = 6.5;
-const tokensAtLeast = 12;
 /** The encoder makes nothing of less audio than this, and says so by an exception: quiet is added behind. */
 const shortestSamples = 3200;
 
@@ -125,32 +111,17 @@ export class MoonshineReader {
     const seconds = encodings[0]?.seconds ?? 0;
     const found = beamSearch(stepsOver(this.#decoder, encodings, true), {
       width: beams,
-      mostTokens: Math.floor(tokensEachSecond * seconds + tokensAtLeast),
+      mostTokens: mostTokensOf(seconds),
       endToken,
       given,
       bias,
     });
-    return textOf(this.table, found);
+    return {
+      ...timedText(this.table, found, secondOf),
+      meanLogProbability: meanOf(found.logProbabilities),
+      givenLogProbability: meanOf(found.given),
+    };
   }
-}
-
-function textOf(
-  table: TokenTable,
-  { tokens, logProbabilities, attention, ended, given }: Hypothesis,
-): ReadText {
-  const spoken = ended ? tokens.slice(0, -1) : tokens;
-  const frames = alignedFrames(attention.slice(0, spoken.length).flatMap((row) => row ?? []));
-  const pieces = table.pieces(spoken).map(({ text, from, to }) => {
-    const start = secondOf(frames[from] ?? 0);
-    const logProbability = Math.min(...logProbabilities.slice(from, to));
-    return { text, ids: spoken.slice(from, to), start, logProbability };
-  });
-  return {
-    text: table.text(spoken).trim(),
-    tokens: pieces,
-    meanLogProbability: meanOf(logProbabilities),
-    givenLogProbability: meanOf(given),
-  };
 }
 
 function meanOf(values: readonly number[]): number {

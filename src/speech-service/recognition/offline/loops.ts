@@ -61,6 +61,18 @@ export function withoutLoops(
   return kept;
 }
 
+/** The same of words that carry more than their text: each keeps what it has. */
+export function wordsWithoutLoops<Word extends { word: string }>(
+  words: readonly Word[],
+  seconds: number,
+): Word[] {
+  const spoken = words.map(({ word }) => word);
+  return withoutLoops(spoken, seconds).flatMap(({ word, index }) => {
+    const whole = words[index];
+    return whole ? [{ ...whole, word }] : [];
+  });
+}
+
 /** The word before its loop; the word itself when it has none, or when nothing but the loop is in it. */
 function withoutWordLoop(word: string): string {
   const digits = digitLoop.exec(word);

@@ -18,14 +18,13 @@ import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
 import { busyMs, isPressed, PartialWords, pressedMs } from './readings.ts';
-import type { SpelledWord } from './seam.ts';
+import { type SpelledWord, withoutIds } from './seam.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
 import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
-  RecognisedWord,
   RecogniserEvent,
   RecogniserStreamOptions,
 } from '../recogniser.ts';
@@ -376,7 +375,7 @@ export class OfflineSession implements EngineSession {
     const language = this.#parts.language.ofPartial(read.text, read.said);
     const text = words.join(' ');
     const piece = read.timed
-      ? { words: read.timed.slice(0, words.length).map(bareOfSigns), text, language }
+      ? { words: read.timed.slice(0, words.length).map(withoutIds), text, language }
       : reader.timed(
           { words, text },
           { from, to, cutBefore },
@@ -488,10 +487,6 @@ export class OfflineSession implements EngineSession {
       words,
     };
   }
-}
-
-function bareOfSigns({ ids: _, ...word }: SpelledWord): RecognisedWord {
-  return word;
 }
 
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */

@@ -1,8 +1,8 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
 import type { AudioTrack } from './audio-track.ts';
-import { withoutLoops } from './loops.ts';
-import type { PieceModel, PieceResult } from './offline-model.ts';
+import { withoutLoops, wordsWithoutLoops } from './loops.ts';
+import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
   affordsProbes,
   agree,
@@ -16,7 +16,7 @@ import {
   type Variation,
   variations,
 } from './readings.ts';
-import { divideAt, knownBefore, type Seam, type SpelledWord } from './seam.ts';
+import { divideAt, knownBefore, type Seam, type SpelledWord, withoutIds } from './seam.ts';
 import type { SpeechPiece } from './segmenter.ts';
 import { type Unread, unreadIn, type VoicedStretches } from './unread.ts';
 import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times.ts';
@@ -88,18 +88,11 @@ export class PieceReader {
   /** Reads the whole piece once. */
   whole(cut: SpeechPiece, variation: Variation, hint: string, hurried: boolean) {
     const seam = this.#seamOf(cut);
-    let result = this.#model.read(this.#varied(cut, variation), hint, {
-      given: seam?.given,
-      hurried,
-      expected: this.#expected,
-    });
+    let result = this.#read(this.#varied(cut, variation), hint, { given: seam?.given, hurried });
     if (seam && result.contradicted) {
       // The words before the seam were misread. The piece is read alone, from where the audio goes on.
       this.seam = { at: seam.at, from: seam.at, given: [] };
-      result = this.#model.read(this.#varied(cut, variation), hint, {
-        hurried,
-        expected: this.#expected,
-      });
+      result = this.#read(this.#varied(cut, variation), hint, { hurried });
     }
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
@@ -138,17 +131,13 @@ export class PieceReader {
     const from =
       seam?.from ?? Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
     const heard = this.#track.view(from, end);
-    const result = this.#model.read(heard.slice(), hint, {
-      given: seam?.given,
-      hurried,
-      expected: this.#expected,
-    });
+    const result = this.#read(heard.slice(), hint, { given: seam?.given, hurried });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
-    const timed = unlooped(
+    const timed = wordsWithoutLoops(
       tokenWords(result, (end - heard.length) / rateHz, end / rateHz),
-      heard.length,
+      heard.length / rateHz,
     );
     const words = timed.map(({ word }) => word);
     return { reading: { text: words.join(' '), words }, timed, heard, said: lang };
@@ -159,9 +148,9 @@ export class PieceReader {
     const offsetS = this.#firstOf(cut) / rateHz - variations[0].before;
     const leastS = this.#firstOwn(cut) / rateHz;
     const words = tokenWords(result, offsetS, cut.heardTo / rateHz);
-    if (!this.#seamOf(cut)) return unlooped(words, cut.heardTo - cut.from);
+    if (!this.#seamOf(cut)) return wordsWithoutLoops(words, (cut.heardTo - cut.from) / rateHz);
     const after = words.map((word) => within(word, leastS, Infinity));
-    return unlooped(after, cut.heardTo - cut.from);
+    return wordsWithoutLoops(after, (cut.heardTo - cut.from) / rateHz);
   }
 
   /** Where a voice was heard in the piece and none of these words was said. */
@@ -183,16 +172,21 @@ export class PieceReader {
   ): SpelledWord[] {
     const known = attempt === 0 ? knownBefore(words.slice(0, after), from / rateHz) : [];
     const first = known[0] ? Math.round(known[0].start * rateHz) : from - marginAgain;
-    const audio = padded(this.#track.view(first, to), variations[0].before, variations[0].after);
+    const { before, after: behind } = variations[0];
+    const audio = padded(
+      this.#track.view(first, to),
+      Math.round(before * rateHz),
+      Math.round(behind * rateHz),
+    );
     const given = known.flatMap(({ ids }) => ids);
-    const result = this.#model.read(audio, hint, { given, expected: this.#expected });
+    const result = this.#read(audio, hint, { given });
     const logs = result.ys_log_probs;
     const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
     if (logs.length === 0 || mean < leastSure) return [];
     const timed = tokenWords(result, first / rateHz - variations[0].before, to / rateHz);
-    const found = unlooped(
+    const found = wordsWithoutLoops(
       timed.map((word) => within(word, from / rateHz, to / rateHz)),
-      to - first,
+      (to - first) / rateHz,
     );
     const next = words[after];
     const last = found.at(-1);
@@ -209,7 +203,7 @@ export class PieceReader {
   ): { piece: ReadPiece; seam: Seam | undefined } {
     const divided = cut.cutAfter && this.#model.goesOn;
     const { own, seam } = divided ? divideAt(words, cut) : { own: words.length, seam: undefined };
-    const told = words.slice(0, own).map(({ ids: _, ...word }) => word);
+    const told = words.slice(0, own).map(withoutIds);
     const text = this.#model.goesOn
       ? told.map(({ word }) => word).join(' ')
       : readingOf(result.text, (cut.to - cut.from) / rateHz).text;
@@ -261,11 +255,12 @@ export class PieceReader {
     const after = cut.cutAfter ? 0 : paddingAfter;
     const end = cut.cutAfter && this.#model.goesOn ? cut.heardTo : cut.to;
     const audio = this.#track.view(this.#firstOf(cut) - before, end + after);
-    const whole = new Float32Array(audio.length + paddingBefore + paddingAfter - before - after);
-    const offset = paddingBefore - before;
-    for (const [i, sample] of audio.entries())
-      whole[offset + i] = Math.max(-1, Math.min(1, sample * variation.gain));
-    return whole;
+    const whole = padded(audio, paddingBefore - before, paddingAfter - after);
+    return whole.map((sample) => Math.max(-1, Math.min(1, sample * variation.gain)));
+  }
+
+  #read(samples: Float32Array, hint: string, wishes: Omit<ReadingWishes, 'expected'>): PieceResult {
+    return this.#model.read(samples, hint, { ...wishes, expected: this.#expected });
   }
 
   #seamOf({ cutBefore }: { cutBefore: boolean }): Seam | undefined {
@@ -290,9 +285,10 @@ function readingOf(text: string, seconds: number): Reading {
   return { text: words.join(' '), words };
 }
 
-function padded(audio: Float32Array, beforeS: number, afterS: number): Float32Array {
-  const whole = new Float32Array(audio.length + Math.round((beforeS + afterS) * rateHz));
-  whole.set(audio, Math.round(beforeS * rateHz));
+/** The audio with so many zeros before and behind it. */
+function padded(audio: Float32Array, before: number, behind: number): Float32Array {
+  const whole = new Float32Array(audio.length + before + behind);
+  whole.set(audio, before);
   return whole;
 }
 
@@ -300,14 +296,6 @@ function padded(audio: Float32Array, beforeS: number, afterS: number): Float32Ar
 function within(word: SpelledWord, fromS: number, toS: number): SpelledWord {
   const start = Math.max(fromS, Math.min(word.start, toS));
   return { ...word, start, end: Math.max(start + shortestTokenS, Math.min(word.end, toS)) };
-}
-
-function unlooped(words: readonly SpelledWord[], samples: number): SpelledWord[] {
-  const spoken = words.map(({ word }) => word);
-  return withoutLoops(spoken, samples / rateHz).flatMap(({ word, index }) => {
-    const timed = words[index];
-    return timed ? [{ ...timed, word }] : [];
-  });
 }
 
 function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): SpelledWord[] {

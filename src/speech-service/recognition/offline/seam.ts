@@ -5,6 +5,11 @@ const rateHz = 16000;
 /** A word of a reading with the model's own signs for it. Times are seconds of the stream. */
 export type SpelledWord = RecognisedWord & { ids: readonly number[] };
 
+/** The word as it is told: nobody outside knows the model's signs. */
+export function withoutIds({ ids: _, ...word }: SpelledWord): RecognisedWord {
+  return word;
+}
+
 /**
  * Where one piece of speech ends and the next begins: inside speech, but between two words. The next piece is read
  * from some words before it, which are given to the model as known.

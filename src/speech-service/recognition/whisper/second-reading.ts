@@ -1,7 +1,7 @@
 import type { Arrival, Engine, EngineSession, Urgency } from '../child/engine.ts';
 import { ranks } from '../child/engine.ts';
 import { AudioTrack } from '../offline/audio-track.ts';
-import { withoutLoops } from '../offline/loops.ts';
+import { wordsWithoutLoops } from '../offline/loops.ts';
 import { bare } from '../offline/readings.ts';
 import { wordsFromTokens } from '../offline/word-times.ts';
 import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
@@ -169,19 +169,16 @@ export class SecondReading implements EngineSession {
   }
 
   #wordsOf(window: SpeechWindow, text: WindowText): Reconciled[] {
-    const tokens = text.tokens.map((token) => ({ ...token }));
-    const words = wordsFromTokens(tokens, {
+    const words = wordsFromTokens(text.tokens, {
       endOfAudioS: window.seconds,
       longestTokenS,
       agreedConfidence: 0,
     });
-    const spoken = words.map(({ word }) => word);
-    return withoutLoops(spoken, window.seconds).flatMap(({ word, index }) => {
-      const timed = words[index];
-      if (!timed || !/[\p{L}\p{N}]/u.test(word)) return [];
+    return wordsWithoutLoops(words, window.seconds).flatMap((timed) => {
+      const { word, confidence } = timed;
+      if (!/[\p{L}\p{N}]/u.test(word)) return [];
       const start = window.inStream(timed.start);
       const end = Math.max(start, window.inStream(timed.end));
-      const { confidence } = timed;
       return [{ word, start, end, confidence, unit: window.unitAt(start) }];
     });
   }

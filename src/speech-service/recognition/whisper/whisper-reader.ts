@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { reasonOf } from '../../../lib/errors.ts';
 import { cpuSeconds } from '../child/load.ts';
-import { alignedFrames } from '../decoder/alignment.ts';
-import { beamSearch, type Hypothesis } from '../decoder/beam-search.ts';
+import { beamSearch } from '../decoder/beam-search.ts';
 import { type Feeds, loadOnnx, type Onnx, type OnnxSession } from '../decoder/onnx.ts';
+import { mostTokensOf, type TimedText, timedText } from '../decoder/timed-text.ts';
 import { TokenTable } from '../decoder/tokens.ts';
 import { logMel, melBands, melFrames } from './mel.ts';
 import { audioOutputs, endToken, type SuppressedTokens, WhisperSteps } from './steps.ts';
@@ -15,10 +15,7 @@ import { audioOutputs, endToken, type SuppressedTokens, WhisperSteps } from './s
 export type EncodedWindow = { audio: Feeds; seconds: number };
 
 /** A text with the times of its tokens in seconds of the window. */
-export type WindowText = {
-  text: string;
-  tokens: readonly { text: string; start: number; logProbability: number }[];
-  meanLogProbability: number;
+export type WindowText = TimedText & {
   /** The probability that nothing is said in the window. */
   noSpeech: number;
   /** How many times shorter the text can be told: a loop can be told very shortly. */
@@ -26,8 +23,6 @@ export type WindowText = {
 };
 
 const beams = 4;
-const tokensEachSecond = 6.5;
-const tokensAtLeast = 12;
 const frameS = 0.02;
 /** The heads look so far behind the beginning of a word: the median over 1,362 words that both readers have. */
 const delayS = 0.36;
@@ -94,35 +89,17 @@ export class WhisperReader {
   read({ audio, seconds }: EncodedWindow): WindowText {
     const frames = Math.ceil(seconds / frameS);
     const steps = new WhisperSteps(this.#parts, { audio, frames });
-    let found: Hypothesis | undefined;
+    let found: TimedText = { text: '', tokens: [] };
     this.#spentS += cpuSeconds(() => {
-      found = beamSearch(steps, {
-        width: beams,
-        mostTokens: Math.floor(tokensEachSecond * seconds + tokensAtLeast),
-        endToken,
-        lengthPower: 1,
-      });
+      const options = { width: beams, mostTokens: mostTokensOf(seconds), endToken, lengthPower: 1 };
+      found = timedText(this.#parts.table, beamSearch(steps, options), secondOf);
     });
-    const { table } = this.#parts;
-    const { tokens: written = [], logProbabilities = [], attention = [], ended } = found ?? {};
-    const spoken = ended ? written.slice(0, -1) : written;
-    const rows = attention.slice(0, spoken.length).flatMap((row) => row ?? []);
-    const frameOf = alignedFrames(rows);
-    const tokens = table.pieces(spoken).map(({ text, from, to }) => ({
-      text,
-      start: Math.max(0, (frameOf[from] ?? 0) * frameS - delayS),
-      logProbability: Math.min(...logProbabilities.slice(from, to)),
-    }));
-    const text = table.text(spoken).trim();
-    const sum = logProbabilities.reduce((total, one) => total + one, 0);
-    return {
-      text,
-      tokens,
-      meanLogProbability: sum / Math.max(1, logProbabilities.length),
-      noSpeech: steps.noSpeech,
-      repetition: repetitionOf(text),
-    };
+    return { ...found, noSpeech: steps.noSpeech, repetition: repetitionOf(found.text) };
   }
+}
+
+function secondOf(frame: number): number {
+  return Math.max(0, frame * frameS - delayS);
 }
 
 function repetitionOf(text: string): number {

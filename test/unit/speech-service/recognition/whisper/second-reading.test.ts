@@ -15,8 +15,13 @@ function textOf(text: string, about: Partial<WindowText> = {}): WindowText {
   const tokens = text
     .split(' ')
     .filter(Boolean)
-    .map((word, index) => ({ text: ` ${word}`, start: 0.3 + index / 2, logProbability: -0.1 }));
-  return { text, tokens, meanLogProbability: -0.1, noSpeech: 0.01, repetition: 1, ...about };
+    .map((word, index) => ({
+      text: ` ${word}`,
+      ids: [],
+      start: 0.3 + index / 2,
+      logProbability: -0.1,
+    }));
+  return { text, tokens, noSpeech: 0.01, repetition: 1, ...about };
 }
 
 /** A first reader that tells what the test tells it, and a second one that reads these texts, window by window. */

@@ -1,0 +1,41 @@
+import { alignedFrames } from './alignment.ts';
+import type { Hypothesis } from './beam-search.ts';
+import type { TokenTable } from './tokens.ts';
+
+/** A character or more of a text: the tokens that it is written with, when it begins, and how sure it is. */
+type TimedToken = {
+  text: string;
+  ids: readonly number[];
+  start: number;
+  logProbability: number;
+};
+
+/** A text with the times of its tokens in seconds from the beginning of the audio. */
+export type TimedText = { text: string; tokens: readonly TimedToken[] };
+
+/** The models' texts have at most so many tokens: a loop would go on for ever. */
+const tokensEachSecond = 6.5;
+const tokensAtLeast = 12;
+
+export function mostTokensOf(seconds: number): number {
+  return Math.floor(tokensEachSecond * seconds + tokensAtLeast);
+}
+
+/** What a search found, as text. `secondOf` tells when a word begins whose first token was read from a frame. */
+export function timedText(
+  table: TokenTable,
+  { tokens, logProbabilities, attention, ended }: Hypothesis,
+  secondOf: (frame: number) => number,
+): TimedText {
+  const spoken = ended ? tokens.slice(0, -1) : tokens;
+  const frames = alignedFrames(attention.slice(0, spoken.length).flatMap((row) => row ?? []));
+  return {
+    text: table.text(spoken).trim(),
+    tokens: table.pieces(spoken).map(({ text, from, to }) => ({
+      text,
+      ids: spoken.slice(from, to),
+      start: secondOf(frames[from] ?? 0),
+      logProbability: Math.min(...logProbabilities.slice(from, to)),
+    })),
+  };
+}

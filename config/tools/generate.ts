@@ -1,14 +1,27 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { Config, configFields } from '../../src/config.ts';
 import { errorCodes } from '../../src/lib/errors.ts';
 import type { SettingField } from '../../src/lib/settings.ts';
 
 /**
- * What is written down twice is made from one place: the README's tables and the JSON Schema for
- * editors come from the settings' schema and the error codes. `npm run docs` writes them, a test compares.
+ * What is written down twice is made from one place: the tables of the papers and the JSON Schema for editors
+ * come from the settings' schema, the error codes and the metrics. `npm run docs` writes them, a test compares.
  */
 const root = new URL('../../', import.meta.url);
+
+/** The papers in which something stands between `<!-- name -->` and `<!-- /name -->` that is made here. */
+export const papersWithTables = [
+  'config/README.md',
+  'config/operating/metrics.md',
+  'src/lib/error-codes.md',
+  'src/outbox/webhooks.md',
+] as const;
 
 export function configJsonSchema(): string {
   const schema = z.toJSONSchema(Config, { io: 'input', unrepresentable: 'any' });
@@ -26,7 +39,7 @@ function defaultOf(field: SettingField): string {
   return text.length > 60 || text === '[]' || text === '{}' ? '' : `\`${cell(text)}\``;
 }
 
-export function configTable(): string {
+function configTable(): string {
   const rows = configFields.map(
     (field) =>
       `| ${field.env === undefined ? '' : `\`${field.env}\``} | \`${field.path.join('.')}\` | ${defaultOf(field)} | ${cell(field.description)} |`,
@@ -36,35 +49,78 @@ export function configTable(): string {
   );
 }
 
-export function errorTable(): string {
+function errorTable(): string {
   const rows = Object.entries(errorCodes).map(
     ([code, meaning]) => `| \`${code}\` | ${cell(meaning)} |`,
   );
   return ['| code | meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** The receiver that a test runs is the one that the README shows. */
+/** The table of what `GET /metrics` of a running process answers. */
+export function metricsTable(exposition: string): string {
+  const rows = [...exposition.matchAll(/^# HELP (\w+) (.*)$/gm)].map(
+    ([, name = '', help = '']) => `| \`${name}\` | ${cell(help)} |`,
+  );
+  return ['| metric | what |', '|---|---|', ...rows.toSorted()].join('\n');
+}
+
+/** What a process answers that was started for this question. */
+async function exposedMetrics(): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'trunkline-docs-'));
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'src/main.ts'], {
+    cwd: root,
+    env: {
+      PATH: process.env['PATH'],
+      PORT: '0',
+      TRUNKLINE_DATA: dataDir,
+      TRUNKLINE_PULL_MODELS: '0',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'close');
+  try {
+    for await (const line of createInterface({ input: child.stdout })) {
+      const address = /ready at (http:\/\/[^"\s]+)/.exec(line)?.[1];
+      if (address !== undefined) return await (await fetch(`${address}/metrics`)).text();
+    }
+    throw new Error('the process ended before it was ready');
+  } finally {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(dataDir, { recursive: true });
+  }
+}
+
+/** The receiver that a test runs is the one that the page of the webhooks shows. */
 function receiverCode(): string {
   const file = readFileSync(new URL('test/support/crm/receiver.ts', root), 'utf8');
-  const code = /\/\/ <readme>\n([^]*)\/\/ <\/readme>/.exec(file)?.[1] ?? '';
+  const code = /\/\/ <receiver>\n([^]*)\/\/ <\/receiver>/.exec(file)?.[1] ?? '';
   return `\`\`\`ts\n${code.trim()}\n\`\`\``;
 }
 
-/** The README with the text between `<!-- name -->` and `<!-- /name -->` replaced. */
-export function withTables(readme: string): string {
-  const tables = { settings: configTable(), errors: errorTable(), receiver: receiverCode() };
+/** A paper with what stands between its marks made anew; its metrics only from what a process answered. */
+export function withTables(paper: string, exposition?: string): string {
+  const tables = {
+    settings: configTable(),
+    errors: errorTable(),
+    receiver: receiverCode(),
+    ...(exposition === undefined ? {} : { metrics: metricsTable(exposition) }),
+  };
   return Object.entries(tables).reduce(
     (text, [name, table]) =>
       text.replace(
         new RegExp(`(<!-- ${name} -->\n)[^]*?(\n<!-- /${name} -->)`),
         (_all, before: string, after: string) => before + table + after,
       ),
-    readme,
+    paper,
   );
 }
 
 if (import.meta.main) {
-  const readme = new URL('README.md', root);
-  writeFileSync(readme, withTables(readFileSync(readme, 'utf8')));
+  const exposition = await exposedMetrics();
+  for (const name of papersWithTables) {
+    const paper = new URL(name, root);
+    writeFileSync(paper, withTables(readFileSync(paper, 'utf8'), exposition));
+  }
   writeFileSync(new URL('config/trunkline.schema.json', root), configJsonSchema());
 }

@@ -1,5 +1,5 @@
 /**
- * The codes of the failures that we expect. Code branches on the code, never on the text. The README's table of errors
+ * The codes of the failures that we expect. Code branches on the code, never on the text. The table in error-codes.md
  * is made from this list, so each sentence speaks to an operator.
  */
 export const errorCodes = {

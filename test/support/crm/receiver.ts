@@ -1,5 +1,5 @@
-// The receiver of the README: at-least-once in, once out. A test runs this very file.
-// <readme>
+// The receiver of src/outbox/webhooks.md: at-least-once in, once out. A test runs this very file.
+// <receiver>
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { Webhook } from 'standardwebhooks';
@@ -40,4 +40,4 @@ export function startReceiver(secret: string, file: string, handle: (event: Even
     });
   });
 }
-// </readme>
+// </receiver>

@@ -376,9 +376,9 @@ describe('trunkline transcribe', () => {
     expect((await transcribe(own, ['--help'])).code).toBe(0);
   });
 
-  test('the commands of the README do what it says', async () => {
-    const readme = await contentOf(root, 'README.md');
-    const [, script = ''] = /<!-- transcribe -->\n```sh\n([^]*?)```\n<!-- \/transcribe -->/.exec(readme) ?? []; // prettier-ignore
+  test('the commands of recordings.md do what it says', async () => {
+    const paper = await contentOf(root, 'src/commands/transcription/recordings.md');
+    const [, script = ''] = /<!-- transcribe -->\n```sh\n([^]*?)```\n<!-- \/transcribe -->/.exec(paper) ?? []; // prettier-ignore
     expect(script.match(/npx trunkline transcribe/g)?.length).toBeGreaterThan(2);
     const own = await recordings({ 'call.wav': wavOf('my card is lost') });
     await mkdir(join(own, 'calls'));

@@ -173,7 +173,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
       await until(() => crm.arrivals.length === 7);
     }
     await using store = await temporaryStore({ databaseUrl: copyUrl });
-    // As the README says, so that no number is given a second time.
+    // As webhooks.md says, so that no number is given a second time.
     await sql`update event_calls set last_sequence = last_sequence + 1000`.execute(store.db);
     await using outbox = await outboxOn(store, crm.url);
     const after = await enqueue(store, 'call_1');

@@ -11,7 +11,7 @@ import { startReceiver } from '../../support/crm/receiver.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
 
-describe('the receiver of the README', () => {
+describe('the receiver of webhooks.md', () => {
   test('turns at-least-once into once: repetitions, lost answers and replays change nothing twice', async () => {
     await using folder = await temporaryFolder();
     await using store = await temporaryStore();

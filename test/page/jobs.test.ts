@@ -306,7 +306,7 @@ test('an empty list, no connection, an unknown job and a process without a speec
   await page.getByText('No job yet.').waitFor();
   const { port } = new URL(first.url);
   await first[Symbol.asyncDispose]();
-  await page.getByText('The jobs cannot be read now: Trunkline does not answer').waitFor();
+  await page.locator('main').getByText('No connection to Trunkline since').waitFor();
   data.jobs = recordedJobs();
   await using _second = await startRecordedApi(data, { port: Number(port) });
   await eventually(() => page.locator('.jobs li').count()).toBe(4);

@@ -50,7 +50,10 @@ test('an open page goes on by itself when the process was restarted, with the ca
   await call(first, ['my', 'card', 'lost']);
   await page.getByText('my card lost').waitFor({ timeout: waitMs });
   await first.end('SIGKILL');
-  await page.getByText('Connection lost').waitFor({ timeout: waitMs });
+  await page
+    .locator('#away')
+    .getByText('No connection to Trunkline since')
+    .waitFor({ timeout: waitMs });
   await using second = await startApp({ dataDir, env: { PORT: port } });
   await page.locator('#connection[data-state=live]').waitFor({ timeout: waitMs });
   await call(second, ['refund', 'please']);

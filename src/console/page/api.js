@@ -1,10 +1,22 @@
+import { connection } from './page-state.js';
+
 /** What went wrong, in the words of the answer. */
 export class ApiError extends Error {
   constructor(status, message) {
     super(message);
     this.status = status;
   }
+
+  /** Nobody answered, or only somebody on the way to Trunkline. */
+  get isUnanswered() {
+    return this.status === 0;
+  }
 }
+
+/** A socket may be open to a process that stands still. */
+const answersWithinMs = 30_000;
+/** What a proxy says when nothing answers behind it. */
+const unansweredStatuses = [502, 503, 504];
 
 let onSignedOut = () => undefined;
 
@@ -21,18 +33,24 @@ async function ask(method, path, body) {
   const response = await fetch(path, {
     method,
     cache: 'no-store',
+    signal: AbortSignal.timeout(answersWithinMs),
     ...(body === undefined
       ? {}
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  }).catch(() => {
-    throw new ApiError(0, 'Trunkline does not answer; is it running?');
-  });
+  }).catch(unanswered);
   // Read even where nothing is in it: a body that nobody reads counts as a request that was given up.
-  const text = await response.text().catch(() => '');
+  const text = await response.text().catch(unanswered);
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
+  if (!isJson && unansweredStatuses.includes(response.status)) unanswered();
+  connection.back();
   const answer = isJson ? parsed(text) : undefined;
   if (response.ok) return answer;
   throw refusal(path, response.status, answer);
+}
+
+function unanswered() {
+  connection.lost();
+  throw new ApiError(0, 'Trunkline does not answer; is it running?');
 }
 
 /** An answer that was cut on its way says nothing. */

@@ -5,6 +5,9 @@ const pageItems = 50;
 /** Every call this page knows of, kept current by the one feed while views come and go. */
 export class CallBook {
   calls = new Map();
+  /** Whether the newest page was ever read, and what came in its way since. */
+  isLoaded = false;
+  problem;
   /** Where the next page begins, of all calls and of the incomplete ones; null where there is none. */
   #cursors = { all: null, incomplete: null };
   #watchers = new Set();
@@ -68,8 +71,13 @@ export class CallBook {
 
   async #load(which, cursor) {
     const only = which === 'incomplete' ? '&incomplete=true' : '';
-    const page = await get(`/api/calls?limit=${pageItems}${only}${cursor}`).catch(() => undefined);
+    const page = await get(`/api/calls?limit=${pageItems}${only}${cursor}`).catch((error) => {
+      this.problem = error;
+      this.#changed(undefined);
+    });
     if (!page) return;
+    this.isLoaded = true;
+    this.problem = undefined;
     if (cursor || this.#cursors[which] === null) this.#cursors[which] = page.next_cursor;
     for (const call of page.items) {
       const known = this.calls.get(call.id);

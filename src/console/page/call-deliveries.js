@@ -1,6 +1,7 @@
 import { get } from './api.js';
 import { h, setText } from './dom.js';
 import { deliveryStates } from './deliveries-view.js';
+import { PageState } from './page-state.js';
 
 function told({ endpoint, type, sequence, reason, attempts }, stuck) {
   const behind = stuck.filter((one) => one.endpoint === endpoint && one.sequence > sequence).length;
@@ -15,8 +16,8 @@ const everyMs = 5_000;
 export function callDeliveries(callId) {
   const counts = h('dl', {});
   const problem = h('p', { class: 'error' });
-  const none = h('p', { class: 'quiet' }, 'No webhook is configured.');
-  const link = h('p', {}, h('a', { href: '#/deliveries' }, 'All deliveries'));
+  const standing = new PageState('the deliveries', load);
+  const link = h('p', { hidden: true }, h('a', { href: '#/deliveries' }, 'All deliveries'));
   let asked;
   let closed = false;
 
@@ -24,16 +25,18 @@ export function callDeliveries(callId) {
     clearTimeout(asked);
     asked = undefined;
     const query = new URLSearchParams({ call_id: callId, limit: '200' });
-    const page = await get(`/api/deliveries?${query}`).catch(() => undefined);
+    const page = await get(`/api/deliveries?${query}`).catch((error) => standing.failed(error));
     if (closed) return;
-    if (page) draw(page.items);
+    if (page) await draw(page.items);
     // A delivery settles without an event of the call, so it is asked for now and then.
     const open = page?.items.some(({ state }) => state === 'pending') ?? true;
+    clearTimeout(asked);
     asked = setTimeout(load, open ? everyMs : everyMs * 6);
   }
 
-  function draw(items) {
-    none.hidden = items.length > 0;
+  async function draw(items) {
+    if (items.length > 0) standing.ready();
+    else await sayWhyNone();
     link.hidden = items.length === 0;
     const states = Map.groupBy(items, ({ state }) => state);
     const rows = [...states].map(([state, list]) =>
@@ -53,6 +56,20 @@ export function callDeliveries(callId) {
     setText(problem, blocking ? told(blocking, stuck) : '');
   }
 
+  /** Nothing on its way has two reasons, and one of them is a setting that is missing. */
+  async function sayWhyNone() {
+    try {
+      const { items } = await get('/api/deliveries/endpoints');
+      standing.ready(
+        items.length === 0
+          ? 'No webhook is configured.'
+          : 'No event of this call goes to an endpoint.',
+      );
+    } catch (error) {
+      standing.failed(error);
+    }
+  }
+
   const heading = h('h2', { id: 'panel-deliveries' }, 'To the CRM');
   void load();
   return {
@@ -62,7 +79,7 @@ export function callDeliveries(callId) {
       heading,
       counts,
       problem,
-      none,
+      standing.element,
       link,
     ),
     /** A new event is on its way: look once it has had time to arrive. */
@@ -72,6 +89,7 @@ export function callDeliveries(callId) {
     },
     close() {
       closed = true;
+      standing.close();
       clearTimeout(asked);
     },
   };

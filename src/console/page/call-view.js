@@ -11,6 +11,7 @@ import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { clock, lengthOf, moment, parties, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
+import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
 import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
@@ -23,7 +24,11 @@ export class CallView {
   #id;
   #call;
   #conversation = new Conversation();
-  #transcript = new Transcript(this.#conversation, (seconds) => this.#recording?.hear(seconds));
+  #transcript = new Transcript(
+    this.#conversation,
+    (seconds) => this.#recording?.hear(seconds),
+    () => this.#loadEvents(),
+  );
   #recording;
   #levels = new LevelBars();
   #warnings = new WarningsPanel();
@@ -36,18 +41,35 @@ export class CallView {
   #state = h('span', { class: 'state' });
   #clock = h('span', { class: 'clock' });
   #pause = h('button', { type: 'button', hidden: true, onclick: () => void this.#togglePause() });
+  #loading = new PageState('the call', () => this.#loadCall());
   #problem = h('p', { class: 'error', role: 'alert' });
   #missing = new MissingNote(() => post(`/api/calls/${this.#id}/transcribe`));
   #summary = h('div');
   #sound = h('div');
+  #panels = h('aside', { class: 'panels', 'aria-label': 'About this call' });
+  #columns = h(
+    'div',
+    { class: 'columns' },
+    h('div', { class: 'story' }, this.#summary, this.#sound, this.#transcript.element),
+    this.#panels,
+  );
   #ticking;
   #ticks = 0;
   #closed = false;
+  /** Whether all events up to now were read: figures of a part of them would be false. */
+  #hasEvents = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
   constructor(id) {
     this.#id = id;
     this.#deliveries = callDeliveries(id);
+    this.#panels.append(
+      this.#warnings.element,
+      this.#chart.element,
+      this.#figures.element,
+      this.#ledger.element,
+      this.#deliveries.element,
+    );
     this.element = h(
       'div',
       { class: 'view call-view' },
@@ -64,34 +86,26 @@ export class CallView {
         h('div', { class: 'actions' }, this.#levels.element, this.#state, this.#clock, this.#pause),
       ),
       this.#problem,
+      this.#loading.element,
       this.#missing.element,
-      h(
-        'div',
-        { class: 'columns' },
-        h('div', { class: 'story' }, this.#summary, this.#sound, this.#transcript.element),
-        h(
-          'aside',
-          { class: 'panels', 'aria-label': 'About this call' },
-          this.#warnings.element,
-          this.#chart.element,
-          this.#figures.element,
-          this.#ledger.element,
-          this.#deliveries.element,
-        ),
-      ),
+      this.#columns,
     );
+    this.#columns.hidden = true;
+    this.#chart.element.hidden = true;
+    this.#figures.element.hidden = true;
     this.#ticking = setInterval(() => this.#tick(), 1_000);
-    void this.#loadCall();
   }
 
   close() {
     this.#closed = true;
     clearInterval(this.#ticking);
     this.#recording?.close();
+    this.#transcript.close();
+    this.#loading.close();
     this.#deliveries.close();
   }
 
-  /** The feed is open, for the first time or again: what came before it is read from the start. */
+  /** The page was opened, or the feed is open again: what came before it is read from the start. */
   connected() {
     void this.#loadCall().then(() => this.#loadEvents());
   }
@@ -102,20 +116,27 @@ export class CallView {
       if (!this.#closed) this.#show(call);
     } catch (error) {
       if (error.status === 404 && !this.#closed)
-        this.#gone('This call is not known here. It may have been erased.');
+        return this.#gone('This call is not known here. It may have been erased.');
+      this.#loading.failed(error);
     }
   }
 
   async #loadEvents() {
-    let cursor = '';
-    do {
-      const page = await get(`/api/calls/${this.#id}/events?limit=500${cursor}`).catch(
-        () => undefined,
-      );
-      if (!page || this.#closed) return;
-      for (const event of page.items) this.#event(event);
-      cursor = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
-    } while (cursor);
+    if (this.#closed) return;
+    try {
+      let cursor = '';
+      do {
+        const page = await get(`/api/calls/${this.#id}/events?limit=500${cursor}`);
+        if (this.#closed) return;
+        for (const event of page.items) this.#event(event);
+        cursor = page.next_cursor === null ? '' : `&cursor=${encodeURIComponent(page.next_cursor)}`;
+      } while (cursor);
+      this.#hasEvents = true;
+      this.#transcript.loaded();
+      this.#draw();
+    } catch (error) {
+      this.#transcript.failed(error);
+    }
   }
 
   /** What was erased goes from the open page too. */
@@ -159,6 +180,8 @@ export class CallView {
 
   #show(call) {
     this.#call = call;
+    this.#loading.ready();
+    this.#columns.hidden = false;
     setText(this.#heading, parties(call));
     this.title = parties(call);
     document.title = `${this.title} · Trunkline`;
@@ -188,6 +211,8 @@ export class CallView {
 
   /** The ledger moves with every frame; a look at it now and then is enough. */
   #tick() {
+    // Nobody knows how the call goes on while Trunkline does not answer.
+    if (connection.lostAt !== undefined) return;
     this.#drawClock();
     const isOver = this.#call?.state === 'ended';
     if (isOver || document.visibilityState === 'hidden') return;
@@ -207,6 +232,9 @@ export class CallView {
   }
 
   #drawPanels() {
+    if (!this.#hasEvents) return;
+    this.#chart.element.hidden = false;
+    this.#figures.element.hidden = false;
     const { utterances, ended, hidden } = this.#conversation;
     this.#chart.draw(utterances, this.#lengthS());
     // Silence at the end may yet turn out to be words: while the call goes on it is not counted.

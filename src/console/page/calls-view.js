@@ -2,6 +2,7 @@ import { post } from './api.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { clock, lengthOf, missingOf, moment, parties, roleNames, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
+import { connection, PageState } from './page-state.js';
 
 /** All calls, live first: a row per call that changes in place. */
 export class CallsView {
@@ -13,7 +14,7 @@ export class CallsView {
   #earlier = h('ol', { class: 'calls', 'aria-labelledby': 'earlier-heading' });
   #earlierHeading = h('h2', { id: 'earlier-heading', hidden: true }, 'Earlier');
   #count = h('span', { class: 'count' });
-  #empty = h('p', { class: 'empty' });
+  #state = new PageState('the calls', () => this.#book.loadNewest());
   #older = h(
     'button',
     { type: 'button', onclick: () => void this.#loadOlder(), hidden: true },
@@ -58,7 +59,7 @@ export class CallsView {
       ),
       h('h2', { id: 'live-heading' }, 'On the line ', this.#count),
       this.#live,
-      this.#empty,
+      this.#state.element,
       this.#earlierHeading,
       this.#earlier,
       this.#older,
@@ -70,6 +71,7 @@ export class CallsView {
 
   close() {
     this.#unwatch();
+    this.#state.close();
     this.#watcher.disconnect();
     clearInterval(this.#clock);
   }
@@ -122,17 +124,19 @@ export class CallsView {
     this.#earlierHeading.hidden = shown(this.#earlier) === 0;
     const live = shown(this.#live);
     setText(this.#count, live === 0 ? '' : String(live));
-    this.#empty.hidden = live > 0;
-    setText(
-      this.#empty,
-      this.#isFiltered
-        ? this.#earlierHeading.hidden
-          ? 'Every call is whole: none lacks words.'
-          : 'Calls that are still going on are not judged yet.'
-        : this.#book.calls.size === 0
-          ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
-          : 'Nobody is on the line.',
-    );
+    const { isLoaded, problem } = this.#book;
+    if (problem) this.#state.failed(problem);
+    else if (isLoaded) this.#state.ready(live > 0 ? '' : this.#emptyText());
+  }
+
+  #emptyText() {
+    if (this.#isFiltered)
+      return this.#earlierHeading.hidden
+        ? 'Every call is whole: none lacks words.'
+        : 'Calls that are still going on are not judged yet.';
+    return this.#book.calls.size === 0
+      ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
+      : 'Nobody is on the line.';
   }
 
   #drawCall(id) {
@@ -164,6 +168,7 @@ export class CallsView {
   }
 
   #drawClocks() {
+    if (connection.lostAt !== undefined) return;
     for (const id of this.#visible) {
       const call = this.#book.calls.get(id);
       if (call && call.state === 'live') this.#rows.get(id)?.drawClock(call);

@@ -1,6 +1,7 @@
 import { get, post } from './api.js';
 import { h, setText } from './dom.js';
 import { moment } from './format.js';
+import { PageState } from './page-state.js';
 
 export const deliveryStates = {
   pending: 'Pending',
@@ -20,7 +21,7 @@ export class DeliveriesView {
   #rows = new Map();
   #cursor = null;
   #body = h('tbody');
-  #empty = h('p', { class: 'empty' }, '');
+  #standing = new PageState('the deliveries', () => this.#load(false));
   #told = h('p', { class: 'told', role: 'status' });
   #older = h(
     'button',
@@ -44,7 +45,7 @@ export class DeliveriesView {
         { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Deliveries' },
         h('table', { class: 'deliveries' }, h('thead', {}, headings()), this.#body),
       ),
-      this.#empty,
+      this.#standing.element,
       this.#older,
     );
     void this.#load(false);
@@ -53,6 +54,7 @@ export class DeliveriesView {
 
   close() {
     this.#closed = true;
+    this.#standing.close();
     clearTimeout(this.#timer);
   }
 
@@ -105,8 +107,11 @@ export class DeliveriesView {
     // What is stuck is shown by call: a hundred events behind one that is refused are one trouble.
     if (this.#state === 'pending' || this.#state === 'parked') query.set('by', 'call');
     if (older && this.#cursor) query.set('cursor', this.#cursor);
-    const page = await get(`/api/deliveries?${query}`).catch(() => undefined);
+    const page = await get(`/api/deliveries?${query}`).catch((error) =>
+      this.#standing.failed(error),
+    );
     if (this.#closed) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => void this.#refresh(), everyMs);
     if (!page) return;
     if (older || this.#items.size <= pageItems) {
@@ -139,11 +144,8 @@ export class DeliveriesView {
         this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
       at++;
     }
-    this.#empty.hidden = this.#items.size > 0;
-    setText(
-      this.#empty,
-      this.#state ? `Nothing is ${this.#state}.` : 'No event has been sent yet.',
-    );
+    const none = this.#state ? `Nothing is ${this.#state}.` : 'No event has been sent yet.';
+    this.#standing.ready(this.#items.size > 0 ? '' : none);
   }
 
   async #act(verb, item) {

@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { connection } from './page-state.js';
 
 const names = [
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
@@ -55,6 +56,7 @@ export class Feed {
     this.#source = source;
     source.addEventListener('open', () => {
       this.#waitMs = 1_000;
+      connection.back();
       this.#onState('live');
     });
     source.addEventListener('error', () => this.#lost(source));
@@ -71,8 +73,11 @@ export class Feed {
   /** The browser comes back by itself from a cut, but not from an answer that is no stream. */
   #lost(source) {
     if (this.#closed || source !== this.#source) return;
+    // A stream that is closed was answered, only not with a stream: the next question tells more.
+    const isAnswered = source.readyState === EventSource.CLOSED;
+    if (!isAnswered) connection.lost();
     this.#onState('away');
-    if (source.readyState !== EventSource.CLOSED) return;
+    if (!isAnswered) return;
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => void this.#tryAgain(), this.#waitMs);
     this.#waitMs = Math.min(this.#waitMs * 2, longestWaitMs);

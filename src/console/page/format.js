@@ -13,6 +13,13 @@ const otherDay = new Intl.DateTimeFormat(undefined, {
   ...{ hour: '2-digit', minute: '2-digit' },
 });
 
+const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+
+/** To the second, of today. */
+export function timeOfDay(date) {
+  return clockTime.format(date);
+}
+
 /** The time today, or the day too when it was another one. */
 export function moment(iso) {
   if (!iso) return '';

@@ -1,6 +1,7 @@
 import { get } from './api.js';
 import { h, setText } from './dom.js';
 import { bytes, clock, moment, parties, roleNames, titleOf } from './format.js';
+import { PageState } from './page-state.js';
 
 const everyMs = 5_000;
 
@@ -16,8 +17,9 @@ export class InstallationView {
   title = 'Installation';
   #cards = h('div', { class: 'cards' });
   #sessions = h('tbody');
-  #none = h('p', { class: 'empty' }, 'No session is open.');
-  #problem = h('p', { class: 'error', role: 'alert' });
+  #none = h('p', { class: 'empty', hidden: true }, 'No session is open.');
+  #standing = new PageState('the installation', () => this.#load());
+  #speech = h('section', { class: 'view', hidden: true });
   #timer;
   #closed = false;
   #drawn = '';
@@ -27,8 +29,11 @@ export class InstallationView {
       'div',
       { class: 'view' },
       h('div', { class: 'heading' }, h('h1', {}, 'Installation')),
-      this.#problem,
+      this.#standing.element,
       this.#cards,
+      this.#speech,
+    );
+    this.#speech.append(
       h('h2', { id: 'sessions-heading' }, 'Speech sessions'),
       h(
         'div',
@@ -57,21 +62,23 @@ export class InstallationView {
 
   close() {
     this.#closed = true;
+    this.#standing.close();
     clearTimeout(this.#timer);
   }
 
   async #load() {
+    clearTimeout(this.#timer);
     try {
       const [facts, live, finishing] = await Promise.all([
         get('/api/installation'),
         get('/api/calls?state=live&limit=100'),
         get('/api/calls?state=finishing&limit=100'),
       ]);
-      setText(this.#problem, '');
       if (!this.#closed) this.#draw(facts, [...live.items, ...finishing.items]);
     } catch (error) {
-      setText(this.#problem, error.message);
+      this.#standing.failed(error);
     }
+    clearTimeout(this.#timer);
     if (!this.#closed) this.#timer = setTimeout(() => void this.#next(), everyMs);
   }
 
@@ -81,6 +88,8 @@ export class InstallationView {
   }
 
   #draw(facts, calls) {
+    this.#standing.ready();
+    this.#speech.hidden = false;
     const text = JSON.stringify([facts.health, facts.recogniser, facts.public_url]);
     // Cards are drawn again only when something in them changed: a reader is not thrown back.
     if (text !== this.#drawn) {

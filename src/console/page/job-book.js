@@ -23,7 +23,7 @@ export async function whyNoJobs() {
  */
 export class JobBook {
   jobs = new Map();
-  /** `loading`, `ready`, `absent` (no service here) or `away` (it does not answer); `problem` says more. */
+  /** `loading`, `ready`, `absent` (no service here) or `away` (it does not answer); `problem` says more: a text, or the error. */
   state = 'loading';
   problem = '';
   hasOlder = false;
@@ -92,7 +92,7 @@ export class JobBook {
       else await this.#readFirst();
     } catch (error) {
       this.state = 'away';
-      this.problem = error.message;
+      this.problem = error;
     }
     this.#tell();
   }

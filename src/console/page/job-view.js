@@ -8,6 +8,7 @@ import { chaptersOf, downloadsOf, entriesOf, failuresOf } from './job-result.js'
 import { JobSound } from './job-sound.js';
 import { JobTranscript } from './job-transcript.js';
 import { drawProgress, toldOf } from './jobs-view.js';
+import { PageState } from './page-state.js';
 import { summaryElement } from './summary.js';
 
 const everyMs = { working: 1_500, away: 3_000 };
@@ -29,7 +30,8 @@ export class JobView {
   #facts = h('p', { class: 'facts quiet' });
   #state = h('span', { class: 'state' });
   #bar = h('progress', { 'aria-label': 'Read so far', hidden: true });
-  #told = h('p', { class: 'quiet', role: 'status' }, 'Loading the job …');
+  #told = h('p', { class: 'quiet', role: 'status' });
+  #standing = new PageState('the job', () => this.#load());
   #problem = h('p', { class: 'error', role: 'alert' });
   #saves = h('div', { class: 'actions', role: 'group', 'aria-label': 'Save as', hidden: true });
   #cancel = h('button', { type: 'button', hidden: true }, 'Cancel');
@@ -62,6 +64,7 @@ export class JobView {
       ),
       this.#sure,
       this.#problem,
+      this.#standing.element,
       this.#bar,
       this.#told,
       ...this.#callbacks.elements,
@@ -72,6 +75,7 @@ export class JobView {
 
   close() {
     this.#closed = true;
+    this.#standing.close();
     clearTimeout(this.#timer);
     this.#sound?.close();
     this.#callbacks.close();
@@ -83,14 +87,14 @@ export class JobView {
     try {
       const job = await get(`/v2/pre-recorded/${this.#id}`);
       if (this.#closed) return;
-      setText(this.#problem, '');
+      this.#standing.ready();
       this.#jobs.put(job);
       this.#show(job);
       this.#callbacks.start();
     } catch (error) {
       if (this.#closed) return;
       if (error.status === 404) return void this.#missing();
-      setText(this.#problem, `The job cannot be read now: ${error.message} Trying again …`);
+      this.#standing.failed(error);
       waitMs = everyMs.away;
     }
     if (!this.#job || isUnfinished(this.#job)) this.#loadLater(waitMs);

@@ -2,6 +2,7 @@ import { h, onNextFrame, setText } from './dom.js';
 import { age, bytes, clock, jobStateNames, moment, percent } from './format.js';
 import { nameOf } from './job-book.js';
 import { JobCallbacks } from './job-callbacks.js';
+import { PageState } from './page-state.js';
 import { extras, maxUploads } from './uploads.js';
 
 const agesEveryMs = 20_000;
@@ -15,7 +16,7 @@ export class JobsView {
   #uploadRows = new Map();
   #wanted = new Set(extras.map(([flag]) => flag));
   #problem = h('p', { class: 'error', role: 'alert' });
-  #notice = h('p', { class: 'empty', role: 'status' });
+  #standing = new PageState('the jobs', () => this.#jobs.look());
   #uploadList = h('ol', { class: 'calls uploads', 'aria-label': 'Uploads' });
   #list = h('ol', { class: 'calls jobs', 'aria-label': 'All jobs' });
   #older = h('button', { type: 'button', hidden: true, onclick: () => void this.#loadOlder() });
@@ -40,7 +41,7 @@ export class JobsView {
       this.#problem,
       ...this.#callbacks.elements,
       this.#uploadList,
-      this.#notice,
+      this.#standing.element,
       this.#list,
       this.#older,
     );
@@ -52,6 +53,7 @@ export class JobsView {
 
   close() {
     this.#unwatch();
+    this.#standing.close();
     this.#callbacks.close();
     this.#stop.abort();
     clearInterval(this.#ages);
@@ -153,8 +155,7 @@ export class JobsView {
     if (state === 'ready') this.#callbacks.start();
     this.#intake.hidden = state === 'absent';
     this.#older.hidden = !hasOlder || state === 'absent';
-    setText(this.#notice, this.#noticeText());
-    this.#notice.hidden = this.#notice.textContent === '';
+    this.#drawStanding();
     drawList(this.#uploadList, this.#uploadRows, this.#uploads.items, {
       keyOf: (item) => item,
       newRow: (item) => new UploadRow(item, this.#uploads),
@@ -172,13 +173,15 @@ export class JobsView {
     return this.#callbacks.items.find(({ job_id: jobId }) => jobId === id);
   }
 
-  #noticeText() {
+  #drawStanding() {
     const { state, problem, jobs } = this.#jobs;
-    if (state === 'loading') return 'Loading the jobs …';
-    if (state === 'absent') return problem;
-    if (state === 'away') return `The jobs cannot be read now: ${problem} Trying again …`;
+    if (state === 'away') return this.#standing.failed(problem);
+    if (state === 'absent') return this.#standing.ready(problem);
+    if (state === 'loading') return;
     const isEmpty = jobs.size === 0 && this.#uploads.items.length === 0;
-    return isEmpty ? 'No job yet. A recording that you drop here is read and kept as a job.' : '';
+    this.#standing.ready(
+      isEmpty ? 'No job yet. A recording that you drop here is read and kept as a job.' : '',
+    );
   }
 }
 

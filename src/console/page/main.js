@@ -3,13 +3,14 @@ import { CallBook } from './call-book.js';
 import { CallView } from './call-view.js';
 import { CallsView } from './calls-view.js';
 import { DeliveriesView } from './deliveries-view.js';
-import { h, setText } from './dom.js';
+import { setText } from './dom.js';
 import { Feed } from './feed.js';
 import { titleOf } from './format.js';
 import { InstallationView } from './installation-view.js';
 import { JobBook } from './job-book.js';
 import { JobView } from './job-view.js';
 import { JobsView } from './jobs-view.js';
+import { awayText, connection as wire, PageState } from './page-state.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
 
@@ -19,10 +20,13 @@ import { Uploads } from './uploads.js';
  */
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
+const away = document.getElementById('away');
 const parked = document.getElementById('parked');
 const parkedCallbacks = document.getElementById('parked-callbacks');
 const trouble = document.getElementById('trouble');
 const parkedEveryMs = 10_000;
+const startEveryMs = 2_000;
+const opening = new PageState('the console');
 /** While something is wrong it is asked more often, so that the notice goes soon after the trouble. */
 const lookEveryMs = { calm: 10_000, trouble: 3_000 };
 
@@ -51,7 +55,7 @@ function show() {
   const [pattern, name, open] = views.find(([known]) => known.test(location.hash));
   const [, detail] = pattern.exec(location.hash);
   replace(open(detail));
-  if (isLive) view.connected?.();
+  view.connected?.();
   for (const link of document.querySelectorAll('nav a[data-view]'))
     if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
@@ -68,20 +72,24 @@ function replace(next) {
   isFirstView = false;
 }
 
-const states = {
-  live: 'Live',
-  connecting: 'Connecting …',
-  away: 'Connection lost, trying again …',
-};
+const states = { live: 'Live', connecting: 'Connecting …', away: 'No live updates' };
 
 function onState(state) {
   if (state === 'signed-out') return askForKey();
   isLive = state === 'live';
   connection.dataset.state = state;
-  setText(connection, states[state] ?? '');
+  setText(connection, wire.lostAt ? 'No connection' : (states[state] ?? ''));
   if (!isLive) return;
   void book.loadNewest();
   view?.connected?.();
+}
+
+/** Said on every view: what stands there is as old as the connection. */
+function showAway() {
+  const text = awayText();
+  document.documentElement.classList.toggle('is-away', text !== '');
+  away.hidden = text === '';
+  setText(away, text && `${text} What you see is from then.`);
 }
 
 function onMessage(message) {
@@ -126,12 +134,13 @@ function askForKey() {
 }
 
 async function start() {
-  const session = await get('/api/session').catch(() => undefined);
+  const session = await get('/api/session').catch((error) => opening.failed(error));
   if (session === undefined) {
-    main.replaceChildren(h('p', { class: 'empty' }, 'Trunkline does not answer; trying again …'));
-    setTimeout(start, 2_000);
+    main.replaceChildren(opening.element);
+    setTimeout(start, startEveryMs);
     return;
   }
+  opening.close();
   if (!session.signed_in) return askForKey();
   book = new CallBook();
   feed = new Feed('/api/live', onMessage, onState);
@@ -171,6 +180,7 @@ function troublesOf({ recogniser, health }) {
   return isDeaf ? [deaf, ...parts] : parts;
 }
 
+wire.watch(showAway);
 whenSignedOut(askForKey);
 // A page that is left ends its uploads: the browser asks first.
 window.addEventListener('beforeunload', (event) => {

@@ -1,4 +1,5 @@
 import { h, onNextFrame } from './dom.js';
+import { PageState } from './page-state.js';
 import { entryElement, partialElement } from './utterance.js';
 
 /** Near enough to the end to mean: keep showing me the newest words. */
@@ -10,27 +11,44 @@ export class Transcript {
   #conversation;
   #list = h('ol', { class: 'conversation' });
   #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
-  #empty = h('p', { class: 'empty' }, 'No words yet.');
+  #state;
   #elements = new Map();
   #partialElements = new Map();
   #changed = new Set();
+  #isLoaded = false;
   #follows = false;
   #startsFollowing = false;
   #draw = onNextFrame(() => this.#drawChanged());
 
-  constructor(conversation, onHear) {
+  /** `reload` reads the words again. */
+  constructor(conversation, onHear, reload) {
     this.#conversation = conversation;
+    this.#state = new PageState('the words', reload);
     this.element = h(
       'section',
       { class: 'transcript', 'aria-label': 'Transcript' },
       h('div', { role: 'log', 'aria-label': 'Conversation' }, this.#list),
       this.#partials,
-      this.#empty,
+      this.#state.element,
     );
     this.element.addEventListener('click', (event) => {
       const at = event.target.closest?.('[data-at]')?.dataset.at;
       if (at !== undefined && getSelection().isCollapsed) onHear(Number(at));
     });
+  }
+
+  close() {
+    this.#state.close();
+  }
+
+  /** All words up to now were read. */
+  loaded() {
+    this.#isLoaded = true;
+    this.#draw();
+  }
+
+  failed(error) {
+    this.#state.failed(error);
   }
 
   /** Everything is drawn anew: the words are others. */
@@ -59,7 +77,10 @@ export class Transcript {
     for (const entry of this.#changed) this.#drawEntry(entry);
     this.#changed.clear();
     this.#drawPartials();
-    this.#empty.hidden = this.#elements.size > 0 || this.#partialElements.size > 0;
+    const hasWords = this.#elements.size > 0 || this.#partialElements.size > 0;
+    if (hasWords) this.#state.ready();
+    else if (this.#isLoaded)
+      this.#state.ready(this.#follows ? 'No words yet.' : 'No words were heard.');
     if (follows) this.#newest()?.scrollIntoView({ block: 'nearest' });
   }
 

@@ -1,0 +1,106 @@
+import { h, setText } from './dom.js';
+import { timeOfDay, titleOf } from './format.js';
+
+/** Whether Trunkline answers: every request and the feed tell it, every view reads it. */
+class Connection {
+  /** Since when nothing answers; undefined while something does. */
+  lostAt;
+  #watchers = new Set();
+
+  lost() {
+    if (this.lostAt !== undefined) return;
+    this.lostAt = new Date();
+    this.#tell();
+  }
+
+  back() {
+    if (this.lostAt === undefined) return;
+    this.lostAt = undefined;
+    this.#tell();
+  }
+
+  /** Calls the watcher after each change, until the answer is called. */
+  watch(watcher) {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  #tell() {
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+}
+
+export const connection = new Connection();
+
+/** How long it has been so, and that the page goes on trying; '' while Trunkline answers. */
+export function awayText() {
+  if (connection.lostAt === undefined) return '';
+  return `No connection to Trunkline since ${timeOfDay(connection.lostAt)}, trying again …`;
+}
+
+/**
+ * What stands in the place of what is not there, said as it is: it is being read, there is none, nothing answers, or
+ * the answer was an error. `what` names the thing ('the words'); `reload` reads it again, by the button of an error
+ * and when the connection is back.
+ */
+export class PageState {
+  #what;
+  #known = 'loading';
+  #told = '';
+  #text = h('span');
+  #again;
+  #unwatch;
+  element;
+
+  constructor(what, reload) {
+    this.#what = what;
+    this.#again = h('button', { type: 'button', hidden: true }, 'Try again');
+    this.#again.addEventListener('click', () => this.#reload(reload));
+    this.element = h('p', { class: 'empty page-state', role: 'status' }, this.#text, this.#again);
+    let isAway = connection.lostAt !== undefined;
+    this.#unwatch = connection.watch(() => {
+      const isBack = isAway && connection.lostAt === undefined;
+      isAway = connection.lostAt !== undefined;
+      if (isBack) this.#reload(reload);
+      else this.#draw();
+    });
+    this.#draw();
+  }
+
+  close() {
+    this.#unwatch();
+  }
+
+  /** It was read. `empty` says that there is none; '' where there is something to see. */
+  ready(empty = '') {
+    this.#set(empty === '' ? 'full' : 'empty', empty);
+  }
+
+  /** It could not be read; without an answer at all the connection says so. */
+  failed(error) {
+    if (error.isUnanswered) this.#draw();
+    else this.#set('error', `${titleOf(this.#what)} cannot be read: ${error.message}`);
+  }
+
+  #reload(reload) {
+    // What is on the page stays there; only what was said of it is no longer known.
+    if (this.#known !== 'full') this.#set('loading', '');
+    void reload?.();
+  }
+
+  #set(known, told) {
+    this.#known = known;
+    this.#told = told;
+    this.#draw();
+  }
+
+  #draw() {
+    const isAway = connection.lostAt !== undefined && this.#known !== 'full';
+    const state = isAway ? 'away' : this.#known;
+    if (isAway) setText(this.#text, awayText());
+    else setText(this.#text, state === 'loading' ? `Loading ${this.#what} …` : this.#told);
+    this.element.dataset.state = state;
+    this.element.hidden = state === 'full';
+    this.#again.hidden = state !== 'error';
+  }
+}

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startBrowser, type Browser } from '../support/browser/browser.ts';
+import { startRecordedApi, type Recorded } from '../support/browser/recorded-api.ts';
+import {
+  callId,
+  recordedCall,
+  recordedDeliveries,
+  recordedEvents,
+  recordedInstallation,
+} from '../support/browser/recorded-call.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(() => browser[Symbol.asyncDispose]());
+
+const patient = { timeout: 30_000 };
+
+function recorded(change: Partial<Recorded> = {}): Recorded {
+  return {
+    calls: [recordedCall()],
+    events: { [callId]: recordedEvents() },
+    deliveries: recordedDeliveries(),
+    installation: recordedInstallation,
+    jobs: [],
+    ...change,
+  };
+}
+
+const views = [
+  ['calls', '#/calls', '.calls li'],
+  ['call', `#/calls/${callId}`, '.conversation .text'],
+  ['jobs', '#/jobs', '.intake'],
+  ['deliveries', '#/deliveries', '.deliveries tbody tr'],
+  ['installation', '#/installation', '.cards .panel'],
+] as const;
+
+/** What a page must never claim of something that it could not read. */
+const claims =
+  /No words|No webhook|No call|No live calls|No job|No event|No session|Nothing is|No sentiment/;
+
+test('a server that stops under an open page is told on every view, and what is there stays', async () => {
+  const data = recorded();
+  const first = await startRecordedApi(data);
+  const port = Number(new URL(first.url).port);
+  const { page, ...opened } = await browser.open(`${first.url}/#/calls/${callId}`);
+  await page.getByText('Oriane Vasquez').first().waitFor();
+  await first[Symbol.asyncDispose]();
+  const away = page.locator('#away');
+  await away.getByText(/No connection to Trunkline since \d\d:\d\d:\d\d, trying again/).waitFor();
+  await away.getByText('What you see is from then.').waitFor();
+  expect(await page.locator('.conversation .text').count()).toBe(5);
+  await opened.screenshot('state-away-with-words');
+  expect(await opened.violations()).toEqual([]);
+  const since = await away.textContent();
+  // Views that are opened now have nothing to show, and claim nothing.
+  for (const [name, hash] of [...views, ['call', '#/calls/call_other'] as const]) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    const told = page.locator('main .page-state[data-state=away]:visible');
+    // The list of calls is known from before; everything else has to be read.
+    if (name === 'calls') await page.locator('.calls li').waitFor();
+    else await told.first().waitFor();
+    await opened.screenshot(`state-away-${name}`);
+    expect(await page.locator('main').innerText()).not.toMatch(claims);
+    expect(await opened.violations()).toEqual([]);
+  }
+  // The same trouble goes on: its beginning stays.
+  expect(await away.textContent()).toBe(since);
+  await page.evaluate(`location.hash = '#/calls/${callId}'`);
+  await page.locator('main .page-state[data-state=away]:visible').first().waitFor();
+  await using second = await startRecordedApi(data, { port });
+  expect(second.url).toBe(first.url);
+  await page.getByText('Oriane Vasquez').first().waitFor(patient);
+  await page.locator('#connection[data-state=live]').waitFor(patient);
+  await expect.poll(() => away.isVisible(), patient).toBe(false);
+  expect(await page.locator('main .page-state[data-state=away]:visible').count()).toBe(0);
+  await page.context().close();
+});
+
+test('what is read, what is empty and what failed are told apart, and a button reads again', async () => {
+  const data = recorded({ calls: [], events: {}, deliveries: [] });
+  await using api = await startRecordedApi(data);
+  const { page, ...opened } = await browser.open('about:blank');
+  const failing = new Set(['/api/calls?', '/api/deliveries?', '/api/installation', '/v2/']);
+  const held: (() => void)[] = [];
+  let hold = true;
+  await page.route(
+    ({ pathname, search }) => [...failing].some((one) => (pathname + search).startsWith(one)),
+    async (route) => {
+      if (hold) await new Promise<void>((go) => held.push(go));
+      await route.fulfill({ status: 500, json: { message: 'the disk does not answer' } });
+    },
+  );
+  await page.goto(`${api.url}/#/calls`);
+  const state = page.locator('main .page-state:visible').first();
+  await state.getByText('Loading the calls …').waitFor();
+  hold = false;
+  for (const go of held) go();
+  await state.getByText('The calls cannot be read: the disk does not answer').waitFor();
+  await opened.screenshot('state-error');
+  expect(await opened.violations()).toEqual([]);
+  for (const [hash, what] of [
+    ['#/deliveries', 'deliveries'],
+    ['#/installation', 'installation'],
+    ['#/jobs', 'jobs'],
+  ] as const) {
+    await page.evaluate(`location.hash = '${hash}'`);
+    await state.getByText(`The ${what} cannot be read: the disk does not answer`).waitFor();
+    expect(await page.locator('main').innerText()).not.toMatch(claims);
+  }
+  await page.evaluate(`location.hash = '#/calls'`);
+  await state.getByText('The calls cannot be read').waitFor();
+  failing.clear();
+  await state.getByRole('button', { name: 'Try again' }).click();
+  await state.getByText('No call yet.').waitFor();
+  await opened.screenshot('state-empty');
+  await page.context().close();
+});
+
+test('a call whose words or deliveries cannot be read does not say that there are none', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page, ...opened } = await browser.open('about:blank');
+  const isFailing = ({ pathname }: URL): boolean => /^\/api\/.*(events$|deliveries)/.test(pathname);
+  await page.route(isFailing, (route) =>
+    route.fulfill({ status: 500, json: { message: 'the disk does not answer' } }),
+  );
+  await page.goto(`${api.url}/#/calls/${callId}`);
+  await page.getByText('The words cannot be read: the disk does not answer').waitFor();
+  await page.getByText('The deliveries cannot be read: the disk does not answer').waitFor();
+  await opened.screenshot('state-call-error');
+  expect(await page.locator('main').innerText()).not.toMatch(claims);
+  expect(await opened.violations()).toEqual([]);
+  await page.unroute(isFailing);
+  await page.locator('.transcript').getByRole('button', { name: 'Try again' }).click();
+  await page.getByText('Oriane Vasquez').first().waitFor();
+  await page.context().close();
+});
+
+test('a proxy that answers in place of Trunkline is no connection either', async () => {
+  await using api = await startRecordedApi(recorded());
+  const { page } = await browser.open('about:blank');
+  await page.route('**/api/**', (route) =>
+    route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' }),
+  );
+  await page.goto(api.url);
+  await page
+    .locator('main')
+    .getByText(/No connection to Trunkline since/)
+    .waitFor();
+  await page.unroute('**/api/**');
+  await page.locator('.calls li').first().waitFor(patient);
+  await page.context().close();
+});

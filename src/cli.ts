@@ -32,6 +32,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   models: async () => (await import('./commands/models.ts')).registerModels,
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,
   hooks: async () => (await import('./commands/hooks.ts')).registerHooks,
+  listen: async () => (await import('./commands/listen.ts')).registerListen,
   deliveries: async () => (await import('./commands/deliveries.ts')).registerDeliveries,
   doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   language: async () => (await import('./commands/language.ts')).registerLanguage,

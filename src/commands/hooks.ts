@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../config.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { verifyWebhook } from '../lib/webhook-signature.ts';
+import { withoutWords } from './for-reading.ts';
 
 const misbehaviours = ['status', 'delay', 'hang', 'reset', 'drip', 'wrong-length'] as const;
 type Misbehaviour = (typeof misbehaviours)[number];
@@ -154,12 +155,7 @@ function show(
     ...(seen.fails ? [`fails: ${seen.fails}`] : []),
   ];
   console.log(`${title}  [${notes.join(', ')}]`);
-  console.log(`  ${JSON.stringify(event?.data ?? event ?? text, forReading)}`);
-}
-
-/** Words with their times fill the screen; `--json` has them. */
-function forReading(key: string, value: unknown): unknown {
-  return key === 'words' && Array.isArray(value) ? `${value.length} words` : value;
+  console.log(`  ${JSON.stringify(event?.data ?? event ?? text, withoutWords)}`);
 }
 
 function parsed(text: string): unknown {

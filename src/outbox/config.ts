@@ -108,6 +108,12 @@ export function typesOf({ events = 'all' }: Pick<Endpoint, 'events'>): CallEvent
   return [...new Set(types)];
 }
 
+/** The types that a person or a program names, presets among them, or what is wrong with the names. */
+export function typesNamed(names: readonly string[]): CallEventType[] | { problem: string } {
+  const chosen = EventNames.safeParse(names);
+  return chosen.success ? typesOf({ events: chosen.data }) : { problem: whyNoChoice([...names]) };
+}
+
 const day = 86_400_000;
 
 export const OutboxConfig = z

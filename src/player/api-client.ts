@@ -1,4 +1,5 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { messagesOf } from '../lib/event-stream.ts';
 import { ApiCall, CallPage, NewStream, type LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
@@ -46,21 +47,8 @@ export async function* watchCall(
 ): AsyncGenerator<LiveFeedMessage> {
   const response = await request(api, `/api/calls/${encodeURIComponent(id)}/live`, { signal });
   if (!response.body) return;
-  let text = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true });
-    const messages = text.split('\n\n');
-    text = messages.pop() ?? '';
-    for (const message of messages) {
-      const data = message
-        .split('\n')
-        .filter((line) => line.startsWith('data:'))
-        .map((line) => line.slice(5).trim())
-        .join('\n');
-      if (data !== '') yield JSON.parse(data) as LiveFeedMessage;
-    }
-  }
+  for await (const { data } of messagesOf(response.body as AsyncIterable<Uint8Array>))
+    yield JSON.parse(data) as LiveFeedMessage;
 }
 
 async function ask<T extends z.ZodType>(

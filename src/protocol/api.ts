@@ -169,6 +169,11 @@ const CallDeletedMessage = z
   .object({ type: z.literal('call-deleted'), call_id: z.string() })
   .meta({ id: 'CallDeletedMessage' });
 
+/** To a listener: from here on events come. Its id is a place to resume from before the first of them. */
+const ListeningMessage = z
+  .object({ type: z.literal('listening') })
+  .meta({ id: 'ListeningMessage' });
+
 export const LiveFeedMessage = z
   .union([
     CallEvent,
@@ -178,6 +183,7 @@ export const LiveFeedMessage = z
       LevelsMessage,
       ResetMessage,
       CallDeletedMessage,
+      ListeningMessage,
     ]),
   ])
   .meta({ id: 'LiveFeedMessage' });

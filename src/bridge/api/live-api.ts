@@ -4,6 +4,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
+import { typesNamed } from '../../outbox/config.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -24,6 +25,8 @@ const gatherMs = 100;
 
 type Watch = {
   callId: string | undefined;
+  /** Of a listener: the types that it asked for. It gets these events and nothing that only a page can use. */
+  types: ReadonlySet<string> | undefined;
   response: Response;
   /** What comes while the past is still being sent waits here, so that the order holds. */
   waiting: string[] | undefined;
@@ -44,7 +47,9 @@ export class LiveApi implements Disposable {
 
   constructor(options: LiveApiOptions) {
     this.#options = options;
-    this.router.get('/api/live', (request, response) => this.#serve(request, response, undefined));
+    this.router.get('/api/live', (request, response) =>
+      this.#serve(request, response, undefined, typesAsked(request)),
+    );
     this.router.get('/api/calls/:id/live', async (request, response) => {
       await found(callJson(options.store.db, request.params.id, (id) => options.calls.get(id)));
       await this.#serve(request, response, request.params.id);
@@ -56,10 +61,15 @@ export class LiveApi implements Disposable {
     this.#stop();
   }
 
-  async #serve(request: Request, response: Response, callId: string | undefined): Promise<void> {
+  async #serve(
+    request: Request,
+    response: Response,
+    callId: string | undefined,
+    types?: ReadonlySet<string>,
+  ): Promise<void> {
     if (this.#watches.size >= maxWatchers)
       throw new Problem(503, 'too many event streams are open');
-    const watch: Watch = { callId, response, waiting: [], seen: new Set() };
+    const watch: Watch = { callId, types, response, waiting: [], seen: new Set() };
     response.writeHead(200, {
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
@@ -103,6 +113,11 @@ export class LiveApi implements Disposable {
       if (past === undefined) now(messageText({ type: 'reset' }));
       for (const event of past ?? []) this.#writePast(watch, event);
     }
+    if (watch.types !== undefined) {
+      // A place to come back to before the first event: ids begin with their time.
+      now(`id: ${newId('evt')}\n${messageText({ type: 'listening' })}`);
+      return;
+    }
     const rows = await db
       .selectFrom('calls')
       .selectAll()
@@ -115,7 +130,7 @@ export class LiveApi implements Disposable {
   }
 
   #writePast(watch: Watch, event: FeedEvent): void {
-    if (watch.seen.has(event.id)) return;
+    if (watch.seen.has(event.id) || watch.types?.has(event.type) === false) return;
     watch.seen.add(event.id);
     watch.response.write(eventText(event));
   }
@@ -145,7 +160,7 @@ export class LiveApi implements Disposable {
   #take(message: FeedMessage): void {
     switch (message.kind) {
       case 'event':
-        return this.#tell(message.event.callId, eventText(message.event), message.event.id);
+        return this.#tell(message.event.callId, eventText(message.event), message.event);
       case 'partial':
         return this.#tell(message.callId, messageText(message.message));
       case 'deleted':
@@ -167,7 +182,7 @@ export class LiveApi implements Disposable {
     this.#changed.clear();
     const { store, calls } = this.#options;
     for (const id of ids) {
-      if (![...this.#watches].some((watch) => watch.callId === undefined || watch.callId === id))
+      if (!this.#pages().some((watch) => watch.callId === undefined || watch.callId === id))
         continue;
       // A store that cannot be read now is told of by its own health; the next change comes again.
       const call = await callJson(store.db, id, (one) => calls.get(one)).catch(() => undefined);
@@ -175,17 +190,23 @@ export class LiveApi implements Disposable {
     }
   }
 
-  #tell(callId: string, text: string, eventId?: string): void {
+  #tell(callId: string, text: string, event?: { id: string; type: string }): void {
     for (const watch of this.#watches) {
       if (watch.callId !== undefined && watch.callId !== callId) continue;
-      if (eventId !== undefined && watch.seen.has(eventId)) continue;
+      if (watch.types !== undefined && (event === undefined || !watch.types.has(event.type))) continue; // prettier-ignore
+      if (event !== undefined && watch.seen.has(event.id)) continue;
       if (watch.waiting !== undefined) {
-        if (eventId !== undefined) watch.seen.add(eventId);
+        if (event !== undefined) watch.seen.add(event.id);
         // Cut off, a watcher comes back and asks for what it missed; memory without a bound would be everybody's.
         if (watch.waiting.length < maxMessagesWaiting) watch.waiting.push(text);
         else watch.response.destroy();
       } else this.#write(watch, text);
     }
+  }
+
+  /** Whoever shows calls, and not only takes events. */
+  #pages(): Watch[] {
+    return [...this.#watches].filter((watch) => watch.types === undefined);
   }
 
   #everyone(text: string): void {
@@ -208,7 +229,7 @@ export class LiveApi implements Disposable {
         })),
       );
     if (levels.length === 0) return;
-    for (const watch of this.#watches) {
+    for (const watch of this.#pages()) {
       if (watch.waiting !== undefined) continue;
       const own =
         watch.callId === undefined
@@ -225,6 +246,15 @@ function lastEventId(request: Request): string | undefined {
   const query: unknown = request.query['last_event_id'];
   const id = typeof header === 'string' ? header : typeof query === 'string' ? query : '';
   return /^[\w-]{1,100}$/.test(id) ? id : undefined;
+}
+
+/** Which events a listener wants: types, or presets of them, with commas. Without it the stream is that of a page. */
+function typesAsked(request: Request): ReadonlySet<string> | undefined {
+  const query: unknown = request.query['events'];
+  if (query === undefined) return undefined;
+  const chosen = typesNamed(typeof query === 'string' ? query.split(',') : []);
+  if ('problem' in chosen) throw new Problem(400, chosen.problem);
+  return new Set(chosen);
 }
 
 function eventText(event: FeedEvent): string {

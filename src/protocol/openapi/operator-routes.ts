@@ -182,8 +182,17 @@ export const operatorRoutes: readonly Route[] = [
     access: 'key',
     summary: 'Follow every call',
     headers: [resumePoint],
-    query: [resumeQuery],
+    query: [
+      resumeQuery,
+      {
+        name: 'events',
+        description:
+          'Only these events and nothing else: types or presets (`completed`, `live`, `all`), with commas.',
+        schema: z.string(),
+      },
+    ],
     answers: { 200: feed },
+    errors: [400, 503],
   },
 
   {

@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,26 +10,13 @@ import { problemHandler } from '../../../src/port/problem.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
 import { temporaryStore } from '../../support/store/store.ts';
+import { trunkline } from '../../support/process/command.ts';
 import { until } from '../../support/process/until.ts';
 
 // Processes are started one after the other: on a busy machine that takes a while.
 vi.setConfig({ testTimeout: 240_000 });
 
 const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
-
-function trunkline(
-  args: string[],
-  env: Record<string, string> = {},
-): { child: ChildProcess; lines: string[]; ended: Promise<number | null> } {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const lines: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
-    createInterface({ input: stream }).on('line', (line) => lines.push(line));
-  return { child, lines, ended: new Promise((resolve) => child.once('close', resolve)) };
-}
 
 describe('the API and the commands of deliveries', () => {
   test('list, inspect, retry, send again and release, with readable answers to nonsense', async () => {

@@ -1,0 +1,28 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { endsWithUs } from './ends-with-us.ts';
+
+const cli = fileURLToPath(new URL('../../../src/cli.ts', import.meta.url));
+
+export type StartedCommand = {
+  child: ChildProcess;
+  /** What it printed, to a person or as an error. */
+  lines: string[];
+  /** Its exit code. */
+  ended: Promise<number | null>;
+};
+
+/** `trunkline` with these arguments and none of our settings. */
+export function trunkline(args: string[], env: Record<string, string> = {}): StartedCommand {
+  const child = endsWithUs(
+    spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args], {
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }),
+  );
+  const lines: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    createInterface({ input: stream }).on('line', (line) => lines.push(line));
+  return { child, lines, ended: new Promise((resolve) => child.once('close', resolve)) };
+}

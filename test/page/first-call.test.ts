@@ -19,7 +19,7 @@ test(
     await expect.poll(() => recogniserState(app), { timeout: waitMs }).toBe('ready');
     const byMouse = await browser.open(app.url);
     const byKeyboard = await browser.open(app.url);
-    await byMouse.page.getByText('No call yet.').waitFor();
+    await byMouse.page.getByText('No calls yet.').waitFor();
     await byMouse.screenshot('first-1-empty');
     const pressedAt = performance.now();
     await byMouse.page.getByRole('button', { name: /test call/i }).click();
@@ -50,8 +50,8 @@ test(
     await byMouse.screenshot('first-3-ended');
     const heard = await byMouse.page.locator('.conversation .text').allTextContents();
     expect(wordsFound(heard.join(' '))).toBeGreaterThan(0.8);
-    for (const type of ['name', 'money'])
-      await byMouse.page.locator(`mark[data-type^="${type}"]`).first().waitFor();
+    for (const type of ['Name', 'Amount'])
+      await byMouse.page.locator(`mark[data-type="${type}"]`).first().waitFor();
     await byMouse.page.locator('.mood[data-sentiment=negative]').first().waitFor();
     await byMouse.page.locator('.mood[data-sentiment=positive]').first().waitFor();
     expect(byMouse.problems).toEqual([]);

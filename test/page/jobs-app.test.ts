@@ -17,7 +17,7 @@ test('in the real program a dropped WAV becomes words, to be heard, saved and de
   await using browser = await startBrowser();
   const { page, ...opened } = await browser.open(`${app.url}/#/jobs`);
   await signIn(page);
-  await page.getByText('No job yet.').waitFor();
+  await page.getByText('No jobs yet.').waitFor();
   await drop(page, 'my card.wav', wavOf('my card is lost'));
   const row = page.locator('.jobs li', { hasText: 'my card.wav' });
   await row.getByText('Done').waitFor({ timeout: waitMs });
@@ -57,7 +57,7 @@ test('a page on another port, to which the browser sends the cookie, posts no jo
   await using browser = await startBrowser();
   const { page } = await browser.open(`${app.url}/#/jobs`);
   await signIn(page);
-  await page.getByText('No job yet.').waitFor();
+  await page.getByText('No jobs yet.').waitFor();
   const wav = wavOf('my card is lost');
   const html = `<!doctype html><title>elsewhere</title>
     <form method="post" enctype="multipart/form-data" action="${app.url}/v2/upload">

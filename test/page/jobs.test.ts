@@ -63,14 +63,14 @@ test('the list says each state, name, length and age; progress moves by itself',
   const rows = page.locator('.jobs li');
   await eventually(() => rows.count()).toBe(4);
   expect(await rows.nth(0).textContent()).toContain('Queuedboard-2026-02.mp3');
-  expect(await rows.nth(1).textContent()).toContain('10:12 of 30:30 read3 min');
+  expect(await rows.nth(1).textContent()).toContain('10:12 of 30:30 done3 min');
   expect(await rows.nth(2).textContent()).toContain('the file holds no audio');
   expect(await rows.nth(2).textContent()).toContain('(422)2 hr');
   expect(await rows.nth(3).textContent()).toContain('Doneharbour meeting.wav1:001 day ago');
   const [, processing] = data.jobs ?? [];
   if (!processing) throw new Error('no job');
   processing.progress = { seconds_done: 1_000, seconds: 1_830 };
-  await rows.nth(1).getByText('16:40 of 30:30 read').waitFor();
+  await rows.nth(1).getByText('16:40 of 30:30 done').waitFor();
   Object.assign(processing, { status: 'done', result: recordedResult(), progress: undefined });
   await rows.nth(1).getByText('Done').waitFor();
   await page.context().close();
@@ -91,10 +91,10 @@ test('a job shows its words, speakers, entities, feelings, chapters and summary'
       .locator('mark.entity')
       .evaluateAll((all) => all.map((one) => [one.textContent, one.dataset['type']])),
   ).toEqual([
-    ['Oriane', 'name given'],
-    ['the 21st of June', 'date'],
-    ['Lisbon', 'location city'],
-    ['$89', 'money'],
+    ['Oriane', 'First name'],
+    ['the 21st of June', 'Date'],
+    ['Lisbon', 'City'],
+    ['$89', 'Amount'],
   ]);
   await page.getByText('negative, anger').waitFor();
   await page.getByText('Hiring a crane').waitFor();
@@ -151,7 +151,7 @@ test('dropped files are sent one after the other and become jobs with what was t
   const data = recorded({ jobs: [], onPost: (path, body) => void posts.push([path, body]) });
   await using api = await startRecordedApi(data);
   const { page, problems } = await browser.open(`${api.url}/#/jobs`);
-  await page.getByText('No job yet.').waitFor();
+  await page.getByText('No jobs yet.').waitFor();
   await page.getByLabel('Sentiment').uncheck();
   await drop(page, ['one.wav', 'two.wav']);
   await eventually(() => page.locator('.jobs li').count()).toBe(2);
@@ -299,11 +299,11 @@ test('an empty list, no connection, an unknown job and a process without a speec
   const data = recorded({ jobs: [] });
   const first = await startRecordedApi(data);
   const { page } = await browser.open(`${first.url}/#/jobs`);
-  await page.getByText('No job yet.').waitFor();
+  await page.getByText('No jobs yet.').waitFor();
   await page.evaluate(`location.hash = '#/jobs/${jobIdOf(77)}'`);
-  await page.getByText('This job is not known here.').waitFor();
+  await page.getByText('Job not found.').waitFor();
   await page.getByRole('link', { name: '‹ Jobs' }).click();
-  await page.getByText('No job yet.').waitFor();
+  await page.getByText('No jobs yet.').waitFor();
   const { port } = new URL(first.url);
   await first[Symbol.asyncDispose]();
   await page.locator('main').getByText('No connection to Trunkline since').waitFor();
@@ -334,7 +334,7 @@ test('the list is loading until it is there, older jobs are read when asked for,
   const jobs = Array.from({ length: 50 }, (_, number) => job(number));
   await using api = await startRecordedApi(recorded({ jobs }));
   const { page } = await browser.open(`${api.url}/#/calls`);
-  await page.getByText('No call yet.').waitFor();
+  await page.getByText('No calls yet.').waitFor();
   let answer = (): void => undefined;
   const isAsked = new Promise<void>((asked) => {
     const hold = async (route: Route): Promise<void> => {

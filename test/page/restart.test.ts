@@ -46,7 +46,7 @@ test('an open page goes on by itself when the process was restarted, with the ca
   const first = await startApp({ dataDir });
   const { port } = new URL(first.url);
   const { page } = await browser.open(first.url);
-  await page.getByText('No call yet.').waitFor();
+  await page.getByText('No calls yet.').waitFor();
   await call(first, ['my', 'card', 'lost']);
   await page.getByText('my card lost').waitFor({ timeout: waitMs });
   await first.end('SIGKILL');

@@ -74,10 +74,10 @@ test('one call shows its words, marks, feelings, gaps, pauses, figures and books
       .locator('mark.entity')
       .evaluateAll((all) => all.map((one) => [one.textContent, one.dataset['type']])),
   ).toEqual([
-    ['Oriane Vasquez', 'name'],
-    ['472916', 'numerical pii'],
-    ['$89', 'money'],
-    ['the 21st of June', 'date'],
+    ['Oriane Vasquez', 'Name'],
+    ['472916', 'Reference number'],
+    ['$89', 'Amount'],
+    ['the 21st of June', 'Date'],
   ]);
   await page.getByText('negative, anger').waitFor();
   await page.getByText('Agent: 0.8 s without words').waitFor();
@@ -122,7 +122,7 @@ test('a call that lacks words says so in the list and above its words, and can b
   expect(await opened.violations()).toEqual([]);
   await rows.first().click();
   await page.getByText('31.3 s without words: the speech service refused it').waitFor();
-  await page.getByText('Too much was not heard to tell.').waitFor();
+  await page.getByText('Too much is missing for talk figures.').waitFor();
   await opened.screenshot('call-incomplete');
   expect(await opened.violations()).toEqual([]);
   await page.context().close();
@@ -154,9 +154,9 @@ test('a receiver that takes nothing and a service that refuses are shouted on ev
   await opened.screenshot('deliveries-blocked');
   expect(await opened.violations()).toEqual([]);
   await page.evaluate(`location.hash = '#/calls/${callId}'`);
-  await page.getByText('is not taken (2 attempts): connect ECONNREFUSED').waitFor();
+  await page.getByText('is not delivered (2 attempts): connect ECONNREFUSED').waitFor();
   await page.getByRole('button', { name: 'Transcribe again' }).click();
-  await page.getByText('The recording is read again; the words come here.').waitFor();
+  await page.getByText('Transcribing the recording again; the new words appear here.').waitFor();
   await opened.screenshot('call-read-again');
   expect(posts).toEqual([`/api/calls/${callId}/transcribe`]);
   // The words of the recording take the place of those that were heard.
@@ -383,7 +383,7 @@ describe('behind a key', () => {
     expect(await opened.violations()).toEqual([]);
     await page.getByLabel('API key').fill('wrong-key-entirely');
     await page.keyboard.press('Enter');
-    await page.getByText('This key is not known here.').waitFor();
+    await page.getByText('This API key is not valid.').waitFor();
     await page.getByLabel('API key').fill(apiKeys[0] ?? '');
     await page.keyboard.press('Enter');
     await page.getByText('Oriane Vasquez').first().waitFor();
@@ -484,7 +484,7 @@ test('what the operator should know of a call stands with it; without words ther
   const { page } = await browser.open(`${api.url}/#/calls/${callId}`);
   await page.getByRole('heading', { name: 'Warnings' }).waitFor();
   await page.getByText(message).waitFor();
-  await page.getByText('Without words there is nothing to sum up.').waitFor();
+  await page.getByText('No summary: no words were heard.').waitFor();
   await page.context().close();
 });
 

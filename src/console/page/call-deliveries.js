@@ -6,7 +6,7 @@ import { PageState } from './page-state.js';
 function told({ endpoint, type, sequence, reason, attempts }, stuck) {
   const behind = stuck.filter((one) => one.endpoint === endpoint && one.sequence > sequence).length;
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
-  return `${endpoint}: ${type} #${sequence} is not taken (${tries}): ${reason}.${behind > 0 ? ` ${behind} wait behind it.` : ''}`;
+  return `${endpoint}: ${type} #${sequence} is not delivered (${tries}): ${reason}.${behind > 0 ? ` ${behind} waiting behind it.` : ''}`;
 }
 
 const settleMs = 700;

@@ -3,6 +3,7 @@ import { figuresOf, sentimentCourse } from './figures.js';
 import { bytes, clock, missingOf, percent, roleNames } from './format.js';
 
 const roles = ['customer', 'agent'];
+const interrupting = roles.map((role) => `Interruptions by ${role}`);
 const chart = { width: 320, height: 88, margin: 10 };
 
 function panel(title, ...children) {
@@ -22,7 +23,7 @@ export class ChartPanel {
     role: 'img',
     class: 'course',
   });
-  #none = h('p', { class: 'quiet' }, 'Nothing to tell yet.');
+  #none = h('p', { class: 'quiet' }, 'No sentiment yet.');
   #key = h(
     'p',
     { class: 'key quiet' },
@@ -82,11 +83,11 @@ export class FiguresPanel {
   );
   #values = new Map();
   #figures = this.#list();
-  #unknown = h('p', { class: 'quiet', hidden: true }, 'Too much was not heard to tell.');
-  element = panel('Talk', this.#bar, this.#figures, this.#unknown);
+  #unknown = h('p', { class: 'quiet', hidden: true }, 'Too much is missing for talk figures.');
+  element = panel('Talk time', this.#bar, this.#figures, this.#unknown);
 
   #list() {
-    const rows = ['Customer talks', 'Agent talks', 'Customer cuts in', 'Agent cuts in', 'Dead air'];
+    const rows = ['Customer', 'Agent', ...interrupting, 'Dead air'];
     return h(
       'dl',
       {},
@@ -110,16 +111,12 @@ export class FiguresPanel {
     roles.forEach((role, at) => {
       this.#bar.children[at].style.flexGrow = String(ratio[role]);
       const name = roleNames[role];
-      setText(this.#values.get(`${name} talks`), `${percent(ratio[role])} · ${clock(talk[role])}`);
-      setText(this.#values.get(`${name} cuts in`), times(interruptions[role]));
+      setText(this.#values.get(name), `${percent(ratio[role])} · ${clock(talk[role])}`);
+      setText(this.#values.get(interrupting[at]), String(interruptions[role]));
     });
     const longest = deadAir.count > 0 ? ` · longest ${deadAir.longest.toFixed(0)} s` : '';
     setText(this.#values.get('Dead air'), `${deadAir.total.toFixed(0)} s${longest}`);
   }
-}
-
-function times(count) {
-  return count === 0 ? 'never' : count === 1 ? 'once' : `${count} times`;
 }
 
 const legStates = {
@@ -153,7 +150,7 @@ export class MissingNote {
       try {
         await again();
         this.#again.hidden = true;
-        setText(this.#said, 'The recording is read again; the words come here.');
+        setText(this.#said, 'Transcribing the recording again; the new words appear here.');
       } catch (error) {
         setText(this.#said, error.message);
       }

@@ -116,7 +116,7 @@ export class CallView {
       if (!this.#closed) this.#show(call);
     } catch (error) {
       if (error.status === 404 && !this.#closed)
-        return this.#gone('This call is not known here. It may have been erased.');
+        return this.#gone('Call not found. It may have been erased.');
       this.#loading.failed(error);
     }
   }

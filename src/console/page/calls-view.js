@@ -57,7 +57,7 @@ export class CallsView {
           testCallButton(placeTestCall),
         ),
       ),
-      h('h2', { id: 'live-heading' }, 'On the line ', this.#count),
+      h('h2', { id: 'live-heading' }, 'Live calls ', this.#count),
       this.#live,
       this.#state.element,
       this.#earlierHeading,
@@ -87,7 +87,7 @@ export class CallsView {
     try {
       const { ordered, already, without_recording: lost } = await post('/api/calls/transcribe');
       const rest = lost > 0 ? `, ${lost} have no recording` : '';
-      setText(this.#said, `${ordered + already} are read again${rest}.`);
+      setText(this.#said, `Transcribing ${ordered + already} again${rest}.`);
     } catch (error) {
       setText(this.#said, error.message);
     }
@@ -132,11 +132,11 @@ export class CallsView {
   #emptyText() {
     if (this.#isFiltered)
       return this.#earlierHeading.hidden
-        ? 'Every call is whole: none lacks words.'
-        : 'Calls that are still going on are not judged yet.';
+        ? 'No incomplete calls.'
+        : 'Live calls are not checked yet.';
     return this.#book.calls.size === 0
-      ? 'No call yet. Place a test call to see how it goes, or let a carrier stream to this address.'
-      : 'Nobody is on the line.';
+      ? 'No calls yet. Place a test call to see how it works, or connect a carrier.'
+      : 'No live calls.';
   }
 
   #drawCall(id) {

@@ -144,7 +144,7 @@ export class DeliveriesView {
         this.#body.insertBefore(row.element, this.#body.children[at] ?? null);
       at++;
     }
-    const none = this.#state ? `Nothing is ${this.#state}.` : 'No event has been sent yet.';
+    const none = this.#state ? `No ${this.#state} deliveries.` : 'No deliveries yet.';
     this.#standing.ready(this.#items.size > 0 ? '' : none);
   }
 

@@ -68,11 +68,6 @@ export function percent(share) {
   return `${Math.round(share * 100)} %`;
 }
 
-/** `NAME_GIVEN` as a reader's word: given name stays as short as its type. */
-export function entityName(type) {
-  return type.toLowerCase().replaceAll('_', ' ');
-}
-
 export const roleNames = { customer: 'Customer', agent: 'Agent' };
 export const jobStateNames = {
   queued: 'Queued',

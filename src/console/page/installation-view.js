@@ -17,7 +17,7 @@ export class InstallationView {
   title = 'Installation';
   #cards = h('div', { class: 'cards' });
   #sessions = h('tbody');
-  #none = h('p', { class: 'empty', hidden: true }, 'No session is open.');
+  #none = h('p', { class: 'empty', hidden: true }, 'No open sessions.');
   #standing = new PageState('the installation', () => this.#load());
   #speech = h('section', { class: 'view', hidden: true });
   #timer;
@@ -119,7 +119,7 @@ function list(rows) {
   );
 }
 
-const healthNames = { ok: 'Well', degraded: 'Degraded', down: 'Down' };
+const healthNames = { ok: 'OK', degraded: 'Degraded', down: 'Down' };
 
 function healthCard(health) {
   return card(

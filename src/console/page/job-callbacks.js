@@ -102,7 +102,7 @@ export class JobCallbacks {
     button.disabled = true;
     try {
       await post(`/api/job-callbacks/${encodeURIComponent(id)}/retry`);
-      setText(this.#told, 'Sent again. What arrives is gone from here; what does not comes back.');
+      setText(this.#told, 'Sent again. It leaves this list once it arrives.');
       await this.#load();
     } catch (error) {
       setText(this.#told, `It was not sent again: ${error.message}`);

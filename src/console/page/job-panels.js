@@ -1,5 +1,6 @@
 import { h } from './dom.js';
-import { clock, entityName, moment, percent, titleOf } from './format.js';
+import { entityName } from './entity-names.js';
+import { clock, moment, percent, titleOf } from './format.js';
 import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
 
 /** Entities of one type that are shown; the JSON download has all. */
@@ -74,7 +75,7 @@ function entitiesPanel(entities, onHear) {
       h(
         'section',
         { class: 'named' },
-        h('h3', {}, titleOf(entityName(type))),
+        h('h3', {}, entityName(type)),
         h(
           'ul',
           { class: 'entities' },
@@ -111,9 +112,9 @@ function factsPanel({ id, file, result, request_params: params, created_at: crea
     ['Length', seconds == null ? undefined : clock(seconds)],
     ['Channels', file?.number_of_channels],
     ['Languages', result?.transcription?.languages?.join(', ')],
-    ['Read in', took == null ? undefined : `${took.toFixed(1)} s${speedOf(seconds, took)}`],
+    ['Transcribed in', took == null ? undefined : `${took.toFixed(1)} s${speedOf(seconds, took)}`],
     ['Model', params?.model],
-    ['Begun', moment(createdAt)],
+    ['Started', moment(createdAt)],
     ['Fetched from', file?.source],
   ].filter(([, value]) => value != null && value !== '');
   const known = rows.map(([name, value]) => [name, String(value)]);

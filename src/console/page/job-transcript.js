@@ -24,7 +24,7 @@ export class JobTranscript {
       before = entry.name;
       return { start: entry.start, end: entry.end, element };
     });
-    const empty = h('p', { class: 'empty' }, 'Nobody is heard to speak.');
+    const empty = h('p', { class: 'empty' }, 'No words were heard.');
     const list = h(
       'ol',
       { class: 'conversation long' },

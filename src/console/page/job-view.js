@@ -29,7 +29,7 @@ export class JobView {
   #heading = h('h1', {}, 'Job');
   #facts = h('p', { class: 'facts quiet' });
   #state = h('span', { class: 'state' });
-  #bar = h('progress', { 'aria-label': 'Read so far', hidden: true });
+  #bar = h('progress', { 'aria-label': 'Progress', hidden: true });
   #told = h('p', { class: 'quiet', role: 'status' });
   #standing = new PageState('the job', () => this.#load());
   #problem = h('p', { class: 'error', role: 'alert' });
@@ -111,7 +111,7 @@ export class JobView {
     this.#jobs.forget(this.#id);
     const absent = await whyNoJobs().catch(() => undefined);
     if (!this.#closed)
-      this.#gone(absent ?? 'This job is not known here. It may have been deleted, or never kept.');
+      this.#gone(absent ?? 'Job not found. It may have been deleted, or was never kept.');
   }
 
   /** What was deleted goes from the open page too. */
@@ -176,7 +176,7 @@ export class JobView {
   #buildSure() {
     const yes = h('button', { type: 'button', class: 'bad' }, 'Delete for good');
     const no = h('button', { type: 'button' }, 'Keep it');
-    const words = h('span', { id: 'sure' }, 'Its audio and its transcript go with it.');
+    const words = h('span', { id: 'sure' }, 'Delete this job with its audio and transcript?');
     this.#sure.setAttribute('aria-labelledby', 'sure');
     yes.addEventListener('click', () => void this.#change(() => this.#deleteJob()));
     no.addEventListener('click', () => this.#askFirst(false));
@@ -201,7 +201,7 @@ export class JobView {
   async #deleteJob() {
     await erase(`/v2/pre-recorded/${this.#id}`);
     this.#jobs.forget(this.#id);
-    this.#gone('The job was deleted, with its audio and its transcript.');
+    this.#gone('The job was deleted with its audio and transcript.');
   }
 
   async #change(run) {

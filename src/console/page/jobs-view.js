@@ -107,7 +107,7 @@ export class JobsView {
       });
       return h('label', {}, input, name);
     };
-    return h('fieldset', { class: 'extras' }, h('legend', {}, 'With the words'), extras.map(box));
+    return h('fieldset', { class: 'extras' }, h('legend', {}, 'Also find'), extras.map(box));
   }
 
   /** Anywhere on the page: a file that lands beside the field would otherwise replace the page. */
@@ -141,7 +141,7 @@ export class JobsView {
 
   #addFiles(files) {
     const refused = this.#uploads.addFiles(files, new Set(this.#wanted));
-    setText(this.#problem, refused === 0 ? '' : `${refused} files were not taken. ${tooMany}`);
+    setText(this.#problem, refused === 0 ? '' : `${refused} files were not added. ${tooMany}`);
   }
 
   async #loadOlder() {
@@ -179,13 +179,11 @@ export class JobsView {
     if (state === 'absent') return this.#standing.ready(problem);
     if (state === 'loading') return;
     const isEmpty = jobs.size === 0 && this.#uploads.items.length === 0;
-    this.#standing.ready(
-      isEmpty ? 'No job yet. A recording that you drop here is read and kept as a job.' : '',
-    );
+    this.#standing.ready(isEmpty ? 'No jobs yet. Drop a recording here to transcribe it.' : '');
   }
 }
 
-const tooMany = `At most ${maxUploads} wait at once; add more when some are through.`;
+const tooMany = `At most ${maxUploads} files can wait at once; add more when some are done.`;
 
 /** Rows stay the same elements while they stay in the list: a reader's place and focus are left in peace. */
 function drawList(list, rows, items, { keyOf, newRow }) {
@@ -209,7 +207,7 @@ class JobRow {
   #state = h('span', { class: 'state' });
   #name = h('span', { class: 'who' });
   #how = h('span', { class: 'how quiet' });
-  #bar = h('progress', { 'aria-label': 'Read so far' });
+  #bar = h('progress', { 'aria-label': 'Progress' });
   #told = h('span', { class: 'words' });
   #clock = h('span', { class: 'clock' });
   #parked;
@@ -260,10 +258,10 @@ export function drawProgress(bar, { status, progress }) {
 export function toldOf({ status, progress, error_code: code, error_message: message }) {
   switch (status) {
     case 'queued':
-      return 'Waits for its turn';
+      return 'Waiting for its turn';
     case 'processing':
       return progress
-        ? `${clock(progress.seconds_done)} of ${clock(progress.seconds)} read`
+        ? `${clock(progress.seconds_done)} of ${clock(progress.seconds)} done`
         : 'Fetching and decoding …';
     case 'error':
       return [message, code == null ? '' : `(${code})`].filter(Boolean).join(' ');
@@ -316,7 +314,7 @@ const uploadStates = {
   waiting: 'Waiting',
   sending: 'Sending',
   starting: 'Starting',
-  failed: 'Not taken',
+  failed: 'Failed',
 };
 
 function uploadTold(state, sent, file, problem) {
@@ -324,6 +322,6 @@ function uploadTold(state, sent, file, problem) {
   if (!file) return '';
   if (state !== 'sending') return bytes(file.size);
   // Behind the last byte the service still looks at what it got.
-  if (sent >= file.size) return 'Sent; the service looks at it …';
+  if (sent >= file.size) return 'Sent; checking the file …';
   return `${percent(sent / file.size)} of ${bytes(file.size)}`;
 }

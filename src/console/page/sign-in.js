@@ -18,7 +18,11 @@ export class SignInView {
       h('h1', {}, 'Sign in'),
       h('label', { for: 'key' }, 'API key'),
       key,
-      h('p', { id: 'key-help', class: 'quiet' }, 'One of TRUNKLINE_API_KEYS. It is not kept here.'),
+      h(
+        'p',
+        { id: 'key-help', class: 'quiet' },
+        'One of TRUNKLINE_API_KEYS. It is not stored in the browser.',
+      ),
       error,
       button,
     );
@@ -31,7 +35,7 @@ export class SignInView {
         key.value = '';
         onSignedIn();
       } catch (failure) {
-        setText(error, failure.status === 401 ? 'This key is not known here.' : failure.message);
+        setText(error, failure.status === 401 ? 'This API key is not valid.' : failure.message);
         button.disabled = false;
         key.focus();
         key.select();

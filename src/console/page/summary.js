@@ -13,7 +13,7 @@ export function summaryElement(data, onHear) {
     { class: 'summary', 'aria-labelledby': 'summary-heading' },
     h('h2', { id: 'summary-heading' }, 'Summary'),
     text ? summaryText(data.summary) : null,
-    isEmpty ? h('p', { class: 'quiet' }, 'Without words there is nothing to sum up.') : null,
+    isEmpty ? h('p', { class: 'quiet' }, 'No summary: no words were heard.') : null,
     errors.map(({ part, message }) => h('p', { class: 'quiet' }, `No ${part}: ${message}`)),
     data.chapters.length > 0 && !repeats ? chapters(data.chapters, onHear) : null,
   );

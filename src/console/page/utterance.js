@@ -1,5 +1,6 @@
 import { h } from './dom.js';
-import { clock, entityName, gapCauses, roleNames } from './format.js';
+import { entityName } from './entity-names.js';
+import { clock, gapCauses, roleNames } from './format.js';
 import { moodOf } from './figures.js';
 
 /**

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import type { LiveFeedMessage } from '../../../src/protocol/api.ts';
+import { entityTypes } from '../../../src/protocol/entity-types.ts';
 import { eventId, recordedEvents } from '../../support/browser/recorded-call.ts';
 
 /** The page's own modules that need no document, as the browser runs them. */
@@ -31,12 +32,15 @@ const page = new URL('../../../src/console/page/', import.meta.url);
 let newConversation: () => Conversation;
 let figuresOf: (utterances: unknown[], lengthS: number) => CallFigures;
 let format: Record<string, (...args: unknown[]) => string>;
+let entityName: (type: string) => string;
+let entityNames: Record<string, string>;
 
 beforeAll(async () => {
   const conversation = await import(new URL('conversation.js', page).href);
   newConversation = () => new conversation.Conversation();
   ({ figuresOf } = await import(new URL('figures.js', page).href));
   format = await import(new URL('format.js', page).href);
+  ({ entityName, entityNames } = await import(new URL('entity-names.js', page).href));
 });
 
 describe('a conversation', () => {
@@ -145,4 +149,19 @@ test('times and sizes read as people say them', () => {
   ]);
   expect(format['parties']?.({ from: null, to: null, carrier_call_id: 'CA1' })).toBe('CA1');
   expect(format['parties']?.({ from: '+1', to: null })).toBe('+1 → unknown');
+});
+
+test('every type of entity has a name of its own that a person would use; an unknown one keeps its words', () => {
+  expect(Object.keys(entityNames).sort()).toEqual([...entityTypes].sort());
+  const names = entityTypes.map((type) => entityName(type));
+  expect(new Set(names).size).toBe(entityTypes.length);
+  expect(names.filter((name) => /_|PII|[A-Z]{4}/.test(name))).toEqual([]);
+  expect(['CREDIT_CARD', 'NUMERICAL_PII', 'DOB', 'LOCATION_ZIP'].map(entityName)).toEqual([
+    'Card number',
+    'Reference number',
+    'Date of birth',
+    'Postcode',
+  ]);
+  expect(entityName('LOYALTY_TIER')).toBe('Loyalty tier');
+  expect(entityName('constructor')).toBe('Constructor');
 });

@@ -13,8 +13,8 @@ type ChannelPartsOptions = {
   stream: RecogniserStreamOptions;
   read: ReadSamples;
   samples: number;
-  /** The least length of a part; undefined where the channel is read in one. */
-  partS: number | undefined;
+  /** The least length of a part when so much is left; undefined where the channel is read in one. */
+  partS: ((leftS: number) => number) | undefined;
   signal: AbortSignal;
   onProgress: () => void;
 };
@@ -161,7 +161,9 @@ export class ChannelParts {
     const from = await this.#seam(number - 1);
     if (from === undefined || partS === undefined) return undefined;
     if (this.#wrong >= wrongSeamsBorne && this.#wrong >= this.#held) return undefined;
-    const at = await nextSeam({ read, rateHz: this.#rateHz, end: samples, partS }, from);
+    const least = partS((samples - from) / this.#rateHz);
+    const search = { read, rateHz: this.#rateHz, end: samples, partS: least };
+    const at = await nextSeam(search, from);
     this.#positions[number] = at;
     return at;
   }

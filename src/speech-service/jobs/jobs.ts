@@ -52,6 +52,8 @@ const dayMs = 86_400_000;
 const sweepEveryMs = 3_600_000;
 const sweepRows = 200;
 
+const partsEach = 2;
+
 /** Pre-recorded jobs: taken, worked on, told of, deleted. */
 export class Jobs {
   readonly #options: JobsOptions;
@@ -68,7 +70,7 @@ export class Jobs {
     const { store, node, folder, clock, log, config } = options;
     this.#options = options;
     this.#rows = new JobRows(store);
-    this.#turns = new PartTurns(options.recogniser.mostProcesses);
+    this.#turns = new PartTurns(options.recogniser.mostProcesses, partsEach);
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
     this.#lostNodes = new LostNodes({
       rows: this.#rows,

@@ -10,11 +10,14 @@ type WaitingPart = { job: JobTurns; grant: () => void };
  */
 export class PartTurns {
   readonly #processes: number;
+  readonly #most: number;
   readonly #taken = new Map<JobTurns, number>();
   #waiting: WaitingPart[] = [];
 
-  constructor(processes: number) {
+  /** With two parts each, a process that waits for the audio of one reads the other. */
+  constructor(processes: number, partsEach = 1) {
     this.#processes = processes;
+    this.#most = partsEach * processes;
   }
 
   /** With one process nothing is gained by reading in parts. */
@@ -61,7 +64,7 @@ export class PartTurns {
       const [next] = this.#waiting.toSorted((a, b) => this.#takenBy(a.job) - this.#takenBy(b.job));
       if (!next) return;
       const taken = this.#takenBy(next.job);
-      if (taken > 0 && this.#takenByAll() >= this.#processes) return;
+      if (taken > 0 && this.#takenByAll() >= this.#most) return;
       this.#waiting = this.#waiting.filter((one) => one !== next);
       this.#taken.set(next.job, taken + 1);
       next.grant();

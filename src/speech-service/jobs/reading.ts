@@ -40,8 +40,16 @@ const stream: Omit<RecogniserStreamOptions, 'languages' | 'codeSwitching' | 'exp
   partials: false,
 };
 
-/** Seconds of work for a process: a job that waits for such a part hardly waits, and a seam costs little of it. */
-const ordinaryPartS = 60;
+const shortestPartS = 20;
+const longestPartS = 60;
+
+/**
+ * A part is seconds of work for a process: a job that waits for it hardly waits, and a seam costs little of it. Towards
+ * the end of a recording parts become short, so that no process has a long one left when the others have nothing.
+ */
+function ordinaryPartS(leftS: number, processes: number): number {
+  return Math.min(longestPartS, Math.max(shortestPartS, leftS / (2 * processes)));
+}
 
 /** Reads all channels of a file, in parts where several processes can read, and answers in order of time. */
 export async function readChannels(options: ReadingOptions): Promise<Utterance[]> {
@@ -65,7 +73,9 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
         return new Int16Array(bytes.buffer, bytes.byteOffset, bytesRead >> 1);
       },
       samples,
-      partS: isCut ? (options.partS ?? ordinaryPartS) : undefined,
+      partS: isCut
+        ? (leftS) => options.partS ?? ordinaryPartS(leftS, recogniser.mostProcesses)
+        : undefined,
       signal,
       onProgress: () => {
         const decidedS = readings.reduce((sum, one) => sum + one.parts.decidedS, 0);

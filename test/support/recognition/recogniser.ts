@@ -17,9 +17,10 @@ export const silentLog = pino({ level: 'silent' });
 export function recogniserOf(
   model: string,
   settings: Partial<RecogniserConfig> = {},
+  inBackground = false,
 ): Promise<RecogniserPool> {
   const config = RecogniserConfig.parse({ model, processes: 1, ...settings });
-  return startRecogniser({ config, log: silentLog });
+  return startRecogniser({ config, log: silentLog, inBackground });
 }
 
 const streamDefaults: RecogniserStreamOptions = {

@@ -13,7 +13,7 @@ import type { Sherpa } from './sherpa.ts';
 import { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
-import type { FromChild, ToChild } from '../pool/messages.ts';
+import type { FromChild, LegCost, ToChild } from '../pool/messages.ts';
 import { openStreamingEngine } from '../streaming/streaming-engine.ts';
 import { readTwice } from '../whisper/second-reading.ts';
 import { WhisperReader } from '../whisper/whisper-reader.ts';
@@ -92,10 +92,9 @@ export class RecogniserLoop {
       load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
     this.#engine = second && 'reader' in second ? readTwice(engine, second.reader) : engine;
-    const { listening, reading } = this.#engine.measure();
     send({
       type: 'ready',
-      legCost: { least: listening + reading },
+      ...(load.measured ? { legCost: measuredCost(this.#engine) } : {}),
       estimatedTimes: this.#engine.estimatedTimes,
       ...(decoder && 'unread' in decoder ? { undecoded: decoder.unread } : {}),
       ...(second && 'unread' in second ? { unread: second.unread } : {}),
@@ -258,6 +257,11 @@ export class RecogniserLoop {
     });
     this.#wake(); // a reading may have become due although no audio came
   }
+}
+
+function measuredCost(engine: Engine): LegCost {
+  const { listening, reading } = engine.measure();
+  return { least: listening + reading };
 }
 
 function comesBefore(a: Urgency, b: Urgency): boolean {

@@ -70,6 +70,8 @@ export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
     status: () => own?.status() ?? live.status(),
     admits(options, streams) {
       const admission = live.admits(options, 0);
+      // Whoever asks has a job: the processes load while its audio is brought and decoded.
+      if (admission.outcome !== 'no-model' && !closed) begin();
       // Live sessions that fill the machine make jobs slow, not impossible.
       return admission.outcome === 'at-capacity'
         ? { outcome: 'admitted' }

@@ -13,6 +13,8 @@ export type ToChild =
       loadEveryMs: number;
       /** The folder of the model that reads recordings once more. */
       secondReader: string | undefined;
+      /** What a leg costs is measured before the process is ready: who admits live callers must know it. */
+      measured: boolean;
     }
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
   | { type: 'audio'; stream: number; samples: Int16Array }
@@ -26,7 +28,7 @@ export type ToChild =
 export type FromChild =
   | {
       type: 'ready';
-      legCost: LegCost;
+      legCost?: LegCost;
       estimatedTimes: boolean;
       undecoded?: string;
       unread?: string;

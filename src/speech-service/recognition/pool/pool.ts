@@ -135,7 +135,10 @@ class Pool implements RecogniserPool {
     if (admission.outcome !== 'admitted') return admission;
     const stream: PoolStream = new PoolStream(options, {
       onEvent,
-      onDone: () => this.#streams.delete(stream),
+      onDone: () => {
+        this.#streams.delete(stream);
+        this.#placeAll();
+      },
       newNumber: () => this.#nextNumber++,
     });
     this.#streams.add(stream);
@@ -165,12 +168,25 @@ class Pool implements RecogniserPool {
     await Promise.all([...this.#processes].map((process) => process[Symbol.asyncDispose]()));
   }
 
-  /** The ready process with the fewest streams takes it. Without one the audio waits in the stream. */
+  #placeAll(): void {
+    for (const stream of this.#streams) if (!stream.process) this.#place(stream);
+  }
+
+  /**
+   * The ready process with the fewest streams takes it. Without one the audio waits in the stream. A part of a
+   * recording waits as well while another process is about to be ready: what a process has begun it must end, and the
+   * other would have nothing to read.
+   */
   #place(stream: PoolStream): void {
     let best: RecogniserProcess | undefined;
     for (const process of this.#processes)
       if (process.state === 'ready' && (!best || process.streams < best.streams)) best = process;
-    if (best && !(this.#inBackground && best.streams > 0 && this.#mayGrow())) stream.attach(best);
+    if (best && !(this.#inBackground && best.streams > 0 && this.#expectsAnother()))
+      stream.attach(best);
+  }
+
+  #expectsAnother(): boolean {
+    return this.#mayGrow() || [...this.#processes].some(({ state }) => state === 'loading');
   }
 
   #mayGrow(): boolean {
@@ -214,7 +230,7 @@ class Pool implements RecogniserPool {
             { ...about, reason: unread },
             'recordings are read without the second reader',
           );
-        for (const stream of this.#streams) if (!stream.process) stream.attach(process);
+        this.#placeAll();
       },
       onEnd: (reason) => this.#ended(process, reason),
     });
@@ -232,7 +248,7 @@ class Pool implements RecogniserPool {
       if (stream.detach()) this.#place(stream);
       else stream.fail('recognition of this audio failed repeatedly');
     }
-    for (const stream of this.#streams) if (!stream.process) this.#place(stream);
+    this.#placeAll();
     if (this.#failures === 1) {
       this.#grow(); // a single crash is replaced without a pause
       return;

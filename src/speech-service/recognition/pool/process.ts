@@ -92,7 +92,8 @@ export class RecogniserProcess {
     });
     this.#watch = setInterval(() => this.#tick(), tickMs);
     const { model, vadModel, secondReader } = options;
-    this.#send({ type: 'load', model, vadModel, loadEveryMs, secondReader });
+    const measured = !options.inBackground; // jobs are not admitted by what they cost
+    this.#send({ type: 'load', model, vadModel, loadEveryMs, secondReader, measured });
   }
 
   get state(): 'loading' | 'ready' | 'ended' {

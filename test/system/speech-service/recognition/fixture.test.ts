@@ -76,6 +76,20 @@ describe('a recogniser with the fixture model', () => {
     expect(hearing.text()).toBe('hello my refund please');
   });
 
+  test('parts of a recording wait for the process that is about to be ready, and each has as many', async () => {
+    await using recogniser = await recogniserOf(await fixtureModel(), { processes: 2 }, true);
+    const said = ['hello', 'my refund please', 'the order is lost', 'thanks'];
+    const hearings = said.map((text) => {
+      const hearing = hear(recogniser, { recorded: true });
+      pushAll(hearing.stream, tones(text));
+      return hearing;
+    });
+    await until(() => recogniser.processes().reduce((sum, { streams }) => sum + streams, 0) === 4);
+    expect(recogniser.processes().map(({ streams }) => streams)).toEqual([2, 2]);
+    await Promise.all(hearings.map((hearing) => hearing.end()));
+    expect(hearings.map((hearing) => hearing.text())).toEqual(said);
+  });
+
   test('audio that ends every process fails its own stream only', async () => {
     await using recogniser = await recogniserOf(await fixtureModel());
     const bystander = hear(recogniser);

@@ -227,6 +227,14 @@ describe('the turns of jobs', () => {
     expect(await settled(fourth)).toBeDefined();
   });
 
+  test('with two parts for each process a job has four turns, and another still its first', async () => {
+    const turns = new PartTurns(2, 2);
+    const [long, short] = [turns.ofJob(), turns.ofJob()];
+    for (let part = 0; part < 4; part++) expect(await settled(long.take(never))).toBeDefined();
+    expect(await settled(long.take(never))).toBeUndefined();
+    expect(await settled(short.take(never))).toBeDefined();
+  });
+
   test('a job that gives up waiting takes no turn, and a turn is given back once', async () => {
     const turns = new PartTurns(1);
     const [one, other] = [turns.ofJob(), turns.ofJob()];

@@ -9,6 +9,7 @@ import { healthOf, listen, type HttpServer } from './port/http.ts';
 import { startLanguageRunner } from './language/runner.ts';
 import { isLoopback } from './port/addresses.ts';
 import { stayAwake, systemClock, wait } from './lib/clock.ts';
+import { watchProcess } from './lib/metrics.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
@@ -52,6 +53,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   // Until the last part is closed: a database that is gone leaves no socket that would keep the process.
   using _awake = stayAwake();
   process.umask(0o077);
+  watchProcess();
   const stop = stopSignal(log);
   // A terminal that closes sends the same signal: there it ends the process, as everywhere.
   if (!process.stdout.isTTY) checkOnReload(env, log);

@@ -56,9 +56,9 @@ function errorTable(): string {
   return ['| code | meaning |', '|---|---|', ...rows].join('\n');
 }
 
-/** The table of what `GET /metrics` of a running process answers. */
+/** The table of our own metrics in what `GET /metrics` of a running process answers. */
 export function metricsTable(exposition: string): string {
-  const rows = [...exposition.matchAll(/^# HELP (\w+) (.*)$/gm)].map(
+  const rows = [...exposition.matchAll(/^# HELP (trunkline_\w+) (.*)$/gm)].map(
     ([, name = '', help = '']) => `| \`${name}\` | ${cell(help)} |`,
   );
   return ['| metric | what |', '|---|---|', ...rows.toSorted()].join('\n');

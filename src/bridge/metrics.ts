@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { metrics } from '../lib/metrics.ts';
+import { GapCause } from '../protocol/events.ts';
 
 const registers = [metrics];
 
@@ -62,6 +63,12 @@ export const bridgeMetrics = {
     labelNames: ['outcome'] as const,
     registers,
   }),
+  speechEndToFinal: new Histogram({
+    name: 'trunkline_speech_end_to_final_seconds',
+    help: 'From the end of the speech, by the audio of the call, to its final transcript; with the wait of the redaction.',
+    buckets: [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 120, 600],
+    registers,
+  }),
   hangUpToEnded: new Histogram({
     name: 'trunkline_hangup_to_ended_seconds',
     help: 'From the end of the phone call to call.ended.',
@@ -69,6 +76,9 @@ export const bridgeMetrics = {
     registers,
   }),
 };
+
+// From 0 on, so that the first gap of a cause is an increase.
+for (const cause of GapCause.options) bridgeMetrics.gaps.inc({ cause }, 0);
 
 /** Gauges that are read when asked for. One bridge per process: the last one started is the one shown. */
 export function showLive(read: () => { calls: number; watchers: number }): void {

@@ -129,7 +129,7 @@ class Forwarder implements AsyncDisposable {
     const startedMs = systemClock.monotonicMs();
     const item = {
       eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
-      history: null, progress: null, bytes: 0, occurredAt: systemClock.now(), body,
+      history: null, progress: null, bytes: 0, occurredAt: systemClock.now(), speechEndedAt: null, body,
     }; // prettier-ignore
     const now = systemClock.now();
     const { verdict } = await this.#sender.send(item, forwardWithinMs, now, this.#signal);

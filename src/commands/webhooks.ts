@@ -97,7 +97,7 @@ async function send(endpoint: Endpoint, event: CallEvent): Promise<void> {
   await using sender = new Sender(endpoint, systemClock);
   const item = {
     eventId: event.id, callId: event.call.id, sequence: event.sequence, type: event.type, attempts: 0,
-    history: null, progress: null, bytes: 0, occurredAt: Date.now(), body: JSON.stringify(event),
+    history: null, progress: null, bytes: 0, occurredAt: Date.now(), speechEndedAt: null, body: JSON.stringify(event),
   }; // prettier-ignore
   const { verdict } = await sender.send(
     item,

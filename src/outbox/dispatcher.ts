@@ -8,8 +8,11 @@ import {
   attemptsTotal,
   attemptSeconds,
   breakerOpen,
+  countFromZero,
   delaySeconds,
   parkedTotal,
+  speechEndToWebhook,
+  type AttemptOutcome,
 } from './metrics.ts';
 import { nextAttempt, type DeliveryVerdict, type RetryRules } from './retry-rules.ts';
 import { makeMarker, Sender, type SendResult, type WebhookClient } from './sender.ts';
@@ -89,6 +92,7 @@ export class Dispatcher {
 
   start(disabled: DisabledEndpoints): void {
     this.#disabled = disabled;
+    for (const name of this.#works.keys()) countFromZero(name);
     this.#poll();
     this.#scheduleRenewal();
   }
@@ -423,6 +427,12 @@ class Courier {
       { endpoint: endpoint.name },
       Math.max(0, clock.now() - item.occurredAt) / 1000,
     );
+    // A marker in the place of an event that was skipped tells no speech.
+    if (item.speechEndedAt !== null && item.type === 'call.transcript')
+      speechEndToWebhook.observe(
+        { endpoint: endpoint.name },
+        Math.max(0, clock.now() - item.speechEndedAt) / 1000,
+      );
     if (trouble.ends()) log.info({ endpoint: endpoint.name }, 'endpoint answers again');
     if (breaker.succeeded(clock.monotonicMs())) await this.#options.onRecovered();
     if (held) return 'delivered';
@@ -520,7 +530,7 @@ function unsendable(item: QueuedEvent, error: unknown): SendResult {
   };
 }
 
-function outcomeOf(verdict: DeliveryVerdict): string {
+function outcomeOf(verdict: DeliveryVerdict): AttemptOutcome {
   if (verdict.kind !== 'failed') return verdict.kind;
   return verdict.scope === 'item' ? 'refused' : verdict.status === null ? 'no_answer' : 'failed';
 }

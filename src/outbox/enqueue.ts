@@ -10,6 +10,7 @@ export type StoredEvent = {
   sequence: number;
   type: NewCallEvent['type'];
   occurredAt: number;
+  speechEndedAt: number | null;
   /** The envelope exactly as it is sent. */
   body: string;
 };
@@ -50,12 +51,15 @@ async function storeAll(
 
 function storedOf(event: NewCallEvent, sequence: number): StoredEvent {
   const id = newId('evt');
-  const { callId, type, occurredAt } = event;
-  return { id, callId, sequence, type, occurredAt, body: envelope(id, sequence, event) };
+  const { callId, type, occurredAt, speechEndedAt = null } = event;
+  const body = envelope(id, sequence, event);
+  return { id, callId, sequence, type, occurredAt, speechEndedAt, body };
 }
 
-function rowOf({ id, callId, sequence, type, occurredAt, body }: StoredEvent): EventsTable {
-  return { id, call_id: callId, sequence, type, occurred_at: occurredAt, body };
+function rowOf(event: StoredEvent): EventsTable {
+  const { id, callId, sequence, type, occurredAt, speechEndedAt, body } = event;
+  const times = { occurred_at: occurredAt, speech_ended_at: speechEndedAt };
+  return { id, call_id: callId, sequence, type, ...times, body };
 }
 
 /** Written once: the signed bytes of every attempt are these bytes. */

@@ -1,7 +1,7 @@
 import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { OutboxConfig } from './config.ts';
-import { parkedCalls, parkedTotal, waitingCalls } from './metrics.ts';
+import { parkedTotal, showLanes } from './metrics.ts';
 import { longestDelayMs } from './retry-rules.ts';
 import type { OutboxTables } from './tables.ts';
 
@@ -15,7 +15,7 @@ type HousekeepingOptions = {
 };
 
 const tickMs = 1_000;
-const countEveryMs = 15_000;
+const countEveryMs = 5_000;
 const sweepEveryMs = 60_000;
 /** A wall clock that moved by more than this beside the monotonic one was set by somebody. */
 const jumpMs = 2_000;
@@ -110,15 +110,13 @@ export class Housekeeping {
   }
 
   async #count(): Promise<void> {
-    const counts = await this.#options.tables.countLanes();
-    parkedCalls.reset();
-    waitingCalls.reset();
-    this.parked = 0;
-    for (const { endpoint, parked, waiting } of counts) {
-      this.parked += parked;
-      parkedCalls.set({ endpoint }, parked);
-      waitingCalls.set({ endpoint }, waiting);
-    }
+    const { tables, clock } = this.#options;
+    const lanes = await tables.countLanes();
+    const now = await tables.now();
+    const readAtMs = clock.monotonicMs();
+    // Between two counts what waits grows older: the age is reckoned when it is asked for.
+    showLanes(lanes, () => now + clock.monotonicMs() - readAtMs);
+    this.parked = lanes.reduce((sum, { parked }) => sum + parked, 0);
   }
 
   /** Calls that an absent endpoint has held for longer than the budget wait for an operator. True when more are left. */

@@ -3,10 +3,13 @@ import { metrics } from '../lib/metrics.ts';
 
 const registers = [metrics];
 
+const attemptOutcomes = ['delivered', 'refused', 'failed', 'no_answer', 'gone'] as const;
+export type AttemptOutcome = (typeof attemptOutcomes)[number];
+
 export const attemptsTotal = new Counter({
   name: 'trunkline_outbox_attempts_total',
   help: 'Delivery attempts, by endpoint and outcome.',
-  labelNames: ['endpoint', 'outcome'],
+  labelNames: ['endpoint', 'outcome'] as const,
   registers,
 });
 
@@ -26,23 +29,17 @@ export const delaySeconds = new Histogram({
   registers,
 });
 
+export const speechEndToWebhook = new Histogram({
+  name: 'trunkline_speech_end_to_webhook_seconds',
+  help: 'From the end of the speech, by the audio of the call, to the 2xx of the webhook that took its call.transcript.',
+  labelNames: ['endpoint'],
+  buckets: [0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5, 10, 30, 120, 600, 3600, 86400],
+  registers,
+});
+
 export const parkedTotal = new Counter({
   name: 'trunkline_outbox_parked_total',
   help: 'Calls that were parked at an endpoint: somebody has to look.',
-  labelNames: ['endpoint'],
-  registers,
-});
-
-export const parkedCalls = new Gauge({
-  name: 'trunkline_outbox_parked_calls',
-  help: 'Calls parked now.',
-  labelNames: ['endpoint'],
-  registers,
-});
-
-export const waitingCalls = new Gauge({
-  name: 'trunkline_outbox_waiting_calls',
-  help: 'Calls with events that wait for delivery.',
   labelNames: ['endpoint'],
   registers,
 });
@@ -53,3 +50,57 @@ export const breakerOpen = new Gauge({
   labelNames: ['endpoint'],
   registers,
 });
+
+type LanesOfEndpoint = {
+  endpoint: string;
+  parked: number;
+  waiting: number;
+  oldestAt: number | null;
+};
+
+/** What was counted last, and the time by the database's clock. */
+let counted: { lanes: readonly LanesOfEndpoint[]; nowMs: () => number } = {
+  lanes: [],
+  nowMs: () => 0,
+};
+/** Endpoints of this process: they are told of also when nothing waits for them. */
+const endpoints = new Set<string>();
+
+/** One outbox per process: the last one that counted is the one shown. */
+export function showLanes(lanes: readonly LanesOfEndpoint[], nowMs: () => number): void {
+  counted = { lanes, nowMs };
+}
+
+function laneGauge(name: string, help: string, value: (of: LanesOfEndpoint) => number): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['endpoint'],
+    registers,
+    collect() {
+      this.reset();
+      for (const endpoint of endpoints) this.set({ endpoint }, 0);
+      for (const lanes of counted.lanes) this.set({ endpoint: lanes.endpoint }, value(lanes));
+    },
+  });
+}
+
+laneGauge('trunkline_outbox_parked_calls', 'Calls parked now.', ({ parked }) => parked);
+laneGauge(
+  'trunkline_outbox_waiting_calls',
+  'Calls with events that wait for delivery.',
+  ({ waiting }) => waiting,
+);
+laneGauge(
+  'trunkline_outbox_oldest_waiting_seconds',
+  'Age of the oldest event that waits for its endpoint; 0 when none waits. Looked up every 5 s.',
+  ({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, counted.nowMs() - oldestAt) / 1000),
+);
+
+/** From 0 on, so that the first one of each is an increase. */
+export function countFromZero(endpoint: string): void {
+  endpoints.add(endpoint);
+  parkedTotal.inc({ endpoint }, 0);
+  breakerOpen.set({ endpoint }, 0);
+  for (const outcome of attemptOutcomes) attemptsTotal.inc({ endpoint, outcome }, 0);
+}

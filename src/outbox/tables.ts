@@ -49,6 +49,7 @@ export type QueuedEvent = {
   history: string | null;
   progress: string | null;
   occurredAt: number;
+  speechEndedAt: number | null;
   bytes: number;
   /** Empty when the event has more than `maxEventBytes`: such a body is not even read. */
   body: string;
@@ -87,7 +88,13 @@ type DeliveryFilter = {
   after?: { eventId: string; endpoint: string } | undefined;
 };
 
-type LaneCounts = { endpoint: string; parked: number; waiting: number };
+type LaneCounts = {
+  endpoint: string;
+  parked: number;
+  waiting: number;
+  /** When the oldest event happened that waits; null when none does. */
+  oldestAt: number | null;
+};
 
 /** What every query for operators reads of a delivery, its event and its lane. */
 const deliveryColumns = [
@@ -336,13 +343,13 @@ export class OutboxTables {
   async heads(claim: Claim, limit: number): Promise<{ items: QueuedEvent[]; isAll: boolean }> {
     const { rows } = await sql<Omit<QueuedEvent, 'body'> & { body: string | null }>`
       select event_id as "eventId", call_id as "callId", sequence, type, attempts, history, progress,
-        occurred_at as "occurredAt", bytes,
+        occurred_at as "occurredAt", speech_ended_at as "speechEndedAt", bytes,
         case when bytes <= ${maxEventBytes} and total - bytes <= ${maxHeadsBytes} then body end as body
       from (
         select heads.*, sum(bytes) over (order by sequence) as total from (
           select deliveries.event_id, deliveries.call_id, deliveries.sequence, deliveries.type,
             deliveries.attempts, deliveries.history, deliveries.progress, events.occurred_at,
-            events.body, octet_length(events.body) as bytes
+            events.speech_ended_at, events.body, octet_length(events.body) as bytes
           from deliveries join events on events.id = deliveries.event_id
           where deliveries.endpoint = ${claim.endpoint} and deliveries.call_id = ${claim.callId}
             and deliveries.state = 'waiting'
@@ -561,12 +568,19 @@ export class OutboxTables {
   }
 
   async countLanes(): Promise<LaneCounts[]> {
+    // The head of each waiting lane is found by its index: the cost goes by calls, not by their events.
+    const headAt = sql<number | null>`(select events.occurred_at
+      from deliveries join events on events.id = deliveries.event_id
+      where deliveries.endpoint = lanes.endpoint and deliveries.call_id = lanes.call_id
+        and deliveries.state = 'waiting' and lanes.next_attempt_at is not null
+      order by deliveries.sequence limit 1)`;
     const rows = await this.#store.db
       .selectFrom('lanes')
       .select((eb) => [
         'endpoint',
         eb.fn.count('parked_at').as('parked'),
         eb.fn.count('next_attempt_at').as('waiting'),
+        sql<number | null>`min(${headAt})`.as('oldestAt'),
       ])
       .where((eb) =>
         eb.or([eb('parked_at', 'is not', null), eb('next_attempt_at', 'is not', null)]),
@@ -577,6 +591,7 @@ export class OutboxTables {
       endpoint: row.endpoint,
       parked: Number(row.parked),
       waiting: Number(row.waiting),
+      oldestAt: row.oldestAt,
     }));
   }
 

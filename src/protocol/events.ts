@@ -441,12 +441,14 @@ export const CallEvent = z
   .meta({ id: 'CallEvent' });
 export type CallEvent = z.infer<typeof CallEvent>;
 
-/** An event before the outbox gives it its id and sequence. `occurredAt` in ms since 1970. */
+/** An event before the outbox gives it its id and sequence. Times in ms since 1970. */
 export type NewCallEvent = {
   [Type in CallEventType]: {
     callId: string;
     type: Type;
     occurredAt: number;
+    /** Of a transcript: when its speech ended. Measured by, and not told. */
+    speechEndedAt?: number;
     leg?: EventLeg;
     call: EventCall;
     customMetadata: Record<string, unknown>;

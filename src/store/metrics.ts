@@ -8,6 +8,28 @@ export const commitSeconds = new Histogram({
   registers: [metrics],
 });
 
+/**
+ * What callers wait for. A write is a whole transaction with its wait for the writer and its synced commit; a read is one
+ * select outside of any.
+ */
+const storeSeconds = new Histogram({
+  name: 'trunkline_store_seconds',
+  help: 'Time that callers wait for the store: `read` is a select, `write` a transaction from asking to its synced commit.',
+  labelNames: ['operation'] as const,
+  buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+  registers: [metrics],
+});
+
+/** The time counts whether the work succeeds or not: a database that refuses after 5 s is slow as well. */
+export async function timed<T>(operation: 'read' | 'write', work: () => Promise<T>): Promise<T> {
+  const end = storeSeconds.startTimer({ operation });
+  try {
+    return await work();
+  } finally {
+    end();
+  }
+}
+
 export const commitTransactions = new Histogram({
   name: 'trunkline_store_commit_transactions',
   help: 'Transactions that shared one synced commit.',
@@ -17,7 +39,9 @@ export const commitTransactions = new Histogram({
 
 export const storeFailures = new Counter({
   name: 'trunkline_store_failures_total',
-  help: 'Commits that the database refused or lost, by cause.',
-  labelNames: ['cause'],
+  help: 'Commits that the database refused or lost, by cause: `full`, `disk` or `corrupt`.',
+  labelNames: ['cause'] as const,
   registers: [metrics],
 });
+// From 0 on, so that the first failure is an increase.
+for (const cause of ['full', 'disk', 'corrupt'] as const) storeFailures.inc({ cause }, 0);

@@ -13,6 +13,7 @@ import * as secondPasses from './migrations/008-second-passes.ts';
 import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
 import * as secrets from './migrations/010-secrets.ts';
 import * as incomplete from './migrations/011-incomplete.ts';
+import * as speechEnds from './migrations/012-speech-ends.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -30,6 +31,7 @@ export const migrations: Migration[] = [
   { name: '009-parked-callbacks', ...parkedCallbacks },
   { name: '010-secrets', ...secrets },
   { name: '011-incomplete', ...incomplete },
+  { name: '012-speech-ends', ...speechEnds },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -15,6 +15,7 @@ import { TrunklineError, reasonOf } from '../lib/errors.ts';
 import { storableText } from '../lib/storable.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
+import { timed } from './metrics.ts';
 import { migrate } from './migrations.ts';
 import { isConnectionTrouble, isRefusedForGood, isWorthAnotherTry } from './postgres-errors.ts';
 import type { Database } from './schema.ts';
@@ -241,10 +242,16 @@ function discardingPool(pool: pg.Pool): KyselyPool {
       const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
       const release = client.release.bind(client);
       let broken = false;
+      let isInTransaction = false;
       // Kysely awaits promises only; the callback form of `query` is not used here.
       const checked = async (...args: unknown[]): Promise<unknown> => {
+        const kind = kindOf(args[0]);
+        // The statements of a transaction are in the time of the whole.
+        const isTimed = !isInTransaction && kind !== 'begin' && kind !== 'end';
+        if (kind === 'begin' || kind === 'end') isInTransaction = kind === 'begin';
+        const run = (): Promise<unknown> => query(...args.map(storableParameters));
         try {
-          return await query(...args.map(storableParameters));
+          return await (isTimed ? timed(kind, run) : run());
         } catch (error) {
           if (isConnectionTrouble(error)) broken = true;
           throw error;
@@ -261,6 +268,13 @@ function discardingPool(pool: pg.Pool): KyselyPool {
       });
     },
   };
+}
+
+function kindOf(statement: unknown): 'begin' | 'end' | 'read' | 'write' {
+  const text = typeof statement === 'string' ? statement : '';
+  if (/^\s*(?:begin|start transaction)\b/i.test(text)) return 'begin';
+  if (/^\s*(?:commit|rollback)\s*$/i.test(text)) return 'end';
+  return /^\s*select\b/i.test(text) ? 'read' : 'write';
 }
 
 /** The last guard for all parts: a text that Postgres would refuse must not fail every try of its transaction. */

@@ -191,6 +191,8 @@ export type EventsTable = {
   sequence: number;
   type: string;
   occurred_at: number;
+  /** Of a transcript: when its speech ended, as the audio has it. */
+  speech_ended_at: number | null;
   /** The envelope exactly as it is sent: signed bytes are these bytes on every attempt. */
   body: string;
 };

@@ -20,6 +20,7 @@ import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
 import { createPrivate } from './folder-lock.ts';
+import { timed } from './metrics.ts';
 import { migrate } from './migrations.ts';
 import type { Database } from './schema.ts';
 import { SqliteClient, SqliteError, type StatementsResult } from './sqlite-client.ts';
@@ -429,8 +430,8 @@ class ThreadsConnection implements DatabaseConnection {
   #run(query: CompiledQuery): Promise<StatementsResult> {
     const statement = { sql: query.sql, parameters: query.parameters };
     if (this.#turn) return this.#turn.run(statement);
-    if (onlyReads(query)) return this.#threads.reader.run([statement]);
-    return this.#threads.queue.write(statement);
+    if (onlyReads(query)) return timed('read', () => this.#threads.reader.run([statement]));
+    return timed('write', () => this.#threads.queue.write(statement));
   }
 
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {

@@ -4,6 +4,7 @@ import { createLog, type Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
 import { DiskWatch } from './disk.ts';
 import { FolderLock } from './folder-lock.ts';
+import { timed } from './metrics.ts';
 import type { Database } from './schema.ts';
 import { openSqlite } from './sqlite.ts';
 import type { Backend } from './backend.ts';
@@ -84,7 +85,7 @@ function assemble(kind: Store['kind'], backend: Backend, disk: DiskWatch, lock: 
     kind,
     db: backend.db,
     retried: (work) => backend.retried(work),
-    transaction: (work) => backend.transaction(work),
+    transaction: (work) => timed('write', () => backend.transaction(work)),
     databaseNow: () => backend.databaseNow(),
     health: () => ({ store: backend.health(), disk: disk.health() }),
     acceptsNewCalls: () => {

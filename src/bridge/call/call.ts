@@ -66,6 +66,7 @@ export class Call {
     this.events = new CallEvents({
       ...env,
       record,
+      nowS: () => this.#clock.nowS(),
       log: this.#log,
       redactor: Redactor.from(env.language, record.id, env.config),
     });

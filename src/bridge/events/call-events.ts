@@ -26,6 +26,8 @@ type CallEventsOptions = {
   store: Store;
   feed: LiveFeed;
   clock: Clock;
+  /** Now, in seconds of the call. */
+  nowS(): number;
   log: Logger;
   redactor: Redactor | undefined;
   wakeOutbox(): void;
@@ -199,6 +201,7 @@ export class CallEvents {
     const event = {
       said: toldOf(result, legId),
       occurredAt: this.#now,
+      ...(type === 'call.transcript' ? { speechEndedAt: this.#wallTimeOf(end) } : {}),
       leg: { id: legId, role, track, session_id: sessionId },
     };
     const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
@@ -207,6 +210,11 @@ export class CallEvents {
       ...(isQuiet ? {} : { event }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
+  }
+
+  /** When a second of the call was. Audio that came faster than it was spoken ends at the latest now. */
+  #wallTimeOf(callS: number): number {
+    return Math.round(this.#now - Math.max(0, this.#options.nowS() - callS) * 1_000);
   }
 
   /** Told once it is known how long it is: the next may lie beside it. */
@@ -377,7 +385,12 @@ export class CallEvents {
 
   #committed(events: StoredEvent[]): void {
     this.#options.wakeOutbox();
-    for (const event of events) this.#options.feed.publish({ kind: 'event', event });
+    for (const event of events) {
+      const { occurredAt, speechEndedAt } = event;
+      if (speechEndedAt !== null)
+        bridgeMetrics.speechEndToFinal.observe((occurredAt - speechEndedAt) / 1_000);
+      this.#options.feed.publish({ kind: 'event', event });
+    }
   }
 }
 

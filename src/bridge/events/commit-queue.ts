@@ -13,7 +13,7 @@ export type Said = {
   [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
 }[NewCallEvent['type']];
 
-type DraftEvent = { said: Said; occurredAt: number; leg?: EventLeg };
+type DraftEvent = { said: Said; occurredAt: number; speechEndedAt?: number; leg?: EventLeg };
 
 /** One thing that happened to a call: an event, the rows it goes with, or both, in one transaction. */
 export type Draft = {
@@ -256,13 +256,14 @@ export class CommitQueue {
     return row !== undefined;
   }
 
-  #eventOf({ said, occurredAt, leg }: DraftEvent): NewCallEvent {
+  #eventOf({ said, occurredAt, speechEndedAt, leg }: DraftEvent): NewCallEvent {
     const { record } = this.#options;
     const length = this.#options.length();
     // An event of before the hang-up may be committed after it.
     const isOver = length !== undefined && occurredAt >= length.hungUpAt;
     const call = eventCallOf(record, isOver ? length : undefined);
-    const common = { ...said, occurredAt, callId: record.id, call };
+    const ended = speechEndedAt === undefined ? {} : { speechEndedAt };
+    const common = { ...said, occurredAt, ...ended, callId: record.id, call };
     if (leg === undefined) return { ...common, customMetadata: record.metadata };
     const own = { legId: leg.id, role: leg.role, track: leg.track };
     return { ...common, leg, customMetadata: legMetadata(record.metadata, own) };

@@ -25,6 +25,7 @@ const event = (id: string, callId: string, sequence: number) => ({
   sequence,
   type: 'call.started',
   occurred_at: 1_800_000_000_000,
+  speech_ended_at: null,
   body: '{"text":"héllo"}',
 });
 

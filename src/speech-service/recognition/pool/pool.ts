@@ -6,6 +6,7 @@ import { vadModelPath } from '../offline/voice-activity.ts';
 import { capacityOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from '../config.ts';
 import type { LegCost } from './messages.ts';
+import { restartsTotal, showPool, type PoolLoad, type PoolName } from './metrics.ts';
 import { PoolStream } from './pool-stream.ts';
 import { RecogniserProcess } from './process.ts';
 import type {
@@ -62,6 +63,8 @@ class Pool implements RecogniserPool {
   #retry: NodeJS.Timeout | undefined;
   #nextNumber = 1;
   #closing: Promise<void> | undefined;
+  readonly #name: PoolName;
+  readonly #hide: () => void;
 
   constructor(
     { config, log, inBackground = false, secondReader }: RecogniserOptions,
@@ -73,6 +76,8 @@ class Pool implements RecogniserPool {
     this.#log = log.child({ part: 'recogniser' });
     this.#supply = supply;
     this.mostProcesses = config.processes ?? Math.min(4, availableParallelism());
+    this.#name = inBackground ? 'jobs' : 'live';
+    this.#hide = showPool(this.#name, () => this.#load());
     supply.onChange(() => this.#grow());
     this.#grow();
   }
@@ -161,7 +166,22 @@ class Pool implements RecogniserPool {
     return this.#closing;
   }
 
+  #load(): PoolLoad {
+    const ready = [...this.#processes].filter((process) => process.state === 'ready');
+    const sum = (of: (process: RecogniserProcess) => number): number =>
+      ready.reduce((total, process) => total + of(process), 0);
+    return {
+      processes: ready.length,
+      streams: this.#streams.size,
+      capacity: this.#capacity(),
+      busy: sum(({ load }) => load.busy) / Math.max(1, ready.length),
+      latenessMs: Math.max(0, ...ready.map(({ load }) => load.latenessMs)),
+      rssBytes: sum(({ load }) => load.rssBytes),
+    };
+  }
+
   async #close(): Promise<void> {
+    this.#hide();
     clearTimeout(this.#retry);
     for (const stream of this.#streams) stream.close();
     await this.#supply[Symbol.asyncDispose]();
@@ -240,6 +260,7 @@ class Pool implements RecogniserPool {
   #ended(process: RecogniserProcess, reason: string): void {
     this.#processes.delete(process);
     if (this.#closing) return;
+    restartsTotal.inc({ pool: this.#name });
     const held = [...this.#streams].filter((stream) => stream.process === process);
     this.#log.error({ pid: process.pid, reason, streams: held.length }, 'recogniser process ended');
     this.#failure = reason;

@@ -1,0 +1,83 @@
+import { describe, expect, test, vi } from 'vitest';
+import { allPapers, fencesOf, type Fence, type Paper } from '../support/papers/papers.ts';
+import { openTerminal } from '../support/papers/terminal.ts';
+
+// Several whole processes start side by side: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 240_000 });
+
+/** Why a block is marked `sh not-run`: its page and its first line. What is not named here is run. */
+const notRun: Record<string, string> = {
+  '.github/CONTRIBUTING.md: npm ci            # any Node from 20 on; brings Node 24, on which every npm script runs':
+    'the checks and the tests themselves',
+  '.github/CONTRIBUTING.md: npm test -- test/unit/bridge/leg/ledger.test.ts': 'tests',
+  '.github/CONTRIBUTING.md: sudo apt-get install postgresql strace ffmpeg sox chromium iproute2 flite festival festvox-us-slt-hts \\':
+    'needs root and a network; .ci/run installs the same',
+  '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':
+    'its second line wants the address that the first prints',
+  'config/operating/README.md: docker build -t trunkline .': 'needs a Docker daemon and a network',
+  'src/carriers/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
+    'the services of other firms',
+  'src/commands/transcription/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
+    'run by test/system/commands/transcribe.test.ts, with files to transcribe',
+};
+
+const papers = allPapers().map((paper) => ({ paper, fences: fencesOf(paper) }));
+const isShell = ({ kind }: Fence): boolean => /^(?:sh|bash|shell|console)\b/.test(kind);
+const nameOf = (paper: Paper, fence: Fence): string =>
+  `${paper.name}: ${fence.text.split('\n')[0] ?? ''}`;
+
+/** The block that a `text` block stands behind says what should be seen of it. */
+function expectationsOf(fences: readonly Fence[]): Map<Fence, string[]> {
+  const expectations = new Map<Fence, string[]>();
+  for (const [index, fence] of fences.entries()) {
+    const before = fences[index - 1];
+    if (fence.kind === 'text' && before?.kind === 'sh')
+      expectations.set(
+        before,
+        fence.text.split('\n').filter((line) => line.trim() !== ''),
+      );
+  }
+  return expectations;
+}
+
+/** `...` stands for anything. */
+function shows(output: string, line: string): boolean {
+  const pattern = line
+    .trim()
+    .split('...')
+    .map((part) => RegExp.escape(part))
+    .join('.*');
+  return new RegExp(pattern).test(output);
+}
+
+test('every command of the papers is run, or is named here with the reason why not', () => {
+  const marked = papers.flatMap(({ paper, fences }) =>
+    fences
+      .filter((fence) => isShell(fence) && fence.kind !== 'sh')
+      .map((fence) => nameOf(paper, fence)),
+  );
+  expect(marked.toSorted()).toEqual(Object.keys(notRun).toSorted());
+});
+
+describe.concurrent('the commands of a page do what it says', () => {
+  for (const { paper, fences } of papers) {
+    const blocks = fences.filter(({ kind }) => kind === 'sh');
+    if (blocks.length === 0) continue;
+    const texts = blocks.map(({ text }) => text);
+    // A page that starts nothing speaks of a service that runs.
+    const first = texts.some((text) => text.includes('npm start')) ? 'true' : 'npm start';
+    test(paper.name, async () => {
+      await using terminal = await openTerminal();
+      const { code, outputs, errors } = await terminal.play([first, ...texts]);
+      const at = blocks[Math.max(0, outputs.length - 2)];
+      expect(code, `line ${at?.line}: ${at?.text}\n${outputs.at(-1)}\n${errors}`).toBe(0);
+      for (const [fence, lines] of expectationsOf(fences)) {
+        const output = outputs[blocks.indexOf(fence) + 1] ?? '';
+        expect(
+          lines.filter((line) => !shows(output, line)),
+          output,
+        ).toEqual([]);
+      }
+    });
+  }
+});

@@ -25,6 +25,7 @@ case "$1" in
   *) echo "the terminal knows no npm $1" >&2; exit 2 ;;
 esac`,
   npx: `
+[ "$1" = node ] && { shift; exec "$TERMINAL_NODE" "$@"; }
 [ "$1" = trunkline ] || { echo "the terminal knows no npx $1" >&2; exit 2; }
 shift
 export PORT="\${PORT:-$TERMINAL_PORT}"
@@ -65,21 +66,21 @@ cat "$TERMINAL/$1.log"`,
 
 const mark = '=== next block ===';
 
-export type Played = {
+export type PlayedBlocks = {
   readonly code: number | null;
   readonly outputs: string[];
   readonly errors: string;
 };
 
-export type Terminal = AsyncDisposable & {
+export type PaperTerminal = AsyncDisposable & {
   /** Plays the blocks one after the other in one shell that ends at the first failure: what each printed. */
-  play(blocks: readonly string[]): Promise<Played>;
+  play(blocks: readonly string[]): Promise<PlayedBlocks>;
   /** What the window of the receiver or of the process shows. */
   shown(window: 'hooks' | 'app'): Promise<string>;
 };
 
 /** A shell in a folder that looks like a clone, with a service and ports of its own. */
-export async function openTerminal(): Promise<Terminal> {
+export async function openTerminal(): Promise<PaperTerminal> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-paper-'));
   const own = join(folder, 'terminal');
   const clone = join(folder, 'trunkline');
@@ -111,7 +112,7 @@ export async function openTerminal(): Promise<Terminal> {
       .replaceAll('127.0.0.1:8080', `127.0.0.1:${port}`)
       .replaceAll('PORT=8080', `PORT=${port}`)
       .replaceAll('9000', String(receiverPort))
-      .replaceAll('/var/lib/trunkline', join(own, 'var/lib/trunkline'));
+      .replaceAll('/var/lib', join(own, 'var/lib'));
   return {
     play: (blocks) =>
       new Promise((done, failed) => {

@@ -8,6 +8,7 @@ import { folderOf, problemsOf } from '../speech-service/models/installed.ts';
 import { pullModel } from '../speech-service/models/pull.ts';
 import { progressDisplay } from '../speech-service/models/progress.ts';
 import { modelsFolder } from '../speech-service/models/supply.ts';
+import { sampleText, testModel } from './model-test.ts';
 
 /** `trunkline models`: lists, fetches, checks and removes recognition models. */
 export function registerModels(program: Command): void {
@@ -21,7 +22,17 @@ export function registerModels(program: Command): void {
   models
     .command('pull [model]')
     .description('fetch a model, the configured one when none is named; goes on where it broke off')
+    .option(
+      '--from <folder>',
+      'take the files from this folder and ask nobody else: brought by hand, or the models folder of another machine',
+    )
     .action(pull);
+  models
+    .command('test [model]')
+    .description(
+      'read a sentence with an installed model, and tell how many legs this machine serves',
+    )
+    .action(test);
   models
     .command('verify [model]')
     .description('check every file of a model, or of all installed ones, against its checksum')
@@ -63,7 +74,7 @@ async function list(): Promise<void> {
   }
 }
 
-async function pull(name: string | undefined): Promise<void> {
+async function pull(name: string | undefined, { from }: { from?: string }): Promise<void> {
   const { folder, model, modelsMirror } = settings();
   const entry = catalogueEntry(name ?? model);
   if (!entry.verified)
@@ -76,6 +87,7 @@ async function pull(name: string | undefined): Promise<void> {
   await pullModel(entry, {
     models: folder,
     mirror: modelsMirror,
+    from,
     signal: new AbortController().signal,
     onProgress: (progress) => {
       display.progress(entry.name, progress);
@@ -86,6 +98,21 @@ async function pull(name: string | undefined): Promise<void> {
   });
   display.end();
   console.log(`${entry.name} is in ${folderOf(folder, entry.name)}`);
+  if (from !== undefined && entry.model) await test(entry.name);
+}
+
+/** A model that loads and hears nothing would answer every call with silence. */
+async function test(name: string | undefined): Promise<void> {
+  const { folder: _folder, ...config } = settings();
+  const model = name ?? config.model;
+  const { heard, legs, processes, factor } = await testModel({ ...config, model });
+  console.log(`${model} read ${factor.toFixed(1)} times as fast as it was said:`);
+  console.log(`  said   ${sampleText}\n  heard  ${heard === '' ? '(nothing)' : heard}`);
+  if (heard === '')
+    throw new TrunklineError('MODEL_INVALID', `${model} loads, and heard no word of the sample`);
+  console.log(
+    `${legs} legs that speak all the time have room on this machine, in ${processes} processes`,
+  );
 }
 
 async function verify(name: string | undefined): Promise<void> {

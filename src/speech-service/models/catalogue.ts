@@ -77,3 +77,13 @@ export function unknownModel(name: string, known: readonly CatalogueEntry[]): st
   const meant = near === undefined ? '' : `, did you mean ${near}?`;
   return `there is no model "${name}"${meant === '' ? ';' : meant} there are: ${names.join(', ')}`;
 }
+
+/** The rest of a sentence that says a language is not served: which models would. */
+export function modelsFor(languages: readonly string[]): string {
+  const serving = catalogue.filter((entry) =>
+    languages.some((language) => entry.model?.languages.includes(language)),
+  );
+  if (serving.length === 0) return '; no model of the catalogue does';
+  const names = serving.map(({ name }) => name).join(' or ');
+  return `; ${names} would: trunkline models pull, then TRUNKLINE_MODEL`;
+}

@@ -10,7 +10,7 @@ import {
   utimes,
   writeFile,
 } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
 import { makeFolder } from '../../lib/make-folder.ts';
@@ -41,12 +41,15 @@ export type PullOptions = {
   models: string;
   /** A folder or a base URL that holds `<model>/<file>`. It is tried before all other sources. */
   mirror?: string | undefined;
+  /** A folder with the files, brought by hand, or with the archive that holds them. Nothing else is asked. */
+  from?: string | undefined;
   signal: AbortSignal;
   onProgress(progress: PullProgress): void;
   onWait(): void;
 };
 
 type PullPlace = ModelSource | { type: 'folder'; path: string };
+type ArchiveSource = Extract<ModelSource, { type: 'archive' }>;
 type WantedFile = ModelFile & { sha256?: string | undefined };
 
 /** The bound of a file whose size the catalogue does not name: an endless source must not fill the disk. */
@@ -65,7 +68,7 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
     return; // another process held the lock and has fetched it
   }
   const failures: string[] = [];
-  for (const place of placesOf(entry, options.mirror)) {
+  for (const place of await placesOf(entry, options)) {
     try {
       await bring(entry, place, folder, options);
       await finish(entry, folder, options);
@@ -76,10 +79,21 @@ export async function pullModel(entry: CatalogueEntry, options: PullOptions): Pr
       failures.push(`${nameOf(place)}: ${reasonOf(error)}`);
     }
   }
-  throw new TrunklineError('MODEL_UNAVAILABLE', howToMend(entry, folder, failures));
+  throw new TrunklineError(
+    'MODEL_UNAVAILABLE',
+    options.from === undefined
+      ? howToMend(entry, folder, failures)
+      : `${entry.name} could not be taken over: ${failures.join('; ')}`,
+  );
 }
 
-function placesOf(entry: CatalogueEntry, mirror: string | undefined): PullPlace[] {
+/** A folder may hold the files of one model, or a folder for each, as the models folder of another machine does. */
+async function placesOf(entry: CatalogueEntry, options: PullOptions): Promise<PullPlace[]> {
+  const { mirror, from } = options;
+  if (from !== undefined) {
+    const own = join(from, entry.name);
+    return [{ type: 'folder', path: (await isFolder(own)) ? own : from }];
+  }
   if (mirror === undefined || entry.files.length === 0) return entry.sources;
   const base = mirror.replace(/\/+$/, '');
   return /^https?:/.test(base)
@@ -110,6 +124,10 @@ async function bring(
     await fromArchive(entry, place, folder, options);
     return;
   }
+  if (place.type === 'folder') {
+    await fromFolder(entry, place.path, folder, options);
+    return;
+  }
   const missing: WantedFile[] = [];
   const isToBeMade = await lacksDerived(entry, folder);
   for (const file of entry.files)
@@ -128,8 +146,7 @@ async function bring(
         receivedBytes: before + received,
         totalBytes: total || (size ?? 0),
       });
-    if (place.type === 'folder') await copyFile(join(place.path, file.name), part);
-    else if (place.type === 'https')
+    if (place.type === 'https')
       await download({
         url: new URL(file.name, place.base).href,
         part,
@@ -160,10 +177,58 @@ async function keep(part: string, path: string, expected: WantedFile): Promise<v
   await rename(part, path);
 }
 
-/** Node cannot read bzip2, so the program tar unpacks the archive. */
+/** Takes the files that are made here, too, where another machine has made them; and an archive as it was published. */
+async function fromFolder(
+  entry: CatalogueEntry,
+  path: string,
+  folder: string,
+  options: PullOptions,
+): Promise<void> {
+  for (const file of entry.derived?.files ?? [])
+    if (!(await problemOf(join(path, file.name), file)))
+      await takeOver(join(path, file.name), join(folder, file.name), file);
+  const isToBeMade = await lacksDerived(entry, folder);
+  const named: WantedFile[] =
+    entry.files.length > 0
+      ? entry.files
+      : Object.values(entry.model?.files ?? {}).map((name) => ({ name }));
+  const wanted = named.filter(({ forMaking }) => isToBeMade || !forMaking);
+  const missing: WantedFile[] = [];
+  for (const file of wanted) if (await problemOf(join(folder, file.name), file)) missing.push(file);
+  const lacking: string[] = [];
+  for (const { name } of missing) if (!(await isFile(join(path, name)))) lacking.push(name);
+  const archive = entry.sources.find((source) => source.type === 'archive');
+  const packed = archive && join(path, basename(new URL(archive.url).pathname));
+  if (archive && packed !== undefined && lacking.length > 0 && (await isFile(packed))) {
+    await unpack(entry, archive, packed, folder, options);
+    return;
+  }
+  if (lacking.length > 0) {
+    const orArchive = packed === undefined ? '' : `, and there is no ${basename(packed)} either`;
+    throw new Error(`${path} lacks ${lacking.join(', ')}${orArchive}`);
+  }
+  for (const file of missing) {
+    options.signal.throwIfAborted();
+    await takeOver(join(path, file.name), join(folder, file.name), file);
+  }
+}
+
+async function takeOver(from: string, to: string, expected: WantedFile): Promise<void> {
+  await copyFile(from, `${to}.part`);
+  await keep(`${to}.part`, to, expected);
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isDirectory() ?? false;
+}
+
 async function fromArchive(
   entry: CatalogueEntry,
-  source: Extract<ModelSource, { type: 'archive' }>,
+  source: ArchiveSource,
   folder: string,
   options: PullOptions,
 ): Promise<void> {
@@ -176,6 +241,18 @@ async function fromArchive(
     onBytes: (receivedBytes, totalBytes = entry.megabytes * 1e6) =>
       options.onProgress({ source: source.url, receivedBytes, totalBytes }),
   });
+  await unpack(entry, source, part, folder, options);
+  await rm(part, { force: true });
+}
+
+/** Node cannot read bzip2, so the program tar unpacks the archive. */
+async function unpack(
+  entry: CatalogueEntry,
+  source: ArchiveSource,
+  packed: string,
+  folder: string,
+  options: PullOptions,
+): Promise<void> {
   const staging = join(folder, '.unpacked');
   await rm(staging, { recursive: true, force: true });
   await mkdir(staging);
@@ -190,12 +267,11 @@ async function fromArchive(
       'sh',
       String(longestUnknownBytes / 512),
     ];
-    const tar = ['tar', '-xjf', part, '-C', staging, ...wanted];
+    const tar = ['tar', '-xjf', packed, '-C', staging, ...wanted];
     await run('/bin/sh', [...limited, ...tar], options.signal);
     for (const file of await readdir(join(staging, source.folder), { withFileTypes: true }))
       if (file.isFile())
         await rename(join(staging, source.folder, file.name), join(folder, file.name));
-    await rm(part, { force: true });
   } finally {
     await rm(staging, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Logger } from '../../../lib/log.ts';
 import { estimatesTimes } from '../../models/model-folder.ts';
+import { modelsFor } from '../../models/catalogue.ts';
 import { startModelSupply, type ModelSupply } from '../../models/supply.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
 import { capacityOf, overloaded } from './admission.ts';
@@ -116,7 +117,9 @@ class Pool implements RecogniserPool {
     if (unknown.length > 0 && unknown.length === options.languages.length)
       return {
         outcome: 'language',
-        detail: `no installed model covers ${unknown.join(', ')}; installed: ${languages.join(', ')}`,
+        detail:
+          `no installed model covers ${unknown.join(', ')}; installed: ${languages.join(', ')}` +
+          modelsFor(unknown),
       };
     const capacity = this.#capacity();
     const ready = [...this.#processes].filter((process) => process.state === 'ready');

@@ -13,6 +13,7 @@ test.skipIf(!real)(
   'trunkline models: two processes pull at once, verify finds damage, remove removes',
   async () => {
     const models = await mkdtemp(join(tmpdir(), 'trunkline-models-'));
+    const heard = /heard {2}Hello[^]*refund[^]*\d+ legs that speak all the time have room/;
     const run = (...args: string[]) =>
       promisify(execFile)(
         process.execPath,
@@ -35,6 +36,13 @@ test.skipIf(!real)(
       expect((await run('verify')).stdout).toContain('all files are right');
       await run('remove', 'moonshine-tiny-en');
       expect((await run('verify')).stdout).toContain('no model is installed');
+      const taken = await run('pull', 'moonshine-tiny-en', '--from', real!.models);
+      expect(taken.stdout).toMatch(heard);
+      expect((await run('test')).stdout).toMatch(heard);
+      await run('remove', 'moonshine-tiny-en');
+      await expect(run('test')).rejects.toMatchObject({
+        stderr: expect.stringContaining('moonshine-tiny-en'),
+      });
       await expect(run('pull', 'no-such')).rejects.toMatchObject({
         stderr: expect.stringContaining('MODEL_UNKNOWN'),
       });

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -15,6 +16,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { CatalogueEntry } from '../../../../src/speech-service/models/catalogue.ts';
 import { problemsOf } from '../../../../src/speech-service/models/installed.ts';
@@ -122,6 +124,60 @@ describe('pulling a model', () => {
     const asked: string[] = [];
     await pullModel(entryFrom(await serve(serving(asked))), options(models));
     expect(asked[0]).toContain('bytes=100000-');
+  });
+
+  test('takes over what was brought by hand, and asks nobody else', async () => {
+    const entry = entryFrom(nowhere);
+    const [loose, models] = [await temporary(), await temporary()];
+    for (const [name, content] of files) await writeFile(join(loose, name), content);
+    await pullModel(entry, options(models, { from: loose }));
+    expect(await problemsOf(models, entry)).toEqual([]);
+    // The models folder of one machine is what the next takes it from.
+    const next = await temporary();
+    await pullModel(entry, options(next, { from: models }));
+    expect(await problemsOf(next, entry)).toEqual([]);
+  });
+
+  test('names what a folder lacks, and takes no file that is another one', async () => {
+    const asked: string[] = [];
+    const entry = entryFrom(await serve(serving(asked)));
+    const from = await temporary();
+    const models = await temporary();
+    await writeFile(join(from, 'tokens.txt'), randomBytes(2_000));
+    const pulled = () => pullModel(entry, options(models, { from }));
+    await expect(pulled()).rejects.toThrow(`${from} lacks model.onnx`);
+    await writeFile(join(from, 'model.onnx'), files.get('model.onnx')!);
+    await expect(pulled()).rejects.toThrow('tokens.txt is not the file it should be');
+    expect(asked).toEqual([]);
+    expect(existsSync(join(models, 'test-model/tokens.txt'))).toBe(false);
+    expect(existsSync(join(models, 'test-model/model.json'))).toBe(false);
+  });
+
+  test('takes a published archive over, and only the files that the model names', async () => {
+    const from = await temporary();
+    const entry: CatalogueEntry = {
+      ...entryFrom(nowhere),
+      verified: false,
+      files: [],
+      sources: [{ type: 'archive', url: `${nowhere}/packed.tar.bz2`, folder: 'packed' }],
+    };
+    const models = await temporary();
+    const pulled = () => pullModel(entry, options(models, { from }));
+    await expect(pulled()).rejects.toThrow('there is no packed.tar.bz2 either');
+    await mkdir(join(from, 'packed'));
+    for (const [name, content] of [...files, ['more.onnx', randomBytes(9)] as const])
+      await writeFile(join(from, 'packed', name), content);
+    await promisify(execFile)('tar', ['-cjf', 'packed.tar.bz2', 'packed'], { cwd: from });
+    await pulled();
+    expect((await readdir(join(models, 'test-model'))).toSorted()).toEqual([
+      'model.json',
+      'model.onnx',
+      'tokens.txt',
+    ]);
+    await writeFile(join(from, 'model.onnx'), randomBytes(9));
+    await writeFile(join(from, 'tokens.txt'), randomBytes(9));
+    await rm(join(models, 'test-model'), { recursive: true });
+    await expect(pulled()).rejects.toThrow('is not what was pulled first');
   });
 
   test('asks the mirror first, a folder or an address, and the publisher when the mirror lies', async () => {

@@ -27,9 +27,13 @@ export function whenSignedOut(run) {
 
 export const get = (path) => ask('GET', path);
 export const post = (path, body) => ask('POST', path, body);
+export const patch = (path, body) => ask('PATCH', path, body);
 export const erase = (path) => ask('DELETE', path);
 
-async function ask(method, path, body) {
+/** The answer as it was written: a file to save. */
+export const getText = (path) => ask('GET', path, undefined, (text) => text);
+
+async function ask(method, path, body, read = (_text, answer) => answer) {
   const response = await fetch(path, {
     method,
     cache: 'no-store',
@@ -44,7 +48,7 @@ async function ask(method, path, body) {
   if (!isJson && unansweredStatuses.includes(response.status)) unanswered();
   connection.back();
   const answer = isJson ? parsed(text) : undefined;
-  if (response.ok) return answer;
+  if (response.ok) return read(text, answer);
   throw refusal(path, response.status, answer);
 }
 

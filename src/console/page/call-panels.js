@@ -1,10 +1,9 @@
-import { h, setText, svg } from './dom.js';
-import { figuresOf, sentimentCourse } from './figures.js';
+import { h, setText } from './dom.js';
+import { figuresOf } from './figures.js';
 import { bytes, clock, missingOf, percent, roleNames } from './format.js';
 
 const roles = ['customer', 'agent'];
 const interrupting = roles.map((role) => `Interruptions by ${role}`);
-const chart = { width: 320, height: 88, margin: 10 };
 
 function panel(title, ...children) {
   const id = `panel-${title.toLowerCase().replaceAll(' ', '-')}`;
@@ -14,64 +13,6 @@ function panel(title, ...children) {
     h('h2', { id }, title),
     ...children,
   );
-}
-
-/** How each side felt over time: up is good, down is bad. */
-export class ChartPanel {
-  #svg = svg('svg', {
-    viewBox: `0 0 ${chart.width} ${chart.height}`,
-    role: 'img',
-    class: 'course',
-  });
-  #none = h('p', { class: 'quiet' }, 'No sentiment yet.');
-  #key = h(
-    'p',
-    { class: 'key quiet' },
-    roles.map((role) => h('span', { dataset: { role } }, roleNames[role])),
-  );
-  element = panel('Sentiment', this.#svg, this.#key, this.#none);
-
-  draw(utterances, lengthS) {
-    const courses = roles.map((role) => [role, sentimentCourse(utterances, role)]);
-    const hasPoints = courses.some(([, points]) => points.length > 0);
-    this.#none.hidden = hasPoints;
-    this.#svg.classList.toggle('hidden', !hasPoints);
-    this.#key.hidden = !hasPoints;
-    if (!hasPoints) return;
-    const { width, height, margin } = chart;
-    const x = (at) =>
-      margin + (Math.min(at, lengthS) / Math.max(lengthS, 1)) * (width - 2 * margin);
-    const y = (value) => height / 2 - value * (height / 2 - margin);
-    const middle = svg('line', { x1: 0, x2: width, y1: y(0), y2: y(0), class: 'middle' });
-    const drawn = courses.flatMap(([role, points]) => this.#course(role, points, x, y));
-    this.#svg.replaceChildren(middle, ...drawn);
-    this.#svg.setAttribute('aria-label', courses.map(spoken).filter(Boolean).join('. '));
-  }
-
-  #course(role, points, x, y) {
-    if (points.length === 0) return [];
-    const places = points.map(({ at, value }) => [x(at), y(value)]);
-    const path = places.map(
-      ([px, py], i) => `${i === 0 ? 'M' : 'L'}${px.toFixed(1)} ${py.toFixed(1)}`,
-    );
-    const dots = points.map(({ sentiment }, i) =>
-      svg('circle', {
-        cx: places[i][0].toFixed(1),
-        cy: places[i][1].toFixed(1),
-        r: 3,
-        class: `${role} ${sentiment}`,
-      }),
-    );
-    return [svg('path', { d: path.join(''), class: role }), ...dots];
-  }
-}
-
-function spoken([role, points]) {
-  if (points.length === 0) return '';
-  const count = (wanted) => points.filter(({ sentiment }) => sentiment === wanted).length;
-  const parts = ['positive', 'neutral', 'mixed', 'negative'].map((name) => [count(name), name]);
-  const told = parts.filter(([n]) => n > 0).map(([n, name]) => `${n} ${name}`);
-  return `${roleNames[role]}: ${told.join(', ')}, last ${points.at(-1).sentiment}`;
 }
 
 /** Who talked, who cut in, how long nobody spoke. */
@@ -183,16 +124,34 @@ export class WarningsPanel {
   }
 }
 
-/** Every byte accounted for: received = acknowledged + paused + gaps, and what is still under way. */
-export class LedgerPanel {
+/** For whoever doubts: every byte accounted for (received = acknowledged + paused + gaps + under way), and the ids. */
+export class EvidencePanel {
   #legs = h('div', { class: 'ledger' });
-  element = panel('Audio', this.#legs);
+  #ids = h('dl', {});
+  element = h(
+    'details',
+    { class: 'panel evidence' },
+    h('summary', {}, h('h2', {}, 'Evidence')),
+    this.#legs,
+    this.#ids,
+  );
 
-  draw(legs) {
-    const text = JSON.stringify(legs);
+  draw({ id, carrier_call_id: carrierId, end_reason: reason, legs }) {
+    const rows = [
+      ['Call', id],
+      ['At the carrier', carrierId],
+      ...legs.map((leg) => [`Session of the ${leg.role}`, leg.session_id]),
+      ['Ended by', reason],
+    ].filter(([, value]) => value);
+    const text = JSON.stringify([legs, rows]);
     if (this.#legs.dataset.drawn === text) return;
     this.#legs.dataset.drawn = text;
     this.#legs.replaceChildren(...legs.map(legElement));
+    this.#ids.replaceChildren(
+      ...rows.map(([name, value]) =>
+        h('div', {}, h('dt', {}, name), h('dd', {}, h('code', {}, value))),
+      ),
+    );
   }
 }
 

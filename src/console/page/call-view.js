@@ -1,15 +1,13 @@
 import { get, post } from './api.js';
 import { callDeliveries } from './call-deliveries.js';
-import {
-  ChartPanel,
-  FiguresPanel,
-  LedgerPanel,
-  MissingNote,
-  WarningsPanel,
-} from './call-panels.js';
+import { CallActions } from './call-actions.js';
+import { ChartPanel } from './call-chart.js';
+import { DetailsPanel } from './call-details.js';
+import { NotesPanel } from './call-notes.js';
+import { EvidencePanel, FiguresPanel, MissingNote, WarningsPanel } from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
-import { clock, lengthOf, moment, parties, stateNames } from './format.js';
+import { clock, fullMoment, lengthOf, parties, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
@@ -17,6 +15,7 @@ import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
 
 const ledgerEveryTicks = 3;
+const jumpS = 5;
 
 /** One call, from its first word to its summary. */
 export class CallView {
@@ -24,17 +23,19 @@ export class CallView {
   #id;
   #call;
   #conversation = new Conversation();
-  #transcript = new Transcript(
-    this.#conversation,
-    (seconds) => this.#recording?.hear(seconds),
-    () => this.#loadEvents(),
-  );
+  /** Where a link leads: a second of the call, until it was shown. */
+  #startAt;
+  #hear = (seconds) => this.#recording?.hear(seconds);
+  #transcript = new Transcript(this.#conversation, this.#hear, () => this.#loadEvents());
   #recording;
   #levels = new LevelBars();
   #warnings = new WarningsPanel();
-  #chart = new ChartPanel();
+  #notes;
+  #details = new DetailsPanel();
+  #actions;
+  #chart = new ChartPanel(this.#hear);
   #figures = new FiguresPanel();
-  #ledger = new LedgerPanel();
+  #evidence = new EvidencePanel();
   #deliveries;
   #heading = h('h1', {}, 'Call');
   #facts = h('p', { class: 'facts quiet' });
@@ -46,11 +47,19 @@ export class CallView {
   #missing = new MissingNote(() => post(`/api/calls/${this.#id}/transcribe`));
   #summary = h('div');
   #sound = h('div');
+  #player = h('div', { class: 'player-place' });
   #panels = h('aside', { class: 'panels', 'aria-label': 'About this call' });
   #columns = h(
     'div',
     { class: 'columns' },
-    h('div', { class: 'story' }, this.#summary, this.#sound, this.#transcript.element),
+    h(
+      'div',
+      { class: 'story' },
+      this.#summary,
+      this.#sound,
+      this.#transcript.element,
+      this.#player,
+    ),
     this.#panels,
   );
   #ticking;
@@ -60,15 +69,25 @@ export class CallView {
   #hasEvents = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
-  constructor(id) {
+  /** `at` is the second of the call that is shown first. */
+  constructor(id, at) {
     this.#id = id;
+    this.#startAt = at;
     this.#deliveries = callDeliveries(id);
+    this.#notes = new NotesPanel(id);
+    this.#actions = new CallActions(id, {
+      placeOf: () => this.#recording?.place ?? 0,
+      utterancesOf: () => this.#conversation.utterances,
+      onErased: (text) => this.#gone(text),
+    });
     this.#panels.append(
       this.#warnings.element,
       this.#chart.element,
       this.#figures.element,
-      this.#ledger.element,
+      this.#notes.element,
+      this.#details.element,
       this.#deliveries.element,
+      this.#evidence.element,
     );
     this.element = h(
       'div',
@@ -85,6 +104,7 @@ export class CallView {
         ),
         h('div', { class: 'actions' }, this.#levels.element, this.#state, this.#clock, this.#pause),
       ),
+      ...this.#actions.elements,
       this.#problem,
       this.#loading.element,
       this.#missing.element,
@@ -102,6 +122,7 @@ export class CallView {
     this.#recording?.close();
     this.#transcript.close();
     this.#loading.close();
+    this.#notes.close();
     this.#deliveries.close();
   }
 
@@ -133,6 +154,7 @@ export class CallView {
       } while (cursor);
       this.#hasEvents = true;
       this.#transcript.loaded();
+      this.#goToStart();
       this.#draw();
     } catch (error) {
       this.#transcript.failed(error);
@@ -149,6 +171,8 @@ export class CallView {
       this.#problem,
     );
     setText(this.#problem, text);
+    // Whoever pressed the button stands on nothing now.
+    this.element.querySelector('.back').focus({ preventScroll: true });
   }
 
   take(message) {
@@ -185,7 +209,7 @@ export class CallView {
     setText(this.#heading, parties(call));
     this.title = parties(call);
     document.title = `${this.title} · Trunkline`;
-    const facts = [call.carrier, call.direction, moment(call.started_at), call.carrier_call_id];
+    const facts = [call.carrier, call.direction, fullMoment(call.started_at)];
     setText(this.#facts, facts.filter(Boolean).join(' · '));
     const state = call.paused && call.state === 'live' ? 'paused' : call.state;
     this.#state.dataset.state = state;
@@ -194,7 +218,12 @@ export class CallView {
     setText(this.#pause, call.paused ? 'Resume' : 'Pause');
     this.#transcript.follow(call.state !== 'ended');
     this.#levels.show(call.state === 'live' ? call.legs : []);
-    this.#ledger.draw(call.legs);
+    this.#evidence.draw(call);
+    this.#details.draw(call);
+    this.#actions.draw(call);
+    // A process of an older version keeps none.
+    this.#notes.element.hidden = call.notes === undefined;
+    if (call.notes !== undefined) this.#notes.draw(call);
     this.#missing.draw(call);
     this.#warnings.draw(call.warnings);
     this.#drawClock();
@@ -206,7 +235,49 @@ export class CallView {
     if (this.#recording || this.#call.state === 'live' || !this.#call.recording) return;
     this.#recording = new Recording(this.#id, (seconds) => this.#transcript.heard(seconds));
     this.#sound.replaceChildren(this.#recording.element);
+    this.#player.replaceChildren(this.#recording.player);
+    if (this.#startAt !== undefined) this.#recording.goTo(this.#startAt);
     this.element.classList.add('has-recording');
+  }
+
+  /** Once: where the words of a link's second stand. */
+  #goToStart() {
+    const at = this.#startAt;
+    if (at === undefined) return;
+    this.#startAt = undefined;
+    requestAnimationFrame(() => this.#transcript.goTo(at));
+  }
+
+  /** The keys of this view, for the page. What needs a recording answers false without one. */
+  get shortcuts() {
+    const withSound = (run) => () => (this.#recording ? run(this.#recording) : false);
+    const jump = (s) => withSound((sound) => sound.goTo(sound.place + s));
+    const step = (placeFrom) =>
+      withSound((sound) => {
+        const place = placeFrom(sound.place);
+        if (place !== undefined) sound.hear(place);
+      });
+    return [
+      {
+        key: ' ',
+        shown: 'Space',
+        name: 'Play or pause',
+        run: withSound((sound) => sound.toggle()),
+      },
+      { key: 'arrowleft', shown: '←', name: `${jumpS} seconds back`, run: jump(-jumpS) },
+      { key: 'arrowright', shown: '→', name: `${jumpS} seconds on`, run: jump(jumpS) },
+      ...[
+        [',', 'Play from the word before', 'wordFrom', -1],
+        ['.', 'Play from the next word', 'wordFrom', 1],
+        ['p', 'Play from the turn before', 'turnFrom', -1],
+        ['n', 'Play from the next turn', 'turnFrom', 1],
+      ].map(([key, name, find, steps]) => ({
+        ...{ key, name },
+        run: step((seconds) => this.#transcript[find](seconds, steps)),
+      })),
+      { key: 'l', name: 'Copy a link to this second', run: () => void this.#actions.copyLink() },
+      { key: 'c', name: 'Copy the transcript', run: () => void this.#actions.copyWords() },
+    ];
   }
 
   /** The ledger moves with every frame; a look at it now and then is enough. */
@@ -244,9 +315,7 @@ export class CallView {
   }
 
   #drawSummary() {
-    this.#summary.replaceChildren(
-      summaryElement(this.#conversation.summary, (s) => this.#recording?.hear(s)),
-    );
+    this.#summary.replaceChildren(summaryElement(this.#conversation.summary, this.#hear));
   }
 
   async #togglePause() {

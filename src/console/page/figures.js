@@ -54,7 +54,9 @@ export function sentimentCourse(utterances, role) {
     .filter((utterance) => utterance.role === role)
     .flatMap((utterance) => utterance.sentiments)
     .filter(({ sentiment }) => sentiment in values)
-    .map(({ start, end, sentiment, emotion }) => ({
+    .map(({ start, end, sentiment, emotion, text }) => ({
+      start,
+      text,
       at: (start + end) / 2,
       value: values[sentiment],
       sentiment,

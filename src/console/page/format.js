@@ -1,3 +1,5 @@
+import { choice } from './choices.js';
+
 /** Seconds as a person reads a clock: 0:07, 12:40, 1:02:03. */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
@@ -7,25 +9,60 @@ export function clock(seconds) {
   return hours > 0 ? `${hours}:${String(m).padStart(2, '0')}:${s}` : `${m}:${s}`;
 }
 
-const dayTime = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const otherDay = new Intl.DateTimeFormat(undefined, {
-  ...{ month: 'short', day: 'numeric' },
-  ...{ hour: '2-digit', minute: '2-digit' },
-});
+/** The zone of the computer that shows the page. */
+export const computerZone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-const clockTime = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+let times = timesIn('');
+useTimeZone(choice('time-zone'));
+
+function timesIn(zone) {
+  const timeZone = zone === '' ? undefined : zone;
+  const format = (options) => new Intl.DateTimeFormat(undefined, { timeZone, ...options });
+  const minute = { hour: '2-digit', minute: '2-digit' };
+  return {
+    zone,
+    day: format({ dateStyle: 'short' }),
+    thisDay: format(minute),
+    otherDay: format({ month: 'short', day: 'numeric', ...minute }),
+    toTheSecond: format({ timeStyle: 'medium' }),
+    full: format({ dateStyle: 'medium', timeStyle: 'long' }),
+  };
+}
+
+/** All times that are shown from now on; '' is the computer's zone. One that the browser does not know changes nothing. */
+export function useTimeZone(zone) {
+  try {
+    times = timesIn(zone);
+  } catch {
+    times = timesIn('');
+  }
+}
+
+/** The zone that was chosen; '' for the computer's. */
+export function zoneNow() {
+  return times.zone;
+}
+
+export function zoneName() {
+  return (times.zone || computerZone).replaceAll('_', ' ');
+}
 
 /** To the second, of today. */
 export function timeOfDay(date) {
-  return clockTime.format(date);
+  return times.toTheSecond.format(date);
 }
 
 /** The time today, or the day too when it was another one. */
 export function moment(iso) {
   if (!iso) return '';
   const date = new Date(iso);
-  const isToday = date.toDateString() === new Date().toDateString();
-  return (isToday ? dayTime : otherDay).format(date);
+  const isToday = times.day.format(date) === times.day.format(new Date());
+  return (isToday ? times.thisDay : times.otherDay).format(date);
+}
+
+/** Day, time and zone, so that nobody has to guess. */
+export function fullMoment(iso) {
+  return iso ? times.full.format(new Date(iso)) : '';
 }
 
 const spans = [

@@ -1,12 +1,12 @@
 import { h } from './dom.js';
+import { Hearing } from './hearing.js';
 import { entryElement } from './utterance.js';
 
 /** What was said in a job, from beginning to end. A click on a word, or a key on its time, plays from there. */
 export class JobTranscript {
   element = h('section', { class: 'transcript', 'aria-label': 'Transcript' });
   #lines = [];
-  #current = new Set();
-  #words = new Set();
+  #hearing = new Hearing();
 
   constructor(onHear) {
     this.element.addEventListener('click', (event) => {
@@ -33,28 +33,8 @@ export class JobTranscript {
     this.element.replaceChildren(entries.length === 0 ? empty : list);
   }
 
-  /** Marks the utterances and the words that are being heard. Only what changes is touched. */
+  /** Marks what is being heard. */
   heard(seconds) {
-    const now = this.#lines.filter(({ start, end }) => seconds >= start && seconds < end);
-    for (const line of this.#current)
-      if (!now.includes(line)) line.element.removeAttribute('aria-current');
-    for (const line of now) line.element.setAttribute('aria-current', 'true');
-    this.#current = new Set(now);
-    const words = new Set(now.flatMap((line) => wordAt((line.words ??= wordsOf(line)), seconds)));
-    for (const word of this.#words) if (!words.has(word)) word.classList.remove('heard');
-    for (const word of words) word.classList.add('heard');
-    this.#words = words;
+    this.#hearing.show(this.#lines, seconds);
   }
-}
-
-/** The elements of the word that is being said; an entity may have cut it in two. */
-function wordAt(words, seconds) {
-  const last = words.findLast(({ at }) => at <= seconds);
-  return words.filter(({ at }) => at === last?.at).map(({ element }) => element);
-}
-
-function wordsOf({ element }) {
-  return [...element.querySelectorAll('.word')]
-    .map((word) => ({ at: Number(word.dataset.at), element: word }))
-    .sort((a, b) => a.at - b.at);
 }

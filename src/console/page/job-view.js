@@ -1,4 +1,5 @@
 import { erase, get, post } from './api.js';
+import { saveFile } from './clipboard.js';
 import { h, setText } from './dom.js';
 import { age, clock, jobStateNames } from './format.js';
 import { isUnfinished, nameOf, whyNoJobs } from './job-book.js';
@@ -10,10 +11,9 @@ import { JobTranscript } from './job-transcript.js';
 import { drawProgress, toldOf } from './jobs-view.js';
 import { PageState } from './page-state.js';
 import { summaryElement } from './summary.js';
+import { Sure } from './sure.js';
 
 const everyMs = { working: 1_500, away: 3_000 };
-/** A browser reads the file of a download after the click; then its memory is given back. */
-const downloadKeptMs = 60_000;
 
 /** One job: how far it is, then what was said, to be read, heard, saved and deleted. */
 export class JobView {
@@ -36,7 +36,11 @@ export class JobView {
   #saves = h('div', { class: 'actions', role: 'group', 'aria-label': 'Save as', hidden: true });
   #cancel = h('button', { type: 'button', hidden: true }, 'Cancel');
   #delete = h('button', { type: 'button', hidden: true }, 'Delete');
-  #sure = h('div', { class: 'actions sure', role: 'group', hidden: true });
+  #sure = new Sure(this.#delete, {
+    question: 'Delete this job with its audio and transcript?',
+    ...{ yes: 'Delete for good', no: 'Keep it' },
+    run: () => void this.#change(() => this.#deleteJob()),
+  });
   #callbacks;
   #body = h('div', {});
 
@@ -45,8 +49,6 @@ export class JobView {
     this.#jobs = jobs;
     this.#callbacks = new JobCallbacks({ jobId: id });
     this.#cancel.addEventListener('click', () => void this.#change(() => this.#cancelJob()));
-    this.#delete.addEventListener('click', () => this.#askFirst(true));
-    this.#buildSure();
     this.element = h(
       'div',
       { class: 'view job-view' },
@@ -62,7 +64,7 @@ export class JobView {
         ),
         h('div', { class: 'actions' }, this.#state, this.#saves, this.#cancel, this.#delete),
       ),
-      this.#sure,
+      this.#sure.element,
       this.#problem,
       this.#standing.element,
       this.#bar,
@@ -173,26 +175,6 @@ export class JobView {
     );
   }
 
-  #buildSure() {
-    const yes = h('button', { type: 'button', class: 'bad' }, 'Delete for good');
-    const no = h('button', { type: 'button' }, 'Keep it');
-    const words = h('span', { id: 'sure' }, 'Delete this job with its audio and transcript?');
-    this.#sure.setAttribute('aria-labelledby', 'sure');
-    yes.addEventListener('click', () => void this.#change(() => this.#deleteJob()));
-    no.addEventListener('click', () => this.#askFirst(false));
-    this.#sure.addEventListener('keydown', ({ key }) => {
-      if (key === 'Escape') this.#askFirst(false);
-    });
-    this.#sure.append(words, yes, no);
-  }
-
-  /** A deleted job does not come back: the second button asks, and the keyboard lands on the harmless one. */
-  #askFirst(isAsking) {
-    this.#sure.hidden = !isAsking;
-    this.#delete.hidden = isAsking;
-    (isAsking ? this.#sure.lastElementChild : this.#delete).focus();
-  }
-
   async #cancelJob() {
     await post(`/v2/pre-recorded/${this.#id}/cancel`);
     await this.#load();
@@ -205,7 +187,7 @@ export class JobView {
   }
 
   async #change(run) {
-    const buttons = [this.#cancel, ...this.#sure.querySelectorAll('button')];
+    const buttons = [this.#cancel, ...this.#sure.element.querySelectorAll('button')];
     for (const button of buttons) button.disabled = true;
     setText(this.#problem, '');
     try {
@@ -228,12 +210,7 @@ function summaryOf(result, onHear) {
   return summaryElement({ summary: { type, text }, chapters, errors }, onHear);
 }
 
-function saveButton({ format, name, type, text }) {
-  const save = () => {
-    const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
-    h('a', { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), downloadKeptMs);
-  };
+function saveButton({ format, ...file }) {
   const label = { 'aria-label': `Save as ${format}` };
-  return h('button', { type: 'button', ...label, onclick: save }, format);
+  return h('button', { type: 'button', ...label, onclick: () => saveFile(file) }, format);
 }

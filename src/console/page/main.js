@@ -3,6 +3,7 @@ import { CallBook } from './call-book.js';
 import { CallView } from './call-view.js';
 import { CallsView } from './calls-view.js';
 import { DeliveriesView } from './deliveries-view.js';
+import { displayMenu } from './display.js';
 import { setText } from './dom.js';
 import { Feed } from './feed.js';
 import { titleOf } from './format.js';
@@ -11,12 +12,13 @@ import { JobBook } from './job-book.js';
 import { JobView } from './job-view.js';
 import { JobsView } from './jobs-view.js';
 import { awayText, connection as wire, PageState } from './page-state.js';
+import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
 
 /**
  * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing
- * is kept in the browser beyond the open page: no storage, no cache.
+ * of a call is kept in the browser beyond the open page: no storage, no cache.
  */
 const main = document.getElementById('main');
 const connection = document.getElementById('connection');
@@ -42,7 +44,11 @@ let hasJobs = false;
 let isFirstView = true;
 
 const views = [
-  [/^#\/calls\/([\w-]+)$/, 'calls', (id) => new CallView(id)],
+  [
+    /^#\/calls\/([\w-]+)(?:\?t=(\d+(?:\.\d+)?))?$/,
+    'calls',
+    (id, at) => new CallView(id, at && Number(at)),
+  ],
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id) => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
@@ -53,8 +59,8 @@ const views = [
 function show() {
   if (!feed) return;
   const [pattern, name, open] = views.find(([known]) => known.test(location.hash));
-  const [, detail] = pattern.exec(location.hash);
-  replace(open(detail));
+  const [, ...details] = pattern.exec(location.hash);
+  replace(open(...details));
   view.connected?.();
   for (const link of document.querySelectorAll('nav a[data-view]'))
     if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
@@ -180,6 +186,10 @@ function troublesOf({ recogniser, health }) {
   return isDeaf ? [deaf, ...parts] : parts;
 }
 
+const shortcuts = new Shortcuts(() => view?.shortcuts ?? []);
+document
+  .querySelector('.bar')
+  .append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
 wire.watch(showAway);
 whenSignedOut(askForKey);
 // A page that is left ends its uploads: the browser asks first.

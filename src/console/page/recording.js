@@ -7,52 +7,75 @@ const bins = 600;
 /** The call's sound: a waveform per leg, and the browser's own player, which asks for ranges by itself. */
 export class Recording {
   #audio;
+  #waves;
   #canvases = ['customer', 'agent'].map((role) =>
     h('canvas', { width: bins * 2, height: 72, dataset: { role }, 'aria-hidden': 'true' }),
   );
   #head = h('i', { class: 'playhead', hidden: true });
   #note = h('p', { class: 'quiet', role: 'status' });
+  #problem = h('p', { class: 'error', role: 'alert' });
   #stop = new AbortController();
   #colours = matchMedia('(prefers-color-scheme: dark)');
   #peaks;
+  #frame;
+  #onHeard;
+  /** Stands by itself, so that it stays in sight while the words are read. */
+  player;
 
+  /** `onHeard` is told the place for each picture while it plays, and whenever it is set. */
   constructor(callId, onHeard) {
     const address = `/api/calls/${callId}/recording`;
+    this.#onHeard = onHeard;
     this.#audio = h('audio', {
-      controls: true,
-      preload: 'none',
-      src: address,
-      'aria-label': 'Recording of the call',
+      ...{ controls: true, preload: 'none', src: address, 'aria-label': 'Recording of the call' },
+      onplaying: () => this.#follow(),
+      onpause: () => cancelAnimationFrame(this.#frame),
+      onseeked: () => this.#tell(),
+      onerror: () => this.#failed(),
     });
-    this.#audio.addEventListener('timeupdate', () => {
-      this.#moveHead();
-      onHeard(this.#audio.paused ? -1 : this.#audio.currentTime);
-    });
-    const waves = h('div', { class: 'waves' }, this.#canvases, this.#head);
-    waves.addEventListener('click', (event) => {
-      const { left, width } = waves.getBoundingClientRect();
+    this.player = h('div', { class: 'player' }, this.#audio, this.#problem);
+    this.#waves = h('div', { class: 'waves' }, this.#canvases, this.#head);
+    this.#waves.addEventListener('click', (event) => {
+      const { left, width } = this.#waves.getBoundingClientRect();
       this.hear(((event.clientX - left) / width) * this.#seconds());
     });
     this.element = h(
       'section',
       { class: 'recording', 'aria-labelledby': 'recording-heading' },
       h('h2', { id: 'recording-heading' }, 'Recording'),
-      waves,
-      this.#audio,
+      this.#waves,
       this.#note,
     );
-    this.#colours.addEventListener('change', () => this.#draw(), { signal: this.#stop.signal });
+    const { signal } = this.#stop;
+    this.#colours.addEventListener('change', () => this.#draw(), { signal });
+    document.addEventListener('theme', () => this.#draw(), { signal });
     void this.#load(address);
   }
 
+  get place() {
+    return this.#audio.currentTime;
+  }
+
   hear(seconds) {
-    this.#audio.currentTime = Math.max(0, seconds);
+    this.goTo(seconds);
     // A browser may refuse to play without a gesture; the place is set all the same.
     this.#audio.play().catch(() => undefined);
   }
 
+  /** Sets the place without playing. Before anything is read the player begins there. */
+  goTo(seconds) {
+    this.#audio.currentTime = Math.min(Math.max(0, seconds), this.#seconds() || Infinity);
+    this.#tell();
+  }
+
+  toggle() {
+    if (this.#audio.paused) this.#audio.play().catch(() => undefined);
+    else this.#audio.pause();
+  }
+
   close() {
     this.#stop.abort();
+    cancelAnimationFrame(this.#frame);
     this.#audio.pause();
     this.#audio.removeAttribute('src');
   }
@@ -60,6 +83,28 @@ export class Recording {
   /** The browser reads nothing before someone listens; until then the waveform knows the length. */
   #seconds() {
     return this.#audio.duration || this.#peaks?.seconds || 0;
+  }
+
+  #follow() {
+    cancelAnimationFrame(this.#frame);
+    setText(this.#problem, '');
+    this.#tell();
+    if (!this.#audio.paused) this.#frame = requestAnimationFrame(() => this.#follow());
+  }
+
+  #tell() {
+    const { currentTime } = this.#audio;
+    this.#head.hidden = false;
+    this.#head.style.left = `${((currentTime / (this.#seconds() || 1)) * 100).toFixed(2)}%`;
+    this.#onHeard(currentTime);
+  }
+
+  #failed() {
+    if (!this.#audio.hasAttribute('src')) return;
+    setText(
+      this.#problem,
+      'The recording cannot be played: it is gone, or Trunkline does not answer.',
+    );
   }
 
   async #load(address) {
@@ -74,12 +119,6 @@ export class Recording {
       if (!this.#stop.signal.aborted)
         setText(this.#note, `The waveform could not be drawn: ${error.message}`);
     }
-  }
-
-  #moveHead() {
-    const { currentTime } = this.#audio;
-    this.#head.hidden = false;
-    this.#head.style.left = `${((currentTime / (this.#seconds() || 1)) * 100).toFixed(2)}%`;
   }
 
   #draw() {

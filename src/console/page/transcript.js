@@ -1,4 +1,5 @@
 import { h, onNextFrame } from './dom.js';
+import { Hearing } from './hearing.js';
 import { PageState } from './page-state.js';
 import { entryElement, partialElement } from './utterance.js';
 
@@ -12,7 +13,10 @@ export class Transcript {
   #list = h('ol', { class: 'conversation' });
   #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
   #state;
-  #elements = new Map();
+  /** Each entry's line: its element, and its times for what follows the sound. */
+  #lines = new Map();
+  #hearing = new Hearing();
+  #heardAt;
   #partialElements = new Map();
   #changed = new Set();
   #isLoaded = false;
@@ -53,8 +57,8 @@ export class Transcript {
 
   /** Everything is drawn anew: the words are others. */
   clear() {
-    for (const element of this.#elements.values()) element.remove();
-    this.#elements.clear();
+    for (const { element } of this.#lines.values()) element.remove();
+    this.#lines.clear();
     this.#changed.clear();
   }
 
@@ -63,21 +67,54 @@ export class Transcript {
     this.#draw();
   }
 
-  /** Marks the utterance that is being heard. */
+  /** Marks the words that are being heard, and keeps them in sight for whoever reads along. */
   heard(seconds) {
-    for (const [entry, element] of this.#elements) {
-      const isHeard = entry.kind === 'utterance' && seconds >= entry.start && seconds < entry.end;
-      if (isHeard) element.setAttribute('aria-current', 'true');
-      else element.removeAttribute('aria-current');
-    }
+    const before = this.#current();
+    const wasInSight = !before || isInSight(before.element);
+    this.#heardAt = seconds;
+    const begun = this.#hearing.show(this.#spoken(), seconds);
+    if (begun && wasInSight) begun.element.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** Shows what is said at this second, wherever the reader is. */
+  goTo(seconds) {
+    this.#heardAt = seconds;
+    this.#hearing.show(this.#spoken(), seconds);
+    const lines = this.#spoken();
+    const line = lines.findLast(({ start }) => start <= seconds) ?? lines[0];
+    line?.element.scrollIntoView({ block: 'center' });
+  }
+
+  /** Where the word begins that is `steps` words on from this second; undefined at the ends. */
+  wordFrom(seconds, steps) {
+    return placeFrom(
+      this.#spoken().flatMap(({ entry }) => entry.words),
+      seconds,
+      steps,
+    );
+  }
+
+  turnFrom(seconds, steps) {
+    return placeFrom(this.#spoken(), seconds, steps);
+  }
+
+  #spoken() {
+    return [...this.#lines.values()]
+      .filter(({ entry }) => entry.kind === 'utterance')
+      .sort((a, b) => a.start - b.start);
+  }
+
+  #current() {
+    return this.#spoken().find(({ element }) => element.hasAttribute('aria-current'));
   }
 
   #drawChanged() {
     const follows = this.#showsNewest();
     for (const entry of this.#changed) this.#drawEntry(entry);
     this.#changed.clear();
+    if (this.#heardAt !== undefined) this.#hearing.show(this.#spoken(), this.#heardAt);
     this.#drawPartials();
-    const hasWords = this.#elements.size > 0 || this.#partialElements.size > 0;
+    const hasWords = this.#lines.size > 0 || this.#partialElements.size > 0;
     if (hasWords) this.#state.ready();
     else if (this.#isLoaded)
       this.#state.ready(this.#follows ? 'No words yet.' : 'No words were heard.');
@@ -106,13 +143,13 @@ export class Transcript {
   }
 
   #drawEntry(entry) {
-    const known = this.#elements.get(entry);
-    const element = entryElement(entry, known);
+    const known = this.#lines.get(entry);
+    const element = entryElement(entry, known?.element);
+    this.#lines.set(entry, { entry, element, start: entry.start, end: entry.end });
     if (known) return;
-    this.#elements.set(entry, element);
     const { entries } = this.#conversation;
-    const next = entries.slice(entries.indexOf(entry) + 1).find((one) => this.#elements.has(one));
-    this.#list.insertBefore(element, next ? this.#elements.get(next) : null);
+    const next = entries.slice(entries.indexOf(entry) + 1).find((one) => this.#lines.has(one));
+    this.#list.insertBefore(element, next ? this.#lines.get(next).element : null);
     this.#joinTurns(element);
   }
 
@@ -140,4 +177,21 @@ export class Transcript {
       if (!element.isConnected) this.#partials.append(element);
     }
   }
+}
+
+/** The bar of the page and the player cover some of the window. */
+const coveredPx = { top: 60, bottom: 70 };
+
+function isInSight(element) {
+  const { top, bottom } = element.getBoundingClientRect();
+  return bottom > coveredPx.top && top < innerHeight - coveredPx.bottom;
+}
+
+/** A word whose beginning was just asked for counts as the one that is heard. */
+const nearS = 0.02;
+
+function placeFrom(items, seconds, steps) {
+  const starts = [...new Set(items.map(({ start }) => start))].sort((a, b) => a - b);
+  const now = starts.findLastIndex((start) => start <= seconds + nearS);
+  return starts[Math.max(now, steps > 0 ? -1 : 0) + steps];
 }

@@ -109,6 +109,22 @@ function recordedRoutes(recorded: Recorded): Router {
   router.get('/api/calls/:id', (request, response) => {
     response.json(callOf(recorded, request.params.id));
   });
+  router.get('/api/calls/:id/transcript', (request, response) => {
+    const { transcript } = callOf(recorded, request.params.id);
+    const lines = transcript.map(({ role, text }) => `${role}: ${text}\n`).join('');
+    const { format } = request.query;
+    response.type('text/plain').send(`${typeof format === 'string' ? format : ''}\n${lines}`);
+  });
+  router.patch('/api/calls/:id', (request, response) => {
+    recorded.onPost?.(request.path, request.body);
+    response.json(Object.assign(callOf(recorded, request.params.id), request.body));
+  });
+  router.delete('/api/calls/:id', (request, response) => {
+    const call = callOf(recorded, request.params.id);
+    recorded.onPost?.(request.path, undefined);
+    recorded.calls.splice(recorded.calls.indexOf(call), 1);
+    response.status(204).end();
+  });
   router.get('/api/calls/:id/events', (request, response) => {
     response.json(page(recorded.events[request.params.id] ?? []));
   });

@@ -1,0 +1,117 @@
+import { erase, getText } from './api.js';
+import { copyText, saveFile } from './clipboard.js';
+import { h, setText } from './dom.js';
+import { clock, roleNames } from './format.js';
+import { menu } from './menu.js';
+import { Sure } from './sure.js';
+
+const formats = [
+  ['txt', 'Text', 'text/plain'],
+  ['srt', 'Subtitles (SRT)', 'application/x-subrip'],
+  ['vtt', 'Subtitles (WebVTT)', 'text/vtt'],
+  ['csv', 'Table (CSV)', 'text/csv'],
+  ['json', 'Data (JSON)', 'application/json'],
+];
+
+/** What a person does with a call as a whole: copy it, save it, hand on a link to this second, erase it. */
+export class CallActions {
+  #id;
+  #placeOf;
+  #utterancesOf;
+  #said = h('span', { class: 'quiet', role: 'status' });
+  #problem = h('span', { class: 'error', role: 'alert' });
+  #eraseButton = h('button', { type: 'button', hidden: true }, 'Erase');
+  #menu;
+  #sure;
+  /** The buttons, and beneath them what became of a press and the question before an erasure. */
+  elements;
+
+  constructor(id, { placeOf, utterancesOf, onErased }) {
+    this.#id = id;
+    this.#placeOf = placeOf;
+    this.#utterancesOf = utterancesOf;
+    const button = (name, run) => h('button', { type: 'button', onclick: run }, name);
+    this.#menu = this.#downloads();
+    this.#sure = new Sure(this.#eraseButton, {
+      question: 'Erase this call with its recording, words and events?',
+      ...{ yes: 'Erase for good', no: 'Keep it' },
+      run: () => void this.#do(() => this.#erase(onErased)),
+    });
+    this.elements = [
+      h(
+        'div',
+        { class: 'actions', role: 'group', 'aria-label': 'This call' },
+        button('Copy link', () => void this.copyLink()),
+        button('Copy transcript', () => void this.copyWords()),
+        this.#menu,
+        this.#eraseButton,
+      ),
+      this.#sure.element,
+      h('p', { class: 'told' }, this.#said, this.#problem),
+    ];
+  }
+
+  /** What a live call will still become cannot be erased. */
+  draw({ state }) {
+    this.#eraseButton.hidden = state === 'live' || !this.#sure.element.hidden;
+  }
+
+  copyLink() {
+    const at = Math.floor(this.#placeOf() * 10) / 10;
+    const address = `${location.origin}/#/calls/${this.#id}${at > 0 ? `?t=${at}` : ''}`;
+    const where = at > 0 ? ` It opens the call at ${clock(at)}.` : '';
+    return this.#do(async () => {
+      await copyText(address);
+      setText(this.#said, `Link copied.${where}`);
+    });
+  }
+
+  copyWords() {
+    return this.#do(async () => {
+      const lines = this.#utterancesOf().map(
+        ({ start, role, name, text }) => `${clock(start)} ${name ?? roleNames[role]}: ${text}\n`,
+      );
+      if (lines.length === 0) throw new Error('there are no words to copy');
+      await copyText(lines.join(''));
+      setText(this.#said, 'Transcript copied.');
+    });
+  }
+
+  #downloads() {
+    return menu(
+      'Download',
+      formats.map(([format, name, type]) =>
+        h('button', { type: 'button', onclick: () => void this.#save(format, type) }, name),
+      ),
+    );
+  }
+
+  #save(format, type) {
+    this.#menu.open = false;
+    const name = `${this.#id}.${format}`;
+    return this.#do(async () => {
+      const text = await getText(`/api/calls/${this.#id}/transcript?format=${format}`);
+      saveFile({ name, type, text });
+      setText(this.#said, `Saved as ${name}.`);
+    });
+  }
+
+  async #erase(onErased) {
+    const answer = await erase(`/api/calls/${this.#id}`);
+    onErased(
+      answer?.status === 'pending'
+        ? 'This call was erased. Its last traces leave the log of the database when other readers are done.'
+        : 'This call was erased.',
+    );
+  }
+
+  async #do(run) {
+    setText(this.#said, '');
+    setText(this.#problem, '');
+    try {
+      await run();
+    } catch (error) {
+      setText(this.#problem, `That did not work: ${error.message}`);
+    }
+  }
+}

@@ -1,0 +1,201 @@
+import { h, svg } from './dom.js';
+import { sentimentCourse } from './figures.js';
+import { clock, roleNames } from './format.js';
+
+const roles = ['customer', 'agent'];
+const size = { width: 320, height: 136 };
+/** The field of the lines: names of feelings stand on its left, times below it. */
+const field = { left: 54, right: 312, top: 12, bottom: 112 };
+const feelings = [
+  [1, 'Positive'],
+  [0, 'Neutral'],
+  [-1, 'Negative'],
+];
+const stepsS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400];
+const mostTicks = 5;
+
+/** How each side felt over time. A point tells what was said, and plays it. */
+export class ChartPanel {
+  #onHear;
+  #svg = svg('svg', {
+    viewBox: `0 0 ${size.width} ${size.height}`,
+    role: 'group',
+    class: 'course',
+  });
+  #tip = h('p', { class: 'tip', hidden: true });
+  #chart = h('div', { class: 'chart' }, this.#svg, this.#tip);
+  #none = h('p', { class: 'quiet' }, 'No sentiment yet.');
+  #key = h(
+    'p',
+    { class: 'key quiet' },
+    roles.map((role) => h('span', { dataset: { role } }, roleNames[role])),
+  );
+  #points = [];
+  #dots = [];
+  #at = 0;
+  #drawn = '';
+  element = h(
+    'section',
+    { class: 'panel', 'aria-labelledby': 'panel-sentiment' },
+    h('h2', { id: 'panel-sentiment' }, 'Sentiment'),
+    this.#chart,
+    this.#key,
+    this.#none,
+  );
+
+  constructor(onHear) {
+    this.#onHear = onHear;
+    this.#svg.addEventListener('pointermove', (event) => this.#show(this.#nearest(event)));
+    this.#svg.addEventListener('pointerleave', () => this.#hide());
+    this.#svg.addEventListener('click', (event) => this.#hear(this.#nearest(event)));
+    this.#svg.addEventListener('focusin', ({ target }) => this.#show(this.#dots.indexOf(target)));
+    this.#svg.addEventListener('focusout', () => this.#hide());
+    this.#svg.addEventListener('keydown', (event) => this.#press(event));
+  }
+
+  draw(utterances, lengthS) {
+    const points = roles
+      .flatMap((role) => sentimentCourse(utterances, role).map((point) => ({ role, ...point })))
+      .sort((a, b) => a.at - b.at);
+    const hasPoints = points.length > 0;
+    this.#none.hidden = hasPoints;
+    this.#chart.hidden = !hasPoints;
+    this.#key.hidden = !hasPoints;
+    const drawn = JSON.stringify([points, Math.ceil(lengthS)]);
+    if (!hasPoints || drawn === this.#drawn) return;
+    this.#drawn = drawn;
+    this.#points = points;
+    this.#drawPoints(Math.max(lengthS, 1));
+  }
+
+  #drawPoints(lengthS) {
+    const hadFocus = this.#svg.contains(document.activeElement);
+    const x = (at) => field.left + (Math.min(at, lengthS) / lengthS) * (field.right - field.left);
+    const y = (value) =>
+      (field.top + field.bottom) / 2 - value * ((field.bottom - field.top) / 2 - 8);
+    this.#points = this.#points.map((point) => ({ ...point, x: x(point.at), y: y(point.value) }));
+    this.#dots = this.#points.map((point) => dot(point));
+    this.#at = Math.min(this.#at, this.#dots.length - 1);
+    this.#dots[this.#at].setAttribute('tabindex', '0');
+    this.#svg.replaceChildren(
+      ...feelings.flatMap(([value, name]) => line(y(value), name)),
+      ...ticks(lengthS).flatMap((at) => tick(x(at), at)),
+      ...roles.map((role) => course(role, this.#points)),
+      ...this.#dots,
+    );
+    const told = roles.map((role) => spoken(role, this.#points)).filter(Boolean);
+    this.#svg.setAttribute('aria-label', `Sentiment over time. ${told.join('. ')}`);
+    if (hadFocus) this.#dots[this.#at].focus();
+  }
+
+  /** The point whose time is nearest to the pointer's: small targets need no aim. */
+  #nearest({ clientX, clientY }) {
+    const box = this.#svg.getBoundingClientRect();
+    const px = ((clientX - box.left) / box.width) * size.width;
+    const py = ((clientY - box.top) / box.height) * size.height;
+    const far = ({ x, y }) => Math.hypot(x - px, (y - py) / 3);
+    let nearest = 0;
+    this.#points.forEach((point, at) => {
+      if (far(point) < far(this.#points[nearest])) nearest = at;
+    });
+    return nearest;
+  }
+
+  #show(at) {
+    const point = this.#points[at];
+    if (!point) return;
+    this.#dots.forEach((one, i) => one.classList.toggle('shown', i === at));
+    this.#tip.textContent = told(point);
+    this.#tip.hidden = false;
+    this.#tip.classList.toggle('to-left', point.x > size.width / 2);
+    this.#tip.style.left = `${((point.x / size.width) * 100).toFixed(1)}%`;
+    this.#tip.style.top = `${((point.y / size.height) * 100).toFixed(1)}%`;
+  }
+
+  #hide() {
+    this.#tip.hidden = true;
+    for (const one of this.#dots) one.classList.remove('shown');
+  }
+
+  #hear(at) {
+    const point = this.#points[at];
+    if (point) this.#onHear(point.start);
+  }
+
+  /** One stop of the Tab key for the chart; the arrows go from point to point. */
+  #press(event) {
+    const at = this.#dots.indexOf(event.target);
+    if (at < 0) return;
+    const moves = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: this.#dots.length - 1 };
+    if (event.key === 'Enter' || event.key === ' ') this.#hear(at);
+    else if (event.key === 'Escape') this.#hide();
+    else if (event.key in moves) this.#moveTo(moves[event.key]);
+    else return;
+    event.preventDefault();
+  }
+
+  #moveTo(at) {
+    if (!this.#dots[at]) return;
+    this.#dots[this.#at].setAttribute('tabindex', '-1');
+    this.#at = at;
+    this.#dots[at].setAttribute('tabindex', '0');
+    this.#dots[at].focus();
+  }
+}
+
+/** `0:07 Customer, negative, anger: “My order arrived damaged.”` */
+function told({ role, at, sentiment, emotion, text }) {
+  const feeling = [sentiment, emotion === 'neutral' ? undefined : emotion]
+    .filter(Boolean)
+    .join(', ');
+  const said = text ? `: “${text}”` : '';
+  return `${clock(at)} ${roleNames[role]}, ${feeling}${said}`;
+}
+
+function dot(point) {
+  const place = { cx: point.x.toFixed(1), cy: point.y.toFixed(1) };
+  return svg(
+    'g',
+    { role: 'button', tabindex: '-1', class: 'dot', 'aria-label': `${told(point)}. Play` },
+    svg('circle', { ...place, r: 9, class: 'reach' }),
+    svg('circle', { ...place, r: 3.5, class: `${point.role} ${point.sentiment}` }),
+  );
+}
+
+function course(role, points) {
+  const own = points.filter((point) => point.role === role);
+  const path = own.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`);
+  return svg('path', { d: path.join(''), class: role, 'aria-hidden': 'true' });
+}
+
+function label(text, props) {
+  return svg('text', { class: 'axis', 'aria-hidden': 'true', ...props }, text);
+}
+
+function line(y, name) {
+  return [
+    svg('line', { x1: field.left, x2: field.right, y1: y, y2: y, class: 'middle' }),
+    label(name, { x: field.left - 6, y: y + 3.5, 'text-anchor': 'end' }),
+  ];
+}
+
+function tick(x, at) {
+  return [
+    svg('line', { x1: x, x2: x, y1: field.bottom, y2: field.bottom + 4, class: 'middle' }),
+    label(clock(at), { x, y: field.bottom + 16, 'text-anchor': 'middle' }),
+  ];
+}
+
+function ticks(lengthS) {
+  const step = stepsS.find((one) => lengthS / one <= mostTicks) ?? Math.ceil(lengthS / mostTicks);
+  return Array.from({ length: Math.floor(lengthS / step) + 1 }, (_, i) => i * step);
+}
+
+function spoken(role, points) {
+  const own = points.filter((point) => point.role === role);
+  if (own.length === 0) return '';
+  const count = (wanted) => own.filter(({ sentiment }) => sentiment === wanted).length;
+  const parts = ['positive', 'neutral', 'mixed', 'negative'].map((name) => [count(name), name]);
+  const counted = parts.filter(([n]) => n > 0).map(([n, name]) => `${n} ${name}`);
+  return `${roleNames[role]}: ${counted.join(', ')}, last ${own.at(-1).sentiment}`;
+}

@@ -1,0 +1,40 @@
+import { h } from './dom.js';
+import { clock, fullMoment, lengthOf, titleOf, zoneName } from './format.js';
+
+/** The facts of a call: when, by whom, under which names; and what was given along by the carrier or the caller. */
+export class DetailsPanel {
+  #list = h('dl', {});
+  #zone = h('p', { class: 'quiet' });
+  element = h(
+    'section',
+    { class: 'panel details', 'aria-labelledby': 'panel-details' },
+    h('h2', { id: 'panel-details' }, 'Details'),
+    this.#list,
+    this.#zone,
+  );
+
+  draw(call) {
+    const isOver = call.state !== 'live';
+    const rows = [
+      ['Started', fullMoment(call.started_at)],
+      ['Ended', fullMoment(call.hung_up_at ?? call.ended_at)],
+      ['Length', isOver ? clock(lengthOf(call)) : ''],
+      ['From', call.from],
+      ['To', call.to],
+      ['Direction', titleOf(call.direction ?? '')],
+      ['Carrier', call.carrier],
+      ...Object.entries(call.custom_metadata ?? {}).map(([name, value]) => [name, textOf(value)]),
+    ].filter(([, value]) => value !== null && value !== undefined && value !== '');
+    const drawn = JSON.stringify([rows, zoneName()]);
+    if (this.#list.dataset.drawn === drawn) return;
+    this.#list.dataset.drawn = drawn;
+    this.#list.replaceChildren(
+      ...rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, String(value)))),
+    );
+    this.#zone.textContent = `Times are in ${zoneName()}.`;
+  }
+}
+
+function textOf(value) {
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}

@@ -1,0 +1,23 @@
+/**
+ * What a person chose for their eyes and hands, remembered by this browser. Nothing of a call is ever among it, and
+ * nothing at all until somebody chooses. A browser that keeps nothing forgets it with the page.
+ */
+const prefix = 'trunkline.';
+
+/** '' where nothing was chosen. */
+export function choice(name) {
+  try {
+    return localStorage.getItem(prefix + name) ?? '';
+  } catch {
+    return '';
+  }
+}
+
+export function choose(name, value) {
+  try {
+    if (value === '') localStorage.removeItem(prefix + name);
+    else localStorage.setItem(prefix + name, value);
+  } catch {
+    // It holds until the page is closed.
+  }
+}

@@ -1,0 +1,24 @@
+import { h } from './dom.js';
+
+/** A browser reads the file of a download after the click; then its memory is given back. */
+const downloadKeptMs = 60_000;
+
+/** Copies text. Without TLS browsers have no clipboard for pages, only the old way by a selection. */
+export async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = h('textarea', { class: 'off-screen', readonly: true });
+  field.value = text;
+  const focused = document.activeElement;
+  document.body.append(field);
+  field.select();
+  const isCopied = document.execCommand('copy');
+  field.remove();
+  focused?.focus?.();
+  if (!isCopied) throw new Error('this browser does not let a page copy');
+}
+
+export function saveFile({ name, type, text }) {
+  const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
+  h('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), downloadKeptMs);
+}

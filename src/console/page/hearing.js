@@ -1,0 +1,32 @@
+/** Marks the utterances that are being heard and the words in them. Only what changes is touched. */
+export class Hearing {
+  #current = new Set();
+  #words = new Set();
+
+  /** `lines` have `start`, `end` and `element`; answers the first line that is heard now and was not before. */
+  show(lines, seconds) {
+    const now = lines.filter(({ start, end }) => seconds >= start && seconds < end);
+    for (const line of this.#current)
+      if (!now.includes(line)) line.element.removeAttribute('aria-current');
+    for (const line of now) line.element.setAttribute('aria-current', 'true');
+    const begun = now.find((line) => !this.#current.has(line));
+    this.#current = new Set(now);
+    const words = new Set(now.flatMap((line) => wordAt((line.words ??= wordsOf(line)), seconds)));
+    for (const word of this.#words) if (!words.has(word)) word.classList.remove('heard');
+    for (const word of words) word.classList.add('heard');
+    this.#words = words;
+    return begun;
+  }
+}
+
+/** The elements of the word that is being said; an entity may have cut it in two. */
+function wordAt(words, seconds) {
+  const last = words.findLast(({ at }) => at <= seconds);
+  return words.filter(({ at }) => at === last?.at).map(({ element }) => element);
+}
+
+function wordsOf({ element }) {
+  return [...element.querySelectorAll('.word')]
+    .map((word) => ({ at: Number(word.dataset.at), element: word }))
+    .sort((a, b) => a.at - b.at);
+}

@@ -1,0 +1,30 @@
+import { h } from './dom.js';
+
+/** A button that opens a small panel; a click elsewhere and Escape close it. */
+export function menu(name, ...children) {
+  const summary = h('summary', {}, name);
+  const panel = h('div', { class: 'panel' }, ...children);
+  const element = h('details', { class: 'menu' }, summary, panel);
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || !element.open) return;
+    element.open = false;
+    summary.focus();
+  });
+  element.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget && !element.contains(relatedTarget)) element.open = false;
+  });
+  element.addEventListener('toggle', () => {
+    if (!element.open) return;
+    // It opens to the left, where there is room: a menu may stand at either side of a narrow window.
+    panel.classList.remove('to-right');
+    panel.classList.toggle('to-right', panel.getBoundingClientRect().left < 0);
+    const away = ({ target }) => {
+      if (!element.contains(target)) element.open = false;
+    };
+    document.addEventListener('click', away);
+    element.addEventListener('toggle', () => document.removeEventListener('click', away), {
+      once: true,
+    });
+  });
+  return element;
+}

@@ -1,0 +1,77 @@
+import { choice, choose } from './choices.js';
+import { h } from './dom.js';
+
+/** Elements that need their keys for themselves. */
+const typing = 'input, textarea, select, audio, [contenteditable]';
+const pressing = 'button, a, summary, [role=button]';
+
+/**
+ * The keys of the page: each is `{ key, shown, name, run }`, where `run` answers false when the key means nothing now.
+ * `ofView` gives those of the view that is open. They can be switched off: whoever dictates types letters by accident.
+ */
+export class Shortcuts {
+  #ofView;
+  #general = [
+    { key: '?', name: 'Show these shortcuts', run: () => this.show() },
+    { key: '/', name: 'Search', run: focusSearch },
+  ];
+
+  constructor(ofView) {
+    this.#ofView = ofView;
+    document.addEventListener('keydown', (event) => this.#take(event));
+  }
+
+  #take(event) {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    if (event.defaultPrevented || ctrlKey || metaKey || altKey) return;
+    if (choice('shortcuts') === 'off' && key !== '?') return;
+    if (target.closest?.(typing) || document.querySelector('dialog[open]')) return;
+    if ((key === ' ' || key === 'Enter') && target.closest?.(pressing)) return;
+    const known = [...this.#general, ...this.#ofView()].find(
+      (one) => one.key === key.toLowerCase(),
+    );
+    if (known && known.run() !== false) event.preventDefault();
+  }
+
+  show() {
+    const isOn = h('input', { type: 'checkbox', checked: choice('shortcuts') !== 'off' });
+    isOn.addEventListener('change', () => choose('shortcuts', isOn.checked ? '' : 'off'));
+    const close = h('button', { type: 'button', class: 'primary' }, 'Close');
+    const dialog = h(
+      'dialog',
+      { class: 'panel', 'aria-labelledby': 'shortcuts-heading' },
+      h('h2', { id: 'shortcuts-heading' }, 'Keyboard shortcuts'),
+      list('Anywhere', this.#general),
+      list('On this page', this.#ofView()),
+      h('p', {}, h('label', {}, isOn, ' Use these keys')),
+      h('p', {}, close),
+    );
+    close.addEventListener('click', () => dialog.close());
+    dialog.addEventListener('close', () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  }
+}
+
+function list(title, shortcuts) {
+  if (shortcuts.length === 0) return null;
+  return h(
+    'section',
+    {},
+    h('h3', {}, title),
+    h(
+      'dl',
+      {},
+      shortcuts.map(({ key, shown = key.toUpperCase(), name }) =>
+        h('div', {}, h('dt', {}, name), h('dd', {}, h('kbd', {}, shown))),
+      ),
+    ),
+  );
+}
+
+function focusSearch() {
+  const field = document.querySelector('main input[type=search]');
+  if (!field) return false;
+  field.focus();
+  return true;
+}

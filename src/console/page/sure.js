@@ -1,0 +1,32 @@
+import { h } from './dom.js';
+
+/**
+ * Asks before what cannot be undone: `trigger` only asks, the keyboard lands on the harmless button, and Escape is no.
+ * `run` does it; what it throws is the caller's to show.
+ */
+export class Sure {
+  #trigger;
+  element;
+
+  constructor(trigger, { question, yes, no, run }) {
+    this.#trigger = trigger;
+    const words = h('span', { id: 'sure' }, question);
+    const confirm = h('button', { type: 'button', class: 'bad', onclick: run }, yes);
+    const keep = h('button', { type: 'button', onclick: () => this.ask(false) }, no);
+    this.element = h(
+      'div',
+      { class: 'actions sure', role: 'group', 'aria-labelledby': 'sure', hidden: true },
+      ...[words, confirm, keep],
+    );
+    this.element.addEventListener('keydown', ({ key }) => {
+      if (key === 'Escape') this.ask(false);
+    });
+    trigger.addEventListener('click', () => this.ask(true));
+  }
+
+  ask(isAsking) {
+    this.element.hidden = !isAsking;
+    this.#trigger.hidden = isAsking;
+    (isAsking ? this.element.lastElementChild : this.#trigger).focus();
+  }
+}

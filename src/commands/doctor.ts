@@ -77,14 +77,19 @@ async function factsOf(api: Api, id: string): Promise<DiagnosedCall> {
 
 /** Finds a call by our id or by the carrier's: an engineer has the one as often as the other. */
 async function findCall(api: Api, id: string): Promise<ApiCall> {
-  if (id.startsWith('call_')) return answerOf<ApiCall>(api, `/api/calls/${encodeURIComponent(id)}`);
-  const { items } = await answerOf<{ items: ApiCall[] }>(
+  const ours = id.startsWith('call_') ? id : await idOfCarriers(api, id);
+  return answerOf<ApiCall>(api, `/api/calls/${encodeURIComponent(ours)}`);
+}
+
+async function idOfCarriers(api: Api, carrierCallId: string): Promise<string> {
+  const { items } = await answerOf<CallPage>(
     api,
-    `/api/calls?limit=1&carrier_call_id=${encodeURIComponent(id)}`,
+    `/api/calls?limit=1&carrier_call_id=${encodeURIComponent(carrierCallId)}`,
   );
   const [call] = items;
-  if (call === undefined) throw new TrunklineError('BAD_INPUT', `no call is known as ${id}`);
-  return call;
+  if (call === undefined)
+    throw new TrunklineError('BAD_INPUT', `no call is known as ${carrierCallId}`);
+  return call.id;
 }
 
 async function everyPage<T>(api: Api, path: string): Promise<T[]> {

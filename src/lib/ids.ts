@@ -7,12 +7,17 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
  * Ids sort by the time of creation, so that a page of a list is a range of the primary key.
  */
 export function newId(prefix: string, nowMs: number = Date.now()): string {
+  let random = '';
+  for (const byte of randomBytes(16)) random += alphabet.charAt(byte & 31);
+  return firstId(prefix, nowMs) + random;
+}
+
+/** What every id of that millisecond begins with: ids that are not smaller were made then or later. */
+export function firstId(prefix: string, atMs: number): string {
   let time = '';
-  for (let rest = nowMs, digit = 0; digit < 10; digit++) {
+  for (let rest = atMs, digit = 0; digit < 10; digit++) {
     time = alphabet.charAt(rest % 32) + time;
     rest = Math.floor(rest / 32);
   }
-  let random = '';
-  for (const byte of randomBytes(16)) random += alphabet.charAt(byte & 31);
-  return `${prefix}_${time}${random}`;
+  return `${prefix}_${time}`;
 }

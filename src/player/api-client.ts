@@ -1,6 +1,7 @@
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { messagesOf } from '../lib/event-stream.ts';
-import { ApiCall, CallPage, NewStream, type LiveFeedMessage } from '../protocol/api.ts';
+import { ApiCall, CallPage, NewStream } from '../protocol/api.ts';
+import type { CallItem, LiveFeedMessage } from '../protocol/api.ts';
 import type { z } from 'zod';
 
 /** The operator API of the bridge, as far as placing and watching a call needs it. */
@@ -30,9 +31,10 @@ export async function mintStreamIfOffered(
 }
 
 /** Undefined while the bridge does not know the call. */
-export async function findCall(api: Api, carrierCallId: string): Promise<ApiCall | undefined> {
-  const { items } = await ask(api, '/api/calls', CallPage);
-  return items.find((call) => call.carrier_call_id === carrierCallId);
+export async function findCall(api: Api, carrierCallId: string): Promise<CallItem | undefined> {
+  const query = new URLSearchParams({ carrier_call_id: carrierCallId, limit: '1' });
+  const { items } = await ask(api, `/api/calls?${query.toString()}`, CallPage);
+  return items[0];
 }
 
 export async function getCall(api: Api, id: string): Promise<ApiCall> {

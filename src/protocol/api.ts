@@ -87,10 +87,27 @@ const callFields = {
     .optional()
     .describe('Talk, interruptions and dead air, as in call.ended.'),
   summary: z.unknown().optional().describe('As in call.summary, once it is made.'),
+  notes: z.string().nullable().optional().describe('What people wrote beside the call.'),
+  tags: z.array(z.string()).optional().describe('As people wrote them, in their order.'),
 };
 
 export const ApiCall = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
 export type ApiCall = z.infer<typeof ApiCall>;
+
+export const CallSort = z.enum(['newest', 'oldest', 'longest', 'shortest']);
+
+export const LastTurn = z.object({ role: Role, text: z.string() });
+
+/** A call in a list: `GET /api/calls/{id}` has its words. */
+const CallItem = z
+  .object({
+    ...callFields,
+    last_turn: LastTurn.nullable().describe(
+      'The beginning of the last turn of an ended call, at most 200 characters.',
+    ),
+  })
+  .meta({ id: 'CallItem' });
+export type CallItem = z.infer<typeof CallItem>;
 
 /** What the carrier's own status callbacks said about a call. */
 export const CallStatusPage = page(z.object({ received_at: DateTime, status: z.unknown() })).meta({
@@ -119,7 +136,7 @@ export const TranscribeAllAgain = z
   .meta({ id: 'TranscribeAllAgain' });
 export type TranscribeAllAgain = z.infer<typeof TranscribeAllAgain>;
 
-export const CallPage = page(ApiCall).meta({ id: 'CallPage' });
+export const CallPage = page(CallItem).meta({ id: 'CallPage' });
 export const CallEventPage = page(CallEvent).meta({ id: 'CallEventPage' });
 export type CallPage = z.infer<typeof CallPage>;
 export type CallEventPage = z.infer<typeof CallEventPage>;

@@ -14,6 +14,7 @@ import * as parkedCallbacks from './migrations/009-parked-callbacks.ts';
 import * as secrets from './migrations/010-secrets.ts';
 import * as incomplete from './migrations/011-incomplete.ts';
 import * as speechEnds from './migrations/012-speech-ends.ts';
+import * as callList from './migrations/013-call-list.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -32,6 +33,7 @@ export const migrations: Migration[] = [
   { name: '010-secrets', ...secrets },
   { name: '011-incomplete', ...incomplete },
   { name: '012-speech-ends', ...speechEnds },
+  { name: '013-call-list', ...callList },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely';
+
 /*
  * The one schema, on SQLite and on Postgres, as the types of its rows. Migrations make the tables; these types follow
  * the newest migration. Times are ms since 1970, JSON is text, booleans are 0 and 1.
@@ -44,7 +46,20 @@ export type CallsTable = {
   has_recording: number;
   /** How often a start tried to take this call up again; a row that keeps failing is set aside. */
   recover_tries: number;
+  /** What people wrote beside the call. */
+  notes: string | null;
+  /** JSON: the tags as people wrote them; `call_keys` has them to search by. */
+  tags: string | null;
+  /** The roles whose words an ended call has, in order of the alphabet; null before its end. */
+  said_by: string | null;
+  /** JSON: the beginning of the last turn of an ended call, for lists. */
+  last_turn: string | null;
+  /** Of the phone call; 0 before its end. Lists are sorted by it. */
+  duration_ms: Generated<number>;
 };
+
+/** What a call is found by: the numbers of its parties in one form, and its tags. */
+type CallKeysTable = { call_id: string; kind: 'number' | 'address' | 'tag'; key: string };
 
 export type LegsTable = {
   id: string;
@@ -164,6 +179,7 @@ type SecretsTable = { name: string; value: string };
 
 type CallsTables = {
   calls: CallsTable;
+  call_keys: CallKeysTable;
   legs: LegsTable;
   streams: StreamsTable;
   leg_sessions: LegSessionsTable;

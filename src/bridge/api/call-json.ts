@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
+import { z } from 'zod';
 import { Role } from '../../protocol/events.ts';
-import type { ApiCall, ApiLeg, Cadence, CallDiagnostics } from '../../protocol/api.ts';
+import { LastTurn } from '../../protocol/api.ts';
+import type { ApiCall, ApiLeg, Cadence, CallDiagnostics, CallItem } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLeg } from '../call/leg.ts';
 import { lengthOf } from '../call/length.ts';
@@ -15,58 +17,85 @@ import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/sessions.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
-type CallJson = ApiCall & {
-  end_reason: string | null;
-  deadline: string | null;
-  warnings: unknown;
-  counts: unknown;
-  statistics: unknown;
-  summary: unknown;
-};
+type CallJson = Omit<CallItem, 'last_turn'> & Pick<ApiCall, 'transcript'>;
 
-type Read = {
-  db: Kysely<Database>;
-  rows: readonly CallRow[];
-  live: (id: string) => Call | undefined;
-};
+type Live = (id: string) => Call | undefined;
+type Read = { db: Kysely<Database>; rows: readonly CallRow[]; live: Live };
 
 /** Legs and transcripts of all the rows in two reads, the counters of live legs from memory. */
 export async function callsJson({ db, rows, live }: Read): Promise<CallJson[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
-  const [legs, turns] = await Promise.all([
-    db.selectFrom('legs').selectAll().where('call_id', 'in', ids).orderBy('id').execute(),
-    turnsByCall(db, ids),
+  const [legs, turns] = await Promise.all([legsByCall(db, ids), turnsByCall(db, ids)]);
+  return rows.map((row) => ({
+    ...factsJson(row, legs.get(row.id) ?? [], live(row.id)),
+    transcript: turns.get(row.id) ?? [],
+  }));
+}
+
+/** The same without transcripts, in the order of the ids: a list of long calls costs no more than one of short ones. */
+export async function callItems({
+  db,
+  ids,
+  live,
+}: {
+  db: Kysely<Database>;
+  ids: readonly string[];
+  live: Live;
+}): Promise<CallItem[]> {
+  if (ids.length === 0) return [];
+  const [rows, legs] = await Promise.all([
+    db.selectFrom('calls').selectAll().where('id', 'in', ids).execute(),
+    legsByCall(db, ids),
   ]);
-  const legsByCall = Map.groupBy(legs, (leg) => leg.call_id);
-  return rows.map((row) => {
-    const call = live(row.id);
-    return {
-      id: row.id,
-      carrier: row.carrier,
-      carrier_call_id: row.carrier_call_id,
-      state: row.state,
-      direction: row.direction === 'inbound' || row.direction === 'outbound' ? row.direction : null,
-      from: row.from_number,
-      to: row.to_number,
-      started_at: iso(row.started_at),
-      ended_at: isoOrNull(row.ended_at),
-      ...lengthJson(row, legsByCall.get(row.id) ?? [], call),
-      custom_metadata: object(row.custom_metadata),
-      legs: (legsByCall.get(row.id) ?? []).map((leg) => legJson(leg, call)),
-      paused: call?.isPaused ?? row.paused !== 0,
-      recording: row.has_recording === 1,
-      continues: row.continues,
-      transcript: turns.get(row.id) ?? [],
-      end_reason: row.end_reason,
-      deadline: row.deadline,
-      warnings: parsed(row.warnings),
-      counts: call?.counts ?? parsed(row.counts),
-      incomplete: incompleteFrom(row.incomplete),
-      statistics: parsed(row.statistics),
-      summary: parsed(row.summary),
-    };
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => {
+    const row = byId.get(id);
+    if (row === undefined) return []; // erased since it was found
+    const facts = factsJson(row, legs.get(id) ?? [], live(id));
+    return [{ ...facts, last_turn: LastTurn.safeParse(parsed(row.last_turn)).data ?? null }];
   });
+}
+
+async function legsByCall(
+  db: Kysely<Database>,
+  ids: readonly string[],
+): Promise<Map<string, LegRow[]>> {
+  const legs = db.selectFrom('legs').selectAll().where('call_id', 'in', ids);
+  return Map.groupBy(await legs.orderBy('id').execute(), (leg) => leg.call_id);
+}
+
+function factsJson(
+  row: CallRow,
+  legs: readonly LegRow[],
+  call: Call | undefined,
+): Omit<CallItem, 'last_turn'> {
+  return {
+    id: row.id,
+    carrier: row.carrier,
+    carrier_call_id: row.carrier_call_id,
+    state: row.state,
+    direction: row.direction === 'inbound' || row.direction === 'outbound' ? row.direction : null,
+    from: row.from_number,
+    to: row.to_number,
+    started_at: iso(row.started_at),
+    ended_at: isoOrNull(row.ended_at),
+    ...lengthJson(row, legs, call),
+    custom_metadata: object(row.custom_metadata),
+    notes: row.notes,
+    tags: z.array(z.string()).safeParse(parsed(row.tags)).data ?? [],
+    legs: legs.map((leg) => legJson(leg, call)),
+    paused: call?.isPaused ?? row.paused !== 0,
+    recording: row.has_recording === 1,
+    continues: row.continues,
+    end_reason: row.end_reason,
+    deadline: row.deadline,
+    warnings: parsed(row.warnings),
+    counts: call?.counts ?? parsed(row.counts),
+    incomplete: incompleteFrom(row.incomplete),
+    statistics: parsed(row.statistics),
+    summary: parsed(row.summary),
+  };
 }
 
 export async function callJson(

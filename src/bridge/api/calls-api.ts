@@ -1,13 +1,15 @@
 import { Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
+import type { CallPage } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
-import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
-import { callDiagnostics, callJson, callsJson } from './call-json.ts';
+import { callDiagnostics, callItems, callJson } from './call-json.ts';
+import { CallListQuery, findCalls, namesOfOthers } from './call-search.ts';
 import type { Calls } from '../call/calls.ts';
 import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
+import { readKnown } from './query.ts';
 import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
@@ -20,15 +22,6 @@ type CallsApiOptions = {
   secondPasses: SecondPasses;
   stereoRoles: readonly [Role, Role];
 };
-
-const PageQuery = z.object({
-  cursor: z.string().min(1).max(200).optional(),
-  limit: z.coerce.number().int().min(1).max(200).default(50),
-  state: z.enum(['live', 'finishing', 'ended']).optional(),
-  incomplete: z.enum(['true', 'false']).optional(),
-  carrier: z.string().max(100).optional(),
-  carrier_call_id: z.string().max(300).optional(),
-});
 
 const EventsQuery = z.object({
   cursor: z.coerce.number().int().min(0).optional(),
@@ -44,26 +37,10 @@ export function callsApi(options: CallsApiOptions): Router {
   const router = Router();
 
   router.get('/api/calls', async (request, response) => {
-    const query = read(PageQuery, request);
-    let select = db
-      .selectFrom('calls')
-      .selectAll()
-      .orderBy('id', 'desc')
-      .limit(query.limit + 1);
-    if (query.cursor !== undefined) select = select.where('id', '<', query.cursor);
-    if (query.state !== undefined) select = select.where('state', '=', query.state);
-    if (query.incomplete !== undefined)
-      select = select.where('incomplete', query.incomplete === 'true' ? 'is not' : 'is', null);
-    if (query.carrier !== undefined) select = select.where('carrier', '=', query.carrier);
-    if (query.carrier_call_id !== undefined)
-      select = select.where('carrier_call_id', '=', query.carrier_call_id);
-    const rows = await select.execute();
-    const shown = rows.slice(0, query.limit);
-    const items = await callsJson({ db, rows: shown, live });
-    response.json({
-      items,
-      next_cursor: rows.length > query.limit ? (shown.at(-1)?.id ?? null) : null,
-    });
+    const query = readKnown(CallListQuery, request, namesOfOthers);
+    const { ids, nextCursor } = await findCalls(db, query);
+    const page: CallPage = { items: await callItems({ db, ids, live }), next_cursor: nextCursor };
+    response.json(page);
   });
 
   router.get('/api/calls/:id', async (request, response) => {
@@ -71,7 +48,7 @@ export function callsApi(options: CallsApiOptions): Router {
   });
 
   router.get('/api/calls/:id/events', async (request, response) => {
-    const query = read(EventsQuery, request);
+    const query = readKnown(EventsQuery, request);
     await found(callJson(db, request.params.id, live));
     let select = db
       .selectFrom('events')
@@ -201,13 +178,4 @@ export async function found<T>(row: Promise<T | undefined>): Promise<T> {
   const value = await row;
   if (value === undefined) throw new Problem(404, 'call not found');
   return value;
-}
-
-export function read<Schema extends z.ZodType>(
-  schema: Schema,
-  request: Request<never> | Request,
-): z.output<Schema> {
-  const parsed = check(schema, request.query);
-  if (parsed.ok) return parsed.value;
-  throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
 }

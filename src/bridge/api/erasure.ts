@@ -146,6 +146,8 @@ export class Eraser {
       for (const table of ['leg_results', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
+      // Behind the call's row: a tag that is being written waits for that row, and then finds none or is deleted here.
+      await tx.deleteFrom('call_keys').where('call_id', '=', callId).execute();
       if (call === undefined) return;
       const others = await tx
         .selectFrom('calls')

@@ -1,7 +1,7 @@
 import { Router, type Request, type Response } from 'express';
 import type { Kysely } from 'kysely';
 import type { Clock } from '../../lib/clock.ts';
-import { newId } from '../../lib/ids.ts';
+import { firstId, newId } from '../../lib/ids.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveFeedMessage } from '../../protocol/api.ts';
 import { typesNamed } from '../../outbox/config.ts';
@@ -313,7 +313,7 @@ async function eventsAfter(db: Kysely<Database>, lastId: string): Promise<FeedEv
   const rows = await db
     .selectFrom('events')
     .select(['id', 'call_id', 'sequence', 'type', 'body'])
-    .where('id', '>', newId('evt', Math.max(0, timeMs - overlapMs)).slice(0, timeLength))
+    .where('id', '>', firstId('evt', Math.max(0, timeMs - overlapMs)))
     .where('id', '<>', lastId)
     .orderBy('id')
     .limit(maxMissedEvents + 1)

@@ -7,7 +7,8 @@ import type { Role, Turn } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks } from './call-links.ts';
-import { found, read } from './calls-api.ts';
+import { found } from './calls-api.ts';
+import { read } from './query.ts';
 import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
 

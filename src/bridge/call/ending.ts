@@ -147,7 +147,9 @@ export class CallEnding {
     events.knowLength(length);
     const data = endedData({ ...facts, reason, length, endedAt, deadline });
     const hasRecording = env.recording && facts.legs.some((leg) => leg.received > 0);
-    if (await events.ended(data, hungUpAt, endedAt, hasRecording)) take({ type: 'committed' });
+    const { turns } = facts;
+    if (await events.ended(data, hungUpAt, endedAt, { hasRecording, turns }))
+      take({ type: 'committed' });
   }
 
   async #summarise(): Promise<void> {

@@ -3,12 +3,19 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { StoredEvent } from '../../outbox/enqueue.ts';
-import type { CallEventData, EndReason, EventLeg } from '../../protocol/events.ts';
+import type { CallEventData, EndReason, EventLeg, Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallLength, CallRecord } from '../call/record.ts';
-import { insertLeg, insertStream, keepShortGaps, updateCall, updateLeg } from './call-rows.ts';
+import {
+  insertLeg,
+  insertStream,
+  keepShortGaps,
+  updateCall,
+  updateLeg,
+  wordsInRow,
+} from './call-rows.ts';
 import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
 import type { Gap } from './gap.ts';
 import { HeldGaps } from './held-gaps.ts';
@@ -314,7 +321,7 @@ export class CallEvents {
     data: CallEventData<'call.ended'>,
     hungUpAt: number,
     endedAt: number,
-    hasRecording: boolean,
+    { hasRecording, turns }: { hasRecording: boolean; turns: readonly Turn[] },
   ): Promise<boolean> {
     bridgeMetrics.ended.inc({ reason: data.reason });
     this.#options.log.info(
@@ -334,6 +341,8 @@ export class CallEvents {
           statistics: JSON.stringify(data),
           incomplete: data.incomplete == null ? null : JSON.stringify(data.incomplete),
           counts: JSON.stringify(this.counts),
+          duration_ms: Math.round(data.duration * 1_000),
+          ...wordsInRow(turns),
           has_recording: hasRecording ? 1 : 0,
           summary_due: 1,
         }),

@@ -6,6 +6,7 @@ import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { GapSpan, Span } from '../call/incomplete.ts';
 import type { CallRecord, CustomMetadata } from '../call/record.ts';
 import type { Direction, StreamEncoding } from '../seam.ts';
+import { insertKeys, partyKey } from './call-keys.ts';
 import type { ShortGaps } from './gap.ts';
 import { turnIdOf } from './timeline.ts';
 
@@ -46,6 +47,12 @@ export async function insertCall(tx: Tx, record: CallRecord, node: string): Prom
       recover_tries: 0,
     })
     .execute();
+  const parties = [record.from ?? '', record.to ?? ''];
+  await insertKeys(
+    tx,
+    record.id,
+    parties.flatMap((party) => partyKey(party) ?? []),
+  );
 }
 
 export async function insertLeg(tx: Tx, callId: string, leg: LegRecord): Promise<void> {
@@ -247,6 +254,19 @@ export async function turnsByCall(
     turns.set(row.call_id, list);
   }
   return turns;
+}
+
+/** Characters of the last turn that lists show. */
+const longestPreview = 200;
+
+/** What the row of an ended call keeps of its words, for lists. */
+export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'last_turn'> {
+  const last = turns.at(-1);
+  const text = last && Array.from(last.text).slice(0, longestPreview).join('');
+  return {
+    said_by: [...new Set(turns.map(({ role }) => role))].toSorted().join(' '),
+    last_turn: last === undefined ? null : JSON.stringify({ role: last.role, text }),
+  };
 }
 
 export function recordFrom(row: CallRow): CallRecord {

@@ -4,7 +4,14 @@ import type { Database } from '../../store/schema.ts';
 import { canBeReadAgain, isInRecording } from '../call/incomplete.ts';
 import { lengthOf } from '../call/length.ts';
 import { talkOf } from '../call/statistics.ts';
-import { gapsOf, legsOf, pausesOf, updateCall, type CallRow } from '../events/call-rows.ts';
+import {
+  gapsOf,
+  legsOf,
+  pausesOf,
+  updateCall,
+  wordsInRow,
+  type CallRow,
+} from '../events/call-rows.ts';
 
 /** What becomes of the record of a call that lacked words, once its recording was read. */
 export type Completion = {
@@ -47,6 +54,7 @@ export async function completionOf(
         incomplete: incomplete === null ? null : JSON.stringify(incomplete),
         statistics: JSON.stringify({ ...before, ...talk, gaps: left.length }),
         summary: JSON.stringify(data.summary),
+        ...wordsInRow(turns),
       });
     },
   };

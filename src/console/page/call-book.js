@@ -88,9 +88,9 @@ export class CallBook {
 
   #put(call) {
     const known = this.calls.get(call.id);
-    const turn = call.transcript.at(-1);
-    // The transcript is the longest part, and only its last words are shown in a list.
-    const { transcript: _, ...rest } = call;
+    // The feed tells of a call with its transcript, the longest part; a list shows the last words alone.
+    const { transcript, last_turn: last, ...rest } = call;
+    const turn = transcript?.at(-1) ?? last;
     const said = turn ? words(turn.role, turn.text, false) : {};
     this.calls.set(call.id, { ...rest, ...(known?.words ? { words: known.words } : said) });
     this.#changed(call.id);

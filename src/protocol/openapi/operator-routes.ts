@@ -5,6 +5,8 @@ import {
   CallDiagnostics,
   CallPage,
   ApiCallState,
+  CallSort,
+  type CallItem,
   TranscribeAgain,
   TranscribeAllAgain,
   CallStatusPage,
@@ -24,6 +26,7 @@ import {
   SignInState,
   TestCall,
 } from '../api.ts';
+import { Role } from '../events.ts';
 import { Uuid } from '../values.ts';
 import { answer, json, type RouteAnswer, type Parameter, type Route } from './route.ts';
 
@@ -34,6 +37,58 @@ const page = 'Console';
 const paging: Parameter[] = [
   { name: 'cursor', description: 'From `next_cursor` of the page before.', schema: z.string() },
   { name: 'limit', description: 'Items on a page.', schema: z.int().min(1) },
+];
+
+const callFilters: Parameter[] = [
+  {
+    name: 'search',
+    description:
+      'What a person has at hand: a number of a party in any form, a whole tag, the id of the call or that of the carrier. Words that were said are not searched.',
+    schema: z.string(),
+    example: '+1 (555) 010-0123',
+  },
+  {
+    name: 'number',
+    description:
+      'Only calls from or to this number, in any form: with a country code or without, `+44`, `0044` or `(0)20`, blanks and brackets; its last 3 digits are enough. A name such as `sip:ann@example.com` must be whole.',
+    schema: z.string(),
+    example: '0044 20 7946 0018',
+  },
+  { name: 'tag', description: 'Only calls with this tag, large or small.', schema: z.string() },
+  {
+    name: 'from_date',
+    description: 'Only calls that started then or later: a date, or a date-time; UTC without zone.',
+    schema: z.string(),
+    example: '2026-11-01',
+  },
+  {
+    name: 'to_date',
+    description: 'Only calls that started before that date-time, or until the end of that date.',
+    schema: z.string(),
+    example: '2026-11-30',
+  },
+  { name: 'state', description: 'Only calls in this state.', schema: ApiCallState },
+  {
+    name: 'incomplete',
+    description: 'true: only ended calls with seconds without words; false: only the others.',
+    schema: z.enum(['true', 'false']),
+  },
+  {
+    name: 'direction',
+    description: 'Only calls of this direction.',
+    schema: z.enum(['inbound', 'outbound']),
+  },
+  {
+    name: 'role',
+    description: 'Only ended calls with words of this party. Which words they are, no filter asks.',
+    schema: Role,
+  },
+  { name: 'carrier', description: 'Only calls of this carrier.', schema: z.string() },
+  {
+    name: 'carrier_call_id',
+    description: 'Only calls with this id of the carrier.',
+    schema: z.string(),
+  },
 ];
 
 const resumePoint: Parameter = {
@@ -59,6 +114,25 @@ const linkQuery: Parameter[] = [
 
 const recording: RouteAnswer = { description: 'Stereo WAV.', content: { 'audio/wav': 'binary' } };
 
+const callItem: CallItem = {
+  id: 'call_01KAR9W3Q0M4Z7C2T5B8N1D6EX',
+  carrier: 'example',
+  carrier_call_id: 'CA5d1c3c3f0b4a4f0e9a',
+  state: 'ended',
+  direction: 'inbound',
+  from: '+15550100123',
+  to: '+15550100200',
+  started_at: '2026-11-23T09:15:00.000Z',
+  hung_up_at: '2026-11-23T09:18:12.400Z',
+  duration: 192.4,
+  ended_at: '2026-11-23T09:18:13.100Z',
+  custom_metadata: { crmCase: 'C-20417' },
+  notes: 'Wants to be called back on Tuesday.',
+  tags: ['refund', 'call back'],
+  legs: [],
+  last_turn: { role: 'agent', text: 'Thank you for calling. Goodbye.' },
+};
+
 export const operatorRoutes: readonly Route[] = [
   {
     method: 'post',
@@ -78,22 +152,21 @@ export const operatorRoutes: readonly Route[] = [
     tag: calls,
     access: 'key',
     summary: 'List calls, newest first',
+    description:
+      'Without their words, which `GET /api/calls/{id}` has. A call must pass every filter. A parameter that is not here is refused with 400.',
     query: [
-      { name: 'state', description: 'Only calls in this state.', schema: ApiCallState },
+      ...callFilters,
       {
-        name: 'incomplete',
-        description: 'true: only ended calls with seconds without words; false: only the others.',
-        schema: z.enum(['true', 'false']),
-      },
-      { name: 'carrier', description: 'Only calls of this carrier.', schema: z.string() },
-      {
-        name: 'carrier_call_id',
-        description: 'Only calls with this id of the carrier.',
-        schema: z.string(),
+        name: 'sort',
+        description: 'By the start or by the length of the phone call; one that goes on has none.',
+        schema: CallSort,
+        example: 'newest',
       },
       ...paging,
     ],
-    answers: { 200: answer('A page of calls.', CallPage) },
+    answers: {
+      200: answer('A page of calls.', CallPage, { items: [callItem], next_cursor: null }),
+    },
     errors: [400],
   },
   { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', ApiCall) } },

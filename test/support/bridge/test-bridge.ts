@@ -98,7 +98,8 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     },
     async callOf(carrierCallId = 'CA1') {
       const list = await json(`/api/calls?carrier_call_id=${carrierCallId}`);
-      return list.items[0];
+      const [call] = list.items;
+      return call && (await json(`/api/calls/${call.id}`));
     },
     ended: (callId) =>
       until(async () => {

@@ -12,6 +12,7 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { startApp, type App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
@@ -50,8 +51,6 @@ test
       TRUNKLINE_QUIET_FILL_MS: '0',
     };
     const audio = seededAudio(32_000, 1);
-    const callOf = async (app: App): Promise<AnyJson> =>
-      ((await (await app.get('/api/calls')).json()) as AnyJson).items[0];
     {
       await using app = await startApp({ dataDir, env });
       const client = await CarrierClient.open(await streamUrl(app));
@@ -61,7 +60,7 @@ test
           client.send(twilioMedia(2 + at / 160, audio.subarray(at, at + 160)));
       };
       say(0, 8_000);
-      await until(async () => (await callOf(app))?.transcript.length === 1);
+      await until(async () => (await newestCall(app))?.transcript.length === 1);
       if (isSilent) wire.freeze();
       else await postgres.outage?.begin();
       say(8_000, 32_000);
@@ -85,7 +84,7 @@ test
     else await postgres.outage?.end();
     await using app = await startApp({ dataDir, env });
     const call = await until(async () => {
-      const found = await callOf(app);
+      const found = await newestCall(app);
       return found?.state === 'ended' && found;
     }, 60_000);
     expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(audio));

@@ -9,6 +9,7 @@ import { check, type Issued } from '../../support/crm/delivery-checker.ts';
 import { digestOf, startCrm } from '../../support/crm/crm.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
@@ -54,7 +55,8 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
       items
     );
   }, 120_000);
-  for (const call of calls) {
+  for (const { id } of calls) {
+    const call = (await (await app.get(`/api/calls/${id}`)).json()) as AnyJson;
     const said = (role: string) =>
       bare(
         call.transcript
@@ -101,11 +103,7 @@ test('SIGTERM under a live call: the process ends by itself, and the next one fi
     legs: [{ leg: 'customer', samples: tones(Array(40).fill('one')), rateHz: 8_000 }],
     signal: hangUp.signal,
   }).catch(() => undefined);
-  await until(
-    async () =>
-      ((await (await app.get('/api/calls')).json()) as AnyJson).items[0]?.transcript.length > 0,
-    60_000,
-  );
+  await until(async () => (await newestCall(app))?.transcript.length > 0, 60_000);
   hangUp.abort();
   await playing;
   expect(await app.end('SIGTERM')).toEqual({ code: 0, signal: null });

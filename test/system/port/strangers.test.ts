@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { playCall } from '../../../src/player/play-call.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
@@ -59,10 +60,8 @@ test('a stranger who asks for a thousand pages at once and reads none is ended, 
   let isPlayed = false;
   call.finally(() => (isPlayed = true)).catch(() => undefined);
   await until(async () => {
-    const { items } = (await (await app.get('/api/calls', { headers })).json()) as {
-      items: { state: string; transcript: unknown[] }[];
-    };
-    return items[0]?.state === 'live' && items[0].transcript.length === 1;
+    const found = await newestCall(app, headers);
+    return found?.state === 'live' && found.transcript.length === 1;
   }, 30_000);
   const flood = async (): Promise<void> => {
     for (let peer = 0; peer < 20; peer++) neverReads(app, docs.repeat(1_000));
@@ -79,14 +78,12 @@ test('a stranger who asks for a thousand pages at once and reads none is ended, 
   expect(longest).toBeLessThan(8_000);
   expect(grownMib).toBeLessThan(200);
   const ended = await until(async () => {
-    const { items } = (await (await app.get('/api/calls', { headers })).json()) as {
-      items: {
-        state: string;
-        transcript: { text: string }[];
-        legs: { ledger: { gaps: number } }[];
-      }[];
+    const found = (await newestCall(app, headers)) as {
+      state: string;
+      transcript: { text: string }[];
+      legs: { ledger: { gaps: number } }[];
     };
-    return items[0]?.state === 'ended' && items[0];
+    return found.state === 'ended' && found;
   }, 60_000);
   expect(ended.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
   expect(ended.legs.map((leg) => leg.ledger.gaps)).toEqual([0]);

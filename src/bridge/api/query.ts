@@ -1,0 +1,48 @@
+import type { Request } from 'express';
+import type { z } from 'zod';
+import { nearestName } from '../../lib/nearest-name.ts';
+import { Problem } from '../../port/problem.ts';
+import { check } from '../../protocol/validation.ts';
+
+/** The query of a request; what its schema does not know is passed over. */
+export function read<Schema extends z.ZodType>(
+  schema: Schema,
+  request: Request<never> | Request,
+): z.output<Schema> {
+  const parsed = check(schema, request.query);
+  if (parsed.ok) return parsed.value;
+  throw invalid(parsed.validationErrors);
+}
+
+/**
+ * The same where a filter that is passed over would be taken for one that holds: what is not known is refused, with the
+ * name that was probably meant. `meant` has names of other APIs that no spelling leads to.
+ */
+export function readKnown<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  request: Request<never> | Request,
+  meant: Record<string, string> = {},
+): z.output<z.ZodObject<Shape>> {
+  const known = Object.keys(schema.shape);
+  const unknown = Object.keys(request.query)
+    .filter((name) => !known.includes(name))
+    .map((name) => `${shown(name)} must not be present${hint(name, known, meant)}`);
+  const parsed = check(schema, request.query);
+  if (parsed.ok && unknown.length === 0) return parsed.value;
+  throw invalid([...unknown, ...(parsed.ok ? [] : parsed.validationErrors)]);
+}
+
+export function invalid(validationErrors: string[]): Problem {
+  return new Problem(400, 'Validation failed', { validationErrors });
+}
+
+function hint(name: string, known: readonly string[], meant: Record<string, string>): string {
+  const other = Object.hasOwn(meant, name) ? meant[name] : undefined;
+  const near = other ?? nearestName(name, known);
+  return near === undefined ? `: there is ${known.join(', ')}` : `, did you mean ${near}?`;
+}
+
+/** An error is read by a person. */
+function shown(name: string): string {
+  return name.length > 60 ? `${name.slice(0, 60)}…` : name;
+}

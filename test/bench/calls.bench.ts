@@ -1,0 +1,92 @@
+import type { CallPage } from '../../src/protocol/api.ts';
+import { openStore } from '../../src/store/store.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import { storeCalls, type StoredCall } from '../support/store/many-calls.ts';
+import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
+import { temporaryFolder } from '../support/store/store.ts';
+
+const calls = 100_000;
+
+/**
+ * Lists of 100,000 calls over HTTP: the first page of fifty, by each filter and each sort, median and longest of eleven
+ * in a warm process, on SQLite and on Postgres. Beside it stand the filters that match every call and those that match
+ * none, for which a list without the right index reads everything.
+ */
+export async function run(): Promise<void> {
+  await measure('SQLite');
+  if (postgresMissing !== undefined) {
+    console.log(postgresMissing);
+    return;
+  }
+  await using postgres = await startPostgres();
+  await measure('Postgres', await postgres.newDatabase());
+}
+
+async function measure(name: string, databaseUrl?: string): Promise<void> {
+  await using folder = await temporaryFolder();
+  const beganAt = performance.now();
+  const stored = await storedIn(folder.path, databaseUrl);
+  console.log(`${name}: stored in ${((performance.now() - beganAt) / 1_000).toFixed(1)} s`);
+  await using app = await startApp({
+    dataDir: folder.path,
+    env: databaseUrl === undefined ? {} : { DATABASE_URL: databaseUrl },
+  });
+  const some = stored[41_234];
+  const first = '/api/calls?';
+  const { next_cursor: middle } = await pageOf(app, '/api/calls?limit=1&to_date=2025-06-01');
+  for (const query of [
+    '',
+    `cursor=${middle}`,
+    'sort=oldest',
+    'sort=longest',
+    'sort=shortest',
+    'from_date=2025-03-01&to_date=2025-03-31',
+    `number=${encodeURIComponent(some?.from ?? '')}`,
+    'number=123',
+    'number=0044%2020%207946%200018',
+    'number=0044%2020%207946%200018&sort=longest',
+    'number=%2B49%2030%20123456',
+    'tag=refund',
+    'tag=nothing',
+    'search=CA41234',
+    'search=refund',
+    'search=%2B44%20(0)20%207946%200018',
+    'state=ended',
+    'state=live',
+    'incomplete=true',
+    'incomplete=false',
+    'direction=outbound',
+    'role=agent',
+    'role=customer',
+    'carrier=telnyx',
+    'carrier=nobody',
+    'carrier_call_id=CA99',
+    'carrier=telnyx&direction=outbound&role=agent&incomplete=true&from_date=2025-02-01',
+    'tag=refund&sort=longest',
+    'carrier=nobody&sort=longest',
+  ])
+    console.log(`  ${await timeOf(app, first + query)}  ${query || '(first page)'}`);
+}
+
+async function storedIn(dataDir: string, databaseUrl?: string): Promise<StoredCall[]> {
+  await using store = await openStore({ dataDir, ...(databaseUrl ? { databaseUrl } : {}) });
+  return await storeCalls(store, calls);
+}
+
+async function pageOf(app: App, path: string): Promise<CallPage> {
+  return (await (await app.get(path)).json()) as CallPage;
+}
+
+async function timeOf(app: App, path: string): Promise<string> {
+  const times: number[] = [];
+  let items = 0;
+  for (let round = 0; round < 12; round++) {
+    const startedAt = performance.now();
+    items = (await pageOf(app, path)).items.length;
+    // The first one opens the connection.
+    if (round > 0) times.push(performance.now() - startedAt);
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  const ms = (at: number): string => (sorted[at] ?? 0).toFixed(1).padStart(7);
+  return `${ms(5)} ms, longest ${ms(10)} ms, ${String(items).padStart(2)} calls`;
+}

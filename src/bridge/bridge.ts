@@ -158,6 +158,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
           calls,
           journal,
           eraser,
+          feed,
           secondPasses,
           stereoRoles: config.stereoRoles,
         }),

@@ -31,6 +31,24 @@ export const NewStream = z
   .meta({ id: 'NewStream' });
 export type NewStream = z.infer<typeof NewStream>;
 
+const maxTags = 50;
+
+/** What people write beside a call. A name that is missing leaves that as it is. */
+export const CallNotes = z
+  .strictObject({
+    notes: z.string().max(20_000).nullable().optional(),
+    tags: z.array(z.string().trim().min(1).max(100)).max(maxTags).optional(),
+  })
+  .meta({ id: 'CallNotes' });
+
+export const CallTranscript = z
+  .object({
+    call_id: z.string(),
+    state: z.enum(['live', 'finishing', 'ended']).describe('`live`: more words may come.'),
+    items: z.array(Turn),
+  })
+  .meta({ id: 'CallTranscriptFile' });
+
 export const ApiCallState = z.enum(['live', 'finishing', 'ended']);
 export type ApiCallState = z.infer<typeof ApiCallState>;
 

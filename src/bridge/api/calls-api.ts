@@ -1,15 +1,20 @@
 import { Router, type Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
-import type { CallPage } from '../../protocol/api.ts';
+import { storable } from '../../lib/storable.ts';
+import { CallNotes, type CallPage } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
+import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
 import { callDiagnostics, callItems, callJson } from './call-json.ts';
 import { CallListQuery, findCalls, namesOfOthers } from './call-search.ts';
+import { TranscriptQuery, transcriptFile } from './call-transcript.ts';
 import type { Calls } from '../call/calls.ts';
+import { insertKeys, tagKey } from '../events/call-keys.ts';
 import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
-import { readKnown } from './query.ts';
+import type { LiveFeed } from './live-feed.ts';
+import { invalid, readKnown } from './query.ts';
 import { sendRecording } from './recording.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
@@ -19,6 +24,7 @@ type CallsApiOptions = {
   calls: Calls;
   journal: Journal;
   eraser: Eraser;
+  feed: LiveFeed;
   secondPasses: SecondPasses;
   stereoRoles: readonly [Role, Role];
 };
@@ -31,7 +37,7 @@ const EventsQuery = z.object({
 
 /** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
 export function callsApi(options: CallsApiOptions): Router {
-  const { store, calls, journal, eraser, secondPasses, stereoRoles } = options;
+  const { store, calls, journal, eraser, feed, secondPasses, stereoRoles } = options;
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
@@ -45,6 +51,52 @@ export function callsApi(options: CallsApiOptions): Router {
 
   router.get('/api/calls/:id', async (request, response) => {
     response.json(await found(callJson(db, request.params.id, live)));
+  });
+
+  router.patch('/api/calls/:id', async (request, response) => {
+    const { id } = request.params;
+    const parsed = check(CallNotes, request.body);
+    if (!parsed.ok) throw invalid(parsed.validationErrors);
+    const { notes, tags } = storable(parsed.value);
+    if (notes === undefined && tags === undefined) throw invalid(['notes or tags must be present']);
+    const distinct = tags && [...new Map(tags.map((tag) => [tagKey(tag), tag])).values()];
+    const isThere = await store.transaction(async (tx) => {
+      const { numUpdatedRows } = await tx
+        .updateTable('calls')
+        .set({
+          ...(notes === undefined ? {} : { notes: notes === '' ? null : notes }),
+          ...(distinct === undefined ? {} : { tags: JSON.stringify(distinct) }),
+        })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      if (numUpdatedRows === 0n) return false;
+      if (distinct === undefined) return true;
+      await tx
+        .deleteFrom('call_keys')
+        .where('call_id', '=', id)
+        .where('kind', '=', 'tag')
+        .execute();
+      await insertKeys(
+        tx,
+        id,
+        distinct.map((tag) => ({ kind: 'tag', key: tagKey(tag) })),
+      );
+      return true;
+    });
+    if (!isThere) throw new Problem(404, 'call not found');
+    feed.publish({ kind: 'call', callId: id });
+    response.json(await found(callJson(db, id, live)));
+  });
+
+  router.get('/api/calls/:id/transcript', async (request, response) => {
+    const { format } = readKnown(TranscriptQuery, request);
+    const call = await found(callJson(db, request.params.id, live));
+    const { type, name, text } = transcriptFile(call, format);
+    // The id of a call is ours: nothing that anybody sent is in the name.
+    if (format !== 'json')
+      response.setHeader('content-disposition', `attachment; filename="${name}"`);
+    response.setHeader('content-type', type);
+    response.send(text);
   });
 
   router.get('/api/calls/:id/events', async (request, response) => {

@@ -3,6 +3,8 @@ import {
   ApiCall,
   CallEventPage,
   CallDiagnostics,
+  CallNotes,
+  CallTranscript,
   CallPage,
   ApiCallState,
   CallSort,
@@ -170,6 +172,42 @@ export const operatorRoutes: readonly Route[] = [
     errors: [400],
   },
   { ...one('/api/calls/{id}', 'Read a call'), answers: { 200: answer('The call.', ApiCall) } },
+  {
+    method: 'patch',
+    path: '/api/calls/{id}',
+    tag: calls,
+    access: 'key',
+    summary: 'Write notes and tags beside a call',
+    description:
+      'What is not named stays as it is. Tags that differ only in capitals are one. Both go with the call when it is erased.',
+    body: json(CallNotes, { notes: 'Promised a call back by Friday.', tags: ['refund'] }),
+    answers: { 200: answer('The call.', ApiCall) },
+    errors: [400, 404],
+  },
+  {
+    ...one('/api/calls/{id}/transcript', 'The words of a call as a file'),
+    query: [
+      {
+        name: 'format',
+        description:
+          'Everything but `json` comes as an attachment. What is not here is refused with 400.',
+        schema: z.enum(['json', 'txt', 'vtt', 'srt', 'csv']).default('json'),
+      },
+    ],
+    answers: {
+      200: {
+        description: 'The turns; of a call in progress, those that are there.',
+        content: {
+          'application/json': CallTranscript,
+          'text/plain': 'binary',
+          'text/vtt': 'binary',
+          'application/x-subrip': 'binary',
+          'text/csv': 'binary',
+        },
+      },
+    },
+    errors: [400, 404],
+  },
   {
     method: 'delete',
     path: '/api/calls/{id}',

@@ -22,7 +22,7 @@ import {
 } from './model-answers.ts';
 import { redacted, type RedactedUtterances } from './redaction.ts';
 import { displayLines, sentencesOf } from './sentences.ts';
-import { subtitlesOf } from './subtitles.ts';
+import { subtitlesOf } from '../../language/text/subtitles.ts';
 import { translated } from './translation.ts';
 
 export type ResultInput = {

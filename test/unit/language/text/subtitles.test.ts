@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
-import { limitsOf, subtitlesOf } from '../../../../src/speech-service/results/subtitles.ts';
+import { limitsOf, subtitlesOf } from '../../../../src/language/text/subtitles.ts';
 import { readSubtitles, type ReadCue } from '../../../support/speech/subtitle-reader.ts';
 
 type Config = NonNullable<Parameters<typeof subtitlesOf>[1]>;

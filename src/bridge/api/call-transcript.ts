@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { subtitlesOf } from '../../language/text/subtitles.ts';
+import type { ApiCall } from '../../protocol/api.ts';
+import type { Role, Turn } from '../../protocol/events.ts';
+
+const formats = ['json', 'txt', 'vtt', 'srt', 'csv'] as const;
+type TranscriptFormat = (typeof formats)[number];
+
+export const TranscriptQuery = z.object({ format: z.enum(formats).default('json') });
+
+const types: Record<TranscriptFormat, string> = {
+  json: 'application/json',
+  txt: 'text/plain; charset=utf-8',
+  vtt: 'text/vtt; charset=utf-8',
+  srt: 'application/x-subrip; charset=utf-8',
+  csv: 'text/csv; charset=utf-8',
+};
+
+/** The words of a call as a file that other programs read. Of a call in progress: those that are there. */
+export function transcriptFile(
+  { id, state, transcript }: Pick<ApiCall, 'id' | 'state' | 'transcript'>,
+  format: TranscriptFormat,
+): { type: string; name: string; text: string } {
+  return { type: types[format], name: `${id}.${format}`, text: textOf(format) };
+
+  function textOf(wanted: TranscriptFormat): string {
+    switch (wanted) {
+      case 'json':
+        return JSON.stringify({ call_id: id, state, items: transcript });
+      case 'txt':
+        return transcript.map((turn) => `${line(turn)}\n`).join('');
+      case 'csv':
+        return [['start', 'end', 'role', 'text'], ...transcript.map(cells)]
+          .map((row) => `${row.map(cell).join(',')}\r\n`)
+          .join('');
+      case 'srt':
+      case 'vtt':
+        return captions(transcript, wanted);
+    }
+  }
+}
+
+function line({ start, role, text }: Turn): string {
+  const seconds = Math.floor(start);
+  const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+  return `[${at}] ${named(role)}: ${oneLine(text)}`;
+}
+
+function cells({ start, end, role, text }: Turn): string[] {
+  return [start.toFixed(3), end.toFixed(3), role, oneLine(text)];
+}
+
+/** A cell that begins like a formula would be run by a spreadsheet: words come from whoever speaks. */
+function cell(value: string): string {
+  const safe = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return `"${safe.replaceAll('"', '""')}"`;
+}
+
+function captions(transcript: readonly Turn[], format: 'srt' | 'vtt'): string {
+  const roles = [...new Set(transcript.map(({ role }) => role))];
+  const utterances = transcript.map(({ role, text, start, end }) => ({
+    start,
+    end,
+    confidence: 1,
+    channel: roles.indexOf(role),
+    words: [],
+    text: `${named(role)}: ${oneLine(text)}`,
+    language: 'en',
+  }));
+  const [file] = subtitlesOf(utterances, { formats: [format], style: 'default' });
+  return file?.subtitles ?? '';
+}
+
+function named(role: Role): string {
+  return role.charAt(0).toUpperCase() + role.slice(1);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

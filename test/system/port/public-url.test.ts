@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { playCall } from '../../../src/player/play-call.ts';
+import type { ApiCall, CallPage } from '../../../src/protocol/api.ts';
 import { startApp } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
@@ -18,13 +19,12 @@ test('behind a public address that only the outside can reach, the bridge still 
     callId: 'CA-public',
     legs: [{ leg: 'customer', samples: tones(['hello', 'refund']), rateHz: 8_000 }],
   });
-  const call = await until(async () => {
-    const { items } = (await (
-      await app.get('/api/calls', { headers: { 'x-service-key': key } })
-    ).json()) as {
-      items: { state: string; transcript: { text: string }[] }[];
-    };
+  const read = async <T>(path: string): Promise<T> =>
+    (await (await app.get(path, { headers: { 'x-service-key': key } })).json()) as T;
+  const { id } = await until(async () => {
+    const { items } = await read<CallPage>('/api/calls');
     return items[0]?.state === 'ended' && items[0];
   }, 120_000);
+  const call = await read<ApiCall>(`/api/calls/${id}`);
   expect(call.transcript.map((turn) => turn.text).join(' ')).toBe('hello refund');
 });

@@ -47,7 +47,7 @@ test('in the real program a dropped WAV becomes words, to be heard, saved and de
   await page.getByRole('link', { name: '‹ Jobs' }).click();
   await drop(page, 'letter.wav', Buffer.from('Dear all, this is no sound. '.repeat(40)));
   const refused = page.locator('.uploads li', { hasText: 'letter.wav' });
-  await refused.getByText('Not taken').waitFor({ timeout: waitMs });
+  await refused.getByText('Failed', { exact: true }).waitFor({ timeout: waitMs });
   await opened.screenshot('jobs-app-refused');
   await page.context().close();
 });

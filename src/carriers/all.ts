@@ -3,6 +3,8 @@ import { asterisk } from './asterisk/asterisk.ts';
 import { asteriskSettings } from './asterisk/settings.ts';
 import { audiohook } from './audiohook/audiohook.ts';
 import { audiohookSettings } from './audiohook/settings.ts';
+import { bandwidth } from './bandwidth/bandwidth.ts';
+import { bandwidthSettings } from './bandwidth/settings.ts';
 import type { Carrier } from './carrier.ts';
 import { plivo } from './plivo/plivo.ts';
 import { plivoSettings } from './plivo/settings.ts';
@@ -23,6 +25,7 @@ export const carrierSettings = {
   ...asteriskSettings,
   ...signalwireSettings,
   ...plivoSettings,
+  ...bandwidthSettings,
 };
 
 export type AnyCarrier = Carrier<z.infer<z.ZodObject<typeof carrierSettings>>>;
@@ -34,6 +37,7 @@ const list = {
   asterisk,
   signalwire,
   plivo,
+  bandwidth,
 } satisfies Record<string, AnyCarrier>;
 
 export type CarrierName = keyof typeof list;

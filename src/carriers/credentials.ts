@@ -36,7 +36,7 @@ export function checkBearer(request: UpgradeRequest, secrets: readonly string[])
 }
 
 export function checkBasic(
-  request: UpgradeRequest,
+  request: Pick<UpgradeRequest, 'headers'>,
   expected: { username: string | undefined; password: string | undefined },
 ): UpgradeVerdict {
   const header = request.headers['authorization'];

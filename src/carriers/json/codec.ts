@@ -22,6 +22,8 @@ export type Dialect = {
    * closing quote on; undefined for any other form, which is parsed in full.
    */
   mediaHead(head: string, tail: string): MediaHead | undefined;
+  /** A message of another shape in the shape of the family: `event`, and `track` and `payload` below `media`. */
+  inFamilyShape?(message: Record<string, unknown>): Record<string, unknown>;
   /** One numbering over the stream, or one for each track. */
   numbering: 'stream' | 'track';
   firstNumber: number;
@@ -60,7 +62,8 @@ export class JsonCodec implements Codec {
   }
 
   #message(text: string): CarrierEvent[] {
-    const message = parseObject(text);
+    const parsed = parseObject(text);
+    const message = parsed && (this.#dialect.inFamilyShape?.(parsed) ?? parsed);
     const event = message && textAt(message, 'event');
     if (!message || event === undefined) return malformed();
     switch (event) {

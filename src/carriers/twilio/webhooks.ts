@@ -1,10 +1,17 @@
-import { createHmac } from 'node:crypto';
 import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { signedForm, type SignedForm } from '../forms.ts';
 import { ownRecord } from '../parameters.ts';
+import {
+  answerPauseS,
+  element,
+  socketUrlOf,
+  tokenOf,
+  xmlDocument,
+  xmlText,
+} from '../voice-answer.ts';
 import type { TwilioConfig } from './settings.ts';
 
 const headers = [
@@ -47,7 +54,12 @@ function signed(request: Request, context: WebhookContext<TwilioConfig>): Signed
   });
 }
 
-/** The token binds the stream to the call that this signed request was about: it lets no other call in. */
+/**
+ * The token binds the stream to the call that this signed request was about: it lets no other call in.
+ * Twilio's signature holds neither nonce nor time: a request that was captured stays right for ever, and a
+ * request that Twilio repeats is right, too. So the token is made of what was signed: of the signature's
+ * bytes and not of its text, because base64 has several spellings for the same bytes.
+ */
 async function voiceAnswer(
   { fields: all, by }: SignedForm,
   { bridge, config, publicUrl }: WebhookContext<TwilioConfig>,
@@ -59,7 +71,7 @@ async function voiceAnswer(
   const { token } = await bridge.mintToken({
     carrier: 'twilio',
     carrierCallId: callSid,
-    ...(by ? { token: tokenOf(by) } : {}),
+    ...(by ? { token: tokenOf(by.secret, Buffer.from(by.signature, 'base64')) } : {}),
   });
   const { From: from, To: to, Direction: direction } = fields;
   return voiceTwiml({
@@ -75,21 +87,6 @@ async function voiceAnswer(
   });
 }
 
-/**
- * Twilio's signature holds neither nonce nor time: a request that was captured stays right for ever, and a
- * request that Twilio repeats is right, too. So the token is made of what was signed: the same request gets
- * the same answer from every process, with the one token that is good once. It is made of the signature's
- * bytes and not of its text, because base64 has several spellings for the same bytes.
- */
-function tokenOf({ secret, signature }: { secret: string; signature: string }): string {
-  return createHmac('sha256', secret)
-    .update('stream token for ')
-    .update(Buffer.from(signature, 'base64'))
-    .digest()
-    .subarray(0, 24)
-    .toString('base64url');
-}
-
 type TwimlOptions = {
   /** Base address by which the carrier reaches us. */
   publicUrl: string;
@@ -98,42 +95,30 @@ type TwimlOptions = {
   continueUrl: string | undefined;
 };
 
-/** As long as a call may last: without a verb behind <Start> the call would hang up at once. */
-const pauseS = 14_400;
-
 /** Starts a fork of both tracks and then goes on with the call: a fork that fails leaves the call alone. */
 function voiceTwiml({ publicUrl, parameters, dial, continueUrl }: TwimlOptions): string {
-  const socketUrl = `${publicUrl.replace(/^http/, 'ws')}/carriers/twilio`;
-  const list = Object.entries(parameters)
-    .map(([name, value]) => `<Parameter name="${escape(name)}" value="${escape(value)}"/>`)
-    .join('');
-  const stream =
-    `<Stream url="${escape(socketUrl)}" track="both_tracks" ` +
-    `statusCallback="${escape(`${publicUrl}/carriers/twilio/status`)}" statusCallbackMethod="POST">${list}</Stream>`;
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<Response><Start>${stream}</Start>${next(dial, continueUrl)}</Response>\n`;
+  const stream = element(
+    'Stream',
+    {
+      url: socketUrlOf(publicUrl, 'twilio'),
+      track: 'both_tracks',
+      statusCallback: `${publicUrl}/carriers/twilio/status`,
+      statusCallbackMethod: 'POST',
+    },
+    Object.entries(parameters).map(([name, value]) => element('Parameter', { name, value })),
+  );
+  return xmlDocument(
+    element('Response', {}, [element('Start', {}, [stream]), next(dial, continueUrl)]),
+  );
 }
 
 function next(dial: string | undefined, continueUrl: string | undefined): string {
-  if (continueUrl !== undefined) return `<Redirect method="POST">${escape(continueUrl)}</Redirect>`;
-  if (dial === undefined) return `<Pause length="${pauseS}"/>`;
-  return dial.startsWith('sip:')
-    ? `<Dial><Sip>${escape(dial)}</Sip></Dial>`
-    : `<Dial>${escape(dial)}</Dial>`;
-}
-
-const entities: Record<string, string> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&apos;',
-};
-
-function escape(text: string): string {
-  return (
-    text
-      .replace(/[&<>"']/g, (char) => entities[char] ?? '')
-      // Characters that XML has no form for.
-      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
+  if (continueUrl !== undefined)
+    return element('Redirect', { method: 'POST' }, [xmlText(continueUrl)]);
+  if (dial === undefined) return element('Pause', { length: String(answerPauseS) });
+  return element(
+    'Dial',
+    {},
+    dial.startsWith('sip:') ? [element('Sip', {}, [xmlText(dial)])] : [xmlText(dial)],
   );
 }

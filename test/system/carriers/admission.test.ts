@@ -29,6 +29,8 @@ const config = {
   signalwireToken: ['signalwire-secret-of-the-tests'],
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
+  bandwidthUsername: 'bandwidth',
+  bandwidthPassword: 'bandwidth-secret',
 };
 
 async function statusOf(
@@ -116,6 +118,12 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
   ['audiohook', 'nothing', {}, 401],
   ['audiohook', 'the key without a signature', { 'x-api-key': 'audiohook-key-of-the-tests' }, 403],
   ['audiohook', 'a wrong key', { 'x-api-key': 'not-the-key-of-ours' }, 403],
+  ['bandwidth', 'a wrong password', { authorization: basic('bandwidth:wrong') }, 403],
+  ['bandwidth', 'a wrong user', { authorization: basic('asterisk:bandwidth-secret') }, 403],
+  ['bandwidth', 'the secret of another', { authorization: basic('asterisk:asterisk-secret') }, 403],
+  ['bandwidth', 'a bearer token', { authorization: 'Bearer bandwidth-secret' }, 403],
+  ['bandwidth', 'an empty header', { authorization: '' }, 403],
+  ['bandwidth', 'no base64', { authorization: 'Basic %%%' }, 403],
   ['plivo', 'a signature without nonce', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=' }, 403],
   [
     'plivo',
@@ -656,4 +664,7 @@ test('half a secret refuses to start', async () => {
   await expect(carrierServer({ config: { asteriskUsername: 'asterisk' } })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
   });
+  await expect(
+    carrierServer({ config: { bandwidthPassword: 'bandwidth-secret' } }),
+  ).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
 });

@@ -62,11 +62,18 @@ const family = {
   'an unknown event': '{"event":"brand_new","media":{"track":"inbound","payload":"AAAA"}}',
   'binary where text belongs': Buffer.alloc(160),
 };
+const bandwidthFamily = {
+  ...family,
+  'truncated JSON': '{"eventType":"media","track":"inbound","pay',
+  'wrong types': '{"eventType":"media","track":5,"payload":{}}',
+  'an unknown event': '{"eventType":"brand_new","track":"inbound","payload":"AAAA"}',
+};
 const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   twilio: family,
   telnyx: family,
   signalwire: family,
   plivo: family,
+  bandwidth: bandwidthFamily,
   asterisk: {
     'truncated JSON': '{"event":"DTMF_E',
     'wrong types': '{"event":"DTMF_END","digit":{}}',

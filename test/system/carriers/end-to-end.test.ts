@@ -20,6 +20,8 @@ const config = CarriersConfig.parse({
   signalwireToken: ['bearer-secret-of-the-tests'],
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
+  bandwidthUsername: 'bandwidth',
+  bandwidthPassword: 'bandwidth-secret',
 });
 const secretsOf = (carrier: CarrierName): PlayerSecrets => carriers[carrier].playerSecrets(config);
 let app: App;
@@ -36,6 +38,8 @@ beforeAll(async () => {
       TRUNKLINE_SIGNALWIRE_TOKEN: config.signalwireToken[0]!,
       TRUNKLINE_ASTERISK_USERNAME: config.asteriskUsername!,
       TRUNKLINE_ASTERISK_PASSWORD: config.asteriskPassword!,
+      TRUNKLINE_BANDWIDTH_USERNAME: config.bandwidthUsername!,
+      TRUNKLINE_BANDWIDTH_PASSWORD: config.bandwidthPassword!,
     },
   });
 });

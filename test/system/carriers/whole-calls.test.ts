@@ -16,6 +16,8 @@ const config = CarriersConfig.parse({
   signalwireToken: ['bearer-secret-of-the-tests'],
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
+  bandwidthUsername: 'bandwidth',
+  bandwidthPassword: 'bandwidth-secret',
 });
 
 type Form = {
@@ -44,6 +46,8 @@ const forms: [CarrierName, Form][] = [
   ['signalwire', { encoding: 'slin', rateHz: 16_000, legs: both }],
   ['plivo', { encoding: 'mulaw', rateHz: 8000, legs: both }],
   ['plivo', { encoding: 'slin', rateHz: 16_000, legs: both }],
+  ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: both }],
+  ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: ['customer'] }],
 ];
 
 const trackOf = (carrier: CarrierName, leg: 'customer' | 'agent'): string => {

@@ -197,6 +197,51 @@ test('a recorded conversation of Plivo: no hello, no stop, parameters on every m
   expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '9', track: 'inbound' }]);
 });
 
+describe('recorded conversations of Bandwidth', () => {
+  test('both tracks in one stream, the parties among its parameters', () => {
+    const heard = hear('bandwidth-both');
+    expect(heard.start).toEqual({
+      carrierCallId: 'c-15ac29a2-0c0ffee0-1111-4222-8333-444455556666',
+      streamId: 's-15ac29a2-abcdef01-7777-4888-8999-aaaabbbbcccc',
+      encoding: 'mulaw',
+      sampleRate: 8000,
+      tracks: [{ name: 'inbound' }, { name: 'outbound' }],
+      direction: 'inbound',
+      from: '+15550100123',
+      to: '+15550100999',
+      carrierIds: {
+        stream_id: 's-15ac29a2-abcdef01-7777-4888-8999-aaaabbbbcccc',
+        account_id: '9900001',
+        stream_name: 'assist-1',
+      },
+      parameters: { crmCase: 'C-20417' },
+      closingEndsCall: false,
+    });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15));
+    expect(rest(heard)).toEqual([{ type: 'stop' }]);
+  });
+
+  test('numbers of newer streams and the other spelling of PCMU change nothing', () => {
+    const heard = hear('bandwidth-numbered');
+    expect(heard.start).toMatchObject({ encoding: 'mulaw', sampleRate: 8000 });
+    expect(heard.audio['inbound']).toEqual(frames(0, 1, 2, 3, 4, 5));
+    expect(heard.audio['outbound']).toEqual(frames(10, 11, 12, 13, 14, 15));
+    expect(rest(heard)).toEqual([{ type: 'stop' }]);
+  });
+
+  test('StartTranscription is refused with the verb to use, and its words go nowhere', () => {
+    const heard = hear('bandwidth-transcription');
+    expect(heard.start).toBeUndefined();
+    expect(heard.events[0]).toMatchObject({
+      type: 'refused',
+      closingEndsCall: false,
+      reason: expect.stringMatching(/<StartStream tracks="both">.*<StartTranscription> sends text/),
+    });
+    expect(JSON.stringify(heard.events)).not.toContain('hello');
+  });
+});
+
 describe('recorded conversations of Asterisk', () => {
   test('audio ahead of MEDIA_START is kept; plain-text control', () => {
     const heard = hear('asterisk-plain');
@@ -354,10 +399,20 @@ describe('what a start message says about its audio', () => {
     telnyx: 'stream_codec=PCMU',
     signalwire: 'codec of <Stream>',
     plivo: 'contentType of <Stream>',
+    bandwidth: '<StartStream tracks="both">',
   };
 
   function startSaying(name: keyof typeof remedies, format: Record<string, unknown>): object {
     const ids = { streamSid: 'MZ1', callSid: 'CA1', streamId: 's', callId: 'c' };
+    if (name === 'bandwidth')
+      return {
+        eventType: 'start',
+        metadata: {
+          callId: 'c',
+          streamId: 's',
+          tracks: [{ name: 'inbound', mediaFormat: format }],
+        },
+      };
     return name === 'telnyx'
       ? {
           event: 'start',

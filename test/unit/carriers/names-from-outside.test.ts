@@ -20,6 +20,9 @@ const openings: Record<CarrierName, { text: string; target?: string }> = {
   plivo: {
     text: `{"event":"start","start":{"streamId":"s","callId":"c",${format}},"extra_headers":"__proto__=x;constructor=y; __proto__ =w;toString=z;crm=C-1"}`,
   },
+  bandwidth: {
+    text: `{"eventType":"start","metadata":{"callId":"c","streamId":"s","tracks":[{"name":"inbound",${format}}]},"streamParams":${hostile}}`,
+  },
   asterisk: {
     text: `{"event":"MEDIA_START","channel_id":"1.1","format":"ulaw","channel_variables":${hostile}}`,
     target: '/carriers/asterisk?__proto__=x&constructor=y&toString=z&crm=C-1',

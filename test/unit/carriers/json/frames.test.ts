@@ -43,7 +43,15 @@ describe('base64 payloads', () => {
 });
 
 describe('the fast path of media frames', () => {
-  const fixtures = ['twilio-fork', 'telnyx-pcmu', 'telnyx-holes', 'signalwire-fork', 'plivo-both'];
+  const fixtures = [
+    'twilio-fork',
+    'telnyx-pcmu',
+    'telnyx-holes',
+    'signalwire-fork',
+    'plivo-both',
+    'bandwidth-both',
+    'bandwidth-numbered',
+  ];
 
   /** The same message with a blank before it is never taken by the fast path. */
   test.each(fixtures)('%s says the same through the full parse', (name) => {
@@ -115,6 +123,9 @@ const rubbish = [
   '{"event":"media"}',
   '{"event":"start"}',
   '{"event":"start","start":null}',
+  '{"eventType":"start","metadata":{"callId":"c","streamId":"s","tracks":[null,5,{"mediaFormat":[]}]}}',
+  '{"eventType":"media","track":{},"payload":5}',
+  '{"eventType":["start"],"event":"start"}',
   '{"event":"start","start":{"streamSid":1,"callSid":[],"mediaFormat":{}}}',
   '{"event":"media","media":{"payload":5,"track":{}}}',
   '{"event":"media","media":{"payload":"AAAA","track":"sideways"}}',
@@ -145,6 +156,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
     asterisk: 'asterisk-plain',
     signalwire: 'signalwire-fork',
     plivo: 'plivo-both',
+    bandwidth: 'bandwidth-both',
   }[name];
   const lines = readFixture(fixture).filter(({ from }) => from === 'carrier');
 

@@ -1,0 +1,140 @@
+import { isObject } from '../../lib/json.ts';
+import { TrunklineError } from '../../lib/errors.ts';
+import type { Carrier } from '../carrier.ts';
+import { checkBasic, refuseHalf } from '../credentials.ts';
+import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
+import { objectAt, textAt, textParameters } from '../json/frames.ts';
+import { parsedStart } from '../json/start.ts';
+import { liftParameters, tracksOf } from '../parameters.ts';
+import { bandwidthPlayer } from './player.ts';
+import { bandwidthWebhooks } from './webhooks.ts';
+import type { BandwidthConfig } from './settings.ts';
+
+export const bandwidth: Carrier<BandwidthConfig> = {
+  name: 'bandwidth',
+  // Bandwidth signs nothing: the proof is a stream token, or the user name and password that we share with it.
+  authenticate: (request, { config }) =>
+    checkBasic(request, { username: config.bandwidthUsername, password: config.bandwidthPassword }),
+  hasSecret: (config) => config.bandwidthPassword !== undefined,
+  checkSettings({ bandwidthUsername, bandwidthPassword, bandwidthDial, bandwidthContinueUrl }) {
+    refuseHalf({
+      TRUNKLINE_BANDWIDTH_USERNAME: bandwidthUsername,
+      TRUNKLINE_BANDWIDTH_PASSWORD: bandwidthPassword,
+    });
+    if (bandwidthDial !== undefined && bandwidthContinueUrl !== undefined)
+      throw new TrunklineError(
+        'CONFIG_INVALID',
+        'set TRUNKLINE_BANDWIDTH_DIAL or TRUNKLINE_BANDWIDTH_CONTINUE_URL, not both',
+      );
+  },
+  newCodec: () => new JsonCodec(dialect),
+  pings: () => true,
+  sendsBearer: false,
+  closesItself: false,
+  matchesTexts({ message }) {
+    const metadata = message?.['eventType'] === 'start' ? objectAt(message, 'metadata') : undefined;
+    return metadata !== undefined && (isTranscription(metadata) || formatsOf(metadata).length > 0);
+  },
+  webhooks: bandwidthWebhooks,
+  player: bandwidthPlayer,
+  playerSecrets: ({ bandwidthUsername: username, bandwidthPassword: password }) => ({
+    username,
+    password,
+  }),
+};
+
+const sequence = '(?:"sequenceNumber":"?\\d{1,15}"?,)?';
+const mediaPattern = new RegExp(
+  `^\\{"eventType":"media",${sequence}"track":"(inbound|outbound)",${sequence}$`,
+);
+const tailPattern = /^"(?:,"sequenceNumber":"?\d{1,15}"?)?\}$/;
+
+/**
+ * The numbers of newer streams are not described: whether both tracks share them is unknown, and a wrong guess
+ * would declare losses that never were. The order is that of the socket.
+ */
+function mediaHead(head: string, tail: string): MediaHead | undefined {
+  const match = tailPattern.test(tail) ? mediaPattern.exec(head) : null;
+  return match ? { track: match[1] ?? '', number: undefined, timestampMs: undefined } : undefined;
+}
+
+/** One for all streams: it keeps nothing of any of them. */
+const dialect: Dialect = {
+  mediaHead,
+  inFamilyShape: ({ eventType, track, payload, sequenceNumber: _unknown, ...rest }) => ({
+    ...rest,
+    event: eventType,
+    media: { track, payload },
+  }),
+  numbering: 'track',
+  firstNumber: 1,
+  hasMediaClock: false,
+  sequenceField: 'sequenceNumber',
+  start: parseStart,
+  ignored: new Set(),
+  dtmfTrack: () => undefined,
+};
+
+function isTranscription(metadata: Record<string, unknown>): boolean {
+  return textAt(metadata, 'realTimeTranscriptionId') !== undefined;
+}
+
+type TrackFormat = { name: unknown; format: Record<string, unknown> };
+
+function formatsOf(metadata: Record<string, unknown>): TrackFormat[] {
+  const { tracks } = metadata;
+  if (!Array.isArray(tracks)) return [];
+  return tracks.slice(0, 4).flatMap((track: unknown) => {
+    const format = isObject(track) ? objectAt(track, 'mediaFormat') : undefined;
+    return isObject(track) && format ? [{ name: track['name'], format }] : [];
+  });
+}
+
+const remedy = 'start the stream by <StartStream tracks="both">, which sends PCMU at 8000 Hz';
+
+function parseStart(message: Record<string, unknown>): ParsedStart {
+  const metadata = objectAt(message, 'metadata');
+  const carrierCallId = metadata && textAt(metadata, 'callId');
+  if (!metadata || carrierCallId === undefined) return { outcome: 'malformed' };
+  if (isTranscription(metadata)) return transcriptionRefused(message, carrierCallId);
+  const streamId = textAt(metadata, 'streamId');
+  const formats = formatsOf(metadata);
+  const [first, ...others] = formats;
+  if (streamId === undefined || !first) return { outcome: 'malformed' };
+  // Both tracks of a stream are of one format; where they are not, neither can be told from the other.
+  const differing = others.find(
+    ({ format }) =>
+      format['encoding'] !== first.format['encoding'] ||
+      format['sampleRate'] !== first.format['sampleRate'],
+  );
+  return parsedStart({
+    carrierCallId,
+    streamId,
+    format: differing ? { encoding: 'tracks of different encodings' } : first.format,
+    byteOrder: 'little',
+    tracks: tracksOf(formats.map(({ name }) => name)),
+    carrierIds: {
+      stream_id: streamId,
+      account_id: textAt(metadata, 'accountId'),
+      stream_name: textAt(metadata, 'streamName'),
+    },
+    parameters: textParameters(message['streamParams']),
+    closingEndsCall: false,
+    remedy,
+  });
+}
+
+/** Bandwidth's own transcription comes over the same kind of socket, as text. */
+function transcriptionRefused(
+  message: Record<string, unknown>,
+  carrierCallId: string,
+): ParsedStart {
+  const { token } = liftParameters(textParameters(message['customParams']));
+  return {
+    outcome: 'refused',
+    closingEndsCall: false,
+    carrierCallId,
+    ...(token === undefined ? {} : { token }),
+    reason: `${remedy}: <StartTranscription> sends text and no audio`,
+  };
+}

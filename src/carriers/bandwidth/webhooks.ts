@@ -1,0 +1,144 @@
+import type { Request } from 'express';
+import { z } from 'zod';
+import { isObject } from '../../lib/json.ts';
+import { Problem } from '../../port/problem.ts';
+import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
+import { checkBasic } from '../credentials.ts';
+import { parseObject, textParameters } from '../json/frames.ts';
+import { ownRecord } from '../parameters.ts';
+import {
+  answerPauseS,
+  element,
+  socketUrlOf,
+  tokenOf,
+  xmlDocument,
+  xmlText,
+} from '../voice-answer.ts';
+import type { BandwidthConfig } from './settings.ts';
+
+const headers = [
+  {
+    name: 'authorization',
+    description:
+      'HTTP Basic, checked with TRUNKLINE_BANDWIDTH_USERNAME and TRUNKLINE_BANDWIDTH_PASSWORD.',
+    schema: z.string(),
+  },
+];
+
+export const bandwidthWebhooks: readonly CarrierWebhook<BandwidthConfig>[] = [
+  {
+    action: 'voice',
+    body: 'bytes',
+    summary: 'What a Bandwidth application asks when a call comes in',
+    headers,
+    answers: 'xml',
+    handle: async (request, context) => ({
+      xml: await voiceAnswer(provenEvent(request, context), context),
+    }),
+  },
+  {
+    action: 'status',
+    body: 'bytes',
+    summary: 'Bandwidth’s status callbacks, of calls and of streams',
+    headers,
+    answers: 'kept',
+    handle: (request, context) => {
+      const { fields } = provenEvent(request, context);
+      return Promise.resolve({ callId: fields['callId'], fields });
+    },
+  },
+];
+
+type ProvenEvent = {
+  fields: Record<string, string>;
+  /** The credentials that came, and so may go back to whoever sent them; absent where the insecure mode needs none. */
+  by?: { username: string; password: string };
+};
+
+/** Bandwidth signs nothing: the callback credentials of its application are the whole proof. */
+function provenEvent(
+  request: Request,
+  { config, insecure }: Pick<WebhookContext<BandwidthConfig>, 'config' | 'insecure'>,
+): ProvenEvent {
+  const { bandwidthUsername: username, bandwidthPassword: password } = config;
+  const authorization = request.get('authorization');
+  if (authorization === undefined) {
+    if (insecure) return { fields: fieldsOf(request) };
+    throw new Problem(401, 'Authorization is missing: set the callback user name and password');
+  }
+  const verdict = checkBasic({ headers: { authorization } }, { username, password });
+  if (verdict.outcome === 'refused') throw new Problem(403, verdict.reason);
+  const fields = fieldsOf(request);
+  return username === undefined || password === undefined
+    ? { fields }
+    : { fields, by: { username, password } };
+}
+
+/** What is plain in the event; of a stream, its id and what it is called as well. */
+function fieldsOf(request: Request): Record<string, string> {
+  const body: unknown = request.body;
+  const event = Buffer.isBuffer(body) ? parseObject(body.toString('utf8')) : undefined;
+  if (!event) throw new Problem(400, 'the body is not a JSON object');
+  const { mediaStream } = event;
+  const ofStream = isObject(mediaStream) ? Object.entries(textParameters(mediaStream)) : [];
+  return ownRecord([
+    ...Object.entries(textParameters(event)),
+    ...ofStream.map(([name, value]) => [`mediaStream.${name}`, value] as const),
+  ]);
+}
+
+/**
+ * The token binds the stream to the call that this request was about. It is made of the call's id: the event
+ * of one call, however often it is sent, brings the one token that is good once.
+ */
+async function voiceAnswer(
+  { fields, by }: ProvenEvent,
+  { bridge, config, publicUrl }: WebhookContext<BandwidthConfig>,
+): Promise<string> {
+  const { callId, from, to, direction } = fields;
+  if (!callId)
+    throw new Problem(400, 'Validation failed', { validationErrors: ['callId is missing'] });
+  const { token } = await bridge.mintToken({
+    carrier: 'bandwidth',
+    carrierCallId: callId,
+    ...(by ? { token: tokenOf(by.password, `bandwidth ${callId}`) } : {}),
+  });
+  return voiceBxml(publicUrl(), { from, to, direction, token }, config, by);
+}
+
+/** Starts a stream of both tracks, which does not hold the call up, and goes on with the call whatever became of it. */
+function voiceBxml(
+  publicUrl: string,
+  parameters: Record<string, string | undefined>,
+  { bandwidthDial: dial, bandwidthContinueUrl: continueUrl }: BandwidthConfig,
+  by: ProvenEvent['by'],
+): string {
+  const stream = element(
+    'StartStream',
+    {
+      name: 'trunkline',
+      mode: 'unidirectional',
+      tracks: 'both',
+      destination: socketUrlOf(publicUrl, 'bandwidth'),
+      destinationUsername: by?.username,
+      destinationPassword: by?.password,
+      streamEventUrl: `${publicUrl}/carriers/bandwidth/status`,
+      streamEventMethod: 'POST',
+      username: by?.username,
+      password: by?.password,
+    },
+    Object.entries(parameters).flatMap(([name, value]) =>
+      value === undefined ? [] : [element('StreamParam', { name, value: value.slice(0, 2_048) })],
+    ),
+  );
+  return xmlDocument(element('Response', {}, [stream, next(dial, continueUrl)]));
+}
+
+function next(dial: string | undefined, continueUrl: string | undefined): string {
+  if (continueUrl !== undefined)
+    return element('Redirect', { redirectUrl: continueUrl, redirectMethod: 'POST' });
+  if (dial === undefined) return element('Pause', { duration: String(answerPauseS) });
+  return element('Transfer', {}, [
+    element(dial.startsWith('sip:') ? 'SipUri' : 'PhoneNumber', {}, [xmlText(dial)]),
+  ]);
+}

@@ -1,0 +1,58 @@
+import { createHmac } from 'node:crypto';
+
+// What the answers to "what shall this call do?" share: XML that starts a stream and goes on with the call.
+
+/** As long as a call may last: with no verb behind the one that starts the stream, the call would hang up at once. */
+export const answerPauseS = 14_400;
+
+/**
+ * The stream token of an answer, made of what proved the request: the same request gets the same answer from
+ * every process, with the one token that is good once. A captured request opens nothing a second time.
+ */
+export function tokenOf(secret: string, proof: Buffer | string): string {
+  return createHmac('sha256', secret)
+    .update('stream token for ')
+    .update(proof)
+    .digest()
+    .subarray(0, 24)
+    .toString('base64url');
+}
+
+export function socketUrlOf(publicUrl: string, carrier: string): string {
+  return `${publicUrl.replace(/^http/, 'ws')}/carriers/${carrier}`;
+}
+
+export function xmlDocument(root: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`;
+}
+
+/** Attributes that are undefined are left out; `children` are elements, or text that `xmlText` made safe. */
+export function element(
+  name: string,
+  attributes: Record<string, string | undefined>,
+  children: readonly string[] = [],
+): string {
+  const head = Object.entries(attributes)
+    .flatMap(([key, value]) => (value === undefined ? [] : [` ${key}="${xmlText(value)}"`]))
+    .join('');
+  return children.length === 0
+    ? `<${name}${head}/>`
+    : `<${name}${head}>${children.join('')}</${name}>`;
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&apos;',
+};
+
+export function xmlText(text: string): string {
+  return (
+    text
+      .replace(/[&<>"']/g, (char) => entities[char] ?? '')
+      // Characters that XML has no form for.
+      .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '')
+  );
+}

@@ -33,6 +33,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   webhooks: async () => (await import('./commands/webhooks.ts')).registerWebhooks,
   hooks: async () => (await import('./commands/hooks.ts')).registerHooks,
   listen: async () => (await import('./commands/listen.ts')).registerListen,
+  trigger: async () => (await import('./commands/trigger.ts')).registerTrigger,
   deliveries: async () => (await import('./commands/deliveries.ts')).registerDeliveries,
   doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   language: async () => (await import('./commands/language.ts')).registerLanguage,

@@ -19,7 +19,9 @@ import type { BridgeConfig } from './config.ts';
 import { Eraser } from './api/erasure.ts';
 import { openJournal } from './journal/journal.ts';
 import { LiveApi } from './api/live-api.ts';
+import type { Outbox } from '../outbox/outbox.ts';
 import { LiveFeed } from './api/live-feed.ts';
+import { testEventsApi } from './api/test-events.ts';
 import { showLive } from './metrics.ts';
 import { recoverCalls } from './call/recovery.ts';
 import { Retention } from './api/retention.ts';
@@ -36,7 +38,7 @@ type BridgeOptions = {
   store: Store;
   log: Logger;
   language: LanguageRunner;
-  outbox: {
+  outbox: Pick<Outbox, 'wanting'> & {
     wake(): void;
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
@@ -151,6 +153,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         router: streamsApi({ tokens, publicUrl: options.publicUrl, carriers: options.carriers }),
       },
       { access: 'operator', router: live.router },
+      { access: 'operator', router: testEventsApi({ store, outbox, feed, clock }) },
       {
         access: 'operator',
         router: callsApi({

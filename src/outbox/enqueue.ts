@@ -69,6 +69,7 @@ function envelope(id: string, sequence: number, event: NewCallEvent): string {
     type: event.type,
     sequence,
     occurred_at: new Date(event.occurredAt).toISOString(),
+    ...(event.isTest ? { test: true } : {}),
     call: event.call,
     ...(event.leg ? { leg: event.leg } : {}),
     custom_metadata: event.customMetadata,

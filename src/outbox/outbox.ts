@@ -7,7 +7,8 @@ import type { Part } from '../port/part.ts';
 import type { Database } from '../store/schema.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
-import { endpointsOf, type OutboxConfig } from './config.ts';
+import type { CallEventType } from '../protocol/events.ts';
+import { endpointsOf, type OutboxConfig, typesOf } from './config.ts';
 import { Deliveries, deliveriesApi } from './deliveries.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -31,6 +32,8 @@ export type Outbox = Part &
     wake(): void;
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
+    /** The names of the endpoints that want events of this type. */
+    wanting(type: CallEventType): string[];
     readonly deliveries: Deliveries;
   };
 
@@ -80,6 +83,8 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
     deliveries,
     routers: [{ access: 'operator', router: deliveriesApi(deliveries) }],
     wake: () => dispatcher.wake(),
+    wanting: (type) =>
+      endpoints.filter((one) => typesOf(one).includes(type)).map(({ name }) => name),
     eraseCall: (tx, callId) => eraseCall(tx, callId, clock.now()),
     health: () => ({
       outbox: healthOf(dispatcher, housekeeping),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CallEvent, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
+import { CallEvent, callEventTypes, Incomplete, LedgerFigures, Role, Turn } from './events.ts';
 import { DateTime, FreeObject, LanguageCode, Seconds, Uuid } from './values.ts';
 
 /** The operator API: bodies of /api/*. Names of schemas (`meta`) are public: they stand in the API description. */
@@ -313,6 +313,24 @@ export type EndpointPage = z.infer<typeof EndpointPage>;
 export const RetryCallRequest = z
   .strictObject({ from: z.int().min(1).default(1), endpoint: z.string().optional() })
   .meta({ id: 'RetryCallRequest' });
+
+/** POST /api/test-events: an example of this type goes the way of real events. */
+export const TestEventRequest = z
+  .strictObject({ type: z.enum(callEventTypes) })
+  .meta({ id: 'TestEventRequest' });
+
+export const TestEvent = z
+  .object({
+    event_id: z.string(),
+    call_id: z
+      .string()
+      .describe('Of a call that there never was, and by which the deliveries are found.'),
+    endpoints: z
+      .array(z.string())
+      .describe('The configured webhooks that want events of this type.'),
+  })
+  .meta({ id: 'TestEvent' });
+export type TestEvent = z.infer<typeof TestEvent>;
 
 export const ChangedDeliveries = z
   .object({ changed: z.int() })

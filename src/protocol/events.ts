@@ -393,6 +393,10 @@ function envelope<Type extends CallEventType>(type: Type) {
     type: z.literal(type),
     sequence: z.int().min(1),
     occurred_at: DateTime,
+    test: z
+      .literal(true)
+      .optional()
+      .describe('There where nobody called: an example that was sent to try the receiver.'),
     call: EventCall,
     leg: EventLeg.optional(),
     custom_metadata: FreeObject,
@@ -449,6 +453,8 @@ export type NewCallEvent = {
     occurredAt: number;
     /** Of a transcript: when its speech ended. Measured by, and not told. */
     speechEndedAt?: number;
+    /** An example, of a call that there never was. */
+    isTest?: true;
     leg?: EventLeg;
     call: EventCall;
     customMetadata: Record<string, unknown>;

@@ -27,6 +27,8 @@ import {
   SignInRequest,
   SignInState,
   TestCall,
+  TestEvent,
+  TestEventRequest,
 } from '../api.ts';
 import { Role } from '../events.ts';
 import { Uuid } from '../values.ts';
@@ -346,6 +348,15 @@ export const operatorRoutes: readonly Route[] = [
     ...act('/api/deliveries/{id}/retry', 'Try a parked or pending delivery now'),
     tag: deliveries,
     answers: { 202: answer('On its way.', ChangedDeliveries) },
+  },
+  {
+    ...act('/api/test-events', 'Send an example of an event, marked as a test'),
+    description:
+      'It goes the way of real events: stored, signed, in its turn, to every webhook that wants its type and to those who listen. `test` is true in it, and its call is none of `/api/calls`.',
+    tag: deliveries,
+    body: json(TestEventRequest, { type: 'call.completed' }),
+    answers: { 202: answer('Stored, and on its way.', TestEvent) },
+    errors: [400],
   },
   {
     ...act('/api/calls/{id}/deliveries/retry', 'Send a call’s events again from event n on'),

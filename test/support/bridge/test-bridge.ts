@@ -76,7 +76,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   app.use(express.json());
-  for (const { router } of bridge.routers ?? []) app.use(router);
+  for (const { router } of [...(outbox.routers ?? []), ...(bridge.routers ?? [])]) app.use(router);
   app.use(problemHandler((error) => quietLog.error({ err: error }, 'request failed')));
 
   const get = (path: string, init?: RequestInit): Promise<Response> => fetch(`${url}${path}`, init);

@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { systemClock, wait } from '../lib/clock.ts';
+import { TrunklineError } from '../lib/errors.ts';
+import { nearestName } from '../lib/nearest-name.ts';
+import type { Api } from '../player/api-client.ts';
+import type { ApiDelivery, TestEvent } from '../protocol/api.ts';
+import { callEventTypes } from '../protocol/events.ts';
+import { answerOf, requestOf, runningProcess } from './running-process.ts';
+
+type TriggerOptions = { url?: string; json?: boolean };
+
+/** So long it is looked for the first answers; what is not taken then, the process tries on. */
+const followedMs = 15_000;
+const lookEveryMs = 200;
+
+/** `trunkline trigger`: an example of an event through a running installation, marked as a test. */
+export function registerTrigger(program: Command): void {
+  program
+    .command('trigger <event>')
+    .description(
+      `sends an example of an event, marked as a test, to every configured webhook that wants it, and to \`trunkline listen\`; events: ${callEventTypes.join(', ')}`,
+    )
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'one JSON line per webhook')
+    .action(trigger);
+}
+
+async function trigger(type: string, options: TriggerOptions): Promise<void> {
+  const known: readonly string[] = callEventTypes;
+  if (!known.includes(type)) {
+    const meant = nearestName(type, known);
+    const advice = meant === undefined ? `: it is none of ${known.join(', ')}` : `, did you mean ${meant}?`; // prettier-ignore
+    throw new TrunklineError('BAD_INPUT', `there is no event ${type}${advice}`);
+  }
+  const { api } = runningProcess(options.url);
+  const request = { method: 'POST', body: { type } };
+  const sent = (await requestOf(api, '/api/test-events', request)) as TestEvent;
+  // With --json the output is for a program, and every line of it JSON.
+  const say = options.json ? console.error : console.log;
+  say(`${type} ${sent.event_id}, marked as a test, of ${sent.call_id}`);
+  if (sent.endpoints.length === 0) {
+    say('no configured webhook wants it; who listens with `trunkline listen` has it');
+    return;
+  }
+  const deliveries = await settled(api, sent);
+  for (const delivery of deliveries) {
+    if (options.json) console.log(JSON.stringify(delivery));
+    else console.log(lineOf(delivery));
+  }
+  if (deliveries.some(({ state }) => state !== 'delivered')) process.exitCode = 1;
+}
+
+/** The deliveries of the event, once every endpoint was tried. */
+async function settled(api: Api, { call_id, endpoints }: TestEvent): Promise<ApiDelivery[]> {
+  const untilMs = systemClock.monotonicMs() + followedMs;
+  for (;;) {
+    const path = `/api/deliveries?call_id=${encodeURIComponent(call_id)}&limit=200`;
+    const { items } = await answerOf<{ items: ApiDelivery[] }>(api, path);
+    const isOver = items.length >= endpoints.length && items.every(({ attempts }) => attempts > 0);
+    if (isOver || systemClock.monotonicMs() >= untilMs) return items;
+    await wait(systemClock, lookEveryMs);
+  }
+}
+
+function lineOf({ endpoint, state, status, attempts, reason, answer }: ApiDelivery): string {
+  const answered = status === null ? 'no answer' : String(status);
+  const tries = attempts === 1 ? '1 attempt' : `${String(attempts)} attempts`;
+  const why = [reason, answer].filter((text) => text !== null && text !== '').join(': ');
+  const outcome = state === 'pending' ? 'not taken yet, and tried on' : state;
+  return `${endpoint}  ${outcome}  ${answered}  ${tries}${why === '' ? '' : `  ${why}`}`;
+}

@@ -6,6 +6,8 @@ import { audiohookSettings } from './audiohook/settings.ts';
 import { bandwidth } from './bandwidth/bandwidth.ts';
 import { bandwidthSettings } from './bandwidth/settings.ts';
 import type { Carrier } from './carrier.ts';
+import { exotel } from './exotel/exotel.ts';
+import { exotelSettings } from './exotel/settings.ts';
 import { plivo } from './plivo/plivo.ts';
 import { plivoSettings } from './plivo/settings.ts';
 import { signalwire } from './signalwire/signalwire.ts';
@@ -26,6 +28,7 @@ export const carrierSettings = {
   ...signalwireSettings,
   ...plivoSettings,
   ...bandwidthSettings,
+  ...exotelSettings,
 };
 
 export type AnyCarrier = Carrier<z.infer<z.ZodObject<typeof carrierSettings>>>;
@@ -38,6 +41,7 @@ const list = {
   signalwire,
   plivo,
   bandwidth,
+  exotel,
 } satisfies Record<string, AnyCarrier>;
 
 export type CarrierName = keyof typeof list;

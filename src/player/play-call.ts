@@ -39,7 +39,7 @@ const fiction = { from: '+15550100123', to: '+15550100200' };
 /** One call as its carrier would place it: both legs in one stream, or a stream for each. */
 export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
   const { player } = plan;
-  const encoding = plan.encoding ?? 'mulaw';
+  const encoding = plan.encoding ?? player.encodings[0] ?? 'mulaw';
   if (!player.encodings.includes(encoding))
     throw new TrunklineError(
       'BAD_INPUT',

@@ -4,6 +4,7 @@ import type { CarrierName } from '../../../src/carriers/all.ts';
 import { carriers } from '../../../src/carriers/all.ts';
 import type { Dialogue, Frame, PlayedCall } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from './carrier-client.ts';
+import { endsBy, trackOf, usualForm } from './carrier-shape.ts';
 import type { RecordedStream } from './recording-bridge.ts';
 
 /** A call of one carrier by its own protocol, with room for anything else between its frames. */
@@ -11,6 +12,7 @@ export class CarrierLine implements AsyncDisposable {
   readonly client: CarrierClient;
   readonly carrier: CarrierName;
   readonly #call: PlayedCall;
+  readonly #frameBytes: number;
   readonly #dialogue: Dialogue;
   readonly #sent = new Map<string, Buffer[]>();
   #atMs = 0;
@@ -21,11 +23,11 @@ export class CarrierLine implements AsyncDisposable {
     this.client = client;
     this.carrier = carrier;
     const player = carriers[carrier].player;
+    const { bytesPerMs, ...form } = usualForm(carrier);
+    this.#frameBytes = player.frameMs * bytesPerMs;
     this.#call = {
       ...player.newIds(),
-      legs: carrier === 'asterisk' ? ['customer'] : ['customer', 'agent'],
-      encoding: 'mulaw',
-      rateHz: 8_000,
+      ...form,
       from: '+15550100123',
       to: '+15550100200',
       direction: 'inbound',
@@ -87,7 +89,7 @@ export class CarrierLine implements AsyncDisposable {
   /** The next frame of audio of every leg. */
   frame(): Frame[] {
     const { frameMs } = carriers[this.carrier].player;
-    const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(frameMs * 8) }));
+    const parts = this.#call.legs.map((leg) => ({ leg, bytes: randomBytes(this.#frameBytes) }));
     const frames = this.#dialogue.media(parts, (this.#atMs += frameMs));
     if (frames.length > 0)
       for (const { leg, bytes } of parts)
@@ -112,9 +114,9 @@ export class CarrierLine implements AsyncDisposable {
   /** What came is what was sent, from its first byte to wherever the line broke, and the stream ended once. */
   expectBeginning(stream: RecordedStream, framesAtLeast: number): void {
     for (const [leg, sent] of this.#sent) {
-      const came = stream.bytes(this.#trackOf(leg));
+      const came = stream.bytes(trackOf(this.carrier, leg));
       expect(came.length, `${this.carrier} ${leg}`).toBeGreaterThanOrEqual(
-        framesAtLeast * carriers[this.carrier].player.frameMs * 8,
+        framesAtLeast * this.#frameBytes,
       );
       const same = Buffer.concat(sent).subarray(0, came.length).equals(came);
       expect(same, `${this.carrier} ${leg}`).toBe(true);
@@ -122,21 +124,13 @@ export class CarrierLine implements AsyncDisposable {
     expect(stream.ends.length).toBe(1);
   }
 
-  #trackOf(leg: string): string {
-    const [customer, agent] =
-      this.carrier === 'audiohook' ? ['external', 'internal'] : ['inbound', 'outbound'];
-    return leg === 'customer' ? customer : agent;
-  }
-
   /** Every byte that was sent is there, in order, and the stream ended once. */
   expectWhole(stream: RecordedStream): void {
     for (const [leg, sent] of this.#sent) {
-      const isWhole = stream.bytes(this.#trackOf(leg)).equals(Buffer.concat(sent));
+      const isWhole = stream.bytes(trackOf(this.carrier, leg)).equals(Buffer.concat(sent));
       expect(isWhole, `${this.carrier} ${leg}`).toBe(true);
     }
-    expect(stream.ends.map(({ reason }) => reason)).toEqual([
-      this.carrier === 'asterisk' || this.carrier === 'plivo' ? 'close' : 'stop',
-    ]);
+    expect(stream.ends.map(({ reason }) => reason)).toEqual([endsBy(this.carrier)]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -7,6 +7,7 @@ import { mintStream } from '../../../src/player/api-client.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import { startApp, type App } from '../process/app.ts';
 import type { AnyJson } from '../bridge/test-bridge.ts';
+import { usualForm } from '../carriers/carrier-shape.ts';
 import { playedCall } from '../carriers/played-call.ts';
 import { seededAudio } from '../speech/audio.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
@@ -153,6 +154,7 @@ function playAt(
     call: playedCall({
       ...carriers[carrier].player.newIds(),
       callId,
+      encoding: usualForm(carrier).encoding,
     }),
     audio: [{ leg: 'customer', bytes: audio }],
     frameMs,

@@ -15,6 +15,7 @@ export const wrongCredentials: Knock[] = [
   upgrade('/carriers/signalwire', 'Authorization: Bearer not-the-secret\r\n'),
   upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
   upgrade('/carriers/bandwidth', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
+  upgrade('/carriers/exotel', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
   upgrade('/carriers/asterisk'),
   upgrade('/carriers/nobody'),
   upgrade('/carriers/twilio', 'Origin: https://elsewhere.example\r\n'),

@@ -31,6 +31,8 @@ const config = {
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
   bandwidthPassword: 'bandwidth-secret',
+  exotelUsername: 'exotel',
+  exotelPassword: 'exotel-secret',
 };
 
 async function statusOf(
@@ -124,6 +126,11 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
   ['bandwidth', 'a bearer token', { authorization: 'Bearer bandwidth-secret' }, 403],
   ['bandwidth', 'an empty header', { authorization: '' }, 403],
   ['bandwidth', 'no base64', { authorization: 'Basic %%%' }, 403],
+  ['exotel', 'a wrong password', { authorization: basic('exotel:wrong') }, 403],
+  ['exotel', 'a wrong user', { authorization: basic('bandwidth:exotel-secret') }, 403],
+  ['exotel', 'a user without password', { authorization: basic('exotel:') }, 403],
+  ['exotel', 'the password and more', { authorization: basic('exotel:exotel-secret ') }, 403],
+  ['exotel', 'a bearer token', { authorization: 'Bearer exotel-secret' }, 403],
   ['plivo', 'a signature without nonce', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=' }, 403],
   [
     'plivo',
@@ -667,4 +674,7 @@ test('half a secret refuses to start', async () => {
   await expect(
     carrierServer({ config: { bandwidthPassword: 'bandwidth-secret' } }),
   ).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  await expect(carrierServer({ config: { exotelUsername: 'exotel' } })).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+  });
 });

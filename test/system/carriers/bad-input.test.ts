@@ -6,6 +6,7 @@ import { carriers } from '../../../src/carriers/all.ts';
 import type { Frame } from '../../../src/player/dialogue.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { CarrierLine } from '../../support/carriers/carrier-line.ts';
+import { trackOf, usualForm } from '../../support/carriers/carrier-shape.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 import { until } from '../../support/process/until.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
@@ -73,6 +74,7 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   telnyx: family,
   signalwire: family,
   plivo: family,
+  exotel: family,
   bandwidth: bandwidthFamily,
   asterisk: {
     'truncated JSON': '{"event":"DTMF_E',
@@ -132,7 +134,7 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
 
   test('media before the start is no audio of ours, only Asterisk may send it', async () => {
     const isHeld = carrier === 'asterisk';
-    const early = carrier === 'audiohook' || isHeld ? 1 : 2;
+    const early = carrier === 'audiohook' ? 1 : usualForm(carrier).legs.length;
     await beside(carrier, isHeld ? {} : { malformed: early }, async (server) => {
       await using bad = await CarrierLine.connect(server, carrier);
       await using other = await CarrierLine.connect(server, carrier);
@@ -146,8 +148,8 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       bad.speak(5);
       await bad.finish();
       const stream = await server.bridge.ended(2);
-      const track = carrier === 'audiohook' ? 'external' : 'inbound';
-      const frameBytes = carriers[carrier].player.frameMs * 8;
+      const track = trackOf(carrier, 'customer');
+      const frameBytes = carriers[carrier].player.frameMs * usualForm(carrier).bytesPerMs;
       expect(stream.bytes(track).length).toBe((isHeld ? 6 : 5) * frameBytes);
     });
   });
@@ -185,8 +187,10 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       expect((await bad.client.untilClosed()).code).toBe(1009);
       const stream = await server.bridge.ended(1);
       expect(stream.ends.map(({ reason }) => reason)).toEqual(['error']);
-      const track = carrier === 'audiohook' ? 'external' : 'inbound';
-      expect(stream.bytes(track).length).toBe(5 * carriers[carrier].player.frameMs * 8);
+      const track = trackOf(carrier, 'customer');
+      expect(stream.bytes(track).length).toBe(
+        5 * carriers[carrier].player.frameMs * usualForm(carrier).bytesPerMs,
+      );
     });
   });
 

@@ -22,6 +22,8 @@ const config = CarriersConfig.parse({
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
   bandwidthPassword: 'bandwidth-secret',
+  exotelUsername: 'exotel',
+  exotelPassword: 'exotel-secret',
 });
 const secretsOf = (carrier: CarrierName): PlayerSecrets => carriers[carrier].playerSecrets(config);
 let app: App;
@@ -40,6 +42,8 @@ beforeAll(async () => {
       TRUNKLINE_ASTERISK_PASSWORD: config.asteriskPassword!,
       TRUNKLINE_BANDWIDTH_USERNAME: config.bandwidthUsername!,
       TRUNKLINE_BANDWIDTH_PASSWORD: config.bandwidthPassword!,
+      TRUNKLINE_EXOTEL_USERNAME: config.exotelUsername!,
+      TRUNKLINE_EXOTEL_PASSWORD: config.exotelPassword!,
     },
   });
 });
@@ -122,6 +126,7 @@ describe.concurrent('from the carrier to the transcript', () => {
     ['telnyx', 'alaw', 8000],
     ['telnyx', 'slin', 16_000],
     ['audiohook', 'slin', 8000],
+    ['exotel', 'slin', 16_000],
   ] satisfies [CarrierName, Encoding, number][])(
     '%s with %s at %i Hz',
     async (carrier, encoding, rateHz) => {

@@ -4,6 +4,7 @@ import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/
 import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
+import { trackOf, usualForm } from '../../support/carriers/carrier-shape.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
 
@@ -18,6 +19,8 @@ const config = CarriersConfig.parse({
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
   bandwidthPassword: 'bandwidth-secret',
+  exotelUsername: 'exotel',
+  exotelPassword: 'exotel-secret',
 });
 
 type Form = {
@@ -48,12 +51,10 @@ const forms: [CarrierName, Form][] = [
   ['plivo', { encoding: 'slin', rateHz: 16_000, legs: both }],
   ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: both }],
   ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: ['customer'] }],
+  ['exotel', { encoding: 'slin', rateHz: 8000, legs: ['customer'] }],
+  ['exotel', { encoding: 'slin', rateHz: 16_000, legs: ['agent'] }],
 ];
 
-const trackOf = (carrier: CarrierName, leg: 'customer' | 'agent'): string => {
-  if (carrier === 'audiohook') return leg === 'customer' ? 'external' : 'internal';
-  return leg === 'customer' ? 'inbound' : 'outbound';
-};
 const expectedEncoding = { mulaw: 'mulaw', alaw: 'alaw', slin: 'pcm16' } as const;
 
 async function playOne(
@@ -141,13 +142,11 @@ describe('faults of the line', () => {
 
   test('a cut and a close without stop end the stream once each', async () => {
     await using server = await carrierServer({ config });
-    const form: Form = { encoding: 'mulaw', rateHz: 8000, legs: both };
     for (const [at, carrier] of carrierNames.entries()) {
-      const one: Form = carrier === 'asterisk' ? { ...form, legs: ['customer'] } : form;
       const { result } = await playOne(
         `${server.url}/carriers/${carrier}`,
         carrier,
-        one,
+        usualForm(carrier),
         at % 2 === 0 ? { cutAtMs: 400 } : { noStop: true },
       );
       expect(result.outcome).toBe(at % 2 === 0 ? 'cut' : 'played');

@@ -242,6 +242,85 @@ describe('recorded conversations of Bandwidth', () => {
   });
 });
 
+describe('recorded conversations of Exotel', () => {
+  const samples = (length: number, ...seeds: number[]): Buffer =>
+    Buffer.concat(seeds.map((seed) => frame(seed, length)));
+
+  test('frames of 100 ms, 16 bits little-endian, go on unchanged; a key press and a mark make no hole', () => {
+    const heard = hear('exotel-stream');
+    expect(heard.start).toEqual({
+      carrierCallId: 'c1b2a3948576d5e4f3a2b1c0d9e8f7a6',
+      streamId: '7e1f0a9c8b7d6e5f4a3b2c1d0e9f8a7b',
+      encoding: 'pcm16',
+      sampleRate: 8000,
+      tracks: [{ name: 'inbound' }],
+      from: '+15550100123',
+      to: '+15550100999',
+      carrierIds: { stream_sid: '7e1f0a9c8b7d6e5f4a3b2c1d0e9f8a7b', account_sid: 'acme1' },
+      parameters: { crmCase: 'C-20417' },
+      closingEndsCall: true,
+    });
+    expect(heard.audio['inbound']?.equals(samples(1_600, 0, 1, 2, 3))).toBe(true);
+    expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '5', track: 'inbound' }, { type: 'stop' }]);
+  });
+
+  test('the other spelling of every field says the same, and its chunks are put in order', () => {
+    const heard = hear('exotel-camel');
+    expect(heard.start).toEqual({ ...hear('exotel-stream').start, sampleRate: 16_000 });
+    expect(heard.audio['inbound']?.equals(samples(3_200, 0, 1, 2, 3))).toBe(true);
+    expect(rest(heard)).toEqual([
+      { type: 'count', what: 'reordered', track: 'inbound' },
+      { type: 'stop' },
+    ]);
+  });
+
+  test('24,000 Hz is refused with what to put behind the address', () => {
+    const heard = hear('exotel-24k');
+    expect(heard.start).toBeUndefined();
+    expect(heard.audio).toEqual({});
+    expect(heard.events[0]).toMatchObject({
+      type: 'refused',
+      closingEndsCall: true,
+      reason: expect.stringMatching(/\?sample-rate=16000.*24000 Hz/),
+    });
+  });
+
+  test.each([
+    ['', {}, 'pcm16', 8000],
+    ['sample-rate=16000', {}, 'pcm16', 16_000],
+    ['sample-rate=16000', { media_format: { sample_rate: '8000' } }, 'pcm16', 8000],
+    [
+      '',
+      { media_format: { encoding: 'base64', sample_rate: 8000, bit_rate: '128kbps' } },
+      'pcm16',
+      8000,
+    ],
+    ['', { mediaFormat: { encoding: 'audio/x-mulaw;rate=8000' } }, 'mulaw', 8000],
+  ])(
+    'behind the address %j and in the start %j: %s at %i Hz',
+    (query, said, encoding, sampleRate) => {
+      const codec = carriers.exotel.newCodec(
+        config,
+        upgradeRequest(`/carriers/exotel?token=t&role=agent&crm=C-1&${query}`),
+      );
+      const text = JSON.stringify({
+        event: 'start',
+        start: { stream_sid: 's', call_sid: 'c', ...said },
+      });
+      expect(codec.decode(Buffer.from(text), false)).toMatchObject([
+        {
+          start: {
+            encoding,
+            sampleRate,
+            tracks: [{ name: 'outbound', role: 'agent' }],
+            parameters: { crm: 'C-1' },
+          },
+        },
+      ]);
+    },
+  );
+});
+
 describe('recorded conversations of Asterisk', () => {
   test('audio ahead of MEDIA_START is kept; plain-text control', () => {
     const heard = hear('asterisk-plain');
@@ -399,11 +478,14 @@ describe('what a start message says about its audio', () => {
     telnyx: 'stream_codec=PCMU',
     signalwire: 'codec of <Stream>',
     plivo: 'contentType of <Stream>',
+    exotel: '?sample-rate=8000',
     bandwidth: '<StartStream tracks="both">',
   };
 
   function startSaying(name: keyof typeof remedies, format: Record<string, unknown>): object {
     const ids = { streamSid: 'MZ1', callSid: 'CA1', streamId: 's', callId: 'c' };
+    if (name === 'exotel')
+      return { event: 'start', start: { stream_sid: 's', call_sid: 'c', mediaFormat: format } };
     if (name === 'bandwidth')
       return {
         eventType: 'start',

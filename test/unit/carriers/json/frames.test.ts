@@ -157,6 +157,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
     signalwire: 'signalwire-fork',
     plivo: 'plivo-both',
     bandwidth: 'bandwidth-both',
+    exotel: 'exotel-stream',
   }[name];
   const lines = readFixture(fixture).filter(({ from }) => from === 'carrier');
 
@@ -200,31 +201,37 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
   });
 });
 
-describe.each(['twilio', 'telnyx', 'signalwire'] as const)('the life of a stream of %s', (name) => {
-  const fixture = { twilio: 'twilio-fork', telnyx: 'telnyx-pcmu', signalwire: 'signalwire-fork' }[
-    name
-  ];
-  const lines = readFixture(fixture);
-  const play = (): ReturnType<(typeof carriers)['twilio']['newCodec']> => {
-    const codec = carriers[name].newCodec(config, upgradeRequest());
-    for (const { data, isBinary } of lines) codec.decode(data, isBinary);
-    return codec;
-  };
+describe.each(['twilio', 'telnyx', 'signalwire', 'exotel'] as const)(
+  'the life of a stream of %s',
+  (name) => {
+    const fixture = {
+      twilio: 'twilio-fork',
+      telnyx: 'telnyx-pcmu',
+      signalwire: 'signalwire-fork',
+      exotel: 'exotel-stream',
+    }[name];
+    const lines = readFixture(fixture);
+    const play = (): ReturnType<(typeof carriers)['twilio']['newCodec']> => {
+      const codec = carriers[name].newCodec(config, upgradeRequest());
+      for (const { data, isBinary } of lines) codec.decode(data, isBinary);
+      return codec;
+    };
 
-  test('media and a second stop after the stop are late', () => {
-    const codec = play();
-    const media = lines.find(({ data }) => data.includes('"media":{'))!;
-    expect(codec.decode(media.data, false)).toEqual([{ type: 'count', what: 'late' }]);
-    expect(codec.decode(lines.at(-1)!.data, false)).toEqual([{ type: 'count', what: 'late' }]);
-  });
+    test('media and a second stop after the stop are late', () => {
+      const codec = play();
+      const media = lines.find(({ data }) => data.includes('"media":{'))!;
+      expect(codec.decode(media.data, false)).toEqual([{ type: 'count', what: 'late' }]);
+      expect(codec.decode(lines.at(-1)!.data, false)).toEqual([{ type: 'count', what: 'late' }]);
+    });
 
-  test('a second start is a repeat, binary is malformed, an unknown event is tolerated', () => {
-    const codec = carriers[name].newCodec(config, upgradeRequest());
-    for (const { data } of lines.slice(0, 3)) codec.decode(data, false);
-    expect(codec.decode(lines[1]!.data, false)).toEqual([{ type: 'count', what: 'duplicate' }]);
-    expect(codec.decode(Buffer.alloc(160), true)).toEqual([{ type: 'count', what: 'malformed' }]);
-    expect(codec.decode(Buffer.from('{"event":"something_new"}'), false)).toEqual([
-      { type: 'count', what: 'unknown' },
-    ]);
-  });
-});
+    test('a second start is a repeat, binary is malformed, an unknown event is tolerated', () => {
+      const codec = carriers[name].newCodec(config, upgradeRequest());
+      for (const { data } of lines.slice(0, 3)) codec.decode(data, false);
+      expect(codec.decode(lines[1]!.data, false)).toEqual([{ type: 'count', what: 'duplicate' }]);
+      expect(codec.decode(Buffer.alloc(160), true)).toEqual([{ type: 'count', what: 'malformed' }]);
+      expect(codec.decode(Buffer.from('{"event":"something_new"}'), false)).toEqual([
+        { type: 'count', what: 'unknown' },
+      ]);
+    });
+  },
+);

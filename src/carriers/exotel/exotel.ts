@@ -1,0 +1,136 @@
+import type { Carrier, UpgradeRequest } from '../carrier.ts';
+import { checkBasic, refuseHalf } from '../credentials.ts';
+import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
+import { objectAt, textAt, textParameters, wholeAt } from '../json/frames.ts';
+import { parsedStart } from '../json/start.ts';
+import { ownRecord } from '../parameters.ts';
+import { exotelPlayer } from './player.ts';
+import type { ExotelConfig } from './settings.ts';
+
+export const exotel: Carrier<ExotelConfig> = {
+  name: 'exotel',
+  // Exotel signs nothing: the proof is a stream token, or the user name and password in the address of its applet.
+  authenticate: (request, { config }) =>
+    checkBasic(request, { username: config.exotelUsername, password: config.exotelPassword }),
+  hasSecret: (config) => config.exotelPassword !== undefined,
+  checkSettings: ({ exotelUsername, exotelPassword }) =>
+    refuseHalf({
+      TRUNKLINE_EXOTEL_USERNAME: exotelUsername,
+      TRUNKLINE_EXOTEL_PASSWORD: exotelPassword,
+    }),
+  newCodec: (_config, request) => new JsonCodec(dialect(request)),
+  pings: () => true,
+  sendsBearer: false,
+  closesItself: false,
+  matchesTexts({ message: connected }, second) {
+    // The only hello of all carriers that says nothing else.
+    if (connected?.['event'] !== 'connected' || Object.keys(connected).length > 1) return false;
+    if (second === undefined) return 'more';
+    const message = second.message && inSnakeCase(second.message);
+    return message?.['event'] === 'start' && idsOf(message) !== undefined;
+  },
+  webhooks: [],
+  player: exotelPlayer,
+  playerSecrets: ({ exotelUsername: username, exotelPassword: password }) => ({
+    username,
+    password,
+  }),
+};
+
+/** One stream is one party; the agent's is what the caller's phone would call outbound. */
+function dialect({ query }: UpgradeRequest): Dialect {
+  const {
+    'sample-rate': rateHz,
+    token: _claimed,
+    ...inAddress
+  } = textParameters(ownRecord(new URLSearchParams(query)));
+  let track = 'inbound';
+  return {
+    // Ten messages a second are parsed in full, so that both spellings are read in one way.
+    mediaHead: () => undefined,
+    inFamilyShape(said) {
+      const message = inSnakeCase(said);
+      const media = objectAt(message, 'media');
+      return media ? { ...message, media: { ...media, track } } : message;
+    },
+    numbering: 'track',
+    firstNumber: 1,
+    // Whether its timestamps count the audio or tell when a frame was sent is not described.
+    hasMediaClock: false,
+    sequenceField: 'sequence_number',
+    start(message) {
+      const parsed = parseStart(message, inAddress, rateHz);
+      if (parsed.outcome === 'start') track = parsed.start.tracks[0]?.name ?? track;
+      return parsed;
+    },
+    ignored: new Set(['connected', 'mark', 'clear']),
+    dtmfTrack: () => track,
+  };
+}
+
+/** Messages come as `stream_sid` or as `streamSid`, by the road on which the stream was started. */
+function inSnakeCase(message: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(message).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
+}
+
+type ExotelIds = { start: Record<string, unknown>; streamId: string; callId: string };
+
+function idsOf(message: Record<string, unknown>): ExotelIds | undefined {
+  const said = objectAt(message, 'start');
+  const start = said && inSnakeCase(said);
+  const streamId = start && (textAt(start, 'stream_sid') ?? textAt(message, 'stream_sid'));
+  const callId = start && textAt(start, 'call_sid');
+  return start && streamId !== undefined && callId !== undefined
+    ? { start, streamId, callId }
+    : undefined;
+}
+
+/** Samples of 16 bits are `audio/x-raw`; older streams name the transport in its place. */
+function formatOf(
+  start: Record<string, unknown>,
+  rateInAddress: string | undefined,
+): Record<string, unknown> {
+  const said = objectAt(start, 'media_format') ?? {};
+  const format = inSnakeCase(said);
+  const encoding = Object.hasOwn(format, 'encoding') ? textAt(format, 'encoding') : 'raw';
+  const rateHz = wholeAt(format, 'sample_rate') ?? rateInAddress;
+  return {
+    ...format,
+    encoding: encoding === 'base64' ? 'raw' : encoding,
+    ...(rateHz === undefined ? {} : { sample_rate: rateHz }),
+  };
+}
+
+function parseStart(
+  message: Record<string, unknown>,
+  inAddress: Record<string, string>,
+  rateInAddress: string | undefined,
+): ParsedStart {
+  const ids = idsOf(message);
+  if (!ids) return { outcome: 'malformed' };
+  const { start, streamId, callId } = ids;
+  const parameters = ownRecord([
+    ...Object.entries(inAddress),
+    ...Object.entries(textParameters(start['custom_parameters'])),
+  ]);
+  return parsedStart({
+    carrierCallId: callId,
+    streamId,
+    format: formatOf(start, rateInAddress),
+    rateField: 'sample_rate',
+    byteOrder: 'little',
+    tracks: [parameters['role'] === 'agent' ? 'outbound' : 'inbound'],
+    carrierIds: { stream_sid: streamId, account_sid: textAt(start, 'account_sid') },
+    from: textAt(start, 'from'),
+    to: textAt(start, 'to'),
+    parameters,
+    // A Voicebot applet ends the call with its stream, and the stream does not show which applet it is of.
+    closingEndsCall: true,
+    remedy: 'put ?sample-rate=8000 or ?sample-rate=16000 behind the address in the applet',
+  });
+}

@@ -1,0 +1,38 @@
+import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
+
+/** What a carrier calls the customer's and the agent's audio, where it is not `inbound` and `outbound`. */
+const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> = {
+  audiohook: { customer: 'external', agent: 'internal' },
+};
+
+export function trackOf(carrier: CarrierName, leg: string): string {
+  const [customer, agent] = Object.values(
+    tracks[carrier] ?? { customer: 'inbound', agent: 'outbound' },
+  );
+  return (leg === 'customer' ? customer : agent) ?? '';
+}
+
+/** These say nothing at the end: they close. */
+const closing: readonly CarrierName[] = ['asterisk', 'plivo'];
+
+export function endsBy(carrier: CarrierName): 'stop' | 'close' {
+  return closing.includes(carrier) ? 'close' : 'stop';
+}
+
+/** What a carrier streams when nobody says otherwise, and how many parties stand in one stream of it. */
+export function usualForm(carrier: CarrierName): {
+  encoding: Encoding;
+  rateHz: number;
+  legs: PlayedCall['legs'];
+  bytesPerMs: number;
+} {
+  const { encodings, oneLegPerStream } = carriers[carrier].player;
+  const encoding = encodings[0] ?? 'mulaw';
+  return {
+    encoding,
+    rateHz: 8_000,
+    legs: oneLegPerStream ? ['customer'] : ['customer', 'agent'],
+    bytesPerMs: encoding === 'slin' ? 16 : 8,
+  };
+}

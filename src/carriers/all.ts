@@ -10,6 +10,8 @@ import { exotel } from './exotel/exotel.ts';
 import { exotelSettings } from './exotel/settings.ts';
 import { plivo } from './plivo/plivo.ts';
 import { plivoSettings } from './plivo/settings.ts';
+import { ringcx } from './ringcx/ringcx.ts';
+import { ringcxSettings } from './ringcx/settings.ts';
 import { signalwire } from './signalwire/signalwire.ts';
 import { signalwireSettings } from './signalwire/settings.ts';
 import { telnyx } from './telnyx/telnyx.ts';
@@ -29,6 +31,7 @@ export const carrierSettings = {
   ...plivoSettings,
   ...bandwidthSettings,
   ...exotelSettings,
+  ...ringcxSettings,
 };
 
 export type AnyCarrier = Carrier<z.infer<z.ZodObject<typeof carrierSettings>>>;
@@ -42,6 +45,7 @@ const list = {
   plivo,
   bandwidth,
   exotel,
+  ringcx,
 } satisfies Record<string, AnyCarrier>;
 
 export type CarrierName = keyof typeof list;

@@ -66,7 +66,7 @@ function basicOf(header: string): string | undefined {
   return text.includes(':') ? text : undefined;
 }
 
-function isOneOf(given: string, secrets: readonly string[]): boolean {
+export function isOneOf(given: string, secrets: readonly string[]): boolean {
   let found = false;
   for (const secret of secrets) found = equalSecrets(given, secret) || found;
   return found;

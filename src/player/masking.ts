@@ -61,7 +61,7 @@ export class Masker {
 
   #value(value: unknown, name: string): unknown {
     if (typeof value === 'string') {
-      if (name === 'payload') return this.#audio(value);
+      if (name === 'payload' || name === 'media') return this.#audio(value);
       if (this.#options.keepNumbers || technicalFields.has(name)) return value;
       return privateFields.has(name) ? 'masked' : this.#digits(value);
     }

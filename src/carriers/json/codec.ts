@@ -24,19 +24,28 @@ export type Dialect = {
   mediaHead(head: string, tail: string): MediaHead | undefined;
   /** A message of another shape in the shape of the family: `event`, and `track` and `payload` below `media`. */
   inFamilyShape?(message: Record<string, unknown>): Record<string, unknown>;
-  /** One numbering over the stream, or one for each track. */
-  numbering: 'stream' | 'track';
+  /** One numbering over the stream, or one for each track; or numbers that only rise within a track, with holes that mean nothing. */
+  numbering: 'stream' | 'track' | 'rising';
   firstNumber: number;
   /** The timestamps of its frames count the audio itself: a jump of them is a hole of that length. */
   hasMediaClock: boolean;
   sequenceField: 'sequenceNumber' | 'sequence_number';
   start(message: Record<string, unknown>): ParsedStart;
+  /** Each track has a stop of its own; without this the first stop is the end. */
+  stops?: 'each-track';
   /** Events that we know and have no use for. */
   ignored: ReadonlySet<string>;
   dtmfTrack(dtmf: Record<string, unknown>): string | undefined;
 };
 
-type OpenJsonStream = { start: CarrierStart; swapBytes: boolean; orders: Map<string, FrameOrder> };
+type OpenJsonStream = {
+  start: CarrierStart;
+  swapBytes: boolean;
+  orders: Map<string, FrameOrder>;
+  /** The highest number of each track, where numbers only rise. */
+  latest: Map<string, number>;
+  stopsLeft: number;
+};
 type JsonStreamState =
   { at: 'waiting' } | ({ at: 'open' } & OpenJsonStream) | { at: 'refused' } | { at: 'stopped' };
 
@@ -95,14 +104,20 @@ export class JsonCodec implements Codec {
         return [{ type, ...refusal }];
       }
       case 'start':
-        this.#state = { at: 'open', ...parsed, orders: this.#orders(message, parsed.start) };
+        this.#state = {
+          at: 'open',
+          ...parsed,
+          orders: this.#orders(message, parsed.start),
+          latest: new Map(),
+          stopsLeft: this.#dialect.stops === 'each-track' ? parsed.start.tracks.length : 1,
+        };
         return [{ type: 'start', start: parsed.start }];
     }
   }
 
   #orders(message: Record<string, unknown>, start: CarrierStart): Map<string, FrameOrder> {
     const { numbering, firstNumber, hasMediaClock, sequenceField } = this.#dialect;
-    if (numbering === 'track')
+    if (numbering !== 'stream')
       return new Map(
         start.tracks.map(({ name }) => [
           name,
@@ -128,7 +143,7 @@ export class JsonCodec implements Codec {
     if (!media || !bytes || track === undefined)
       return this.#state.at === 'stopped' ? late() : malformed();
     const number =
-      this.#dialect.numbering === 'track'
+      this.#dialect.numbering !== 'stream'
         ? wholeAt(media, 'chunk')
         : wholeAt(message, this.#dialect.sequenceField);
     return this.#media({ track, number, timestampMs: wholeAt(media, 'timestamp') }, bytes);
@@ -144,6 +159,17 @@ export class JsonCodec implements Codec {
     if (state.swapBytes) payload.swap16();
     if (number === undefined) return [{ type: 'audio', track, payload }];
     const durationMs = durationMsOf(payload.length, encoding, sampleRate);
+    if (this.#dialect.numbering === 'rising') {
+      const latest = state.latest.get(track) ?? -1;
+      if (number === latest) return [{ type: 'count', what: 'duplicate', track }];
+      if (number < latest)
+        return [
+          { type: 'count', what: 'late', track },
+          { type: 'lost', track, durationMs, cause: 'late' },
+        ];
+      state.latest.set(track, number);
+      return [{ type: 'audio', track, payload }];
+    }
     return order.push({ number, track, timestampMs, durationMs, payload });
   }
 
@@ -167,6 +193,7 @@ export class JsonCodec implements Codec {
   #stop(): CarrierEvent[] {
     if (this.#state.at === 'waiting') return malformed();
     if (this.#state.at === 'stopped') return late();
+    if (this.#state.at === 'open' && --this.#state.stopsLeft > 0) return [];
     const events = this.flush();
     this.#state = { at: 'stopped' };
     return [...events, { type: 'stop' }];

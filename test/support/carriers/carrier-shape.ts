@@ -4,6 +4,7 @@ import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 /** What a carrier calls the customer's and the agent's audio, where it is not `inbound` and `outbound`. */
 const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> = {
   audiohook: { customer: 'external', agent: 'internal' },
+  ringcx: { customer: 'Conference', agent: 'Participant' },
 };
 
 export function trackOf(carrier: CarrierName, leg: string): string {

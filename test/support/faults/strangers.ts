@@ -16,6 +16,7 @@ export const wrongCredentials: Knock[] = [
   upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
   upgrade('/carriers/bandwidth', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
   upgrade('/carriers/exotel', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
+  upgrade('/carriers/ringcx?secret=not-the-secret'),
   upgrade('/carriers/asterisk'),
   upgrade('/carriers/nobody'),
   upgrade('/carriers/twilio', 'Origin: https://elsewhere.example\r\n'),

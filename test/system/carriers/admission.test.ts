@@ -33,6 +33,7 @@ const config = {
   bandwidthPassword: 'bandwidth-secret',
   exotelUsername: 'exotel',
   exotelPassword: 'exotel-secret',
+  ringcxSecret: ['ringcx-secret-of-the-tests'],
 };
 
 async function statusOf(
@@ -131,6 +132,12 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
   ['exotel', 'a user without password', { authorization: basic('exotel:') }, 403],
   ['exotel', 'the password and more', { authorization: basic('exotel:exotel-secret ') }, 403],
   ['exotel', 'a bearer token', { authorization: 'Bearer exotel-secret' }, 403],
+  ['ringcx', 'nothing', {}, 401],
+  ['ringcx', 'a wrong secret', { authorization: 'Bearer not-the-secret' }, 403],
+  ['ringcx', 'the secret in part', { authorization: 'Bearer ringcx-secret-of-the-test' }, 403],
+  ['ringcx', 'the secret as Basic', { authorization: basic('ringcx-secret-of-the-tests:') }, 403],
+  ['ringcx?secret=', 'an empty secret in the address', {}, 403],
+  ['ringcx?secret=ringcx-secret', 'a secret in the address that is cut', {}, 403],
   ['plivo', 'a signature without nonce', { 'x-plivo-signature-v3': 'A'.repeat(43) + '=' }, 403],
   [
     'plivo',

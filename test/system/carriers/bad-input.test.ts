@@ -69,12 +69,18 @@ const bandwidthFamily = {
   'wrong types': '{"eventType":"media","track":5,"payload":{}}',
   'an unknown event': '{"eventType":"brand_new","track":"inbound","payload":"AAAA"}',
 };
+const ringcxFamily = {
+  ...family,
+  'truncated JSON': '{"event":"Media","perspective":"Conference","med',
+  'wrong types': '{"event":"Media","perspective":5,"sequenceId":{},"media":{}}',
+};
 const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   twilio: family,
   telnyx: family,
   signalwire: family,
   plivo: family,
   exotel: family,
+  ringcx: ringcxFamily,
   bandwidth: bandwidthFamily,
   asterisk: {
     'truncated JSON': '{"event":"DTMF_E',
@@ -199,8 +205,10 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
       const note = 'x'.repeat(1_000_000);
       await using bad = await CarrierLine.connect(server, carrier, { note });
       const opening = bad.opening();
-      // Asterisk's parameters stand in the address, which the port bounds: here one comes in the message.
+      // The parameters of Asterisk and RingCX stand in the address, which the port bounds: here one comes in the message.
       if (carrier === 'asterisk') opening[0] = `${String(opening[0])} note:${note}`;
+      if (carrier === 'ringcx')
+        opening[1] = String(opening[1]).replace('{"callId"', `{"note":"${note}","callId"`);
       bad.client.send(...opening);
       expect((await bad.client.untilClosed()).code).toBe(1009);
       expect(server.bridge.streams.length).toBe(1);

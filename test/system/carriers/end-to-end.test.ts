@@ -24,6 +24,7 @@ const config = CarriersConfig.parse({
   bandwidthPassword: 'bandwidth-secret',
   exotelUsername: 'exotel',
   exotelPassword: 'exotel-secret',
+  ringcxSecret: ['ringcx-secret-of-the-tests'],
 });
 const secretsOf = (carrier: CarrierName): PlayerSecrets => carriers[carrier].playerSecrets(config);
 let app: App;
@@ -44,6 +45,7 @@ beforeAll(async () => {
       TRUNKLINE_BANDWIDTH_PASSWORD: config.bandwidthPassword!,
       TRUNKLINE_EXOTEL_USERNAME: config.exotelUsername!,
       TRUNKLINE_EXOTEL_PASSWORD: config.exotelPassword!,
+      TRUNKLINE_RINGCX_SECRET: config.ringcxSecret[0]!,
     },
   });
 });

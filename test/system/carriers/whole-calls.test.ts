@@ -21,6 +21,7 @@ const config = CarriersConfig.parse({
   bandwidthPassword: 'bandwidth-secret',
   exotelUsername: 'exotel',
   exotelPassword: 'exotel-secret',
+  ringcxSecret: ['ringcx-secret-of-the-tests'],
 });
 
 type Form = {
@@ -51,6 +52,8 @@ const forms: [CarrierName, Form][] = [
   ['plivo', { encoding: 'slin', rateHz: 16_000, legs: both }],
   ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: both }],
   ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: ['customer'] }],
+  ['ringcx', { encoding: 'mulaw', rateHz: 8000, legs: both }],
+  ['ringcx', { encoding: 'mulaw', rateHz: 8000, legs: ['agent'] }],
   ['exotel', { encoding: 'slin', rateHz: 8000, legs: ['customer'] }],
   ['exotel', { encoding: 'slin', rateHz: 16_000, legs: ['agent'] }],
 ];

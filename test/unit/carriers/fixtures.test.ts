@@ -321,6 +321,68 @@ describe('recorded conversations of Exotel', () => {
   );
 });
 
+describe('recorded conversations of RingCX', () => {
+  test('roles come from the perspective, and the stream ends with the second of its two stops', () => {
+    const heard = hear('ringcx-queue');
+    expect(heard.start).toEqual({
+      carrierCallId: '202603041011120001',
+      streamId: '2',
+      encoding: 'mulaw',
+      sampleRate: 8000,
+      tracks: [
+        { name: 'Conference', role: 'customer' },
+        { name: 'Participant', role: 'agent' },
+      ],
+      direction: 'inbound',
+      from: '5550100123',
+      to: '5550100999',
+      carrierIds: {
+        session_id: '2',
+        account_id: '88800000',
+        subaccount_id: '88800001',
+        rc_account_id: '400111222',
+        agent_id: '731',
+        product_type: 'Queue',
+        product_id: '4021',
+      },
+      parameters: {},
+      closingEndsCall: false,
+    });
+    expect(heard.audio['Conference']).toEqual(frames(0, 1, 2, 3, 4, 5));
+    // Its last frame came between the two stops.
+    expect(heard.audio['Participant']).toEqual(frames(10, 11, 12, 13, 14, 15));
+    expect(rest(heard)).toEqual([{ type: 'stop' }]);
+  });
+
+  test('which perspective is the agent can be set', () => {
+    const turned = CarriersConfig.parse({ ringcxAgentPerspective: 'Conference' });
+    const heard = hear('ringcx-queue', carriers.ringcx.newCodec(turned, upgradeRequest()));
+    expect(heard.start?.tracks.map(({ role }) => role)).toEqual(['agent', 'customer']);
+  });
+
+  test('numbers may have holes; a frame behind a later one is counted and silence stands for it', () => {
+    const codec = newCodec('ringcx');
+    for (const { data } of readFixture('ringcx-queue').slice(0, 2)) codec.decode(data, false);
+    const media = (sequenceId: unknown): CarrierEvent['type'][] =>
+      codec
+        .decode(
+          Buffer.from(
+            JSON.stringify({ event: 'Media', perspective: 'Conference', sequenceId, media: frame(1).toString('base64') }), // prettier-ignore
+          ),
+          false,
+        )
+        .map(({ type }) => type);
+    expect(['4', 90, '4', 90, '91'].map(media)).toEqual([
+      ['audio'],
+      ['audio'],
+      ['count', 'lost'],
+      ['count'],
+      ['audio'],
+    ]);
+    expect(media(undefined)).toEqual(['audio']);
+  });
+});
+
 describe('recorded conversations of Asterisk', () => {
   test('audio ahead of MEDIA_START is kept; plain-text control', () => {
     const heard = hear('asterisk-plain');

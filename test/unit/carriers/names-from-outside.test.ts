@@ -27,6 +27,10 @@ const openings: Record<CarrierName, { text: string; target?: string }> = {
     text: `{"event":"start","stream_sid":"s","start":{"call_sid":"c","media_format":{"encoding":"audio/x-raw","sample_rate":"8000"},"custom_parameters":${hostile}}}`,
     target: '/carriers/exotel?__proto__=x&constructor=y&toString=z&crm=C-1',
   },
+  ringcx: {
+    text: '{"event":"Start","metadata":{"callId":"c","sessionId":2,"contentType":"audio/x-mulaw","sampleRateHertz":8000,"__proto__":"x","constructor":"y"}}',
+    target: '/carriers/ringcx?__proto__=x&constructor=y&toString=z&crm=C-1',
+  },
   asterisk: {
     text: `{"event":"MEDIA_START","channel_id":"1.1","format":"ulaw","channel_variables":${hostile}}`,
     target: '/carriers/asterisk?__proto__=x&constructor=y&toString=z&crm=C-1',

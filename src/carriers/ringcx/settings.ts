@@ -1,0 +1,16 @@
+import { z } from 'zod';
+import { secretList } from '../credentials.ts';
+
+export const ringcxSettings = {
+  ringcxSecret: secretList.meta({
+    env: 'TRUNKLINE_RINGCX_SECRET',
+    secret: true,
+    description:
+      'Secret behind the streaming address of RingCX (`?secret=...`); two, comma-separated, while rotating.',
+  }),
+  ringcxAgentPerspective: z.enum(['Participant', 'Conference']).default('Participant').meta({
+    env: 'TRUNKLINE_RINGCX_AGENT_PERSPECTIVE',
+    description: 'Which perspective of a RingCX stream is the agent; the other is the customer.',
+  }),
+};
+export type RingcxConfig = z.infer<z.ZodObject<typeof ringcxSettings>>;

@@ -42,7 +42,7 @@ export function isForwardableRate(rateHz: number): boolean {
   return ratesHz.has(rateHz);
 }
 
-export function bytesPerSample(encoding: StreamEncoding): number {
+export function bytesPerSample(encoding: StreamEncoding): 1 | 2 {
   return encoding === 'pcm16' ? 2 : 1;
 }
 

@@ -1,18 +1,11 @@
 import type { StreamEncoding } from '../../bridge/seam.ts';
-import type { Role } from '../../protocol/events.ts';
-import type {
-  Carrier,
-  CarrierEvent,
-  CarrierStart,
-  Codec,
-  StreamClaim,
-  UpgradeRequest,
-  UpgradeVerdict,
-} from '../carrier.ts';
+import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
+import { binaryStart, saidBy } from '../binary/start.ts';
+import type { Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { isObject } from '../../lib/json.ts';
 import { parseObject, textParameters } from '../json/frames.ts';
-import { liftParameters, ownRecord, type LiftedParameters } from '../parameters.ts';
+import { ownRecord } from '../parameters.ts';
 import { asteriskPlayer } from './player.ts';
 import type { AsteriskConfig } from './settings.ts';
 
@@ -37,7 +30,7 @@ export const asterisk: Carrier<AsteriskConfig> = {
       TRUNKLINE_ASTERISK_USERNAME: asteriskUsername,
       TRUNKLINE_ASTERISK_PASSWORD: asteriskPassword,
     }),
-  newCodec: (_config, request) => new AsteriskCodec(request),
+  newCodec: (_config, request) => new BinaryCodec(new AsteriskDialect(request)),
   // Before 20.18, 22.8 and 23.2 a ping hangs up the call.
   pings: (config) => config.asteriskPings,
   sendsBearer: false,
@@ -66,39 +59,25 @@ const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
   slin48: { encoding: 'pcm16', rateHz: 48_000 },
 };
 
-/** Audio ahead of MEDIA_START is reported from the field; a second of it is more than was ever seen. */
-export const maxBytesAheadOfStart = 16_000;
-
-/** One channel is one leg; that of the agent is what the customer's phone would call outbound. */
-function trackOf(role: Role | undefined): string {
-  return role === 'agent' ? 'outbound' : 'inbound';
-}
-
-class AsteriskCodec implements Codec {
+/** One channel, one leg. */
+class AsteriskDialect implements BinaryDialect {
+  /** The dialplan may end with an empty message; it carries nothing. */
+  readonly emptyEnds = false;
   readonly #request: UpgradeRequest;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
-  #track = trackOf(undefined);
-  #format: { encoding: StreamEncoding; rateHz: number } | 'waiting' | 'refused' = 'waiting';
 
   constructor(request: UpgradeRequest) {
     this.#request = request;
   }
 
-  decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
-    if (isBinary) return this.#audio(data);
-    const control = parseControl(data.toString('utf8'));
-    if (!control) return [{ type: 'count', what: 'malformed' }];
+  text(text: string): BinaryMessage {
+    const control = parseControl(text);
+    if (!control) return { is: 'malformed' };
     switch (control.fields['event']) {
       case 'MEDIA_START':
         return this.#start(control);
       case 'DTMF_END': {
         const digit = control.fields['digit'];
-        return [
-          digit?.length === 1
-            ? { type: 'dtmf', digit, track: this.#track }
-            : { type: 'count', what: 'malformed' },
-        ];
+        return digit?.length === 1 ? { is: 'dtmf', digit } : { is: 'malformed' };
       }
       case 'MEDIA_XOFF':
       case 'MEDIA_XON':
@@ -107,100 +86,31 @@ class AsteriskCodec implements Codec {
       case 'MEDIA_MARK_PROCESSED':
       case 'STATUS':
       case 'ERROR':
-        return [];
+        return { is: 'known' };
       default:
-        return [{ type: 'count', what: 'unknown' }];
+        return { is: 'unknown' };
     }
   }
 
-  #audio(data: Buffer): CarrierEvent[] {
-    if (this.#format === 'refused') return [];
-    if (this.#format === 'waiting') return this.#hold(data);
-    // The dialplan may end with an empty message; it carries nothing.
-    if (data.length === 0) return [];
-    if (this.#format.encoding === 'pcm16' && data.length % 2 !== 0)
-      return [{ type: 'count', what: 'malformed', track: this.#track }];
-    return [{ type: 'audio', track: this.#track, payload: data }];
-  }
-
-  /** Audio ahead of the start waits up to a bound in bytes; further audio is counted as malformed and left out. */
-  #hold(data: Buffer): CarrierEvent[] {
-    if (this.#heldBytes + data.length > maxBytesAheadOfStart)
-      return [{ type: 'count', what: 'malformed', track: this.#track }];
-    this.#heldBytes += data.length;
-    this.#held.push(Buffer.from(data));
-    return [];
-  }
-
-  #start({ fields, variables }: ControlMessage): CarrierEvent[] {
-    if (this.#format !== 'waiting') return [{ type: 'count', what: 'duplicate' }];
+  #start({ fields, variables }: ControlMessage): BinaryMessage {
     const id = fields['channel_id'] ?? fields['channel'];
     const spelt = fields['format'];
-    if (id === undefined || spelt === undefined) return [{ type: 'count', what: 'malformed' }];
+    if (id === undefined || spelt === undefined) return { is: 'malformed' };
+    const said = saidBy(this.#request, variables);
+    const { call_id: callId, ...parameters } = said.rest;
     const format = Object.hasOwn(formats, spelt) ? formats[spelt] : undefined;
-    if (!format) {
-      this.#format = 'refused';
-      return [
-        {
-          type: 'refused',
-          closingEndsCall: true,
-          ...this.#named(id, variables).claim,
-          reason: `set c(ulaw) in the dial string (or format=ulaw): ${spelt.slice(0, 32)} cannot be transcribed`,
-        },
-      ];
-    }
-    this.#format = format;
-    const held = this.#held;
-    this.#held = [];
-    const start = this.#startOf(id, fields, variables, format);
-    return [{ type: 'start', start }, ...held.flatMap((data) => this.#audio(data))];
-  }
-
-  #startOf(
-    id: string,
-    fields: Record<string, string>,
-    variables: Record<string, string>,
-    format: { encoding: StreamEncoding; rateHz: number },
-  ): CarrierStart {
-    const { claim, parameters, role, from, to, direction } = this.#named(id, variables);
-    this.#track = trackOf(role);
-    return {
-      ...claim,
-      streamId: id,
-      encoding: format.encoding,
-      sampleRate: format.rateHz,
-      tracks: [{ name: this.#track, ...(role === undefined ? {} : { role }) }],
-      carrierIds: {
-        channel_id: id,
-        ...(fields['connection_id'] ? { connection_id: fields['connection_id'] } : {}),
-      },
-      parameters,
-      closingEndsCall: true,
-      ...(from === undefined ? {} : { from }),
-      ...(to === undefined ? {} : { to }),
-      ...(direction === undefined ? {} : { direction }),
-    };
-  }
-
-  /** What v(...) put into the address and what the channel's variables say. */
-  #named(
-    id: string,
-    variables: Record<string, string>,
-  ): Omit<LiftedParameters, 'token' | 'rest'> & {
-    claim: StreamClaim;
-    parameters: Record<string, string>;
-  } {
-    const query = textParameters(ownRecord(new URLSearchParams(this.#request.query)));
-    const { token: _inUrl, rest: fromQuery, ...lifted } = liftParameters(query);
-    const { rest: fromVariables, token, ...more } = liftParameters(variables);
-    const { call_id: callId, ...parameters } = { ...fromQuery, ...fromVariables };
-    return {
-      ...lifted,
-      ...more,
-      parameters,
+    return binaryStart({
+      said: { ...said, rest: parameters },
       // Two legs of one call are two channels: v(call_id=...) says that they belong together.
-      claim: { carrierCallId: callId ?? id, ...(token === undefined ? {} : { token }) },
-    };
+      carrierCallId: callId ?? id,
+      streamId: id,
+      format,
+      formatSaid: spelt,
+      channels: 'one',
+      carrierIds: { channel_id: id, connection_id: fields['connection_id'] },
+      closingEndsCall: true,
+      remedy: 'set c(ulaw) in the dial string (or format=ulaw)',
+    });
   }
 }
 

@@ -9,6 +9,7 @@ import {
   type Envelope,
   type OfferedMedia,
 } from './messages.ts';
+import { splitChannels } from '../binary/channels.ts';
 import { textParameters } from '../json/frames.ts';
 import { liftParameters } from '../parameters.ts';
 
@@ -154,7 +155,7 @@ export class AudiohookCodec implements Codec {
       case 'closed':
         return [{ type: 'count', what: 'late' }];
       case 'open':
-        return this.#state.media ? split(data, this.#state.media) : [];
+        return this.#state.media ? channelsOf(data, this.#state.media) : [];
     }
   }
 
@@ -218,28 +219,8 @@ function startOf({ id, parameters }: AudiohookOpen, media: OfferedMedia): Carrie
   };
 }
 
-/** Two channels are interleaved sample by sample, in the order of the chosen list. */
-export function split(
-  data: Buffer,
-  media: Pick<OfferedMedia, 'format' | 'channels'>,
-): CarrierEvent[] {
-  const width = media.format === 'L16' ? 2 : 1;
-  const [first = 'external', second] = media.channels;
-  if (data.length === 0 || data.length % (width * media.channels.length) !== 0)
-    return [{ type: 'count', what: 'malformed' }];
-  if (second === undefined) return [{ type: 'audio', track: first, payload: data }];
-  const half = data.length / 2;
-  const left = Buffer.allocUnsafe(half);
-  const right = Buffer.allocUnsafe(half);
-  for (let to = 0, from = 0; to < half; to += width, from += 2 * width)
-    for (let byte = 0; byte < width; byte++) {
-      left[to + byte] = data[from + byte] ?? 0;
-      right[to + byte] = data[from + width + byte] ?? 0;
-    }
-  return [
-    { type: 'audio', track: first, payload: left },
-    { type: 'audio', track: second, payload: right },
-  ];
+function channelsOf(data: Buffer, { format, channels }: OfferedMedia): CarrierEvent[] {
+  return splitChannels(data, format === 'L16' ? 2 : 1, channels);
 }
 
 function transcriptOf({

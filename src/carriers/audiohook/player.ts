@@ -7,6 +7,7 @@ import {
   type PlayedCall,
 } from '../../player/dialogue.ts';
 import { isObject } from '../../lib/json.ts';
+import { interleave } from '../binary/channels.ts';
 
 const organizationId = '5b4c3d2e-1f00-4a9b-8c7d-6e5f40312233';
 const channelOf = { customer: 'external', agent: 'internal' } as const;
@@ -167,16 +168,6 @@ class AudiohookDialogue implements Dialogue {
 
 function at(ms: number): string {
   return `PT${ms / 1000}S`;
-}
-
-/** A party that has fallen silent is silence, so that the channels stay side by side. */
-function interleave(parts: readonly Buffer[], width: 1 | 2, silence: number): Buffer {
-  const length = Math.max(...parts.map((part) => part.length));
-  const mixed = Buffer.alloc(length * parts.length, silence);
-  for (const [channel, part] of parts.entries())
-    for (let from = 0; from + width <= part.length; from += width)
-      part.copy(mixed, from * parts.length + channel * width, from, from + width);
-  return mixed;
 }
 
 /** HTTP message signature of an AudioHook upgrade over its six components. */

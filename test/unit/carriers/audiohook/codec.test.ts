@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { split } from '../../../../src/carriers/audiohook/codec.ts';
+import { splitChannels } from '../../../../src/carriers/binary/channels.ts';
 import type { CarrierEvent } from '../../../../src/carriers/carrier.ts';
 import { AudiohookClient as Client } from '../../../support/carriers/audiohook-client.ts';
 
@@ -170,13 +170,13 @@ describe('the end of an AudioHook session', () => {
 
 describe('interleaved channels', () => {
   test('a length that is no whole number of samples is malformed', () => {
-    expect(split(Buffer.alloc(3), { format: 'PCMU', channels: ['external', 'internal'] })).toEqual([
+    expect(splitChannels(Buffer.alloc(3), 1, ['external', 'internal'])).toEqual([
       { type: 'count', what: 'malformed' },
     ]);
-    expect(split(Buffer.alloc(6), { format: 'L16', channels: ['external', 'internal'] })).toEqual([
+    expect(splitChannels(Buffer.alloc(6), 2, ['external', 'internal'])).toEqual([
       { type: 'count', what: 'malformed' },
     ]);
-    expect(split(Buffer.alloc(0), { format: 'PCMU', channels: ['external'] })).toEqual([
+    expect(splitChannels(Buffer.alloc(0), 1, ['external'])).toEqual([
       { type: 'count', what: 'malformed' },
     ]);
   });

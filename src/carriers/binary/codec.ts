@@ -1,0 +1,126 @@
+import type { CarrierEvent, CarrierStart, Codec } from '../carrier.ts';
+import { bytesPerSample, durationMsOf } from '../encodings.ts';
+import { splitChannels } from './channels.ts';
+
+/** What a text says, or what the address says to a stream whose first message is audio. */
+export type BinaryMessage =
+  | { is: 'start'; start: CarrierStart }
+  | { is: 'refused'; refusal: Omit<Extract<CarrierEvent, { type: 'refused' }>, 'type'> }
+  | { is: 'dtmf'; digit: string }
+  /** Nothing for us: `malformed` and `unknown` are counted, `known` is not. */
+  | { is: 'known' | 'malformed' | 'unknown' };
+
+/** What one carrier with bare audio in binary messages has of its own. */
+export type BinaryDialect = {
+  text(text: string): BinaryMessage;
+  /** For carriers whose first text may come late or never. Undefined: the audio waits for a text. */
+  withoutText?(): BinaryMessage | undefined;
+  /** Whether an empty binary message says that no more audio comes; otherwise it says nothing. */
+  emptyEnds: boolean;
+};
+
+/** Audio ahead of the first text is reported from the field; this is seconds of it, more than was ever seen. */
+export const maxBytesAheadOfStart = 65_536;
+
+type BinaryState =
+  | { at: 'waiting'; held: Buffer[]; heldBytes: number; leftOutBytes: number }
+  | { at: 'open'; start: CarrierStart }
+  | { at: 'refused' }
+  | { at: 'over' };
+
+/** Bare audio in binary messages, one encoding and one order of channels for the whole stream; control in text. */
+export class BinaryCodec implements Codec {
+  readonly #dialect: BinaryDialect;
+  #state: BinaryState = { at: 'waiting', held: [], heldBytes: 0, leftOutBytes: 0 };
+
+  constructor(dialect: BinaryDialect) {
+    this.#dialect = dialect;
+  }
+
+  decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
+    return isBinary ? this.#audio(data) : this.#message(this.#dialect.text(data.toString('utf8')));
+  }
+
+  #message(message: BinaryMessage): CarrierEvent[] {
+    switch (message.is) {
+      case 'start':
+        return this.#start(message.start);
+      case 'refused':
+        if (this.#state.at !== 'waiting') return [{ type: 'count', what: 'duplicate' }];
+        this.#state = { at: 'refused' };
+        return [{ type: 'refused', ...message.refusal }];
+      case 'dtmf':
+        return [{ type: 'dtmf', digit: message.digit, ...this.#onlyTrack() }];
+      case 'malformed':
+      case 'unknown':
+        return [{ type: 'count', what: message.is }];
+      case 'known':
+        return [];
+    }
+  }
+
+  #start(start: CarrierStart): CarrierEvent[] {
+    const before = this.#state;
+    if (before.at !== 'waiting') return [{ type: 'count', what: 'duplicate' }];
+    this.#state = { at: 'open', start };
+    const events: CarrierEvent[] = [
+      { type: 'start', start },
+      ...before.held.flatMap((data) => this.#audio(data)),
+    ];
+    if (before.leftOutBytes === 0) return events;
+    const { encoding, sampleRate, tracks } = start;
+    const durationMs = durationMsOf(before.leftOutBytes / tracks.length, encoding, sampleRate);
+    return [
+      ...events,
+      ...tracks.map(({ name: track }): CarrierEvent => ({
+        type: 'lost',
+        track,
+        durationMs,
+        cause: 'opening',
+      })),
+    ];
+  }
+
+  #audio(data: Buffer): CarrierEvent[] {
+    const state = this.#state;
+    switch (state.at) {
+      case 'refused':
+        return [];
+      case 'over':
+        return data.length === 0 ? [] : [{ type: 'count', what: 'late' }];
+      case 'waiting':
+        return this.#ahead(state, data);
+      case 'open':
+        break;
+    }
+    if (data.length === 0) return this.#empty();
+    const names = state.start.tracks.map(({ name }) => name);
+    const events = splitChannels(data, bytesPerSample(state.start.encoding), names);
+    return events.map((event) =>
+      event.type === 'count' ? { ...event, ...this.#onlyTrack() } : event,
+    );
+  }
+
+  #empty(): CarrierEvent[] {
+    if (!this.#dialect.emptyEnds) return [];
+    this.#state = { at: 'over' };
+    return [{ type: 'stop', detail: 'end of audio' }];
+  }
+
+  /** Audio ahead of the start waits up to a bound; further audio is left out, and declared lost once its format is known. */
+  #ahead(state: Extract<BinaryState, { at: 'waiting' }>, data: Buffer): CarrierEvent[] {
+    const said = data.length > 0 ? this.#dialect.withoutText?.() : undefined;
+    if (said) return [...this.#message(said), ...this.#audio(data)];
+    if (state.heldBytes + data.length > maxBytesAheadOfStart) state.leftOutBytes += data.length;
+    else {
+      state.heldBytes += data.length;
+      state.held.push(Buffer.from(data));
+    }
+    return [];
+  }
+
+  #onlyTrack(): { track?: string } {
+    const [first, second] = this.#state.at === 'open' ? this.#state.start.tracks : [];
+    return first && !second ? { track: first.name } : {};
+  }
+}

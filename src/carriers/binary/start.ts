@@ -1,0 +1,83 @@
+import type { StreamEncoding } from '../../bridge/seam.ts';
+import type { UpgradeRequest } from '../carrier.ts';
+import { isForwardableRate } from '../encodings.ts';
+import { textParameters } from '../json/frames.ts';
+import {
+  liftParameters,
+  ownRecord,
+  tracksWithRoles,
+  type LiftedParameters,
+} from '../parameters.ts';
+import type { BinaryMessage } from './codec.ts';
+
+/** What the address and the stream's own text say by name; the text, which comes later, has the last word. */
+export function saidBy({ query }: UpgradeRequest, text: Record<string, string>): LiftedParameters {
+  // A token in the address has done its work when the upgrade was decided.
+  const {
+    token: _inUrl,
+    rest,
+    ...inUrl
+  } = liftParameters(textParameters(ownRecord(new URLSearchParams(query))));
+  const inText = liftParameters(text);
+  return {
+    ...inUrl,
+    ...inText,
+    rest: ownRecord([...Object.entries(rest), ...Object.entries(inText.rest)]),
+  };
+}
+
+/** What the start of a stream of bare audio says, whatever its fields are called. */
+type BinaryStartFacts = {
+  said: LiftedParameters;
+  carrierCallId: string;
+  streamId: string;
+  /** Undefined for audio that cannot be forwarded. */
+  format: { encoding: StreamEncoding; rateHz: number } | undefined;
+  /** How the carrier spelt it, for the refusal. */
+  formatSaid: string;
+  /** One party, all parties in one channel, or the caller's sample and the other's in turn. */
+  channels: 'one' | 'mixed' | 'both';
+  /** Ids that the carrier left out are undefined. */
+  carrierIds: Record<string, string | undefined>;
+  closingEndsCall: boolean;
+  /** What to set at the carrier when its audio cannot be transcribed. */
+  remedy: string;
+};
+
+export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
+  const { carrierCallId, streamId, format, closingEndsCall } = facts;
+  const { token, role, rest, ...lifted } = facts.said;
+  const claim = { carrierCallId, ...(token === undefined ? {} : { token }) };
+  if (!format || !isForwardableRate(format.rateHz)) {
+    const reason = `${facts.remedy}: ${facts.formatSaid.slice(0, 32)} cannot be transcribed`;
+    return { is: 'refused', refusal: { ...claim, closingEndsCall, reason } };
+  }
+  return {
+    is: 'start',
+    start: {
+      ...lifted,
+      ...claim,
+      streamId,
+      encoding: format.encoding,
+      sampleRate: format.rateHz,
+      tracks: tracksFor(facts.channels, role),
+      carrierIds: Object.fromEntries(
+        Object.entries(facts.carrierIds).filter(
+          (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+        ),
+      ),
+      parameters: rest,
+      closingEndsCall,
+    },
+  };
+}
+
+/** A stream of one party goes by the track that this party has elsewhere, and so does a mixed one of which a parameter says whom it is of. */
+function tracksFor(
+  channels: BinaryStartFacts['channels'],
+  role: LiftedParameters['role'],
+): { name: string; role?: 'customer' | 'agent' }[] {
+  if (channels === 'both') return tracksWithRoles(['inbound', 'outbound'], role);
+  if (role !== undefined) return [{ name: role === 'agent' ? 'outbound' : 'inbound', role }];
+  return [{ name: channels === 'mixed' ? 'mixed' : 'inbound' }];
+}

@@ -18,6 +18,8 @@ import { telnyx } from './telnyx/telnyx.ts';
 import { telnyxSettings } from './telnyx/settings.ts';
 import { twilio } from './twilio/twilio.ts';
 import { twilioSettings } from './twilio/settings.ts';
+import { vonageSettings } from './vonage/settings.ts';
+import { vonage } from './vonage/vonage.ts';
 
 // The one list. Outside of it a carrier's name stands in the carrier's own folder only.
 
@@ -29,6 +31,7 @@ export const carrierSettings = {
   ...asteriskSettings,
   ...signalwireSettings,
   ...plivoSettings,
+  ...vonageSettings,
   ...bandwidthSettings,
   ...exotelSettings,
   ...ringcxSettings,
@@ -43,6 +46,7 @@ const list = {
   asterisk,
   signalwire,
   plivo,
+  vonage,
   bandwidth,
   exotel,
   ringcx,

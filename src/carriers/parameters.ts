@@ -66,3 +66,11 @@ export function tracksOf(value: unknown): string[] {
     : [];
   return known.length > 0 ? [...new Set(known as string[])] : ['inbound'];
 }
+
+/** The rest of the record, without a prototype as before. */
+export function withoutNames(
+  record: Record<string, string>,
+  names: readonly string[],
+): Record<string, string> {
+  return ownRecord(Object.entries(record).filter(([name]) => !names.includes(name)));
+}

@@ -59,6 +59,8 @@ export type CarrierPlayer = {
   protocols?: readonly string[];
   /** A call of two parties is two streams. */
   oneLegPerStream?: true;
+  /** All parties are heard in one channel. */
+  mixesLegs?: true;
   newIds(): { callId: string; streamId: string };
   /** Whether these secrets are proof enough; without proof a stream token is asked for. */
   canProve(secrets: PlayerSecrets): boolean;

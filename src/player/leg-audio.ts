@@ -68,6 +68,19 @@ export function samplesOf({ leg, bytes }: LegAudio): LegSamples {
   return { leg, samples: Int16Array.from(bytes, (code) => mulawToLinear[code] ?? 0), rateHz: 8000 };
 }
 
+/** All parties in one channel, as a carrier with a mixed stream hears them; it goes by the customer's name. */
+export function mixedLegs(legs: readonly LegSamples[], rateHz: number): LegSamples[] {
+  const parts = legs.map(({ samples, rateHz: fromHz }) => convertRate(samples, fromHz, rateHz));
+  const samples = Int16Array.from(
+    { length: Math.max(0, ...parts.map(({ length }) => length)) },
+    (_, at) => {
+      const sum = parts.reduce((total, part) => total + (part[at] ?? 0), 0);
+      return Math.max(-32_768, Math.min(32_767, sum));
+    },
+  );
+  return [{ leg: 'customer', samples, rateHz }];
+}
+
 /** All legs in the carrier's form and of one length, the shorter ones silent at the end. */
 export function encodeLegs(
   legs: readonly LegSamples[],

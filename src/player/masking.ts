@@ -37,7 +37,9 @@ export class Masker {
   /** L16 is silent at 0, A-law at 0xD5, mu-law at 0xFF. */
   #noteEncoding(text: string): void {
     if (
-      /"(?:encoding|format)":"(?:audio\/)?(?:x-)?(?:l16|raw)|format:slin|"format":"slin/i.test(text)
+      /"(?:encoding|format|content-type)":"(?:audio\/)?(?:x-)?(?:l16|raw)|format:slin|"format":"slin|"(?:mixType|packetizationTime)":/i.test(
+        text,
+      )
     )
       this.#silence = 0;
     else if (/PCMA|alaw/i.test(text) && /start|open/i.test(text)) this.#silence = alawSilence;

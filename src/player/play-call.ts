@@ -3,7 +3,7 @@ import { mintStream, mintStreamIfOffered, type Api } from './api-client.ts';
 import { builtInConversation } from './conversation.ts';
 import type { CarrierPlayer, Encoding, PlayedCall, PlayerSecrets } from './dialogue.ts';
 import type { Faults } from './faults.ts';
-import { encodeLegs, samplesOf, type LegSamples } from './leg-audio.ts';
+import { encodeLegs, mixedLegs, samplesOf, type LegSamples } from './leg-audio.ts';
 import { play, type LegAudio, type PlayResult } from './play.ts';
 
 export type CallPlan = {
@@ -46,7 +46,8 @@ export async function playCall(plan: CallPlan): Promise<PlayResult[]> {
       `${player.name} streams ${player.encodings.join(' or ')}, not ${encoding}`,
     );
   const rateHz = plan.rateHz ?? 8000;
-  const legs = plan.legs ?? (await builtInConversation()).map(samplesOf);
+  const parties = plan.legs ?? (await builtInConversation()).map(samplesOf);
+  const legs = player.mixesLegs ? mixedLegs(parties, rateHz) : parties;
   const audio = encodeLegs(legs, plan.faults?.wrongCodec ? otherLaw(encoding) : encoding, rateHz);
   const ids = player.newIds();
   const callId = plan.callId ?? ids.callId;

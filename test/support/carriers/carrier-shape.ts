@@ -5,6 +5,7 @@ import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> = {
   audiohook: { customer: 'external', agent: 'internal' },
   ringcx: { customer: 'Conference', agent: 'Participant' },
+  vonage: { customer: 'mixed', agent: 'mixed' },
 };
 
 export function trackOf(carrier: CarrierName, leg: string): string {
@@ -15,7 +16,7 @@ export function trackOf(carrier: CarrierName, leg: string): string {
 }
 
 /** These say nothing at the end: they close. */
-const closing: readonly CarrierName[] = ['asterisk', 'plivo'];
+const closing: readonly CarrierName[] = ['asterisk', 'plivo', 'vonage'];
 
 export function endsBy(carrier: CarrierName): 'stop' | 'close' {
   return closing.includes(carrier) ? 'close' : 'stop';
@@ -28,12 +29,12 @@ export function usualForm(carrier: CarrierName): {
   legs: PlayedCall['legs'];
   bytesPerMs: number;
 } {
-  const { encodings, oneLegPerStream } = carriers[carrier].player;
+  const { encodings, oneLegPerStream, mixesLegs } = carriers[carrier].player;
   const encoding = encodings[0] ?? 'mulaw';
   return {
     encoding,
     rateHz: 8_000,
-    legs: oneLegPerStream ? ['customer'] : ['customer', 'agent'],
+    legs: oneLegPerStream || mixesLegs ? ['customer'] : ['customer', 'agent'],
     bytesPerMs: encoding === 'slin' ? 16 : 8,
   };
 }

@@ -14,6 +14,7 @@ export const wrongCredentials: Knock[] = [
   upgrade('/carriers/asterisk', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
   upgrade('/carriers/signalwire', 'Authorization: Bearer not-the-secret\r\n'),
   upgrade('/carriers/plivo', `X-Plivo-Signature-V3: ${wrong}\r\nX-Plivo-Signature-V3-Nonce: 1\r\n`),
+  upgrade('/carriers/vonage', 'Authorization: Bearer eyJhbGciOiJub25lIn0.e30.AAAA\r\n'),
   upgrade('/carriers/bandwidth', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
   upgrade('/carriers/exotel', 'Authorization: Basic bm90OnRoZSBzZWNyZXQ=\r\n'),
   upgrade('/carriers/ringcx?secret=not-the-secret'),

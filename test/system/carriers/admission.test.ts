@@ -1,11 +1,12 @@
 import { generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { carrierNames } from '../../../src/carriers/all.ts';
+import { carrierNames, carriers } from '../../../src/carriers/all.ts';
 import { audiohookSignature } from '../../../src/carriers/audiohook/player.ts';
 import { clockSkewSeconds, upgradesTotal } from '../../../src/carriers/metrics.ts';
 import { plivoSignature } from '../../../src/carriers/plivo/player.ts';
 import { twilioSignature } from '../../../src/carriers/twilio/player.ts';
+import { vonageJwt } from '../../../src/carriers/vonage/player.ts';
 import { metrics } from '../../../src/lib/metrics.ts';
 import { newNonce } from '../../../src/player/dialogue.ts';
 import {
@@ -27,6 +28,8 @@ const config = {
   audiohookClientSecret: clientSecret,
   telnyxToken: ['telnyx-secret-of-the-tests', 'telnyx-secret-before'],
   signalwireToken: ['signalwire-secret-of-the-tests'],
+  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
+  vonageApiKey: 'vonage-key',
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
@@ -98,6 +101,14 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
     'signalwire',
     'the secret without its scheme',
     { authorization: 'signalwire-secret-of-the-tests' },
+    403,
+  ],
+  ['vonage', 'a shared secret', { authorization: 'Bearer vonage-secret-of-the-tests' }, 403],
+  ['vonage', 'basic', { authorization: basic('vonage:vonage-secret-of-the-tests') }, 403],
+  [
+    'vonage',
+    'another secret',
+    { authorization: `Bearer ${vonageJwt({ secret: 'another-secret', apiKey: 'vonage-key' })}` },
     403,
   ],
   ['asterisk', 'nothing', {}, 401],
@@ -183,6 +194,24 @@ describe('who may stream', () => {
     expect(
       await statusOf(at('asterisk'), { authorization: basic('asterisk:asterisk-secret') }),
     ).toBe('open');
+  });
+
+  test('a Vonage upgrade is good once, on its own path and on the detecting one', async () => {
+    await using server = await carrierServer({ config });
+    const headers = () => ({
+      authorization: `Bearer ${vonageJwt({ secret: 'vonage-secret-of-the-tests', apiKey: 'vonage-key' })}`,
+    });
+    const once = headers();
+    expect(await statusOf(`${server.url}/carriers/vonage`, once)).toBe('open');
+    expect(await statusOf(`${server.url}/carriers/vonage`, once)).toBe(403);
+    expect(await statusOf(`${server.url}/carriers/vonage`, headers())).toBe('open');
+    await using again = await CarrierClient.open(`${server.url}/carriers`, once);
+    again.send('{"event":"websocket:connected","content-type":"audio/l16;rate=8000"}');
+    expect(await again.untilClosed()).toEqual({
+      code: 1008,
+      reason: 'the jti of the JWT was used before',
+    });
+    expect(server.bridge.streams.length).toBe(0);
   });
 
   test('a Plivo and an AudioHook upgrade are good once each', async () => {
@@ -486,7 +515,11 @@ test('2,000 unauthenticated upgrades reach nothing, and a call that goes on mean
   const stream = await server.bridge.ended();
   expect(statuses).toEqual({ 403: 2_000 });
   expect(server.bridge.streams.length).toBe(1);
-  expect(server.bridge.claims).toBeLessThanOrEqual(700);
+  // Only a bearer token can be a stream token, and only the store knows that it is none.
+  const bearing = carrierNames.filter((carrier) => carriers[carrier].sendsBearer).length;
+  expect(server.bridge.claims).toBeLessThanOrEqual(
+    Math.ceil(2_000 / carrierNames.length) * bearing,
+  );
   expect(
     stream
       .bytes('inbound')

@@ -82,6 +82,13 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   exotel: family,
   ringcx: ringcxFamily,
   bandwidth: bandwidthFamily,
+  vonage: {
+    'truncated JSON': '{"event":"websocket:dt',
+    'wrong types': '{"event":"websocket:dtmf","digit":{},"dtmf":[]}',
+    'an unknown event': '{"event":"websocket:brand_new"}',
+    // Half a sample.
+    'binary where text belongs': Buffer.alloc(321),
+  },
   asterisk: {
     'truncated JSON': '{"event":"DTMF_E',
     'wrong types': '{"event":"DTMF_END","digit":{}}',
@@ -97,6 +104,8 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
     'binary where text belongs': Buffer.alloc(161),
   },
 };
+/** Their audio stands in messages of its own and may come ahead of the first text. */
+const holding: readonly CarrierName[] = ['asterisk', 'vonage'];
 const countOf = (what: string): FrameCounts => ({
   [what === 'an unknown event' ? 'unknown' : 'malformed']: 1,
 });
@@ -138,8 +147,8 @@ describe.each(carrierNames)('bad input from %s beside a good call', (carrier) =>
     },
   );
 
-  test('media before the start is no audio of ours, only Asterisk may send it', async () => {
-    const isHeld = carrier === 'asterisk';
+  test('media before the start is no audio of ours, only carriers with bare audio may send it', async () => {
+    const isHeld = holding.includes(carrier);
     const early = carrier === 'audiohook' ? 1 : usualForm(carrier).legs.length;
     await beside(carrier, isHeld ? {} : { malformed: early }, async (server) => {
       await using bad = await CarrierLine.connect(server, carrier);

@@ -18,6 +18,8 @@ const config = CarriersConfig.parse({
   audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
   telnyxToken: ['bearer-secret-of-the-tests'],
   signalwireToken: ['bearer-secret-of-the-tests'],
+  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
+  vonageApiKey: 'vonage-key',
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
@@ -39,6 +41,8 @@ beforeAll(async () => {
       TRUNKLINE_AUDIOHOOK_CLIENT_SECRET: config.audiohookClientSecret!,
       TRUNKLINE_TELNYX_TOKEN: config.telnyxToken[0]!,
       TRUNKLINE_SIGNALWIRE_TOKEN: config.signalwireToken[0]!,
+      TRUNKLINE_VONAGE_SIGNATURE_SECRET: config.vonageSignatureSecret[0]!,
+      TRUNKLINE_VONAGE_API_KEY: config.vonageApiKey!,
       TRUNKLINE_ASTERISK_USERNAME: config.asteriskUsername!,
       TRUNKLINE_ASTERISK_PASSWORD: config.asteriskPassword!,
       TRUNKLINE_BANDWIDTH_USERNAME: config.bandwidthUsername!,
@@ -90,8 +94,9 @@ function expectWhole(call: ApiCall): void {
       .join(' ')
       .toLowerCase();
   expect(said('customer')).toContain('my card is lost');
-  expect(said('agent')).toContain('hello please');
-  expect(call.legs.length).toBe(2);
+  const isMixed = call.legs.some(({ track }) => track === 'mixed');
+  expect(said(isMixed ? 'customer' : 'agent')).toContain('hello please');
+  expect(call.legs.length).toBe(isMixed ? 1 : 2);
   for (const { ledger, role } of call.legs) {
     expect(ledger.received, role).toBeGreaterThan(0);
     expect(ledger.received).toBe(ledger.acknowledged + ledger.gaps + ledger.paused);
@@ -129,12 +134,13 @@ describe.concurrent('from the carrier to the transcript', () => {
     ['telnyx', 'slin', 16_000],
     ['audiohook', 'slin', 8000],
     ['exotel', 'slin', 16_000],
+    ['vonage', 'slin', 16_000],
   ] satisfies [CarrierName, Encoding, number][])(
     '%s with %s at %i Hz',
     async (carrier, encoding, rateHz) => {
       const call = await place(carrier, { secrets: secretsOf(carrier), encoding, rateHz });
       expectWhole(call);
-      expect(call.legs.map(({ sample_rate }) => sample_rate)).toEqual([rateHz, rateHz]);
+      expect(call.legs.map(({ sample_rate }) => sample_rate)).toEqual(call.legs.map(() => rateHz));
     },
   );
 });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
+import { maxBytesAheadOfStart } from '../../../src/carriers/binary/codec.ts';
 import type { CarrierName } from '../../../src/carriers/all.ts';
 import type { CarrierEvent, Codec } from '../../../src/carriers/carrier.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
@@ -445,6 +446,66 @@ describe('recorded conversations of Asterisk', () => {
         parameters: { crm: 'C-1' },
         tracks: [{ name: 'inbound', role: 'customer' }],
       },
+    });
+  });
+});
+
+describe('recorded conversations of Vonage', () => {
+  test('audio ahead of the first text is kept; one mixed channel at 16 kHz', () => {
+    const heard = hear('vonage-mixed');
+    expect(heard.start).toMatchObject({
+      carrierCallId: '63f61863-4a51-4f6b-86e1-46edebcf9356',
+      encoding: 'pcm16',
+      sampleRate: 16_000,
+      tracks: [{ name: 'mixed' }],
+      direction: 'inbound',
+      from: '+15550100123',
+      to: '+15550100999',
+      carrierIds: { call_uuid: '63f61863-4a51-4f6b-86e1-46edebcf9356' },
+      closingEndsCall: true,
+    });
+    expect(Object.entries(heard.start?.parameters ?? {})).toEqual([['crmCase', 'C-20417']]);
+    const whole = Buffer.concat([0, 1, 2, 3, 4, 5, 6, 7].map((seed) => frame(seed, 640)));
+    expect(heard.audio['mixed']?.equals(whole)).toBe(true);
+    expect(rest(heard)).toEqual([{ type: 'dtmf', digit: '5', track: 'mixed' }]);
+  });
+
+  test('a socket that hears one party goes by its track; an empty message ends the audio', () => {
+    const heard = hear('vonage-agent');
+    expect(heard.start).toMatchObject({ tracks: [{ name: 'outbound', role: 'agent' }] });
+    expect(heard.audio['outbound']?.length).toBe(4 * 320);
+    expect(rest(heard)).toEqual([
+      { type: 'dtmf', digit: '7', track: 'outbound' },
+      { type: 'stop', detail: 'end of audio' },
+    ]);
+  });
+
+  test('24 kHz is refused with the setting to change, and the socket stays open', () => {
+    const heard = hear('vonage-24k');
+    expect(heard.events).toEqual([
+      {
+        type: 'refused',
+        carrierCallId: '63f61863-4a51-4f6b-86e1-46edebcf9356',
+        closingEndsCall: true,
+        reason: expect.stringContaining('content-type of the endpoint'),
+      },
+    ]);
+  });
+
+  test('audio that waits too long for its first text stays within its bound and is declared lost', () => {
+    const codec = newCodec('vonage');
+    for (let at = 0; at < 110; at++) expect(codec.decode(frame(at, 640), true)).toEqual([]);
+    const events = codec.decode(
+      Buffer.from('{"event":"websocket:connected","content-type":"audio/l16;rate=16000"}'),
+      false,
+    );
+    const kept = Math.floor(maxBytesAheadOfStart / 640);
+    expect(events.filter(({ type }) => type === 'audio').length).toBe(kept);
+    expect(events.at(-1)).toEqual({
+      type: 'lost',
+      track: 'mixed',
+      durationMs: (110 - kept) * 20,
+      cause: 'opening',
     });
   });
 });

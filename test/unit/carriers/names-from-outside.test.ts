@@ -31,6 +31,9 @@ const openings: Record<CarrierName, { text: string; target?: string }> = {
     text: '{"event":"Start","metadata":{"callId":"c","sessionId":2,"contentType":"audio/x-mulaw","sampleRateHertz":8000,"__proto__":"x","constructor":"y"}}',
     target: '/carriers/ringcx?__proto__=x&constructor=y&toString=z&crm=C-1',
   },
+  vonage: {
+    text: `{"event":"websocket:connected","content-type":"audio/l16;rate=8000",${hostile.slice(1)}`,
+  },
   asterisk: {
     text: `{"event":"MEDIA_START","channel_id":"1.1","format":"ulaw","channel_variables":${hostile}}`,
     target: '/carriers/asterisk?__proto__=x&constructor=y&toString=z&crm=C-1',

@@ -158,6 +158,7 @@ describe.each(carrierNames)('bad input to the codec of %s', (name) => {
     asterisk: 'asterisk-plain',
     signalwire: 'signalwire-fork',
     plivo: 'plivo-both',
+    vonage: 'vonage-mixed',
     bandwidth: 'bandwidth-both',
     exotel: 'exotel-stream',
     ringcx: 'ringcx-queue',

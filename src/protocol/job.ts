@@ -19,12 +19,23 @@ export type JobStatus = z.infer<typeof JobStatus>;
 export const JobKind = z.enum(['pre-recorded', 'live']).meta({ id: 'JobKind' });
 export type JobKind = z.infer<typeof JobKind>;
 
+const UnreadSpeech = z
+  .object({ channel: z.int().min(0), start: Seconds, end: Seconds })
+  .meta({ id: 'UnreadSpeech' });
+export type UnreadSpeech = z.infer<typeof UnreadSpeech>;
+
 const ResultMetadata = z
   .object({
     audio_duration: Seconds,
     number_of_distinct_channels: z.int().min(1),
     billing_time: Seconds,
     transcription_time: Seconds,
+    unread: z
+      .array(UnreadSpeech)
+      .optional()
+      .describe(
+        'Where a voice was heard and no words were found; there only if it happened. Not in every service.',
+      ),
   })
   .meta({ id: 'ResultMetadata' });
 export type ResultMetadata = z.infer<typeof ResultMetadata>;

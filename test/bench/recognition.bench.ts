@@ -23,7 +23,7 @@ import {
   latency,
   legsPerCore,
   memory,
-  wordStarts,
+  wordTimes,
 } from './recognition/measures.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -51,7 +51,7 @@ export async function run(): Promise<void> {
   const measures: Record<string, () => Promise<FigureRow[]>> = {
     memory: () => memory(app, short),
     latency: () => latency(app, calls),
-    words: () => wordStarts(app),
+    words: () => wordTimes(app),
     accuracy: () => accuracy(app, prompts),
     invented: () => invented(app, Math.max(2, Math.round(30 / every)), Math.round(60 / every)),
     legs: () => legsPerCore(app, short, steps, 25),

@@ -14,8 +14,8 @@ type Term = { value: string; threshold: number; forms: Form[]; words: number };
 /** A window of words that could be one term: "north gate bank". */
 const widestWindow = 4;
 
-/** Under this the recogniser itself doubts the word. */
-const doubtfulConfidence = 0.5;
+/** Under this the recogniser itself doubts the word: of such words one in three is wrong. */
+const doubtfulConfidence = 0.87;
 
 export function vocabularyOf(items: readonly VocabularyItem[], defaultIntensity = 0.5): Vocabulary {
   const terms = items

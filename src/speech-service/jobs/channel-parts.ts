@@ -4,7 +4,7 @@ import type {
   Recogniser,
   RecogniserStreamOptions,
 } from '../recognition/recogniser.ts';
-import { PartReading } from './part.ts';
+import { PartReading, type PartSaid } from './part.ts';
 import { nextSeam, type ReadSamples } from './seams.ts';
 
 type ChannelPartsOptions = {
@@ -23,7 +23,7 @@ type ChannelPart = {
   /** The number of the seam at which it ends. */
   end: number;
   decidedS: number;
-  said: RecognisedUtterance[] | undefined;
+  said: PartSaid | undefined;
   drop: AbortController;
 };
 
@@ -74,7 +74,12 @@ export class ChannelParts {
   }
 
   get said(): RecognisedUtterance[] {
-    return [...this.#inOrder()].flatMap(({ said }) => said ?? []);
+    return [...this.#inOrder()].flatMap(({ said }) => said?.utterances ?? []);
+  }
+
+  /** Where a voice was heard and no words were found. */
+  get unread(): PartSaid['unread'] {
+    return [...this.#inOrder()].flatMap(({ said }) => said?.unread ?? []);
   }
 
   /** Begins the next part and answers with its work; undefined when nothing is left to begin. */
@@ -118,7 +123,7 @@ export class ChannelParts {
       if (part.drop.signal.aborted) return;
       if (said.seam === undefined) this.#endWith(part);
       else this.#held++;
-      part.said = said.utterances;
+      part.said = said;
       onProgress();
     } catch (error) {
       if (signal.aborted || !part.drop.signal.aborted) throw error;

@@ -6,7 +6,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import { Problem } from '../../port/problem.ts';
-import type { PreRecordedResult } from '../../protocol/job.ts';
+import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Store } from '../../store/store.ts';
@@ -281,13 +281,14 @@ export class Jobs {
       path,
       samples,
     }));
-    const { utterances, diarization } = await this.#heard(work, channels);
+    const { utterances, diarization, unread } = await this.#heard(work, channels);
     const result = await resultOf({
       request,
       durationS: decoded.durationS,
       distinctChannels: Math.max(1, decoded.distinct.length),
       transcriptionS: (clock.monotonicMs() - startedMs) / 1e3,
       utterances,
+      ...(unread ? { unread } : {}),
       ...(diarization ? { diarization } : {}),
       language,
       owner: job.id,
@@ -305,7 +306,7 @@ export class Jobs {
   async #heard(
     work: JobAtWork,
     channels: readonly ReadableChannel[],
-  ): Promise<Pick<ResultInput, 'utterances' | 'diarization'>> {
+  ): Promise<Pick<ResultInput, 'utterances' | 'diarization' | 'unread'>> {
     const { recogniser, speakers, clock } = this.#options;
     const { request, signal } = work;
     const { languages, code_switching: codeSwitching } = request.language_config;
@@ -320,6 +321,7 @@ export class Jobs {
       ? speakers.find(channels, { number, min, max }, eitherSignal)
       : undefined;
     found?.catch(() => undefined); // awaited below, maybe after it has failed
+    let unread: readonly UnreadSpeech[] = [];
     try {
       const utterances = await readChannels({
         recogniser,
@@ -333,13 +335,17 @@ export class Jobs {
         turns: this.#turns,
         signal,
         onProgress: (seconds) => work.onProgress(seconds),
+        onUnread: (stretches) => {
+          unread = stretches;
+        },
       });
       const diarization = await found;
-      if (!diarization) return { utterances };
-      if (!diarization.results) return { utterances, diarization };
+      if (!diarization) return { utterances, unread };
+      if (!diarization.results) return { utterances, unread, diarization };
       const numbers = channels.map(({ channel }) => channel);
       return {
         utterances: withSpeakersOf(numbers, diarization.results, utterances),
+        unread,
         diarization,
       };
     } catch (error) {

@@ -26,7 +26,13 @@ type PartOptions = {
 };
 
 /** What a part said, and where it ended. */
-export type PartSaid = { utterances: RecognisedUtterance[]; seam: number | undefined };
+/** `unread` are the stretches in which a voice was heard and no words were found. */
+export type PartSaid = {
+  utterances: RecognisedUtterance[];
+  unread: Stretch[];
+  seam: number | undefined;
+};
+type Stretch = { from: number; to: number };
 
 /** A recogniser that decides nothing for so long has hung in a way that its own deadline does not see. */
 const stalledMs = 300_000;
@@ -50,6 +56,7 @@ export class PartReading {
   readonly #options: PartOptions;
   readonly #channel: Channel;
   readonly #utterances: RecognisedUtterance[] = [];
+  readonly #unread: Stretch[] = [];
   #seam: number | undefined;
   /** No sample from here on is given yet. */
   #limit: number;
@@ -139,17 +146,22 @@ export class PartReading {
       case 'failed':
         this.#reject(new JobFailure(500, `the audio could not be recognised: ${event.reason}`));
         return;
+      case 'unread':
+        this.#unread.push({ from: event.from, to: event.to });
+        return;
       case 'partial':
-      case 'unread': // the channel has counted it
     }
   }
 
   /** Without an end of its own the part has read everything behind its seam, too. */
   #finished(seamS: number): void {
-    if (this.#end === undefined) this.#resolve({ utterances: this.#utterances, seam: undefined });
+    const unread = this.#unread;
+    if (this.#end === undefined)
+      this.#resolve({ utterances: this.#utterances, unread, seam: undefined });
     else
       this.#resolve({
         utterances: this.#utterances.filter(({ start }) => start < seamS),
+        unread: unread.filter(({ from }) => from < seamS),
         seam: this.#seam,
       });
   }

@@ -1,3 +1,4 @@
+import type { UnreadSpeech } from '../../protocol/job.ts';
 import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
@@ -27,6 +28,8 @@ type ReadingOptions = {
   signal: AbortSignal;
   /** The seconds that are read without a hole from the beginning; of several channels their mean. */
   onProgress(seconds: number): void;
+  /** Once, at the end: where a voice was heard and no words were found. */
+  onUnread?(stretches: readonly UnreadSpeech[]): void;
 };
 
 /** Nobody waits for a word here, so pieces may be long: more context, fewer cuts. */
@@ -87,6 +90,11 @@ export async function readChannels(options: ReadingOptions): Promise<Utterance[]
   const parts = readings.map((reading) => reading.parts);
   await readParts(parts, turns.ofJob(), signal, (reason) => failed.abort(reason));
   options.signal.throwIfAborted();
+  options.onUnread?.(
+    readings.flatMap(({ channel, parts: { unread } }) =>
+      unread.map(({ from, to }) => ({ channel, start: from, end: to })),
+    ),
+  );
   return readings
     .flatMap((reading) =>
       reading.parts.said.map((said) => utteranceOf(said, reading.channel, language)),

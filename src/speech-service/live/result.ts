@@ -5,7 +5,7 @@ import type {
   TranslatedTranscript,
   Utterance,
 } from '../../protocol/addons.ts';
-import type { PostFinalResult } from '../../protocol/job.ts';
+import type { PostFinalResult, UnreadSpeech } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import {
   execTimeOf,
@@ -24,12 +24,17 @@ export type SessionResults = {
   entities: AddonBlock<NamedEntity[]>[];
   sentiments: AddonBlock<SentimentItem[]>[];
   translations: TranslationOutcome[];
+  /** Where a voice was heard and no words were found. */
+  unread: UnreadSpeech[];
 };
+
+/** A session tells of so many stretches without words; the counter of their seconds goes on. */
+const mostUnread = 1_000;
 
 type TranslationOutcome = { targetLanguage: string; block: AddonBlock<Utterance> };
 
 export function noResults(): SessionResults {
-  return { utterances: [], entities: [], sentiments: [], translations: [] };
+  return { utterances: [], entities: [], sentiments: [], translations: [], unread: [] };
 }
 
 /** One line of the session's log; all of them build the results again after a restart. */
@@ -37,7 +42,8 @@ export type ResultEntry =
   | { add: 'utterance'; id: string; utterance: Utterance; decidedS: number }
   | { add: 'entities'; block: AddonBlock<NamedEntity[]> }
   | { add: 'sentiment'; block: AddonBlock<SentimentItem[]> }
-  | { add: 'translation'; outcome: TranslationOutcome };
+  | { add: 'translation'; outcome: TranslationOutcome }
+  | { add: 'unread'; stretch: UnreadSpeech };
 
 export function add(record: SessionResults, entry: ResultEntry): void {
   switch (entry.add) {
@@ -54,6 +60,9 @@ export function add(record: SessionResults, entry: ResultEntry): void {
       return;
     case 'translation':
       record.translations.push(entry.outcome);
+      return;
+    case 'unread':
+      if (record.unread.length < mostUnread) record.unread.push(entry.stretch);
       return;
   }
 }
@@ -82,7 +91,7 @@ export function resultOf(
   const utterances = utterancesOf(record);
   const { realtime_processing: realtime } = request;
   return {
-    metadata: metadataOf(figures),
+    metadata: metadataOf({ ...figures, unread: record.unread }),
     transcription: transcriptionOf(utterances),
     ...(realtime.translation ? { translation: translationsOf(request, record) } : {}),
     ...(post.summarization ? { summarization: post.summarization } : {}),

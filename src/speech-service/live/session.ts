@@ -98,11 +98,15 @@ export class LiveSession {
     this.#channels = new SessionChannels({
       ...parts,
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
-      onUnread: (channel, { from, to }) =>
+      onUnread: (channel, { from, to }) => {
         parts.log.info(
           { sessionId: this.id, channel, from, to },
           'a voice was heard and no words were found',
-        ),
+        );
+        const entry = { add: 'unread', stretch: { channel, start: from, end: to } } as const;
+        add(parts.record, entry);
+        parts.sessionLog.write({ line: 'record', entry });
+      },
       onFailed: (reason) => this.#broken(4500, `recognition failed: ${reason}`, 500),
     });
     this.#inbound = new Inbound(

@@ -118,6 +118,7 @@ export class TranscriptMessages {
   #sayAddon(id: string, utterance: Utterance, entry: ResultEntry): void {
     switch (entry.add) {
       case 'utterance':
+      case 'unread':
         return;
       case 'entities':
       case 'sentiment': {

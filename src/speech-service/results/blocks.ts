@@ -7,20 +7,27 @@ import type {
   TranslatedTranscript,
   Utterance,
 } from '../../protocol/addons.ts';
-import type { ResultMetadata } from '../../protocol/job.ts';
+import type { ResultMetadata, UnreadSpeech } from '../../protocol/job.ts';
 
 /** What a result says of its audio: channels that are the same are billed once. */
 export function metadataOf(figures: {
   audioS: number;
   channels: number;
   transcriptionS: number;
+  unread?: readonly UnreadSpeech[];
 }): ResultMetadata {
+  const { unread = [] } = figures;
   return {
     audio_duration: round3(figures.audioS),
     number_of_distinct_channels: figures.channels,
     billing_time: round3(figures.audioS * figures.channels),
     transcription_time: round3(figures.transcriptionS),
+    ...(unread.length === 0 ? {} : { unread: unread.map(rounded) }),
   };
+}
+
+function rounded({ channel, start, end }: UnreadSpeech): UnreadSpeech {
+  return { channel, start: round3(start), end: round3(end) };
 }
 
 export function inOrder(a: Utterance, b: Utterance): number {

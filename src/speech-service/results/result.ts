@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { asBlock, succeeded } from '../../language/block.ts';
 import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Transcription, Utterance } from '../../protocol/addons.ts';
-import type { PreRecordedResult } from '../../protocol/job.ts';
+import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { AddonRunner } from './answer.ts';
 import {
@@ -32,6 +32,8 @@ export type ResultInput = {
   transcriptionS: number;
   /** Text without a leading space; words of one channel. The speaker is set when diarization ran. */
   utterances: Utterance[];
+  /** Where a voice was heard and no words were found. */
+  unread?: readonly UnreadSpeech[];
   /** What came of the diarization, when it was asked for. */
   diarization?: AddonBlock<unknown>;
   language: AddonRunner;
@@ -71,6 +73,7 @@ export async function resultOf(input: ResultInput): Promise<PreRecordedResult> {
       audioS: input.durationS,
       channels: input.distinctChannels,
       transcriptionS: input.transcriptionS,
+      ...(input.unread ? { unread: input.unread } : {}),
     }),
     transcription: { ...transcriptionOf(utterances), ...(await derivedOf(request, utterances)) },
     ...diarizationOf(request, input.diarization),

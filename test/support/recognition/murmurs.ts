@@ -10,6 +10,8 @@ const windowSamples = 512;
 const pauseS = 0.5;
 /** Louder than this is heard. Quieter sound than a voice may still be one: a murmur. */
 const heardAbove = 2;
+/** A voice from this level on is heard and not understood. */
+export const gibberishFrom = 30_000;
 
 type OpenMurmurs = { from: number; options: unknown };
 
@@ -143,7 +145,10 @@ class Hearing {
   }
 
   #final(): void {
-    const words = this.#words;
+    const isWord = ({ word }: RecognisedWord) => Number(word.slice(1)) < gibberishFrom;
+    const words = this.#words.filter(isWord);
+    for (const { start, end } of this.#words.filter((word) => !isWord(word)))
+      this.#onEvent({ type: 'unread', from: start, to: end });
     this.#words = [];
     const utterance = {
       index: this.#index++,
@@ -156,6 +161,6 @@ class Hearing {
     };
     this.#progress = this.#voicedEnd;
     this.#onEvent({ type: 'speech-end', at: this.#voicedEnd });
-    this.#onEvent({ type: 'final', utterance, decidedS: this.#voicedEnd });
+    if (words.length > 0) this.#onEvent({ type: 'final', utterance, decidedS: this.#voicedEnd });
   }
 }

@@ -68,4 +68,6 @@ export type LoadLevel = {
   latenessMs: number;
   /** What the first readings for all live callers take if all who speak now stop together. */
   togetherMs: number;
+  /** True where nobody waits for the words: they are read with more care. */
+  isPatient?: boolean;
 };

@@ -1,3 +1,4 @@
+import { commonIndexes } from '../common-indexes.ts';
 import { likeliest, logProbability, type LogProbabilities } from './log-probabilities.ts';
 import type { BiasState, VocabularyBias } from './vocabulary-bias.ts';
 
@@ -35,6 +36,8 @@ export type Hypothesis = {
   ended: boolean;
   /** The log-probabilities of the tokens that were given: low ones say that the audio does not begin with them. */
   given: readonly number[];
+  /** For each token the share of the likely texts that hold it, too, each counted by how likely it is. */
+  shared: readonly number[];
 };
 
 const usualLengthPower = 0.5;
@@ -46,7 +49,7 @@ const hopeless = 2;
 /** A text that is so far behind the likeliest at the same length is not followed: it hardly ever comes back. */
 const farBehind = 4;
 
-type Beam = Omit<Hypothesis, 'given'> & { sum: number; bias: BiasState | undefined };
+type Beam = Omit<Hypothesis, 'given' | 'shared'> & { sum: number; bias: BiasState | undefined };
 type Candidate = {
   parent: number;
   token: number;
@@ -104,7 +107,8 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
     if (going.length > 0) said = steps.next(going);
   }
   const chosen = ended.length > 0 ? ended : open;
-  return { ...likeliestOf(chosen, options.lengthPower ?? usualLengthPower), given };
+  const best = likeliestOf(chosen, options.lengthPower ?? usualLengthPower);
+  return { ...best, given, shared: sharesOf(best.tokens, [...ended, ...open]) };
 }
 
 function candidatesAfter(
@@ -145,9 +149,12 @@ function grown(
   };
 }
 
-function likeliestOf(beams: readonly Beam[], lengthPower: number): Omit<Hypothesis, 'given'> {
+function likeliestOf(
+  beams: readonly Beam[],
+  lengthPower: number,
+): Omit<Hypothesis, 'given' | 'shared'> {
   const none = { tokens: [], logProbabilities: [], attention: [], ended: false };
-  let best: Omit<Hypothesis, 'given'> = none;
+  let best: Omit<Hypothesis, 'given' | 'shared'> = none;
   let most = -Infinity;
   for (const beam of beams) {
     const score = beam.sum / Math.max(1, beam.tokens.length) ** lengthPower;
@@ -157,4 +164,18 @@ function likeliestOf(beams: readonly Beam[], lengthPower: number): Omit<Hypothes
   }
   const { tokens, logProbabilities, attention, ended } = best;
   return { tokens, logProbabilities, attention, ended };
+}
+
+/** How much of the likelihood of all texts lies on those that hold each token of one of them. */
+function sharesOf(tokens: readonly number[], texts: readonly Beam[]): number[] {
+  const most = Math.max(...texts.map(({ sum }) => sum));
+  const shares = tokens.map(() => 0);
+  let total = 0;
+  for (const text of texts) {
+    const weight = Math.exp(text.sum - most);
+    total += weight;
+    for (const index of commonIndexes(tokens, text.tokens))
+      shares[index] = (shares[index] ?? 0) + weight;
+  }
+  return shares.map((share) => share / total);
 }

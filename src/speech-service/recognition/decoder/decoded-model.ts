@@ -101,5 +101,6 @@ function resultOf(text: ReadText | undefined): PieceResult {
     timestamps: tokens.map(({ start }) => start),
     durations: [],
     ys_log_probs: tokens.map(({ logProbability }) => logProbability),
+    shared: tokens.map(({ shared }) => shared),
   };
 }

@@ -8,6 +8,8 @@ type TimedToken = {
   ids: readonly number[];
   start: number;
   logProbability: number;
+  /** The share of the other likely texts that hold it, too; the least of its tokens. */
+  shared: number;
 };
 
 /** A text with the times of its tokens in seconds from the beginning of the audio. */
@@ -24,7 +26,7 @@ export function mostTokensOf(seconds: number): number {
 /** What a search found, as text. `secondOf` tells when a word begins whose first token was read from a frame. */
 export function timedText(
   table: TokenTable,
-  { tokens, logProbabilities, attention, ended }: Hypothesis,
+  { tokens, logProbabilities, attention, ended, shared }: Hypothesis,
   secondOf: (frame: number) => number,
 ): TimedText {
   const spoken = ended ? tokens.slice(0, -1) : tokens;
@@ -36,6 +38,7 @@ export function timedText(
       ids: spoken.slice(from, to),
       start: secondOf(frames[from] ?? 0),
       logProbability: Math.min(...logProbabilities.slice(from, to)),
+      shared: Math.min(...shared.slice(from, to)),
     })),
   };
 }

@@ -18,7 +18,7 @@ import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
 import { busyMs, isPressed, PartialWords, pressedMs } from './readings.ts';
-import { type SpelledWord, withoutIds } from './seam.ts';
+import { beginOf, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { pauseOf, Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
@@ -135,7 +135,7 @@ type Untold =
 
 type DueTime = { live: boolean; atMs: number };
 
-const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 };
+const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0, isPatient: true };
 /** As under load: each piece is read once. */
 const onlyOnce: LoadLevel = { needed: 1, latenessMs: 0, togetherMs: 0 };
 
@@ -437,13 +437,17 @@ export class OfflineSession implements EngineSession {
   #keep(reading: PieceReading): void {
     const { track, language } = this.#parts;
     const { cut } = reading;
-    const { piece, seam, unread } = reading.done(this.#partial);
+    const { piece, seam, earlier, unread } = reading.done(this.#partial);
     this.#partial = new PartialWords();
     this.#parts.reader.seam = seam;
+    this.#parts.reader.earlier = earlier;
     for (const { from, to } of unread)
       this.#emit({ type: 'unread', from: from / rateHz, to: to / rateHz });
     if (piece.words.length === 0) return;
-    if (isSignal(piece.words.length, track.view(cut.from, cut.to))) return;
+    if (isSignal(piece.words.length, track.view(cut.from, cut.to))) {
+      this.#parts.reader.earlier = undefined;
+      return;
+    }
     this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
   }
 
@@ -468,7 +472,10 @@ export class OfflineSession implements EngineSession {
 
   #progress(at: number): void {
     this.#progressS = at / rateHz;
-    const needed = Math.min(at, this.#parts.reader.seam?.from ?? at);
+    const { reader } = this.#parts;
+    if (reader.earlier && !isNear(reader.earlier, at)) reader.earlier = undefined;
+    const { seam, earlier } = reader;
+    const needed = Math.min(at, seam?.from ?? at, earlier ? beginOf(earlier) : at);
     this.#parts.track.dropBefore(needed - onsetMarginS * rateHz);
     this.#parts.voiced.dropBefore(needed - onsetMarginS * rateHz);
     this.#emit({ type: 'progress', at: this.#progressS });

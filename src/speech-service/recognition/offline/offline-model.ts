@@ -18,6 +18,8 @@ export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${
  */
 export type PieceResult = OfflineResult & {
   ids?: readonly (readonly number[])[];
+  /** For each token the share of the other likely texts that hold it, too; missing where there was one text. */
+  shared?: readonly number[];
   /** True where the audio does not seem to begin with the words that were given. */
   contradicted?: boolean;
 };

@@ -8,6 +8,7 @@ import {
   agree,
   agreedReading,
   bare,
+  earlierSecondsFor,
   isPressed,
   type PartialWords,
   probesOf,
@@ -16,9 +17,20 @@ import {
   type Variation,
   variations,
 } from './readings.ts';
-import { divideAt, knownBefore, type Seam, type SpelledWord, withoutIds } from './seam.ts';
+import {
+  divideAt,
+  type Earlier,
+  earlierOf,
+  isNear,
+  knownBefore,
+  type Seam,
+  seamAfter,
+  type SpelledWord,
+  withoutIds,
+} from './seam.ts';
 import type { SpeechPiece } from './segmenter.ts';
 import { type Unread, unreadIn, type VoicedStretches } from './unread.ts';
+import { withEnds } from './word-ends.ts';
 import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
@@ -58,6 +70,8 @@ export class PieceReader {
   readonly #track: AudioTrack;
   /** Where the last piece ended, if speech went on there. It is read before the next is begun. */
   seam: Seam | undefined;
+  /** The last words of the last piece, if it ended in a pause. */
+  earlier: Earlier | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
 
@@ -85,16 +99,31 @@ export class PieceReader {
     return this.#model.price.expectedMs((to - from) / rateHz);
   }
 
-  /** Reads the whole piece once. */
-  whole(cut: SpeechPiece, variation: Variation, hint: string, hurried: boolean) {
-    const seam = this.#seamOf(cut);
+  /**
+   * What the piece goes on after. Where it was cut out of speech it must; after a short pause it may, and is understood
+   * better with so many seconds of what was said before the pause.
+   */
+  seamOf(cut: { from: number; cutBefore: boolean }, seconds: number): Seam | undefined {
+    if (cut.cutBefore) return this.seam;
+    const { earlier } = this;
+    if (seconds === 0 || !earlier || !isNear(earlier, cut.from)) return undefined;
+    return seamAfter(earlier, cut.from - onsetS * rateHz, seconds);
+  }
+
+  /** Reads the whole piece once. The seam of the answer is the one that the reading really goes on after. */
+  whole(
+    cut: PlacedPiece,
+    variation: Variation,
+    { hint, hurried }: { hint: string; hurried: boolean },
+  ) {
+    let { seam } = cut;
     let result = this.#read(this.#varied(cut, variation), hint, { given: seam?.given, hurried });
     if (seam && result.contradicted) {
       // The words before the seam were misread. The piece is read alone, from where the audio goes on.
-      this.seam = { at: seam.at, from: seam.at, given: [] };
-      result = this.#read(this.#varied(cut, variation), hint, { hurried });
+      seam = cut.cutBefore ? { at: seam.at, from: seam.at, given: [] } : undefined;
+      result = this.#read(this.#varied({ ...cut, seam }, variation), hint, { hurried });
     }
-    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
+    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result, seam };
   }
 
   /** Whether the piece should be read again as one text out of several margins. */
@@ -103,7 +132,7 @@ export class PieceReader {
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
-  together(cut: SpeechPiece, first: PieceResult) {
+  together(cut: PlacedPiece, first: PieceResult) {
     const others = furtherMargins.map((margins) => this.#varied(cut, margins));
     const result = this.#model.readTogether?.(first, others) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
@@ -125,7 +154,7 @@ export class PieceReader {
     about: { hint: string; hurried: boolean },
   ) {
     const { hint, hurried } = about;
-    const seam = this.#seamOf({ cutBefore });
+    const seam = cutBefore ? this.seam : undefined;
     const longest = this.#model.longestS * rateHz;
     // With a seam the audio must begin with the known words; such a model has no limit of its own.
     const from =
@@ -144,20 +173,25 @@ export class PieceReader {
   }
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */
-  spelled(result: PieceResult, cut: SpeechPiece): SpelledWord[] {
-    const offsetS = this.#firstOf(cut) / rateHz - variations[0].before;
-    const leastS = this.#firstOwn(cut) / rateHz;
+  spelled(result: PieceResult, cut: PlacedPiece): SpelledWord[] {
+    const offsetS = firstOf(cut) / rateHz - variations[0].before;
+    const leastS = firstOwn(cut) / rateHz;
     const words = tokenWords(result, offsetS, cut.heardTo / rateHz);
-    if (!this.#seamOf(cut)) return wordsWithoutLoops(words, (cut.heardTo - cut.from) / rateHz);
+    if (!cut.seam) return wordsWithoutLoops(words, (cut.heardTo - cut.from) / rateHz);
     const after = words.map((word) => within(word, leastS, Infinity));
     return wordsWithoutLoops(after, (cut.heardTo - cut.from) / rateHz);
   }
 
+  /** The same words with their ends, where the model tells only when they begin. */
+  ended(words: SpelledWord[], { durations }: PieceResult, cut: PlacedPiece): SpelledWord[] {
+    if (durations.length > 0) return words;
+    const from = firstOwn(cut);
+    return withEnds(words, this.#track.view(from, cut.heardTo), from / rateHz);
+  }
+
   /** Where a voice was heard in the piece and none of these words was said. */
-  unread(words: readonly SpelledWord[], cut: SpeechPiece): Unread[] {
-    return this.#voiced
-      ? unreadIn(words, { from: this.#firstOwn(cut), to: cut.to }, this.#voiced)
-      : [];
+  unread(words: readonly SpelledWord[], cut: PlacedPiece): Unread[] {
+    return this.#voiced ? unreadIn(words, { from: firstOwn(cut), to: cut.to }, this.#voiced) : [];
   }
 
   /**
@@ -248,13 +282,13 @@ export class PieceReader {
    * that belongs to the next piece and would be read twice. A model that can go on after known words is given the
    * audio from the first of them, and to the end of what was heard.
    */
-  #varied(cut: SpeechPiece, variation: Variation): Float32Array {
+  #varied(cut: PlacedPiece, variation: Variation): Float32Array {
     const paddingBefore = Math.round(variation.before * rateHz);
     const paddingAfter = Math.round(variation.after * rateHz);
     const before = cut.cutBefore ? 0 : paddingBefore;
     const after = cut.cutAfter ? 0 : paddingAfter;
     const end = cut.cutAfter && this.#model.goesOn ? cut.heardTo : cut.to;
-    const audio = this.#track.view(this.#firstOf(cut) - before, end + after);
+    const audio = this.#track.view(firstOf(cut) - before, end + after);
     const whole = padded(audio, paddingBefore - before, paddingAfter - after);
     return whole.map((sample) => Math.max(-1, Math.min(1, sample * variation.gain)));
   }
@@ -262,19 +296,18 @@ export class PieceReader {
   #read(samples: Float32Array, hint: string, wishes: Omit<ReadingWishes, 'expected'>): PieceResult {
     return this.#model.read(samples, hint, { ...wishes, expected: this.#expected });
   }
+}
 
-  #seamOf({ cutBefore }: { cutBefore: boolean }): Seam | undefined {
-    return cutBefore ? this.seam : undefined;
-  }
+/** A piece with the words before it, where it goes on after some. */
+type PlacedPiece = SpeechPiece & { seam: Seam | undefined };
 
-  /** Where the words begin that are not known yet. */
-  #firstOwn(cut: { from: number; cutBefore: boolean }): number {
-    return this.#seamOf(cut)?.at ?? cut.from;
-  }
+/** Where the words begin that are not known yet. */
+function firstOwn(cut: PlacedPiece): number {
+  return cut.seam?.at ?? cut.from;
+}
 
-  #firstOf(cut: { from: number; cutBefore: boolean }): number {
-    return this.#seamOf(cut)?.from ?? cut.from;
-  }
+function firstOf(cut: PlacedPiece): number {
+  return cut.seam?.from ?? cut.from;
 }
 
 /** The words of a text without the model's loops, of which partials and finals are then equally free. */
@@ -303,12 +336,14 @@ function tokenWords(result: PieceResult, offsetS: number, endOfAudioS: number): 
     const start = offsetS + (result.timestamps[index] ?? 0);
     const duration = result.durations[index];
     const logProbability = result.ys_log_probs[index];
+    const shared = result.shared?.[index];
     return {
       text,
       ids: result.ids?.[index] ?? [],
       start,
       ...(duration === undefined ? {} : { end: start + duration }),
       ...(logProbability === undefined ? {} : { logProbability }),
+      ...(shared === undefined ? {} : { shared }),
     };
   });
   return wordsFromTokens(tokens, {
@@ -330,6 +365,7 @@ function confidenceOf(agreement: number | undefined, steady: boolean): number {
 export class PieceReading {
   readonly cut: SpeechPiece;
   readonly #reader: PieceReader;
+  #seam: Seam | undefined;
   readonly #readings: Reading[] = [];
   #result: PieceResult | undefined;
   #probes = 0;
@@ -347,12 +383,16 @@ export class PieceReading {
     return this.#readings.length > 0;
   }
 
+  get #placed(): PlacedPiece {
+    return { ...this.cut, seam: this.#seam };
+  }
+
   /** The first run. Its words may be shown as a partial before the others are done. */
   get first(): { reading: Reading; timed?: SpelledWord[] } | undefined {
     const [reading] = this.#readings;
     if (!reading || !this.#result) return undefined;
     if (this.#reader.estimatedTimes) return { reading };
-    const timed = this.#reader.spelled(this.#result, this.cut);
+    const timed = this.#reader.spelled(this.#result, this.#placed);
     const words = timed.map(({ word }) => word);
     return { reading: { text: words.join(' '), words }, timed };
   }
@@ -363,7 +403,8 @@ export class PieceReading {
 
   /** The time that the next step is expected to take; undefined when no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
-    const wholeMs = this.#reader.expectedMs(this.cut);
+    const seam = this.started ? this.#seam : this.#reader.seamOf(this.cut, earlierSecondsFor(load));
+    const wholeMs = this.#reader.expectedMs({ from: seam?.from ?? this.cut.from, to: this.cut.to });
     if (this.#wantsTogether(load)) return wholeMs * priceTogether;
     if (this.#wantsReading(load)) return wholeMs;
     const unread = this.#nextUnread();
@@ -382,13 +423,16 @@ export class PieceReading {
   step(load: LoadLevel, earlier: PartialWords, hint: string): void {
     const variation = variations[this.#readings.length];
     if (this.#result && this.#wantsTogether(load)) {
-      const { reading, result } = this.#reader.together(this.cut, this.#result);
+      const { reading, result } = this.#reader.together(this.#placed, this.#result);
       this.#readings.push(reading);
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {
-      const { reading, result } = this.#reader.whole(this.cut, variation, hint, isPressed(load));
+      if (!this.started) this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load));
+      const about = { hint, hurried: isPressed(load) };
+      const { reading, result, seam } = this.#reader.whole(this.#placed, variation, about);
       this.#readings.push(reading);
       this.#result ??= result;
+      this.#seam = seam;
     } else if (this.#nextUnread()) {
       this.#readAgain(hint);
     } else {
@@ -398,23 +442,31 @@ export class PieceReading {
     }
   }
 
-  done(earlier: PartialWords): { piece: ReadPiece; seam: Seam | undefined; unread: Unread[] } {
+  done(partial: PartialWords): {
+    piece: ReadPiece;
+    seam: Seam | undefined;
+    earlier: Earlier | undefined;
+    unread: Unread[];
+  } {
     if (this.#result && !this.#reader.estimatedTimes) {
-      const words = this.#spelled ?? this.#reader.spelled(this.#result, this.cut);
-      const unread = this.#reader.unread(words, this.cut);
-      return { ...this.#reader.own(words, this.#result, this.cut), unread };
+      const spelled = this.#spelled ?? this.#reader.spelled(this.#result, this.#placed);
+      const words = this.#reader.ended(spelled, this.#result, this.#placed);
+      const unread = this.#reader.unread(words, this.#placed);
+      const earlier = this.#reader.goesOn ? earlierOf(words, this.cut) : undefined;
+      return { ...this.#reader.own(words, this.#result, this.cut), earlier, unread };
     }
     const { reading, agreement } = agreedReading(this.#readings);
-    const about = { agreement, language: this.said, earlier };
-    return { piece: this.#reader.timed(reading, this.cut, about), seam: undefined, unread: [] };
+    const about = { agreement, language: this.said, earlier: partial };
+    const piece = this.#reader.timed(reading, this.cut, about);
+    return { piece, seam: undefined, earlier: undefined, unread: [] };
   }
 
   /** The next stretch of speech that no reading gave words for and that is worth another. */
   #nextUnread(): Unread | undefined {
     if (!this.#result || this.#reader.estimatedTimes) return undefined;
     if (!this.#spelled) {
-      this.#spelled = this.#reader.spelled(this.#result, this.cut);
-      this.#unread = this.#reader.unread(this.#spelled, this.cut).slice(0, mostStretches);
+      this.#spelled = this.#reader.spelled(this.#result, this.#placed);
+      this.#unread = this.#reader.unread(this.#spelled, this.#placed).slice(0, mostStretches);
     }
     return this.#unread.at(-1);
   }

@@ -1,5 +1,6 @@
 import { distance } from 'fastest-levenshtein';
 import type { LoadLevel } from '../child/engine.ts';
+import { commonIndexes } from '../common-indexes.ts';
 
 export type Reading = { text: string; words: string[] };
 
@@ -39,26 +40,9 @@ export function agreement(chosen: Reading, readings: readonly Reading[]): number
   return votes.map((count) => count / Math.max(1, readings.length));
 }
 
-/** The indexes of the words of `a` that `b` holds in the same order: the longest common subsequence. */
+/** The indexes of the words of `a` that `b` holds in the same order. */
 export function alignedWords(a: readonly string[], b: readonly string[]): number[] {
-  const left = a.map(bare);
-  const right = b.map(bare);
-  const width = right.length + 1;
-  const best = new Uint16Array((left.length + 1) * width);
-  const at = (i: number, j: number) => best[i * width + j] ?? 0;
-  for (let i = left.length - 1; i >= 0; i--)
-    for (let j = right.length - 1; j >= 0; j--)
-      best[i * width + j] =
-        left[i] === right[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-  const aligned: number[] = [];
-  for (let i = 0, j = 0; i < left.length && j < right.length;)
-    if (left[i] === right[j]) {
-      aligned.push(i);
-      i++;
-      j++;
-    } else if (at(i + 1, j) >= at(i, j + 1)) i++;
-    else j++;
-  return aligned;
+  return commonIndexes(a.map(bare), b.map(bare));
 }
 
 /**
@@ -95,6 +79,12 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
   if (latenessMs > 150 || needed > 0.5 || togetherMs > pressedMs) return { first: 1, most: 1 };
   if (latenessMs > 50 || needed > 0.3 || togetherMs > busyMs) return { first: 3, most: 3 };
   return { first: 3, most: variations.length };
+}
+
+/** How much of what was said before a short pause is read again with what follows it, in seconds. */
+export function earlierSecondsFor(load: LoadLevel): number {
+  if (readingsFor(load).first === 1) return 0;
+  return load.isPatient === true ? 8 : 2.5;
 }
 
 /** Whether even the first reading has to be the cheapest one, after further readings have been given up. */

@@ -24,6 +24,10 @@ export type Seam = {
 
 /** So many seconds of known words are read again before the first new one. */
 const contextS = 1;
+/** What was said before a pause is read again with what follows, after so short a pause. */
+const shortPauseS = 1;
+/** So many seconds of it at most. */
+const earlierS = 8;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
 
@@ -62,8 +66,41 @@ export function divideAt(
 }
 
 /** The last of some words, from about a second before this second on. */
-export function knownBefore(words: readonly SpelledWord[], atS: number): SpelledWord[] {
+export function knownBefore(
+  words: readonly SpelledWord[],
+  atS: number,
+  seconds = contextS,
+): SpelledWord[] {
   let first = Math.max(0, words.length - 1);
-  while (first > 0 && (words[first]?.start ?? 0) > atS - contextS) first--;
+  while (first > 0 && (words[first]?.start ?? 0) > atS - seconds) first--;
   return words.slice(first);
+}
+
+/** The last words before a pause, and the sample at which they ended. */
+export type Earlier = { to: number; words: readonly SpelledWord[] };
+
+/** What a piece that begins after a pause may go on after: the last words of a piece that ended in one. */
+export function earlierOf(
+  words: readonly SpelledWord[],
+  { to, cutAfter }: { to: number; cutAfter: boolean },
+): Earlier | undefined {
+  if (cutAfter || words.length === 0) return undefined;
+  return { to, words: knownBefore(words, to / rateHz, earlierS) };
+}
+
+/** Whether the pause behind these words is still so short at a sample that what follows may belong to them. */
+export function isNear({ to }: Earlier, sample: number): boolean {
+  return sample >= to && sample - to <= shortPauseS * rateHz;
+}
+
+/** The first sample of these words. */
+export function beginOf({ to, words }: Earlier): number {
+  return Math.round((words[0]?.start ?? to / rateHz) * rateHz);
+}
+
+/** The seam between the last seconds of these words and what begins at a sample, behind the pause. */
+export function seamAfter({ to, words }: Earlier, at: number, seconds: number): Seam {
+  const known = knownBefore(words, to / rateHz, seconds);
+  const from = beginOf({ to, words: known });
+  return { at: Math.max(to, at), from, given: known.flatMap(({ ids }) => ids) };
 }

@@ -1,3 +1,4 @@
+import { confidenceOfWord } from './confidence.ts';
 import type { WordBounds } from './readings.ts';
 import type { SpelledWord } from './seam.ts';
 
@@ -137,6 +138,7 @@ type ModelToken = {
   start: number;
   end?: number;
   logProbability?: number;
+  shared?: number;
 };
 
 /**
@@ -147,7 +149,7 @@ export function wordsFromTokens(
   tokens: readonly ModelToken[],
   options: { endOfAudioS: number; longestTokenS: number; agreedConfidence: number },
 ): SpelledWord[] {
-  const words: (SpelledWord & { ids: number[]; logs: number[] })[] = [];
+  const words: (SpelledWord & { ids: number[]; logs: number[]; shares: number[] })[] = [];
   for (const [index, token] of tokens.entries()) {
     const text = token.text.replaceAll('▁', ' ');
     const bare = text.trim();
@@ -159,18 +161,26 @@ export function wordsFromTokens(
     const begins =
       text.startsWith(' ') || !previous || glued || unspaced(bare) || unspaced(previous.word);
     if (begins && bare !== '' && !/^[\p{P}]+$/u.test(bare)) {
-      words.push({ word: bare, start: token.start, end, confidence: 0, ids: [], logs: [] });
+      words.push({
+        word: bare,
+        start: token.start,
+        end,
+        confidence: 0,
+        ids: [],
+        logs: [],
+        shares: [],
+      });
     } else if (previous) {
       previous.word += bare;
       previous.end = Math.max(previous.end, end);
     }
     words.at(-1)?.ids.push(...(token.ids ?? []));
     if (token.logProbability !== undefined) words.at(-1)?.logs.push(token.logProbability);
+    if (token.shared !== undefined) words.at(-1)?.shares.push(token.shared);
   }
-  return words.map(({ logs, ...word }) => ({
+  return words.map(({ logs, shares, ...word }) => ({
     ...word,
-    // A word is as sure as its least sure token: the sure rest of a long word would hide a wrong beginning.
-    confidence: logs.length === 0 ? options.agreedConfidence : Math.exp(Math.min(...logs)),
+    confidence: logs.length === 0 ? options.agreedConfidence : confidenceOfWord(logs, shares),
   }));
 }
 

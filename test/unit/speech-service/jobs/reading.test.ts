@@ -6,7 +6,11 @@ import type { Utterance } from '../../../../src/protocol/addons.ts';
 import { PartTurns } from '../../../../src/speech-service/jobs/part-turns.ts';
 import { readChannels, sampleRate } from '../../../../src/speech-service/jobs/reading.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
-import { murmurRecogniser, type MurmurRecogniser } from '../../../support/recognition/murmurs.ts';
+import {
+  gibberishFrom,
+  murmurRecogniser,
+  type MurmurRecogniser,
+} from '../../../support/recognition/murmurs.ts';
 import { until } from '../../../support/process/until.ts';
 
 let folder = '';
@@ -99,6 +103,27 @@ describe('a file that is read in parts', () => {
     expect(recogniser.mostAtOnce()).toBe(3);
     expect(recogniser.opened()).toBeGreaterThan(5);
     expect(recogniser.streams.size).toBe(0);
+  });
+
+  test('tells each stretch once in which nothing was understood, wherever the parts begin', async () => {
+    const sentence = (level: number) => [
+      { level, seconds: 0.6 },
+      { level: 0, seconds: 0.8 },
+    ];
+    const levels = Array.from({ length: 30 }, (_, i) => (i % 5 === 4 ? gibberishFrom + i : 5_000 + i)); // prettier-ignore
+    const audio = recording(levels.flatMap(sentence));
+    const told: { channel: number; start: number; end: number }[][] = [];
+    await reading(murmurRecogniser(3), [audio, audio.slice()], {
+      onUnread: (stretches) => told.push([...stretches]),
+    });
+    expect(told).toHaveLength(1);
+    const starts = [0, 1].map((channel) =>
+      told[0]?.filter((one) => one.channel === channel).map(({ start }) => start),
+    );
+    const expected = [4, 9, 14, 19, 24, 29].map(
+      (index) => expect.closeTo(index * 1.4, 1) as number,
+    );
+    expect(starts).toEqual([expected, expected]);
   });
 
   test.each([21, 22])(

@@ -8,7 +8,7 @@ import {
   utteranceId,
   utteranceOf,
 } from '../../../../src/speech-service/live/messages.ts';
-import { noResults, resultOf } from '../../../../src/speech-service/live/result.ts';
+import { add, noResults, resultOf } from '../../../../src/speech-service/live/result.ts';
 import {
   decodeLines,
   encodeLine,
@@ -47,6 +47,17 @@ describe('the result of a session', () => {
       transcription_time: 8,
     });
     expect(Object.keys(result)).toEqual(['metadata', 'transcription']);
+  });
+
+  test('tells where a voice was heard and no words were found, as long as there are not too many', () => {
+    const record = noResults();
+    const figures = { audioS: 2, channels: 1, transcriptionS: 1 };
+    const stretch = { channel: 0, start: 1.00049, end: 1.75 };
+    add(record, { add: 'unread', stretch });
+    const { metadata } = PostFinalResult.parse(resultOf(request({}), record, {}, figures));
+    expect(metadata.unread).toEqual([{ channel: 0, start: 1, end: 1.75 }]);
+    for (let more = 0; more < 2_000; more++) add(record, { add: 'unread', stretch });
+    expect(resultOf(request({}), record, {}, figures).metadata.unread).toHaveLength(1_000);
   });
 
   test('has a block for each add-on that was asked for; sentiment is JSON text without bare words', () => {

@@ -87,3 +87,17 @@ test('a text goes on after tokens that are given, and does not hold them', () =>
   expect(textOf(tokens)).toBe('a$');
   expect(given.map((one) => Math.exp(one))).toEqual([expect.closeTo(0.4)]);
 });
+
+test('a token is shared by the other likely texts as far as they are likely', () => {
+  // "ba$" has 0.361, "ab$" 0.12, "ac$" 0.105, "aa$" 0.075 and "b" nothing else of note: the a stands in all of them.
+  const { tokens, shared } = beamSearch(stepsOf(garden), options);
+  expect(textOf(tokens)).toBe('ba$');
+  expect(shared[0]).toBeGreaterThan(0.4);
+  expect(shared[0]).toBeLessThan(0.9);
+  expect(shared[1]).toBeGreaterThan(shared[0]!);
+  const alone = beamSearch(
+    stepsOf((text) => (text === '' ? { a: 1 } : { $: 1 })),
+    options,
+  );
+  expect(alone.shared).toEqual([expect.closeTo(1), expect.closeTo(1)]);
+});

@@ -155,3 +155,63 @@ test('a piece that contradicts the words before its seam is read without them', 
   expect(given).toEqual([[4, 5], []]);
   expect(reading.done(new PartialWords()).piece.words[0]?.start).toBeGreaterThanOrEqual(1.25);
 });
+
+/** Two pieces of a model that goes on after known words, with a pause between them. */
+function twoPieces({ pauseS = 0.5, load = atEase, contradicts = false } = {}) {
+  const track = new AudioTrack();
+  track.push(new Float32Array(96_000).fill(0.1));
+  const asked: { given: number[]; samples: number }[] = [];
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: true,
+    price: new ReadingPrice(),
+    read: (
+      samples: Float32Array,
+      _language: string,
+      { given = [] }: { given?: readonly number[] | undefined } = {},
+    ) => {
+      asked.push({ given: [...given], samples: samples.length });
+      const result = resultOf(asked.length === 1 ? 'thank you' : 'goodbye');
+      const timestamps = given.length > 0 ? [2] : result.timestamps;
+      const ids = result.tokens.map((_, index) => [index + 7]);
+      return { ...result, timestamps, ids, contradicted: contradicts && given.length > 0 };
+    },
+  };
+  const reader = new PieceReader(model, track);
+  const from = 24_000 + pauseS * 16_000;
+  const pieces = [cut, { ...cut, from, to: from + 16_000, heardTo: from + 16_000 }];
+  const read = pieces.map((piece) => {
+    const reading = new PieceReading(reader, piece);
+    reading.step(load, new PartialWords(), '');
+    const done = reading.done(new PartialWords());
+    reader.earlier = done.earlier;
+    return done.piece;
+  });
+  return { asked, read, from: from / 16_000 };
+}
+
+test('what follows a short pause is read with the words before it, and tells only its own', () => {
+  const { asked, read, from } = twoPieces();
+  expect(asked[1]?.given).toEqual([7, 8]);
+  // From the first known word, half a second in, over the pause to the end.
+  expect(asked[1]?.samples).toBeGreaterThan(asked[0]!.samples + 16_000);
+  expect(read.map(({ text }) => text)).toEqual(['thank you', 'goodbye']);
+  expect(read[1]?.words[0]?.start).toBeGreaterThanOrEqual(from - 0.1);
+});
+
+test.each([
+  ['after a long pause', { pauseS: 1.2 }],
+  ['under load', { load: pressed }],
+])('%s a piece is read alone', (_, about) => {
+  const { asked } = twoPieces(about);
+  expect(asked.map(({ given }) => given)).toEqual([[], []]);
+  expect(asked[1]?.samples).toBe(asked[0]?.samples);
+});
+
+test('a piece that contradicts the words before the pause is read alone', () => {
+  const { asked, read, from } = twoPieces({ contradicts: true });
+  expect(asked.map(({ given }) => given)).toEqual([[], [7, 8], []]);
+  expect(asked[2]?.samples).toBe(asked[0]?.samples);
+  expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.15 + 0.2);
+});

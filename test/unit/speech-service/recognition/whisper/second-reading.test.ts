@@ -20,6 +20,7 @@ function textOf(text: string, about: Partial<WindowText> = {}): WindowText {
       ids: [],
       start: 0.3 + index / 2,
       logProbability: -0.1,
+      shared: 1,
     }));
   return { text, tokens, noSpeech: 0.01, repetition: 1, ...about };
 }

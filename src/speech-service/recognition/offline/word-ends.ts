@@ -1,0 +1,55 @@
+import type { SpelledWord } from './seam.ts';
+
+const rateHz = 16000;
+const frameSamples = 160;
+/** So many times quieter than its loudest frame, in power, a word is over. */
+const quieter = 10 ** 2.5;
+/** And so many times louder than the quietest frame around it at least, because a line is never silent. */
+const aboveFloor = 4;
+/** A shorter quiet lies between the sounds of two words that follow each other. */
+const leastQuietS = 0.05;
+const shortestS = 0.04;
+
+/**
+ * Where words end. A model that writes words tells when one begins, not when it is over: it is over where the next one
+ * begins, or before that, where the audio becomes quiet and stays so until then.
+ *
+ *     audio    ▆▇▅▆▂▁▁▁▁▁▇▆▇
+ *     begins   ^         ^
+ *     ends          ^
+ *
+ * `audio` begins at the second `fromS`; the last word ends with it at the latest.
+ */
+export function withEnds(
+  words: readonly SpelledWord[],
+  audio: Float32Array,
+  fromS: number,
+): SpelledWord[] {
+  const powers = powersOf(audio);
+  const frameOf = (second: number) =>
+    Math.max(0, Math.min(powers.length, Math.round(((second - fromS) * rateHz) / frameSamples)));
+  const floor = powers.reduce((least, power) => Math.min(least, power), Infinity);
+  return words.map((word, index) => {
+    const next = words[index + 1]?.start ?? fromS + audio.length / rateHz;
+    const first = frameOf(word.start);
+    let last = Math.max(first, frameOf(next));
+    const spoken = powers.subarray(first, last);
+    const loudest = spoken.reduce((most, power) => Math.max(most, power), 0);
+    const least = Math.max(loudest / quieter, floor * aboveFloor);
+    while (last > first && (powers[last - 1] ?? 0) < least) last--;
+    const overS = fromS + (last * frameSamples) / rateHz;
+    const end = last === first || next - overS < leastQuietS ? next : overS;
+    return { ...word, end: Math.max(word.start + shortestS, end) };
+  });
+}
+
+function powersOf(audio: Float32Array): Float32Array {
+  const powers = new Float32Array(Math.floor(audio.length / frameSamples));
+  for (let frame = 0; frame < powers.length; frame++) {
+    let sum = 0;
+    for (let i = frame * frameSamples; i < (frame + 1) * frameSamples; i++)
+      sum += (audio[i] ?? 0) ** 2;
+    powers[frame] = sum / frameSamples;
+  }
+  return powers;
+}

@@ -58,18 +58,22 @@ function parseStart(
   });
 }
 
+/** Two letters that say what the id is of. */
+const lettered = /^[A-Z]{2}/;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** On the detecting path: a `connected` of this protocol, and behind it a start whose stream id has the form asked for. */
 export function callStreamSid(
   { message: connected }: FirstText,
   second: FirstText | undefined,
-  isOurs: (form: 'uuid' | 'other') => boolean,
+  isOurs: (form: 'uuid' | 'lettered' | 'other') => boolean,
 ): boolean | 'more' {
   if (connected?.['event'] !== 'connected' || connected['protocol'] !== 'Call') return false;
   if (second === undefined) return 'more';
   const start = second.message && objectAt(second.message, 'start');
+  const sid = (start && textAt(start, 'streamSid')) ?? '';
   return (
-    start !== undefined && isOurs(uuid.test(textAt(start, 'streamSid') ?? '') ? 'uuid' : 'other')
+    start !== undefined &&
+    isOurs(uuid.test(sid) ? 'uuid' : lettered.test(sid) ? 'lettered' : 'other')
   );
 }

@@ -27,7 +27,7 @@ export const twilio: Carrier<TwilioConfig> = {
   closesItself: false,
   matchesUpgrade: ({ headers }) => headers['x-twilio-signature'] !== undefined,
   // The form of the ids decides and not the version: early Twilio streams announced 0.x too.
-  matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid !== 'uuid'),
+  matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'lettered'),
   webhooks: twilioWebhooks,
   player: twilioPlayer,
   playerSecrets: ({ twilioAuthToken: [authToken] }) => ({ authToken }),

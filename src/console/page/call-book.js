@@ -8,8 +8,8 @@ export class CallBook {
   /** Whether the newest page was ever read, and what came in its way since. */
   isLoaded = false;
   problem;
-  /** Where the next page begins, of all calls and of the incomplete ones; null where there is none. */
-  #cursors = { all: null, incomplete: null };
+  /** Where the next page begins; null where there is none. */
+  #cursor = null;
   #watchers = new Set();
 
   watch(watcher) {
@@ -46,39 +46,32 @@ export class CallBook {
 
   /** The newest page: what is already known is known better from the feed. */
   async loadNewest() {
-    await this.#load('all', '');
-  }
-
-  async loadIncomplete() {
-    await this.#load('incomplete', '');
+    await this.#load('');
   }
 
   /** Whether there are older calls to ask for. */
-  hasOlder(incomplete) {
-    return this.#cursors[incomplete ? 'incomplete' : 'all'] !== null;
+  hasOlder() {
+    return this.#cursor !== null;
   }
 
-  /** Whether the pages of all calls go back to this one: an incomplete call may have come by itself. */
+  /** Whether the pages of all calls go back to this one: an older call may have come by itself. */
   isListed(id) {
-    return this.#cursors.all === null || id >= this.#cursors.all;
+    return this.#cursor === null || id >= this.#cursor;
   }
 
-  async loadOlder(incomplete) {
-    const which = incomplete ? 'incomplete' : 'all';
-    const cursor = this.#cursors[which];
-    if (cursor) await this.#load(which, `&cursor=${encodeURIComponent(cursor)}`);
+  async loadOlder() {
+    if (this.#cursor) await this.#load(`&cursor=${encodeURIComponent(this.#cursor)}`);
   }
 
-  async #load(which, cursor) {
-    const only = which === 'incomplete' ? '&incomplete=true' : '';
-    const page = await get(`/api/calls?limit=${pageItems}${only}${cursor}`).catch((error) => {
+  async #load(cursor) {
+    const page = await get(`/api/calls?limit=${pageItems}${cursor}`).catch((error) => {
       this.problem = error;
       this.#changed(undefined);
     });
     if (!page) return;
     this.isLoaded = true;
     this.problem = undefined;
-    if (cursor || this.#cursors[which] === null) this.#cursors[which] = page.next_cursor;
+    if (cursor || this.#cursor === null) this.#cursor = page.next_cursor;
     for (const call of page.items) {
       const known = this.calls.get(call.id);
       if (!known || (known.state !== 'ended' && call.state === 'ended')) this.#put(call);
@@ -106,7 +99,7 @@ export class CallBook {
   #reset() {
     const ids = [...this.calls.keys()];
     this.calls.clear();
-    this.#cursors = { all: null, incomplete: null };
+    this.#cursor = null;
     for (const id of ids) this.#changed(id);
     void this.loadNewest();
   }

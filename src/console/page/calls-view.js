@@ -1,10 +1,12 @@
 import { post } from './api.js';
+import { CallFilters } from './call-filters.js';
+import { addressOf, changed, isListAddress, queryOf } from './call-query.js';
+import { CallRow } from './call-row.js';
 import { h, onNextFrame, setText } from './dom.js';
-import { clock, lengthOf, missingOf, moment, parties, roleNames, stateNames } from './format.js';
-import { LevelBars } from './levels.js';
+import { FoundCalls } from './found-calls.js';
 import { connection, PageState } from './page-state.js';
 
-/** All calls, live first: a row per call that changes in place. */
+/** All calls, live first: a row per call that changes in place. Where the address asks for some, those that are found. */
 export class CallsView {
   title = 'Calls';
   #book;
@@ -20,10 +22,9 @@ export class CallsView {
     { type: 'button', onclick: () => void this.#loadOlder(), hidden: true },
     'Older calls',
   );
-  /** Shows only calls that lack words; the book is asked for them, for they may lie far back. */
-  #filter = h(
+  #incomplete = h(
     'button',
-    { type: 'button', 'aria-pressed': 'false', onclick: () => this.#toggleFilter() },
+    { type: 'button', 'aria-pressed': 'false', onclick: () => this.#toggleIncomplete() },
     'Incomplete only',
   );
   #again = h(
@@ -32,7 +33,10 @@ export class CallsView {
     'Transcribe all again',
   );
   #said = h('span', { class: 'quiet', role: 'status' });
-  #isFiltered = false;
+  #query = new URLSearchParams();
+  #all = h('div', { class: 'view' });
+  #found;
+  #filters;
   #visible = new Set();
   #watcher = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: '200px' });
   #draw = onNextFrame(() => this.#drawChanged());
@@ -41,6 +45,7 @@ export class CallsView {
 
   constructor({ book, placeTestCall }) {
     this.#book = book;
+    this.#found = new FoundCalls(book);
     this.element = h(
       'div',
       { class: 'view' },
@@ -53,10 +58,13 @@ export class CallsView {
           { class: 'actions' },
           this.#said,
           this.#again,
-          this.#filter,
+          this.#incomplete,
           testCallButton(placeTestCall),
         ),
       ),
+    );
+    this.#filters = new CallFilters(this.element);
+    this.#all.append(
       h('h2', { id: 'live-heading' }, 'Live calls ', this.#count),
       this.#live,
       this.#state.element,
@@ -64,6 +72,8 @@ export class CallsView {
       this.#earlier,
       this.#older,
     );
+    this.element.append(this.#filters.element, this.#all, this.#found.element);
+    this.follow(location.hash);
     this.#unwatch = book.watch((id) => this.#change(id));
     for (const id of book.calls.keys()) this.#changed.add(id);
     this.#draw();
@@ -72,13 +82,14 @@ export class CallsView {
   close() {
     this.#unwatch();
     this.#state.close();
+    this.#found.close();
     this.#watcher.disconnect();
     clearInterval(this.#clock);
   }
 
   async #loadOlder() {
     this.#older.disabled = true;
-    await this.#book.loadOlder(this.#isFiltered);
+    await this.#book.loadOlder();
     this.#older.disabled = false;
   }
 
@@ -94,18 +105,29 @@ export class CallsView {
     this.#again.disabled = false;
   }
 
-  #toggleFilter() {
-    this.#isFiltered = !this.#isFiltered;
-    this.#again.hidden = !this.#isFiltered;
+  /** The address changed: true where it still means this view, whose fields keep the focus. */
+  follow(hash) {
+    if (!isListAddress(hash)) return false;
+    this.#query = queryOf(hash);
+    const isAll = this.#query.size === 0;
+    const isIncomplete = this.#query.get('incomplete') === 'true';
+    this.#filters.show(this.#query);
+    this.#incomplete.setAttribute('aria-pressed', String(isIncomplete));
+    this.#again.hidden = !isIncomplete;
     setText(this.#said, '');
-    this.#filter.setAttribute('aria-pressed', String(this.#isFiltered));
-    for (const id of this.#book.calls.keys()) this.#changed.add(id);
-    this.#draw();
-    if (this.#isFiltered) void this.#book.loadIncomplete();
+    this.#all.hidden = !isAll;
+    this.#found.show(isAll ? undefined : this.#query);
+    return true;
+  }
+
+  #toggleIncomplete() {
+    const isOn = this.#query.get('incomplete') === 'true';
+    location.hash = addressOf(changed(this.#query, 'incomplete', isOn ? '' : 'true'));
   }
 
   /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */
   take(message) {
+    this.#found.take(message);
     if (message.type !== 'levels') return;
     for (const { call_id: id, leg_id: leg, level } of message.levels)
       if (this.#visible.has(id)) this.#rows.get(id)?.levels.set(leg, level);
@@ -113,16 +135,18 @@ export class CallsView {
 
   #change(id) {
     if (id !== undefined) this.#changed.add(id);
+    this.#found.change(id);
     this.#draw();
   }
 
   #drawChanged() {
     for (const id of this.#changed) this.#drawCall(id);
     this.#changed.clear();
-    this.#older.hidden = !this.#book.hasOlder(this.#isFiltered);
-    const shown = (list) => [...list.children].filter(({ hidden }) => !hidden).length;
-    this.#earlierHeading.hidden = shown(this.#earlier) === 0;
-    const live = shown(this.#live);
+    this.#older.hidden = !this.#book.hasOlder();
+    const shown = (list) => [...list.children].some(({ hidden }) => !hidden);
+    this.#earlierHeading.hidden = !shown(this.#earlier);
+    const live = this.#live.childElementCount;
+    this.#filters.suggest([...this.#book.calls.values()].map(({ carrier }) => carrier));
     setText(this.#count, live === 0 ? '' : String(live));
     const { isLoaded, problem } = this.#book;
     if (problem) this.#state.failed(problem);
@@ -130,10 +154,6 @@ export class CallsView {
   }
 
   #emptyText() {
-    if (this.#isFiltered)
-      return this.#earlierHeading.hidden
-        ? 'No incomplete calls.'
-        : 'Live calls are not checked yet.';
     return this.#book.calls.size === 0
       ? 'No calls yet. Place a test call to see how it works, or connect a carrier.'
       : 'No live calls.';
@@ -149,14 +169,12 @@ export class CallsView {
       return;
     }
     if (!row) {
-      row = new Row(id);
+      row = new CallRow(id);
       this.#rows.set(id, row);
       this.#watcher.observe(row.element);
     }
     row.draw(call);
-    row.element.hidden = this.#isFiltered
-      ? !call.incomplete
-      : call.state === 'ended' && !this.#book.isListed(id);
+    row.element.hidden = call.state === 'ended' && !this.#book.isListed(id);
     const list = call.state === 'ended' ? this.#earlier : this.#live;
     if (row.element.parentElement !== list) insertNewestFirst(list, row.element);
   }
@@ -169,6 +187,7 @@ export class CallsView {
 
   #drawClocks() {
     if (connection.lostAt !== undefined) return;
+    this.#found.drawClocks();
     for (const id of this.#visible) {
       const call = this.#book.calls.get(id);
       if (call && call.state === 'live') this.#rows.get(id)?.drawClock(call);
@@ -205,57 +224,4 @@ function testCallButton(placeTestCall) {
     button.disabled = false;
   });
   return h('div', { class: 'actions' }, status, button);
-}
-
-class Row {
-  levels = new LevelBars();
-  #state = h('span', { class: 'state' });
-  #who = h('span', { class: 'who' });
-  #how = h('span', { class: 'how quiet' });
-  #incomplete = h('span', { class: 'incomplete', hidden: true }, 'Incomplete');
-  #words = h('span', { class: 'words' });
-  #clock = h('span', { class: 'clock' });
-
-  constructor(id) {
-    this.element = h(
-      'li',
-      { dataset: { id } },
-      h(
-        'a',
-        { href: `#/calls/${id}` },
-        this.#state,
-        h('span', { class: 'party' }, this.#who, this.#how, this.#incomplete),
-        this.#words,
-        this.levels.element,
-        this.#clock,
-      ),
-    );
-  }
-
-  draw(call) {
-    this.#state.dataset.state = call.paused && call.state === 'live' ? 'paused' : call.state;
-    setText(this.#state, call.paused && call.state === 'live' ? 'Paused' : stateNames[call.state]);
-    setText(this.#who, parties(call));
-    setText(this.#how, [call.carrier, call.direction].filter(Boolean).join(' · '));
-    const missing = missingOf(call);
-    this.#incomplete.hidden = missing === undefined;
-    this.#incomplete.title = missing ?? '';
-    this.#drawWords(call.words);
-    this.levels.show(call.state === 'live' ? call.legs : []);
-    this.drawClock(call);
-  }
-
-  drawClock(call) {
-    const length = clock(lengthOf(call));
-    setText(
-      this.#clock,
-      call.state === 'ended' ? `${moment(call.started_at)} · ${length}` : length,
-    );
-  }
-
-  #drawWords(words) {
-    this.#words.classList.toggle('partial', words?.partial === true);
-    this.#words.dataset.role = words?.role ?? '';
-    setText(this.#words, words ? `${roleNames[words.role]}: ${words.text}` : '');
-  }
 }

@@ -196,6 +196,9 @@ whenSignedOut(askForKey);
 window.addEventListener('beforeunload', (event) => {
   if (uploads.isSending) event.preventDefault();
 });
-window.addEventListener('hashchange', show);
+window.addEventListener('hashchange', () => {
+  // A view that goes on with the new address keeps its fields and the focus in them.
+  if (!feed || !view?.follow?.(location.hash)) show();
+});
 setInterval(() => void countParked(), parkedEveryMs);
 void start();

@@ -1,0 +1,144 @@
+import { addressOf, changed } from './call-query.js';
+import { choice, choose } from './choices.js';
+import { h } from './dom.js';
+import { menu } from './menu.js';
+
+const days = 'Days are whole days in UTC.';
+const hiddenByChoice = 'calls-hidden';
+
+/** The form above the list: every field is a part of the address, and the address is what is shown. */
+export class CallFilters {
+  #query = new URLSearchParams();
+  #search = field('search', 'Search', h('input', { type: 'search', maxlength: '300' }), {
+    placeholder: 'Number, tag or call ID',
+  });
+  #carriers = h('datalist', { id: 'calls-carriers' });
+  #fields = [
+    this.#search,
+    select('sort', 'Order', [
+      ['', 'Newest first'],
+      ['oldest', 'Oldest first'],
+      ['longest', 'Longest first'],
+      ['shortest', 'Shortest first'],
+    ]),
+    field('from_date', 'From day', h('input', { type: 'date' }), { title: days }),
+    field('to_date', 'To day', h('input', { type: 'date' }), { title: days }),
+    field('carrier', 'Carrier', h('input', { list: 'calls-carriers', maxlength: '100' }), {
+      placeholder: 'Any',
+    }),
+    select('state', 'State', [
+      ['', 'Any'],
+      ['live', 'Live'],
+      ['finishing', 'Finishing'],
+      ['ended', 'Ended'],
+    ]),
+    select('direction', 'Direction', [
+      ['', 'Any'],
+      ['inbound', 'Inbound'],
+      ['outbound', 'Outbound'],
+    ]),
+    select('role', 'Words of', [
+      ['', 'Anyone'],
+      ['customer', 'Customer'],
+      ['agent', 'Agent'],
+    ]),
+  ];
+  #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
+  #more;
+
+  /** `list` is the element whose columns are shown and hidden. */
+  constructor(list) {
+    const [search, sort, ...others] = this.#fields;
+    this.#more = h(
+      'details',
+      { class: 'more-filters' },
+      h('summary', {}, 'Filters'),
+      h(
+        'div',
+        { class: 'filter-fields' },
+        others.map(({ element }) => element),
+        h('p', { class: 'quiet' }, days),
+      ),
+    );
+    this.element = h(
+      'form',
+      { class: 'call-filters', role: 'search', 'aria-label': 'Calls' },
+      h('div', { class: 'filter-line' }, search.element, sort.element, columnsMenu(list)),
+      this.#more,
+      this.#carriers,
+      h('p', {}, this.#clear),
+    );
+    this.element.addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.#take(search);
+    });
+    for (const one of this.#fields) one.input.addEventListener('change', () => this.#take(one));
+    // The cross of the field empties it without Enter.
+    search.input.addEventListener('search', () => this.#take(search));
+  }
+
+  /** Shows what the address says; a name or value that has no field here is left to the answer. */
+  show(query) {
+    this.#query = query;
+    for (const { name, input } of this.#fields) {
+      const value = query.get(name) ?? '';
+      if (input.value !== value) input.value = value;
+      // A choice that does not exist would show an empty field.
+      if (input.selectedIndex === -1) input.value = '';
+    }
+    const [, , ...others] = this.#fields;
+    if (others.some(({ name }) => query.has(name))) this.#more.open = true;
+    this.#clear.hidden = query.size === 0;
+  }
+
+  suggest(carriers) {
+    const told = [...this.#carriers.children].map(({ value }) => value);
+    const known = [...new Set(carriers)].toSorted();
+    if (known.join() === told.join()) return;
+    this.#carriers.replaceChildren(...known.map((value) => h('option', { value })));
+  }
+
+  #take({ name, input }) {
+    const value = input.value.trim();
+    if (value === (this.#query.get(name) ?? '')) return;
+    location.hash = addressOf(changed(this.#query, name, value));
+  }
+}
+
+function field(name, label, input, props = {}) {
+  const id = `calls-${name.replaceAll('_', '-')}`;
+  for (const [key, value] of Object.entries({ id, name, ...props })) input.setAttribute(key, value);
+  input.autocomplete = 'off';
+  const element = h('div', { class: `field field-${name}` }, h('label', { for: id }, label), input);
+  return { name, input, element };
+}
+
+function select(name, label, options) {
+  const made = options.map(([value, text]) => h('option', { value }, text));
+  return field(name, label, h('select', {}, made));
+}
+
+/** State and parties are what a row is; the rest is a matter of taste, which this browser remembers. */
+const columns = [
+  ['how', 'Carrier and direction'],
+  ['tags', 'Tags'],
+  ['words', 'Last words'],
+  ['levels', 'Sound'],
+  ['clock', 'Time and length'],
+];
+
+function columnsMenu(list) {
+  const hidden = new Set(choice(hiddenByChoice).split(' '));
+  const boxes = columns.map(([name, label]) => {
+    list.classList.toggle(`hide-${name}`, hidden.has(name));
+    const box = h('input', { type: 'checkbox', checked: !hidden.has(name) });
+    box.addEventListener('change', () => {
+      list.classList.toggle(`hide-${name}`, !box.checked);
+      if (box.checked) hidden.delete(name);
+      else hidden.add(name);
+      choose(hiddenByChoice, [...hidden].join(' ').trim());
+    });
+    return h('label', {}, box, label);
+  });
+  return menu('Columns', h('fieldset', { class: 'extras' }, h('legend', {}, 'Shown'), boxes));
+}

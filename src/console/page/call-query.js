@@ -1,0 +1,25 @@
+/** What the address asks of the list of calls, after the `?`: the names of the query of /api/calls itself. */
+export function queryOf(hash) {
+  const at = hash.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : hash.slice(at + 1));
+}
+
+/** The address of such a list: a person can keep it or send it. */
+export function addressOf(query) {
+  const text = query.toString();
+  return text === '' ? '#/calls' : `#/calls?${text}`;
+}
+
+/** With one thing of the query changed; '' takes it away. Another list begins with its first page. */
+export function changed(query, name, value) {
+  const next = new URLSearchParams(query);
+  next.delete('cursor');
+  if (value === '') next.delete(name);
+  else next.set(name, value);
+  return next;
+}
+
+/** Whether the address means the list of calls. */
+export function isListAddress(hash) {
+  return /^(?:#\/?(?:calls\/?)?(?:\?.*)?)?$/.test(hash);
+}

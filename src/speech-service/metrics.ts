@@ -50,3 +50,7 @@ export const speechMetrics = {
     registers,
   }),
 };
+
+// From 0 on, so that the first one of each is an increase.
+for (const outcome of ['done', 'error', 'cancelled'] as const)
+  speechMetrics.jobsEnded.inc({ outcome }, 0);

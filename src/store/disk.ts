@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
+import { diskFree, diskLow } from './metrics.ts';
 
 /*
  * A full disk refuses deletes as well as inserts, so the disk must never become full:
@@ -101,6 +102,8 @@ export class DiskWatch {
   async #measure(): Promise<void> {
     const wasLow = this.isLow;
     this.#freeBytes = await this.#freeOrNone();
+    diskFree.set(this.#freeBytes);
+    diskLow.set(this.isLow ? 1 : 0);
     if (this.isLow !== wasLow) {
       const fields = { freeBytes: this.#freeBytes, lowWaterBytes: this.#options.lowWaterBytes };
       if (this.isLow)

@@ -1,4 +1,4 @@
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Gauge, Histogram } from 'prom-client';
 import { metrics } from '../lib/metrics.ts';
 
 export const commitSeconds = new Histogram({
@@ -45,3 +45,15 @@ export const storeFailures = new Counter({
 });
 // From 0 on, so that the first failure is an increase.
 for (const cause of ['full', 'disk', 'corrupt'] as const) storeFailures.inc({ cause }, 0);
+
+export const diskFree = new Gauge({
+  name: 'trunkline_disk_free_bytes',
+  help: 'Room on the disk of the data folder, looked up every 5 s.',
+  registers: [metrics],
+});
+
+export const diskLow = new Gauge({
+  name: 'trunkline_disk_low',
+  help: '1 while that disk is under the low-water mark: no new calls are taken.',
+  registers: [metrics],
+});

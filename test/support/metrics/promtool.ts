@@ -1,0 +1,32 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Why rules cannot be judged here, for the name of a skipped test. */
+export const promtoolMissing: string | undefined = missing();
+
+function missing(): string | undefined {
+  try {
+    execFileSync('promtool', ['--version'], { stdio: 'ignore' });
+    return undefined;
+  } catch {
+    return 'promtool is not installed';
+  }
+}
+
+/** What promtool says of such a file, and whether it is content. JSON is YAML. */
+export function promtool(
+  args: readonly string[],
+  file: object | string,
+): { isContent: boolean; says: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'trunkline-promtool-'));
+  try {
+    const path = join(folder, 'file.yaml');
+    writeFileSync(path, typeof file === 'string' ? file : JSON.stringify(file));
+    const { status, stdout, stderr } = spawnSync('promtool', [...args, path], { encoding: 'utf8' });
+    return { isContent: status === 0, says: stdout + stderr };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -148,7 +148,7 @@ function areaUnder(words: readonly JudgedWord[]): number {
 }
 
 /** What was heard of one prompt, against what was said. */
-type Heard = {
+type HeardPrompt = {
   wrong: number;
   words: number;
   strict: number;
@@ -161,7 +161,7 @@ async function heardOf(
   recogniser: Recogniser,
   { text }: Prompt,
   audio: Int16Array,
-): Promise<Heard> {
+): Promise<HeardPrompt> {
   const heard = hear(recogniser, { recorded: true, partials: false });
   pushAll(heard.stream, audio);
   await heard.end();
@@ -189,12 +189,13 @@ async function heardOf(
 }
 
 const sumOf = (
-  heard: readonly Heard[],
+  heard: readonly HeardPrompt[],
   what: 'wrong' | 'words' | 'strict' | 'strictOf' | 'unread',
 ) => heard.reduce((sum, one) => sum + one[what], 0);
 const share = (part: number, whole: number) =>
   `${((100 * part) / Math.max(1, whole)).toFixed(2)} %`;
-const wrongOf = (heard: readonly Heard[]) => share(sumOf(heard, 'wrong'), sumOf(heard, 'words'));
+const wrongOf = (heard: readonly HeardPrompt[]) =>
+  share(sumOf(heard, 'wrong'), sumOf(heard, 'words'));
 
 async function measure(
   recogniser: Recogniser,
@@ -202,7 +203,7 @@ async function measure(
   condition: Condition,
 ): Promise<JudgedWord[]> {
   const audios = condition.of(set.prompts.map(({ samples }) => inQuiet(samples)));
-  const heard: Heard[] = [];
+  const heard: HeardPrompt[] = [];
   const waiting = set.prompts.map((prompt, index) => ({ prompt, index, audio: audios[index]! }));
   const readOn = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift())

@@ -8,6 +8,12 @@ import { bandwidthSettings } from './bandwidth/settings.ts';
 import type { Carrier } from './carrier.ts';
 import { exotel } from './exotel/exotel.ts';
 import { exotelSettings } from './exotel/settings.ts';
+import { freeswitch } from './freeswitch/freeswitch.ts';
+import { freeswitchSettings } from './freeswitch/settings.ts';
+import { infobip } from './infobip/infobip.ts';
+import { infobipSettings } from './infobip/settings.ts';
+import { jambonz } from './jambonz/jambonz.ts';
+import { jambonzSettings } from './jambonz/settings.ts';
 import { plivo } from './plivo/plivo.ts';
 import { plivoSettings } from './plivo/settings.ts';
 import { ringcx } from './ringcx/ringcx.ts';
@@ -32,6 +38,9 @@ export const carrierSettings = {
   ...signalwireSettings,
   ...plivoSettings,
   ...vonageSettings,
+  ...jambonzSettings,
+  ...freeswitchSettings,
+  ...infobipSettings,
   ...bandwidthSettings,
   ...exotelSettings,
   ...ringcxSettings,
@@ -47,6 +56,9 @@ const list = {
   signalwire,
   plivo,
   vonage,
+  infobip,
+  jambonz,
+  freeswitch,
   bandwidth,
   exotel,
   ringcx,

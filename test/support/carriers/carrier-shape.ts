@@ -6,6 +6,7 @@ const tracks: Partial<Record<CarrierName, { customer: string; agent: string }>> 
   audiohook: { customer: 'external', agent: 'internal' },
   ringcx: { customer: 'Conference', agent: 'Participant' },
   vonage: { customer: 'mixed', agent: 'mixed' },
+  infobip: { customer: 'mixed', agent: 'mixed' },
 };
 
 export function trackOf(carrier: CarrierName, leg: string): string {
@@ -16,7 +17,14 @@ export function trackOf(carrier: CarrierName, leg: string): string {
 }
 
 /** These say nothing at the end: they close. */
-const closing: readonly CarrierName[] = ['asterisk', 'plivo', 'vonage'];
+const closing: readonly CarrierName[] = [
+  'asterisk',
+  'plivo',
+  'vonage',
+  'jambonz',
+  'freeswitch',
+  'infobip',
+];
 
 export function endsBy(carrier: CarrierName): 'stop' | 'close' {
   return closing.includes(carrier) ? 'close' : 'stop';

@@ -30,6 +30,11 @@ const config = {
   signalwireToken: ['signalwire-secret-of-the-tests'],
   vonageSignatureSecret: ['vonage-secret-of-the-tests'],
   vonageApiKey: 'vonage-key',
+  jambonzUsername: 'jambonz',
+  jambonzPassword: 'jambonz-secret',
+  freeswitchToken: ['freeswitch-secret-of-the-tests'],
+  infobipUsername: 'infobip',
+  infobipPassword: 'infobip-secret',
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
@@ -103,6 +108,13 @@ const wrongCredentials: [string, string, Record<string, string>, number][] = [
     { authorization: 'signalwire-secret-of-the-tests' },
     403,
   ],
+  ['jambonz', 'a wrong password', { authorization: basic('jambonz:wrong') }, 403],
+  ['jambonz', 'the secret of another', { authorization: basic('infobip:infobip-secret') }, 403],
+  ['infobip', 'a wrong password', { authorization: basic('infobip:wrong') }, 403],
+  ['infobip', 'a bearer token', { authorization: 'Bearer infobip-secret' }, 403],
+  ['freeswitch', 'nothing', {}, 401],
+  ['freeswitch', 'another text', { authorization: 'Bearer something-else' }, 403],
+  ['freeswitch', 'basic, which is not set', { authorization: basic('freeswitch:x') }, 403],
   ['vonage', 'a shared secret', { authorization: 'Bearer vonage-secret-of-the-tests' }, 403],
   ['vonage', 'basic', { authorization: basic('vonage:vonage-secret-of-the-tests') }, 403],
   [
@@ -193,6 +205,15 @@ describe('who may stream', () => {
     ).toBe('open');
     expect(
       await statusOf(at('asterisk'), { authorization: basic('asterisk:asterisk-secret') }),
+    ).toBe('open');
+    expect(await statusOf(at('jambonz'), { authorization: basic('jambonz:jambonz-secret') })).toBe(
+      'open',
+    );
+    expect(await statusOf(at('infobip'), { authorization: basic('infobip:infobip-secret') })).toBe(
+      'open',
+    );
+    expect(
+      await statusOf(at('freeswitch'), { authorization: 'Bearer freeswitch-secret-of-the-tests' }),
     ).toBe('open');
   });
 

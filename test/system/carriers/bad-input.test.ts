@@ -82,6 +82,25 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   exotel: family,
   ringcx: ringcxFamily,
   bandwidth: bandwidthFamily,
+  jambonz: {
+    'truncated JSON': '{"event":"dt',
+    'wrong types': '{"event":"dtmf","dtmf":{}}',
+    'an unknown event': '{"event":"brand_new"}',
+    // A sample for one of two channels.
+    'binary where text belongs': Buffer.alloc(322),
+  },
+  freeswitch: {
+    'truncated JSON': '{"event":"dt',
+    'wrong types': '{"event":"dtmf","dtmf":{}}',
+    'an unknown event': 'a text of the dialplan',
+    'binary where text belongs': Buffer.alloc(322),
+  },
+  infobip: {
+    'truncated JSON': '{"callId":"dt',
+    'wrong types': '{"callId":{},"sampleRate":"none"}',
+    'an unknown event': '{"event":"brand_new"}',
+    'binary where text belongs': Buffer.alloc(321),
+  },
   vonage: {
     'truncated JSON': '{"event":"websocket:dt',
     'wrong types': '{"event":"websocket:dtmf","digit":{},"dtmf":[]}',
@@ -105,7 +124,7 @@ const misplaced: Record<CarrierName, Record<keyof typeof family, Frame>> = {
   },
 };
 /** Their audio stands in messages of its own and may come ahead of the first text. */
-const holding: readonly CarrierName[] = ['asterisk', 'vonage'];
+const holding: readonly CarrierName[] = ['asterisk', 'vonage', 'jambonz', 'freeswitch', 'infobip'];
 const countOf = (what: string): FrameCounts => ({
   [what === 'an unknown event' ? 'unknown' : 'malformed']: 1,
 });

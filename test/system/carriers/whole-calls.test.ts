@@ -17,6 +17,11 @@ const config = CarriersConfig.parse({
   signalwireToken: ['bearer-secret-of-the-tests'],
   vonageSignatureSecret: ['vonage-secret-of-the-tests'],
   vonageApiKey: 'vonage-key',
+  jambonzUsername: 'jambonz',
+  jambonzPassword: 'jambonz-secret',
+  freeswitchToken: ['freeswitch-secret-of-the-tests'],
+  infobipUsername: 'infobip',
+  infobipPassword: 'infobip-secret',
   asteriskUsername: 'asterisk',
   asteriskPassword: 'asterisk-secret',
   bandwidthUsername: 'bandwidth',
@@ -52,6 +57,12 @@ const forms: [CarrierName, Form][] = [
   ['signalwire', { encoding: 'slin', rateHz: 16_000, legs: both }],
   ['vonage', { encoding: 'slin', rateHz: 8000, legs: ['customer'] }],
   ['vonage', { encoding: 'slin', rateHz: 16_000, legs: ['customer'] }],
+  ['jambonz', { encoding: 'slin', rateHz: 8000, legs: both }],
+  ['jambonz', { encoding: 'slin', rateHz: 16_000, legs: ['customer'] }],
+  ['freeswitch', { encoding: 'slin', rateHz: 8000, legs: ['customer'] }],
+  ['freeswitch', { encoding: 'slin', rateHz: 16_000, legs: both }],
+  ['infobip', { encoding: 'slin', rateHz: 16_000, legs: ['customer'] }],
+  ['infobip', { encoding: 'slin', rateHz: 48_000, legs: ['customer'] }],
   ['plivo', { encoding: 'mulaw', rateHz: 8000, legs: both }],
   ['plivo', { encoding: 'slin', rateHz: 16_000, legs: both }],
   ['bandwidth', { encoding: 'mulaw', rateHz: 8000, legs: both }],
@@ -95,27 +106,27 @@ async function playOne(
 describe.each(forms)(
   'a call by %s with $encoding at $rateHz Hz and legs $legs',
   (carrier, form) => {
-    test.each(['its own path', 'the detecting path'])(
-      'arrives to the byte and ends once on %s',
-      async (way) => {
-        await using server = await carrierServer({ config });
-        const path = way === 'its own path' ? `/carriers/${carrier}` : '/carriers';
-        const { result, call, audio } = await playOne(`${server.url}${path}`, carrier, form);
-        expect(result).toMatchObject({ outcome: 'played', detail: '' });
-        const stream = await server.bridge.ended();
-        for (const [track, bytes] of audio)
-          expect(stream.bytes(track).equals(bytes), track).toBe(true);
-        expect(stream.ends.length).toBe(1);
-        expect(stream.start).toMatchObject({
-          carrier,
-          carrierCallId: call.callId,
-          encoding: expectedEncoding[form.encoding],
-          sampleRate: form.rateHz,
-        });
-        expect(stream.counts()).toEqual({});
-        expect(server.bridge.streams.length).toBe(1);
-      },
-    );
+    // Nothing that FreeSWITCH sends shows whose it is.
+    const ways =
+      carrier === 'freeswitch' ? ['its own path'] : ['its own path', 'the detecting path'];
+    test.each(ways)('arrives to the byte and ends once on %s', async (way) => {
+      await using server = await carrierServer({ config });
+      const path = way === 'its own path' ? `/carriers/${carrier}` : '/carriers';
+      const { result, call, audio } = await playOne(`${server.url}${path}`, carrier, form);
+      expect(result).toMatchObject({ outcome: 'played', detail: '' });
+      const stream = await server.bridge.ended();
+      for (const [track, bytes] of audio)
+        expect(stream.bytes(track).equals(bytes), track).toBe(true);
+      expect(stream.ends.length).toBe(1);
+      expect(stream.start).toMatchObject({
+        carrier,
+        carrierCallId: call.callId,
+        encoding: expectedEncoding[form.encoding],
+        sampleRate: form.rateHz,
+      });
+      expect(stream.counts()).toEqual({});
+      expect(server.bridge.streams.length).toBe(1);
+    });
   },
 );
 

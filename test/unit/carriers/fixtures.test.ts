@@ -450,6 +450,109 @@ describe('recorded conversations of Asterisk', () => {
   });
 });
 
+describe('recorded conversations of jambonz', () => {
+  test('caller and callee come apart, whatever the length of a message; an empty one ends the audio', () => {
+    const heard = hear('jambonz-stereo');
+    expect(heard.start).toMatchObject({
+      carrierCallId: 'b2c3d4e5-1111-4f2e-9a0b-0c1d2e3f4a5b',
+      encoding: 'pcm16',
+      sampleRate: 8000,
+      tracks: [{ name: 'inbound' }, { name: 'outbound' }],
+      direction: 'inbound',
+      from: '+15550100123',
+      to: '+15550100999',
+      carrierIds: { sip_call_id: 'a84b4c76e66710@sbc' },
+      closingEndsCall: true,
+    });
+    expect(Object.entries(heard.start?.parameters ?? {})).toEqual([['crmCase', 'C-20417']]);
+    expect(heard.audio).toEqual({
+      inbound: Buffer.concat([frame(0, 320), frame(1, 640), frame(2, 320)]),
+      outbound: Buffer.concat([frame(10, 320), frame(11, 640), frame(12, 320)]),
+    });
+    expect(rest(heard)).toEqual([
+      { type: 'dtmf', digit: '5' },
+      { type: 'stop', detail: 'end of audio' },
+    ]);
+  });
+
+  test('both parties in one channel are the track mixed', () => {
+    const heard = hear('jambonz-mixed');
+    expect(heard.start).toMatchObject({ sampleRate: 16_000, tracks: [{ name: 'mixed' }] });
+    expect(heard.audio['mixed']?.length).toBe(3 * 640);
+  });
+
+  test('24 kHz is refused with the setting to change', () => {
+    const text = '{"callSid":"c","mixType":"mono","sampleRate":24000}';
+    expect(newCodec('jambonz').decode(Buffer.from(text), false)).toMatchObject([
+      {
+        type: 'refused',
+        carrierCallId: 'c',
+        reason: expect.stringContaining('sampleRate of listen'),
+      },
+    ]);
+  });
+});
+
+describe('recorded conversations of FreeSWITCH', () => {
+  test('metadata behind the first audio, stereo, and a text of the dialplan', () => {
+    const heard = hear('freeswitch-stereo');
+    expect(heard.start).toMatchObject({
+      carrierCallId: '1c2d3e4f-5555-4a6b-8c7d-9e0f1a2b3c4d',
+      encoding: 'pcm16',
+      sampleRate: 16_000,
+      tracks: [{ name: 'inbound' }, { name: 'outbound' }],
+      from: '+15550100123',
+      closingEndsCall: false,
+    });
+    const whole = (seeds: number[]): Buffer => Buffer.concat(seeds.map((seed) => frame(seed, 640)));
+    expect(heard.audio['inbound']?.equals(whole([0, 1, 2, 3]))).toBe(true);
+    expect(heard.audio['outbound']?.equals(whole([10, 11, 12, 13]))).toBe(true);
+    expect(rest(heard)).toEqual([
+      { type: 'dtmf', digit: '9' },
+      { type: 'count', what: 'unknown' },
+    ]);
+  });
+
+  test('without any text the address says what the samples are', () => {
+    const target = '/carriers/freeswitch?call_id=call-7&rate=8k&mix=mono&leg=agent';
+    const heard = hear(
+      'freeswitch-no-text',
+      carriers.freeswitch.newCodec(config, upgradeRequest(target)),
+    );
+    expect(heard.start).toMatchObject({
+      carrierCallId: 'call-7',
+      sampleRate: 8000,
+      tracks: [{ name: 'outbound', role: 'agent' }],
+    });
+    expect(heard.audio['outbound']?.length).toBe(4 * 320);
+  });
+
+  test('where nobody says the rate, nothing is assumed', () => {
+    expect(hear('freeswitch-no-text').events).toEqual([]);
+  });
+
+  test.each(['24k', '11025', 'fast', '0'])('a rate of %s is refused with what to set', (rate) => {
+    const target = `/carriers/freeswitch?rate=${rate}`;
+    const codec = carriers.freeswitch.newCodec(config, upgradeRequest(target));
+    expect(codec.decode(frame(0, 320), true)).toMatchObject([
+      { type: 'refused', closingEndsCall: false, reason: expect.stringContaining('8k or 16k') },
+    ]);
+  });
+});
+
+test('a recorded conversation of Infobip: one mixed channel, custom data beside the ids', () => {
+  const heard = hear('infobip-mixed');
+  expect(heard.start).toMatchObject({
+    carrierCallId: 'd1c2b3a4-7777-4a6b-8c7d-9e0f1a2b3c4d',
+    sampleRate: 16_000,
+    tracks: [{ name: 'mixed' }],
+    from: '+15550100123',
+    closingEndsCall: false,
+  });
+  expect(Object.entries(heard.start?.parameters ?? {})).toEqual([['crmCase', 'C-20417']]);
+  expect(heard.audio['mixed']?.length).toBe(4 * 640);
+});
+
 describe('recorded conversations of Vonage', () => {
   test('audio ahead of the first text is kept; one mixed channel at 16 kHz', () => {
     const heard = hear('vonage-mixed');
@@ -687,7 +790,8 @@ test('Plivo: a stop ends the stream, though its reference names none', () => {
 });
 
 test('the detecting path knows every recorded carrier by its first texts', () => {
-  for (const name of fixtureNames()) {
+  // Nothing that FreeSWITCH sends is its own: only its path tells.
+  for (const name of fixtureNames().filter((one) => !one.startsWith('freeswitch'))) {
     const texts = readFixture(name).flatMap(({ from, isBinary, data }) =>
       from === 'carrier' && !isBinary ? [data.toString()] : [],
     );

@@ -31,6 +31,13 @@ const openings: Record<CarrierName, { text: string; target?: string }> = {
     text: '{"event":"Start","metadata":{"callId":"c","sessionId":2,"contentType":"audio/x-mulaw","sampleRateHertz":8000,"__proto__":"x","constructor":"y"}}',
     target: '/carriers/ringcx?__proto__=x&constructor=y&toString=z&crm=C-1',
   },
+  jambonz: {
+    text: `{"callSid":"c","mixType":"mono","sampleRate":8000,${hostile.slice(1)}`,
+  },
+  freeswitch: { text: `{"callId":"c","sampleRate":8000,${hostile.slice(1)}` },
+  infobip: {
+    text: `{"callId":"c","packetizationTime":20,"sampleRate":8000,"customData":${hostile}}`,
+  },
   vonage: {
     text: `{"event":"websocket:connected","content-type":"audio/l16;rate=8000",${hostile.slice(1)}`,
   },

@@ -1,17 +1,12 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { openApiDocument } from '../protocol/openapi/document.ts';
 import type { Route } from '../protocol/openapi/route.ts';
-import { docsPage } from './docs-page.ts';
 
 export type DocsRequest = { version: string; serverUrl: string; carrierRoutes: string };
-export type DocsAnswer = { document: Uint8Array; page: Uint8Array };
+export type DocsAnswer = { document: Uint8Array };
 
 const { version, serverUrl, carrierRoutes: routesModule } = workerData as DocsRequest;
 const { carrierRoutes } = (await import(routesModule)) as { carrierRoutes: readonly Route[] };
 const document = openApiDocument({ version, serverUrl, carrierRoutes });
-const page = docsPage(document, { style: '/docs/style.css', source: '/openapi.json' });
-const answer: DocsAnswer = {
-  document: Buffer.from(JSON.stringify(document)),
-  page: Buffer.from(page),
-};
+const answer: DocsAnswer = { document: Buffer.from(JSON.stringify(document)) };
 parentPort?.postMessage(answer);

@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { DocsAnswer, DocsRequest } from './docs-worker.ts';
 import type { Part } from './part.ts';
+import { Problem } from './problem.ts';
 import { sendStatic, staticFile, type StaticFile } from './static-file.ts';
 
 const html = 'text/html; charset=utf-8';
 const json = 'application/json; charset=utf-8';
 const css = 'text/css; charset=utf-8';
+const script = 'text/javascript; charset=utf-8';
 
 /** A thread that is starved for longer than this is given up; the next reader tries again. */
 const makeWithinMs = 30_000;
@@ -21,19 +23,14 @@ export function openDocs(options: {
   publicUrl: () => string;
 }): Part & AsyncDisposable {
   const router = express.Router();
-  const style = staticFile(
-    readFileSync(new URL('./docs-page.css', import.meta.url)),
-    css,
-    'max-age=300',
-  );
   // The schemas never change while the process runs; only the address by which we are known may.
-  let made: { url: string; files: Promise<{ document: StaticFile; page: StaticFile }> } | undefined;
-  const files = () => {
+  let made: { url: string; document: Promise<StaticFile> } | undefined;
+  const documentNow = () => {
     const url = options.publicUrl();
-    if (made?.url === url) return made.files;
+    if (made?.url === url) return made.document;
     const making = {
       url,
-      files: makeFiles({
+      document: makeDocument({
         version: options.version,
         carrierRoutes: options.carrierRoutes.href,
         serverUrl: url,
@@ -41,18 +38,23 @@ export function openDocs(options: {
     };
     made = making;
     // A thread that failed, for want of memory perhaps, is tried again for the next reader.
-    making.files.catch(() => {
+    making.document.catch(() => {
       if (made === making) made = undefined;
     });
-    return making.files;
+    return making.document;
   };
+  const pageFiles = new Map<string, StaticFile>();
   router.get('/openapi.json', async (request, response) => {
-    sendStatic((await files()).document, request, response);
+    sendStatic(await documentNow(), request, response);
   });
-  router.get('/docs', async (request, response) => {
-    sendStatic((await files()).page, request, response);
+  router.get('/docs', (request, response) => {
+    sendStatic(pageFile(pageFiles, 'page.html'), request, response);
   });
-  router.get('/docs/style.css', (request, response) => sendStatic(style, request, response));
+  router.get('/docs/:file', (request, response) => {
+    const { file } = request.params;
+    if (!Object.hasOwn(files, file)) throw new Problem(404, 'no such file');
+    sendStatic(pageFile(pageFiles, file), request, response);
+  });
   return {
     name: 'docs',
     routers: [{ access: 'public', router }],
@@ -60,13 +62,36 @@ export function openDocs(options: {
   };
 }
 
+/** What the page is made of: our own frame, and the library that shows the document. */
+const files: Record<string, { path: () => URL; type: string }> = {
+  'page.html': { path: () => new URL('./docs-page.html', import.meta.url), type: html },
+  'page.css': { path: () => new URL('./docs-page.css', import.meta.url), type: css },
+  'start.js': { path: () => new URL('./docs-start.js', import.meta.url), type: script },
+  'swagger-ui.css': {
+    path: () => new URL(import.meta.resolve('swagger-ui-dist/swagger-ui.css')),
+    type: css,
+  },
+  'swagger-ui-bundle.js': {
+    path: () => new URL(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
+    type: script,
+  },
+};
+
+/** Read when it is first asked for, and then kept: most processes are never asked. */
+function pageFile(read: Map<string, StaticFile>, name: string): StaticFile {
+  const known = read.get(name);
+  const file = files[name];
+  if (known || !file) return known ?? staticFile('', html);
+  const made = staticFile(readFileSync(file.path()), file.type, 'max-age=300');
+  read.set(name, made);
+  return made;
+}
+
 /**
- * Makes both in a thread: hundreds of descriptions are loaded and turned into a page, which would hold up the audio of
- * every call when the first stranger asks. The thread ends with its memory.
+ * Makes the document in a thread: hundreds of descriptions are loaded, which would hold up the audio of every call when
+ * the first stranger asks. The thread ends with its memory.
  */
-async function makeFiles(
-  request: DocsRequest,
-): Promise<{ document: StaticFile; page: StaticFile }> {
+async function makeDocument(request: DocsRequest): Promise<StaticFile> {
   const worker = new Worker(new URL('./docs-worker.ts', import.meta.url), {
     name: 'docs',
     workerData: request,
@@ -76,7 +101,7 @@ async function makeFiles(
     const [answer] = (await once(worker, 'message', {
       signal: AbortSignal.timeout(makeWithinMs),
     })) as [DocsAnswer];
-    return { document: staticFile(answer.document, json), page: staticFile(answer.page, html) };
+    return staticFile(answer.document, json);
   } finally {
     await worker.terminate();
   }

@@ -54,7 +54,10 @@ beforeAll(async () => {
   });
   during = await until(async () => {
     const samples = await scrape(app);
-    return valueOf(samples, 'trunkline_recogniser_streams', { pool: 'live' }) === 2 && samples;
+    const live = (name: string) =>
+      valueOf(samples, `trunkline_recogniser_${name}`, { pool: 'live' }) ?? 0;
+    // A process tells of itself once a second, the streams are known at once.
+    return live('streams') === 2 && live('memory_bytes') > 0 && samples;
   });
   await playing;
   await until(() => crm.requests.some(({ event }) => event.type === 'call.completed'));

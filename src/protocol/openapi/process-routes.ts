@@ -52,11 +52,17 @@ export const processRoutes: readonly Route[] = [
   page('/docs', 'This document as a page'),
   {
     method: 'get',
-    path: '/docs/style.css',
+    path: '/docs/{file}',
     tag,
     access: 'public',
-    summary: 'How that page looks',
-    answers: { 200: { description: 'A style sheet.', content: { 'text/css': z.string() } } },
+    summary: 'What that page is made of',
+    answers: {
+      200: {
+        description: 'A script or a style sheet.',
+        content: { 'text/javascript': z.string(), 'text/css': z.string() },
+      },
+    },
+    errors: [404],
   },
   page('/', 'The console'),
   {

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { startBrowser } from '../support/browser/browser.ts';
+import { startApp } from '../support/process/app.ts';
+
+const key = 'correct-horse-battery-staple';
+const ofTheLibrary =
+  /^(?:nested-interactive|heading-order|region|select-name|scrollable-region-focusable):/;
+const waitMs = 60_000;
+
+test('a person tries the API on its own page: with a key, with the curl for it, and no other host is asked', async () => {
+  await using app = await startApp({ env: { TRUNKLINE_API_KEYS: key } });
+  await using browser = await startBrowser();
+  const { page, ...opened } = await browser.open(`${app.url}/docs`);
+  const operation = page.locator('.opblock', { hasText: '/api/calls' }).first();
+  await operation.waitFor({ timeout: waitMs });
+  for (const path of ['/v2/live', '/api/test-events', '/v2/pre-recorded/{id}'])
+    await page.locator('.opblock', { hasText: path }).first().waitFor();
+  await opened.screenshot('docs');
+  expect(opened.problems).toEqual([]);
+
+  await page.getByRole('button', { name: 'Authorize', exact: true }).click();
+  await page.locator('.modal-ux input').first().fill(key);
+  await page
+    .locator('.modal-ux .auth-btn-wrapper button', { hasText: 'Authorize' })
+    .first()
+    .click();
+  await page.locator('.modal-ux .btn-done').first().click();
+  await operation.locator('.opblock-summary-control').click();
+  await operation.getByRole('button', { name: 'Execute' }).click();
+  const curl = operation.locator('.curl-command');
+  await curl.waitFor({ timeout: waitMs });
+  expect(await curl.innerText()).toContain(`${app.url}/api/calls`);
+  const status = operation.locator('.live-responses-table .response-col_status').last();
+  await status.waitFor({ timeout: waitMs });
+  expect(await status.innerText()).toContain('200');
+  expect(await operation.locator('.live-responses-table .response-col_description').last().innerText()).toContain('next_cursor'); // prettier-ignore
+  await opened.screenshot('docs-tried');
+  expect(opened.problems.filter((problem) => problem.startsWith('other host'))).toEqual([]);
+  expect(opened.problems).toEqual([]);
+  // What the library's own markup lacks (names of its lists, levels of its headings) is not ours to mend; colours are.
+  const violations = (await opened.violations()).filter((one) => !ofTheLibrary.test(one));
+  expect(violations).toEqual([]);
+});

@@ -13,18 +13,17 @@ export function menu(name, ...children) {
   element.addEventListener('focusout', ({ relatedTarget }) => {
     if (relatedTarget && !element.contains(relatedTarget)) element.open = false;
   });
-  element.addEventListener('toggle', () => {
+  const away = ({ target }) => {
+    if (!element.contains(target)) element.open = false;
+  };
+  // Not at `toggle`, which comes after a frame may have been painted with the panel outside the window.
+  new MutationObserver(() => {
+    document.removeEventListener('click', away);
     if (!element.open) return;
     // It opens to the left, where there is room: a menu may stand at either side of a narrow window.
     panel.classList.remove('to-right');
     panel.classList.toggle('to-right', panel.getBoundingClientRect().left < 0);
-    const away = ({ target }) => {
-      if (!element.contains(target)) element.open = false;
-    };
     document.addEventListener('click', away);
-    element.addEventListener('toggle', () => document.removeEventListener('click', away), {
-      once: true,
-    });
-  });
+  }).observe(element, { attributeFilter: ['open'] });
   return element;
 }

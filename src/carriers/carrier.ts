@@ -107,17 +107,21 @@ export type WebhookContext<Config> = {
 
 /** A status to be kept with the call that it is about, or the text that the carrier asked for. */
 type WebhookAnswer =
-  { callId: string | undefined; fields: Record<string, string> } | { xml: string };
+  | { callId: string | undefined; fields: Record<string, string> }
+  | { xml: string }
+  | { json: unknown };
 
-/** One of a carrier's own HTTP requests to us: POST /carriers/<name>/<action>. */
+/** One of a carrier's own HTTP requests to us: /carriers/<name>/<action>. */
 export type CarrierWebhook<Config> = {
+  /** POST, where nothing else is said. */
+  method?: 'get';
   action: string;
   /** `bytes` where the signature is over the body as it came: it must not be parsed on the way. */
   body: 'form' | 'bytes';
   /** For the API's description. */
   summary: string;
   headers: Parameter[];
-  answers: 'kept' | 'xml';
+  answers: 'kept' | 'xml' | 'json';
   /** Checks the signature first; throws a Problem for whatever is wrong. */
   handle(request: Request, context: WebhookContext<Config>): Promise<WebhookAnswer>;
 };

@@ -1,6 +1,8 @@
 import type { Request } from 'express';
 import { Problem } from '../port/problem.ts';
 import type { WebhookContext } from './carrier.ts';
+import { checkBasic } from './credentials.ts';
+import { parseObject } from './json/frames.ts';
 import { isUrlSignature } from './url-signature.ts';
 
 /** Names from outside, in the order in which they came; the same name may come more than once. */
@@ -47,4 +49,47 @@ export function signedForm(
   if (secret === undefined)
     throw new Problem(403, `${header} does not match: check ${setting} and TRUNKLINE_PUBLIC_URL`);
   return { fields, by: { secret, signature } };
+}
+
+/** The credentials that came, and so may go back to whoever sent them. */
+export type BasicProof = { username: string; password: string };
+
+/**
+ * For carriers that sign nothing: the user name and password of a webhook are the whole proof. Undefined where
+ * the insecure mode needs none.
+ */
+export function basicProof(
+  request: Request,
+  {
+    username,
+    password,
+    insecure,
+  }: { username: string | undefined; password: string | undefined; insecure: boolean },
+): BasicProof | undefined {
+  const authorization = request.get('authorization');
+  if (authorization === undefined) {
+    if (insecure) return undefined;
+    throw new Problem(
+      401,
+      'Authorization is missing: give the webhook the user name and password of this carrier',
+    );
+  }
+  const verdict = checkBasic({ headers: { authorization } }, { username, password });
+  if (verdict.outcome === 'refused') throw new Problem(403, verdict.reason);
+  return username === undefined || password === undefined ? undefined : { username, password };
+}
+
+/** The JSON object that came as bytes. */
+export function jsonBody(request: Request): Record<string, unknown> {
+  const body: unknown = request.body;
+  const object = Buffer.isBuffer(body) ? parseObject(body.toString('utf8')) : undefined;
+  if (!object) throw new Problem(400, 'the body is not a JSON object');
+  return object;
+}
+
+/** A webhook about no call can be answered for none. */
+export function requiredCallId(callId: string | undefined, field: string): string {
+  if (!callId)
+    throw new Problem(400, 'Validation failed', { validationErrors: [`${field} is missing`] });
+  return callId;
 }

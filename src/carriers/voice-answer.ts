@@ -1,9 +1,41 @@
 import { createHmac } from 'node:crypto';
+import { z } from 'zod';
+import { TrunklineError } from '../lib/errors.ts';
 
-// What the answers to "what shall this call do?" share: XML that starts a stream and goes on with the call.
+// What the answers to "what shall this call do?" share: they start a stream and go on with the call.
 
 /** As long as a call may last: with no verb behind the one that starts the stream, the call would hang up at once. */
 export const answerPauseS = 14_400;
+
+/** Where a call goes on once its stream was started; with neither it stays as it is, for `answerPauseS`. */
+export type NextStep = { dial: string | undefined; continueUrl: string | undefined };
+
+export const dialSetting = (env: string, carrier: string) =>
+  z
+    .string()
+    .min(3)
+    .max(255)
+    .optional()
+    .meta({
+      env,
+      description: `Whom the call goes on to after POST /carriers/${carrier}/voice started the stream: a number or a sip: address.`,
+    });
+
+export const continueSetting = (env: string, carrier: string, kind: string) =>
+  z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      env,
+      description: `${kind} address where the call goes on after POST /carriers/${carrier}/voice started the stream, instead of dialling.`,
+    });
+
+/** A call goes on in one way: where both are set, either could be meant. */
+export function refuseBoth(pair: Record<string, string | undefined>): void {
+  if (Object.values(pair).some((value) => value === undefined)) return;
+  const [one, other] = Object.keys(pair);
+  throw new TrunklineError('CONFIG_INVALID', `set ${one} or ${other}, not both`);
+}
 
 /**
  * The stream token of an answer, made of what proved the request: the same request gets the same answer from

@@ -22,10 +22,14 @@ export function webhookRouter(context: WebhookContext<CarriersConfig>): Router {
   for (const name of carrierNames)
     for (const webhook of carriers[name].webhooks) {
       const path = `/carriers/${name}/${webhook.action}`;
-      router.post(path, bodies[webhook.body], async (request, response) => {
+      router[webhook.method ?? 'post'](path, bodies[webhook.body], async (request, response) => {
         const answer = await webhook.handle(request, context);
         if ('xml' in answer) {
           response.type('text/xml').send(answer.xml);
+          return;
+        }
+        if ('json' in answer) {
+          response.json(answer.json);
           return;
         }
         if (!answer.callId)
@@ -51,7 +55,14 @@ const CarrierForm = {
   },
 };
 
-const answers: Record<'kept' | 'xml', Record<number, RouteAnswer>> = {
+const CallSid = {
+  name: 'CallSid',
+  description:
+    'The carrier’s id of the call; its other parameters are ignored but for the direction.',
+  schema: z.string().optional(),
+};
+
+const answers: Record<'kept' | 'xml' | 'json', Record<number, RouteAnswer>> = {
   kept: { 204: { description: 'Kept with the call.' } },
   xml: {
     200: {
@@ -59,18 +70,24 @@ const answers: Record<'kept' | 'xml', Record<number, RouteAnswer>> = {
       content: { 'text/xml': z.string() },
     },
   },
+  json: {
+    200: {
+      description: 'What starts the stream, in the carrier’s own form.',
+      content: { 'application/json': z.unknown() },
+    },
+  },
 };
 
 /** The same routes as data, for the API's description; each carrier authenticates itself as its platform does. */
 export const carrierRoutes: readonly Route[] = carrierNames.flatMap((name) =>
   carriers[name].webhooks.map((webhook) => ({
-    method: 'post',
+    method: webhook.method ?? 'post',
     path: `/carriers/${name}/${webhook.action}`,
     tag: 'Carriers',
     access: 'carrier',
     summary: webhook.summary,
     headers: webhook.headers,
-    body: CarrierForm,
+    ...(webhook.method === 'get' ? { query: [CallSid] } : { body: CarrierForm }),
     answers: answers[webhook.answers],
     errors: [400, 401, 403, 413, 415],
   })),

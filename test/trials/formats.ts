@@ -65,6 +65,15 @@ const sox =
   (wav, path) =>
     run('sox', ['-D', wav, ...format, path]);
 
+/**
+ * As any tool writes 8 bits: without dither consonants below half a step would be exact zeros, which no reader can
+ * know. Its dither begins from the same seed in every run.
+ */
+const dithered =
+  (...format: string[]): Make =>
+  (wav, path) =>
+    run('sox', ['-R', wav, ...format, path]);
+
 /** A WAV whose length was not known when it was begun: its header says 4 GiB. */
 const streamed: Make = (wav, path) => {
   const output = execFileSync('ffmpeg', ['-v', 'error', '-i', wav, '-f', 'wav', 'pipe:1'], {
@@ -107,7 +116,7 @@ const formats: readonly Format[] = [
   { name: 'mp4', file: 'a.mp4', ...lossy, make: video('-c:v', 'mpeg4', '-c:a', 'aac') },
   { name: 'wmv', file: 'a.wmv', ...lossy, make: video('-c:v', 'wmv2', '-c:a', 'wmav2') },
 
-  { name: 'wav 8 bit', file: 'b.wav', ...lossy, make: sox('-b', '8', '-e', 'unsigned-integer') },
+  { name: 'wav 8 bit', file: 'b.wav', ...lossy, make: dithered('-b', '8', '-e', 'unsigned-integer') },
   { name: 'wav 24 bit', file: 'c.wav', ...whole, make: sox('-b', '24') },
   { name: 'wav 32 bit', file: 'd.wav', ...whole, make: sox('-b', '32') },
   { name: 'wav float', file: 'e.wav', ...whole, make: sox('-b', '32', '-e', 'floating-point') },

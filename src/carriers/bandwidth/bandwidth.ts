@@ -1,11 +1,11 @@
 import { isObject } from '../../lib/json.ts';
-import { TrunklineError } from '../../lib/errors.ts';
 import type { Carrier } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
 import { liftParameters, tracksOf } from '../parameters.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { bandwidthPlayer } from './player.ts';
 import { bandwidthWebhooks } from './webhooks.ts';
 import type { BandwidthConfig } from './settings.ts';
@@ -21,11 +21,10 @@ export const bandwidth: Carrier<BandwidthConfig> = {
       TRUNKLINE_BANDWIDTH_USERNAME: bandwidthUsername,
       TRUNKLINE_BANDWIDTH_PASSWORD: bandwidthPassword,
     });
-    if (bandwidthDial !== undefined && bandwidthContinueUrl !== undefined)
-      throw new TrunklineError(
-        'CONFIG_INVALID',
-        'set TRUNKLINE_BANDWIDTH_DIAL or TRUNKLINE_BANDWIDTH_CONTINUE_URL, not both',
-      );
+    refuseBoth({
+      TRUNKLINE_BANDWIDTH_DIAL: bandwidthDial,
+      TRUNKLINE_BANDWIDTH_CONTINUE_URL: bandwidthContinueUrl,
+    });
   },
   newCodec: () => new JsonCodec(dialect),
   pings: () => true,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const bandwidthSettings = {
   bandwidthUsername: z
@@ -17,18 +18,7 @@ export const bandwidthSettings = {
     description:
       'Password that Bandwidth sends with its webhooks and streams (HTTP Basic): the callback password of the application, and `destinationPassword`.',
   }),
-  bandwidthDial: z.string().min(3).max(255).optional().meta({
-    env: 'TRUNKLINE_BANDWIDTH_DIAL',
-    description:
-      'Whom POST /carriers/bandwidth/voice transfers the call to after starting the stream: a number or a sip: address.',
-  }),
-  bandwidthContinueUrl: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({
-      env: 'TRUNKLINE_BANDWIDTH_CONTINUE_URL',
-      description:
-        'BXML address where the call goes on after starting the stream, instead of a transfer.',
-    }),
+  bandwidthDial: dialSetting('TRUNKLINE_BANDWIDTH_DIAL', 'bandwidth'),
+  bandwidthContinueUrl: continueSetting('TRUNKLINE_BANDWIDTH_CONTINUE_URL', 'bandwidth', 'BXML'),
 };
 export type BandwidthConfig = z.infer<z.ZodObject<typeof bandwidthSettings>>;

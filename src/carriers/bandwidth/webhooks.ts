@@ -1,10 +1,9 @@
 import type { Request } from 'express';
 import { z } from 'zod';
 import { isObject } from '../../lib/json.ts';
-import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { checkBasic } from '../credentials.ts';
-import { parseObject, textParameters } from '../json/frames.ts';
+import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import {
   answerPauseS,
@@ -49,36 +48,20 @@ export const bandwidthWebhooks: readonly CarrierWebhook<BandwidthConfig>[] = [
   },
 ];
 
-type ProvenEvent = {
-  fields: Record<string, string>;
-  /** The credentials that came, and so may go back to whoever sent them; absent where the insecure mode needs none. */
-  by?: { username: string; password: string };
-};
+type ProvenEvent = { fields: Record<string, string>; by?: BasicProof };
 
-/** Bandwidth signs nothing: the callback credentials of its application are the whole proof. */
 function provenEvent(
   request: Request,
   { config, insecure }: Pick<WebhookContext<BandwidthConfig>, 'config' | 'insecure'>,
 ): ProvenEvent {
   const { bandwidthUsername: username, bandwidthPassword: password } = config;
-  const authorization = request.get('authorization');
-  if (authorization === undefined) {
-    if (insecure) return { fields: fieldsOf(request) };
-    throw new Problem(401, 'Authorization is missing: set the callback user name and password');
-  }
-  const verdict = checkBasic({ headers: { authorization } }, { username, password });
-  if (verdict.outcome === 'refused') throw new Problem(403, verdict.reason);
-  const fields = fieldsOf(request);
-  return username === undefined || password === undefined
-    ? { fields }
-    : { fields, by: { username, password } };
+  const by = basicProof(request, { username, password, insecure });
+  return { fields: fieldsOf(request), ...(by ? { by } : {}) };
 }
 
 /** What is plain in the event; of a stream, its id and what it is called as well. */
 function fieldsOf(request: Request): Record<string, string> {
-  const body: unknown = request.body;
-  const event = Buffer.isBuffer(body) ? parseObject(body.toString('utf8')) : undefined;
-  if (!event) throw new Problem(400, 'the body is not a JSON object');
+  const event = jsonBody(request);
   const { mediaStream } = event;
   const ofStream = isObject(mediaStream) ? Object.entries(textParameters(mediaStream)) : [];
   return ownRecord([
@@ -95,9 +78,8 @@ async function voiceAnswer(
   { fields, by }: ProvenEvent,
   { bridge, config, publicUrl }: WebhookContext<BandwidthConfig>,
 ): Promise<string> {
-  const { callId, from, to, direction } = fields;
-  if (!callId)
-    throw new Problem(400, 'Validation failed', { validationErrors: ['callId is missing'] });
+  const { from, to, direction } = fields;
+  const callId = requiredCallId(fields['callId'], 'callId');
   const { token } = await bridge.mintToken({
     carrier: 'bandwidth',
     carrierCallId: callId,

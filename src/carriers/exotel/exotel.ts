@@ -6,6 +6,7 @@ import { parsedStart } from '../json/start.ts';
 import { ownRecord } from '../parameters.ts';
 import { exotelPlayer } from './player.ts';
 import type { ExotelConfig } from './settings.ts';
+import { exotelWebhooks } from './webhooks.ts';
 
 export const exotel: Carrier<ExotelConfig> = {
   name: 'exotel',
@@ -29,7 +30,7 @@ export const exotel: Carrier<ExotelConfig> = {
     const message = second.message && inSnakeCase(second.message);
     return message?.['event'] === 'start' && idsOf(message) !== undefined;
   },
-  webhooks: [],
+  webhooks: exotelWebhooks,
   player: exotelPlayer,
   playerSecrets: ({ exotelUsername: username, exotelPassword: password }) => ({
     username,

@@ -5,8 +5,10 @@ import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { parseObject, textAt, textParameters, wholeAt } from '../json/frames.ts';
 import { withoutNames } from '../parameters.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { jambonzPlayer } from './player.ts';
 import type { JambonzConfig } from './settings.ts';
+import { jambonzWebhooks } from './webhooks.ts';
 
 const protocols = ['audio.jambonz.org', 'audio.drachtio.org'];
 
@@ -16,11 +18,16 @@ export const jambonz: Carrier<JambonzConfig> = {
   authenticate: (request, { config: { jambonzUsername, jambonzPassword } }) =>
     checkBasic(request, { username: jambonzUsername, password: jambonzPassword }),
   hasSecret: (config) => config.jambonzUsername !== undefined,
-  checkSettings: ({ jambonzUsername, jambonzPassword }) =>
+  checkSettings({ jambonzUsername, jambonzPassword, jambonzDial, jambonzContinueUrl }) {
     refuseHalf({
       TRUNKLINE_JAMBONZ_USERNAME: jambonzUsername,
       TRUNKLINE_JAMBONZ_PASSWORD: jambonzPassword,
-    }),
+    });
+    refuseBoth({
+      TRUNKLINE_JAMBONZ_DIAL: jambonzDial,
+      TRUNKLINE_JAMBONZ_CONTINUE_URL: jambonzContinueUrl,
+    });
+  },
   newCodec: (_config, request) => new BinaryCodec(new JambonzDialect(request)),
   pings: () => true,
   sendsBearer: false,
@@ -35,7 +42,7 @@ export const jambonz: Carrier<JambonzConfig> = {
     textAt(message, 'callSid') !== undefined &&
     textAt(message, 'mixType') !== undefined &&
     wholeAt(message, 'sampleRate') !== undefined,
-  webhooks: [],
+  webhooks: jambonzWebhooks,
   player: jambonzPlayer,
   playerSecrets: ({ jambonzUsername: username, jambonzPassword: password }) => ({
     username,

@@ -1,14 +1,19 @@
 import { z } from 'zod';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const jambonzSettings = {
   jambonzUsername: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_JAMBONZ_USERNAME',
-    description: 'User name in wsAuth of the jambonz verb listen (HTTP Basic).',
+    description:
+      'User name that jambonz sends with its webhooks and in wsAuth of the verb listen (HTTP Basic).',
   }),
   jambonzPassword: z.string().min(8).optional().meta({
     env: 'TRUNKLINE_JAMBONZ_PASSWORD',
     secret: true,
-    description: 'Password in wsAuth of the jambonz verb listen (HTTP Basic).',
+    description:
+      'Password that jambonz sends with its webhooks and in wsAuth of the verb listen (HTTP Basic).',
   }),
+  jambonzDial: dialSetting('TRUNKLINE_JAMBONZ_DIAL', 'jambonz'),
+  jambonzContinueUrl: continueSetting('TRUNKLINE_JAMBONZ_CONTINUE_URL', 'jambonz', 'Application'),
 };
 export type JambonzConfig = z.infer<z.ZodObject<typeof jambonzSettings>>;

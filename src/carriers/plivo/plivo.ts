@@ -3,6 +3,7 @@ import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../js
 import { objectAt, textAt } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
 import { ownRecord, tracksOf } from '../parameters.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { plivoPlayer } from './player.ts';
 import { isPlivoSignature } from './signature.ts';
 import { plivoWebhooks } from './webhooks.ts';
@@ -13,6 +14,11 @@ export const plivo: Carrier<PlivoConfig> = {
   authenticate,
   hasSecret: (config) => config.plivoAuthToken.length > 0,
   newCodec: (config) => new JsonCodec(dialect(config)),
+  checkSettings: ({ plivoDial, plivoContinueUrl }) =>
+    refuseBoth({
+      TRUNKLINE_PLIVO_DIAL: plivoDial,
+      TRUNKLINE_PLIVO_CONTINUE_URL: plivoContinueUrl,
+    }),
   pings: () => true,
   sendsBearer: false,
   closesItself: false,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretList } from '../credentials.ts';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const plivoSettings = {
   plivoAuthToken: secretList.meta({
@@ -7,6 +8,8 @@ export const plivoSettings = {
     secret: true,
     description: 'Plivo auth token that signs its upgrades and callbacks (V3).',
   }),
+  plivoDial: dialSetting('TRUNKLINE_PLIVO_DIAL', 'plivo'),
+  plivoContinueUrl: continueSetting('TRUNKLINE_PLIVO_CONTINUE_URL', 'plivo', 'Plivo XML'),
   plivoByteOrder: z.enum(['big', 'little']).default('little').meta({
     env: 'TRUNKLINE_PLIVO_L16_BYTE_ORDER',
     description: 'Byte order of Plivo L16 audio.',

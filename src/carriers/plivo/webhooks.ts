@@ -2,61 +2,153 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { formFields, type FormFields } from '../forms.ts';
+import { formFields, requiredCallId } from '../forms.ts';
 import { ownRecord } from '../parameters.ts';
+import {
+  answerPauseS,
+  element,
+  socketUrlOf,
+  tokenOf,
+  xmlDocument,
+  xmlText,
+  type NextStep,
+} from '../voice-answer.ts';
 import type { PlivoConfig } from './settings.ts';
 import { isPlivoSignature } from './signature.ts';
 
 /** As long as a callback could be repeated to us; its signature has no time in it. */
 const nonceMs = 86_400_000;
 
+const headers = [
+  {
+    name: 'x-plivo-signature-v3',
+    description: 'Plivo’s signature, checked with TRUNKLINE_PLIVO_AUTH_TOKEN.',
+    schema: z.string(),
+  },
+  { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
+];
+
 export const plivoWebhooks: readonly CarrierWebhook<PlivoConfig>[] = [
+  {
+    action: 'voice',
+    body: 'form',
+    summary: 'What a Plivo application asks when its number is called',
+    headers,
+    answers: 'xml',
+    handle: async (request, context) => ({
+      xml: await voiceAnswer(signedFields(request, context), context),
+    }),
+  },
   {
     action: 'status',
     body: 'form',
     summary: 'Plivo’s status callbacks',
-    headers: [
-      {
-        name: 'x-plivo-signature-v3',
-        description: 'Plivo’s signature, checked with TRUNKLINE_PLIVO_AUTH_TOKEN.',
-        schema: z.string(),
-      },
-      { name: 'x-plivo-signature-v3-nonce', description: 'Used once.', schema: z.string() },
-    ],
+    headers,
     answers: 'kept',
     handle: async (request, context) => {
-      const fields = ownRecord(await signedFields(request, context));
+      const { fields, by } = signedFields(request, context);
+      const { bridge, clock } = context;
+      if (by && !(await bridge.claimNonce('plivo-webhook', by.nonce, clock.now() + nonceMs)))
+        throw new Problem(403, 'the nonce was used before');
       return { callId: fields['CallUUID'], fields };
     },
   },
 ];
 
-async function signedFields(
+type SignedFields = {
+  fields: Record<string, string>;
+  /** Absent where the insecure mode lets the fields in unsigned. */
+  by?: { authToken: string; nonce: string };
+};
+
+function signedFields(
   request: Request,
-  { config, publicUrl, insecure, bridge, clock }: WebhookContext<PlivoConfig>,
-): Promise<FormFields> {
-  const fields = formFields(request);
+  { config, publicUrl, insecure }: WebhookContext<PlivoConfig>,
+): SignedFields {
+  const form = formFields(request);
+  const fields = ownRecord(form);
   const signature = request.get('x-plivo-signature-v3');
   const nonce = request.get('x-plivo-signature-v3-nonce') ?? '';
-  if (insecure && signature === undefined) return fields;
+  if (insecure && signature === undefined) return { fields };
   if (signature === undefined || nonce === '')
     throw new Problem(401, 'X-Plivo-Signature-V3 or its nonce is missing');
   const signed = {
     publicUrl: publicUrl(),
     kind: 'webhook',
     target: request.originalUrl,
-    fields,
+    fields: form,
     nonce,
   } as const;
-  if (
-    config.plivoAuthToken.length === 0 ||
-    !isPlivoSignature(signature, config.plivoAuthToken, signed)
-  )
+  const [authToken] = config.plivoAuthToken.filter((one) =>
+    isPlivoSignature(signature, [one], signed),
+  );
+  if (authToken === undefined)
     throw new Problem(
       403,
       'X-Plivo-Signature-V3 does not match: check TRUNKLINE_PLIVO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL',
     );
-  if (!(await bridge.claimNonce('plivo-webhook', nonce, clock.now() + nonceMs)))
-    throw new Problem(403, 'the nonce was used before');
-  return fields;
+  return { fields, by: { authToken, nonce } };
+}
+
+/**
+ * The token is made of the nonce and the call, which the signature proved: the same request, sent again, brings
+ * the same answer, whose token is good once. So the nonce itself need not be used up: an answer that got lost
+ * can be asked for again.
+ */
+async function voiceAnswer(
+  { fields, by }: SignedFields,
+  { bridge, config, publicUrl }: WebhookContext<PlivoConfig>,
+): Promise<string> {
+  const callId = requiredCallId(fields['CallUUID'], 'CallUUID');
+  const { token } = await bridge.mintToken({
+    carrier: 'plivo',
+    carrierCallId: callId,
+    ...(by ? { token: tokenOf(by.authToken, JSON.stringify(['plivo', by.nonce, callId])) } : {}),
+  });
+  const { From: from, To: to, Direction: direction } = fields;
+  const { plivoDial: dial, plivoContinueUrl: continueUrl } = config;
+  const stream = element(
+    'Stream',
+    {
+      bidirectional: 'false',
+      audioTrack: 'both',
+      // The verbs behind the stream are carried out at once, and not when it is over.
+      keepCallAlive: 'false',
+      contentType: 'audio/x-mulaw;rate=8000',
+      streamTimeout: String(streamTimeoutS),
+      statusCallbackUrl: `${publicUrl()}/carriers/plivo/status`,
+      statusCallbackMethod: 'POST',
+      extraHeaders: extraHeaders({ from, to, direction }),
+    },
+    [xmlText(`${socketUrlOf(publicUrl(), 'plivo')}/${token}`)],
+  );
+  return xmlDocument(element('Response', {}, [stream, nextElement({ dial, continueUrl })]));
+}
+
+/** Plivo's own default, a day: no call is longer. */
+const streamTimeoutS = 86_400;
+
+/** Plivo takes 512 bytes of them in all. */
+const valueAtMost = 150;
+
+/** A value ends at what parts the values of this header; whoever calls may have put it into their number. */
+function extraHeaders(values: Record<string, string | undefined>): string {
+  return Object.entries(values)
+    .flatMap(([name, value = '']) => {
+      const safe = value
+        .replace(/;.*$/s, '')
+        .replace(/[^\x20-\x7e]/g, '')
+        .slice(0, valueAtMost);
+      return safe === '' ? [] : [`${name}=${safe}`];
+    })
+    .join(';');
+}
+
+function nextElement({ dial, continueUrl }: NextStep): string {
+  if (continueUrl !== undefined)
+    return element('Redirect', { method: 'POST' }, [xmlText(continueUrl)]);
+  if (dial === undefined) return element('Wait', { length: String(answerPauseS) });
+  return element('Dial', {}, [
+    element(dial.startsWith('sip:') ? 'User' : 'Number', {}, [xmlText(dial)]),
+  ]);
 }

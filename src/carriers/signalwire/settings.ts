@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretList } from '../credentials.ts';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const signalwireSettings = {
   signalwireToken: secretList.meta({
@@ -12,6 +13,8 @@ export const signalwireSettings = {
     secret: true,
     description: 'Signing key of the SignalWire project, with which its webhooks are checked.',
   }),
+  signalwireDial: dialSetting('TRUNKLINE_SIGNALWIRE_DIAL', 'signalwire'),
+  signalwireContinueUrl: continueSetting('TRUNKLINE_SIGNALWIRE_CONTINUE_URL', 'signalwire', 'cXML'),
   signalwireByteOrder: z.enum(['big', 'little']).default('little').meta({
     env: 'TRUNKLINE_SIGNALWIRE_L16_BYTE_ORDER',
     description: 'Byte order of SignalWire L16 audio.',

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretList } from '../credentials.ts';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const telnyxSettings = {
   telnyxToken: secretList.meta({
@@ -15,6 +16,8 @@ export const telnyxSettings = {
       env: 'TRUNKLINE_TELNYX_PUBLIC_KEY',
       description: 'Public key (base64) of the Telnyx portal, with which its webhooks are checked.',
     }),
+  telnyxDial: dialSetting('TRUNKLINE_TELNYX_DIAL', 'telnyx'),
+  telnyxContinueUrl: continueSetting('TRUNKLINE_TELNYX_CONTINUE_URL', 'telnyx', 'TeXML'),
   telnyxByteOrder: z.enum(['big', 'little']).default('big').meta({
     env: 'TRUNKLINE_TELNYX_L16_BYTE_ORDER',
     description: 'Byte order of Telnyx L16 audio; RTP prescribes big.',

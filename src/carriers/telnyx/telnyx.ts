@@ -3,6 +3,7 @@ import { checkBearer } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { telnyxPlayer } from './player.ts';
 import { telnyxWebhooks } from './webhooks.ts';
 import type { TelnyxConfig } from './settings.ts';
@@ -13,6 +14,11 @@ export const telnyx: Carrier<TelnyxConfig> = {
   authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
   hasSecret: (config) => config.telnyxToken.length > 0,
   newCodec: (config) => new JsonCodec(dialect(config)),
+  checkSettings: ({ telnyxDial, telnyxContinueUrl }) =>
+    refuseBoth({
+      TRUNKLINE_TELNYX_DIAL: telnyxDial,
+      TRUNKLINE_TELNYX_CONTINUE_URL: telnyxContinueUrl,
+    }),
   pings: () => true,
   sendsBearer: true,
   closesItself: false,

@@ -3,43 +3,61 @@ import { createPublicKey, verify } from 'node:crypto';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { fieldsAtMost, fieldsIn } from '../forms.ts';
+import { fieldsAtMost, fieldsIn, requiredCallId } from '../forms.ts';
 import { parseObject } from '../json/frames.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { ownRecord } from '../parameters.ts';
+import { twimlAnswer } from '../twiml.ts';
+import { tokenOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
+const headers = [
+  {
+    name: 'telnyx-signature-ed25519',
+    description: 'Over the timestamp and the body, checked with TRUNKLINE_TELNYX_PUBLIC_KEY.',
+    schema: z.string(),
+  },
+  { name: 'telnyx-timestamp', description: 'Seconds, at most 300 away.', schema: z.string() },
+];
+
 export const telnyxWebhooks: readonly CarrierWebhook<TelnyxConfig>[] = [
+  {
+    action: 'voice',
+    body: 'bytes',
+    summary: 'What a TeXML application of Telnyx asks when its number is called',
+    headers,
+    answers: 'xml',
+    handle: async (request, context) => ({ xml: await voiceAnswer(request, context) }),
+  },
   {
     action: 'status',
     body: 'bytes',
     summary: 'Telnyx’ streaming webhooks',
-    headers: [
-      {
-        name: 'telnyx-signature-ed25519',
-        description: 'Over the timestamp and the body, checked with TRUNKLINE_TELNYX_PUBLIC_KEY.',
-        schema: z.string(),
-      },
-      { name: 'telnyx-timestamp', description: 'Seconds, at most 300 away.', schema: z.string() },
-    ],
+    headers,
     answers: 'kept',
     handle: (request, context) => {
-      const fields = statusFields(request, signedText(request, context));
+      const fields = statusFields(request, signedText(request, context).text);
       return Promise.resolve({ callId: fields['call_control_id'] ?? fields['CallSid'], fields });
     },
   },
 ];
 
+type SignedText = {
+  text: string;
+  /** Absent where the insecure mode lets it in unsigned. */
+  by?: { publicKey: string; signature: Buffer };
+};
+
 function signedText(
   request: Request,
   { config, insecure, clock }: WebhookContext<TelnyxConfig>,
-): string {
+): SignedText {
   const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const signature = request.get('telnyx-signature-ed25519');
   const timestamp = request.get('telnyx-timestamp') ?? '';
   if (signature === undefined) {
     if (!insecure) throw new Problem(401, 'telnyx-signature-ed25519 is missing');
-    return body.toString('utf8');
+    return { text: body.toString('utf8') };
   }
   const { telnyxPublicKey: publicKey } = config;
   if (publicKey === undefined) throw new Problem(403, 'TRUNKLINE_TELNYX_PUBLIC_KEY is not set');
@@ -55,7 +73,38 @@ function signedText(
       403,
       'telnyx-signature-ed25519 does not match: check TRUNKLINE_TELNYX_PUBLIC_KEY',
     );
-  return body.toString('utf8');
+  return {
+    text: body.toString('utf8'),
+    by: { publicKey, signature: Buffer.from(signature, 'base64') },
+  };
+}
+
+/**
+ * The token is made of the signature, which only Telnyx can make: the same request, sent again, brings the same
+ * token. It stands in the address, because how parameters of a stream arrive is not described; the parties'
+ * numbers come with the stream itself.
+ */
+async function voiceAnswer(
+  request: Request,
+  context: WebhookContext<TelnyxConfig>,
+): Promise<string> {
+  const { text, by } = signedText(request, context);
+  if (!request.is('application/x-www-form-urlencoded')) throw new Problem(415, 'expected a form');
+  const { telnyxDial: dial, telnyxContinueUrl: continueUrl } = context.config;
+  const { CallSid, Direction: direction } = ownRecord(fieldsIn(text));
+  const { token } = await context.bridge.mintToken({
+    carrier: 'telnyx',
+    carrierCallId: requiredCallId(CallSid, 'CallSid'),
+    ...(by ? { token: tokenOf(by.publicKey, by.signature) } : {}),
+  });
+  return twimlAnswer({
+    carrier: 'telnyx',
+    publicUrl: context.publicUrl(),
+    pathToken: token,
+    parameters: { direction },
+    dial,
+    continueUrl,
+  });
 }
 
 const TelnyxEvent = z.object({

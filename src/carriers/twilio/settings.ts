@@ -1,5 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { secretList } from '../credentials.ts';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const twilioSettings = {
   twilioAuthToken: secretList.meta({
@@ -8,18 +9,7 @@ export const twilioSettings = {
     description:
       'Twilio auth token that signs its upgrades and webhooks; two, comma-separated, while rotating.',
   }),
-  twilioDial: z.string().min(3).max(255).optional().meta({
-    env: 'TRUNKLINE_TWILIO_DIAL',
-    description:
-      'What POST /carriers/twilio/voice dials after starting the stream: a number or a sip: address.',
-  }),
-  twilioContinueUrl: z
-    .url({ protocol: /^https?$/ })
-    .optional()
-    .meta({
-      env: 'TRUNKLINE_TWILIO_CONTINUE_URL',
-      description:
-        'TwiML address where the call goes on after starting the stream, instead of dialling.',
-    }),
+  twilioDial: dialSetting('TRUNKLINE_TWILIO_DIAL', 'twilio'),
+  twilioContinueUrl: continueSetting('TRUNKLINE_TWILIO_CONTINUE_URL', 'twilio', 'TwiML'),
 };
 export type TwilioConfig = z.infer<z.ZodObject<typeof twilioSettings>>;

@@ -1,8 +1,8 @@
-import { TrunklineError } from '../../lib/errors.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { callDialect, callStreamSid } from '../json/call-dialect.ts';
 import { JsonCodec } from '../json/codec.ts';
 import { isUrlSignature } from '../url-signature.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { twilioPlayer } from './player.ts';
 import { twilioWebhooks } from './webhooks.ts';
 import type { TwilioConfig } from './settings.ts';
@@ -14,13 +14,11 @@ export const twilio: Carrier<TwilioConfig> = {
   name: 'twilio',
   authenticate,
   hasSecret: (config) => config.twilioAuthToken.length > 0,
-  checkSettings(config) {
-    if (config.twilioDial !== undefined && config.twilioContinueUrl !== undefined)
-      throw new TrunklineError(
-        'CONFIG_INVALID',
-        'set TRUNKLINE_TWILIO_DIAL or TRUNKLINE_TWILIO_CONTINUE_URL, not both',
-      );
-  },
+  checkSettings: ({ twilioDial, twilioContinueUrl }) =>
+    refuseBoth({
+      TRUNKLINE_TWILIO_DIAL: twilioDial,
+      TRUNKLINE_TWILIO_CONTINUE_URL: twilioContinueUrl,
+    }),
   newCodec: () => new JsonCodec(dialect),
   pings: () => true,
   sendsBearer: false,

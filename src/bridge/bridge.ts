@@ -109,11 +109,12 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     recording,
     node,
     secondPasses,
+    eraseAudio: (callId) => eraser.eraseAudio(callId),
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => calls.leave());
   const tokens = new StreamTokens(store, config.tokenLifeMs);
-  const eraser = new Eraser({
+  const eraser: Eraser = new Eraser({
     store,
     calls,
     journal,

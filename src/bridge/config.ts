@@ -82,6 +82,20 @@ export const BridgeConfig = z.strictObject({
     env: 'TRUNKLINE_DTMF_EVENTS',
     description: 'Whether key presses become call.dtmf events; the digit is masked in any case.',
   }),
+  consentWithdrawKey: z
+    .string()
+    .regex(/^[0-9*#]$/, 'one key of a telephone: 0 to 9, * or #')
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_CONSENT_WITHDRAW_KEY',
+      description:
+        'The key with which a caller withdraws the consent: the call stays paused, and its audio is erased at its end. Not every carrier brings key presses.',
+    }),
+  consentWithdrawPhrases: z.array(z.string().min(2).max(200)).max(50).default([]).meta({
+    env: 'TRUNKLINE_CONSENT_WITHDRAW_PHRASES',
+    description:
+      'Words with which a caller withdraws the consent, such as "do not record me"; what an agent says does not count.',
+  }),
   neutralSentiment: z.boolean().default(false).meta({
     env: 'TRUNKLINE_NEUTRAL_SENTIMENT',
     description:

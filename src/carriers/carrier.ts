@@ -103,6 +103,8 @@ export type WebhookContext<Config> = {
   clock: Clock;
   publicUrl: () => string;
   insecure: boolean;
+  /** What is said to the caller before the stream starts. */
+  announcement: string | undefined;
 };
 
 /** A status to be kept with the call that it is about, or the text that the carrier asked for. */

@@ -50,7 +50,12 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   sweep();
   return Promise.resolve({
     name: 'carriers',
-    routers: [{ access: 'public', router: webhookRouter(context) }],
+    routers: [
+      {
+        access: 'public',
+        router: webhookRouter({ ...context, announcement: options.config.consentAnnouncement }),
+      },
+    ],
     upgrades: [
       {
         owns: (path) => upgrades.owns(path),

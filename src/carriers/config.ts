@@ -4,6 +4,11 @@ import { carrierSettings } from './all.ts';
 /** Which carriers may reach us, with what proof, and how long a silent one is kept. */
 export const CarriersConfig = z.strictObject({
   ...carrierSettings,
+  consentAnnouncement: z.string().min(2).max(500).optional().meta({
+    env: 'TRUNKLINE_CONSENT_ANNOUNCEMENT',
+    description:
+      'What the voice answers say before the stream starts, such as "this call is transcribed"; such calls have `consent: announced` in custom_metadata.',
+  }),
   idleTimeoutMs: z.int().min(1_000).max(3_600_000).default(60_000).meta({
     env: 'TRUNKLINE_CARRIER_IDLE_MS',
     description: 'A stream without any message for this long has ended.',

@@ -4,7 +4,7 @@ import type { CarrierWebhook, WebhookContext } from './carrier.ts';
 import { requiredCallId, signedForm, type SignedForm } from './forms.ts';
 import { ownRecord } from './parameters.ts';
 import { twimlAnswer } from './twiml.ts';
-import { tokenOf, type NextStep } from './voice-answer.ts';
+import { consentOf, tokenOf, type NextStep } from './voice-answer.ts';
 
 type TwimlCompany<Config> = {
   carrier: string;
@@ -65,12 +65,13 @@ export function signedTwimlWebhooks<Config>(
 async function voiceAnswer<Config>(
   { carrier, next }: TwimlCompany<Config>,
   { fields: all, by }: SignedForm,
-  { bridge, config, publicUrl }: WebhookContext<Config>,
+  { bridge, config, publicUrl, announcement }: WebhookContext<Config>,
 ): Promise<string> {
   const fields = ownRecord(all);
   const { token } = await bridge.mintToken({
     carrier,
     carrierCallId: requiredCallId(fields['CallSid'], 'CallSid'),
+    ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.secret, Buffer.from(by.signature, 'base64')) } : {}),
   });
   const { From: from, To: to, Direction: direction } = fields;
@@ -78,6 +79,7 @@ async function voiceAnswer<Config>(
     carrier,
     publicUrl: publicUrl(),
     parameters: { from, to, direction, token },
+    announcement,
     ...next(config),
   });
 }

@@ -14,6 +14,7 @@ export type TwimlAnswer = NextStep & {
   /** A stream token in the address, for carriers whose parameters are not known to arrive. */
   pathToken?: string;
   parameters: Record<string, string | undefined>;
+  announcement: string | undefined;
 };
 
 /**
@@ -21,7 +22,7 @@ export type TwimlAnswer = NextStep & {
  * leaves the call alone.
  */
 export function twimlAnswer(answer: TwimlAnswer): string {
-  const { carrier, publicUrl, pathToken, parameters } = answer;
+  const { carrier, publicUrl, pathToken, parameters, announcement } = answer;
   const socket = socketUrlOf(publicUrl, carrier);
   const stream = element(
     'Stream',
@@ -35,7 +36,9 @@ export function twimlAnswer(answer: TwimlAnswer): string {
       value ? [element('Parameter', { name, value })] : [],
     ),
   );
-  return xmlDocument(element('Response', {}, [element('Start', {}, [stream]), nextVerb(answer)]));
+  const said = announcement === undefined ? [] : [element('Say', {}, [xmlText(announcement)])];
+  const start = element('Start', {}, [stream]);
+  return xmlDocument(element('Response', {}, [...said, start, nextVerb(answer)]));
 }
 
 function nextVerb({ dial, continueUrl }: NextStep): string {

@@ -50,6 +50,13 @@ export function tokenOf(secret: string, proof: Buffer | string): string {
     .toString('base64url');
 }
 
+/** Of a call whose caller heard the announcement: how the consent was had goes with it. */
+export function consentOf(announcement: string | undefined): {
+  metadata?: Record<string, unknown>;
+} {
+  return announcement === undefined ? {} : { metadata: { consent: 'announced' } };
+}
+
 export function socketUrlOf(publicUrl: string, carrier: string): string {
   return `${publicUrl.replace(/^http/, 'ws')}/carriers/${carrier}`;
 }

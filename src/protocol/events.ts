@@ -167,7 +167,7 @@ const CallGapData = z.object({
 
 const CallPausedData = z.object({
   at: Seconds,
-  by: z.enum(['operator', 'carrier']),
+  by: z.enum(['operator', 'carrier', 'consent']),
 });
 
 const CallResumedData = z.object({

@@ -160,7 +160,10 @@ export function callsApi(options: CallsApiOptions): Router {
   });
 
   router.post('/api/calls/:id/resume', async (request, response) => {
-    await (await liveCall(request)).resume('operator');
+    const call = await liveCall(request);
+    if (call.isWithdrawn)
+      throw new Problem(409, 'the consent was withdrawn: this call stays paused');
+    await call.resume('operator');
     response.json(await found(callJson(db, request.params.id, live)));
   });
 

@@ -110,6 +110,23 @@ export class Eraser {
     return 'erased';
   }
 
+  /** The audio alone, of a call that has ended; doing it again changes nothing. */
+  async eraseAudio(callId: string): Promise<void> {
+    const { store, journal, log } = this.#options;
+    const legs = await store.db
+      .selectFrom('legs')
+      .select('id')
+      .where('call_id', '=', callId)
+      .execute();
+    for (const leg of legs) await journal.erase(leg.id);
+    await store.transaction(async (tx) => {
+      await this.#listSessions(tx, callId, []);
+      await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', callId).execute();
+    });
+    log.info({ callId }, 'audio of a call erased: its consent was withdrawn');
+    this.#working = this.#working.then(() => this.#eraseSessions());
+  }
+
   async stop(): Promise<void> {
     this.#stopped.abort();
     this.#stopLooking();
@@ -128,18 +145,7 @@ export class Eraser {
         .select(['carrier', 'carrier_call_id', 'started_at'])
         .where('id', '=', callId)
         .executeTakeFirst();
-      const sessions = await tx
-        .selectFrom('leg_sessions')
-        .select('id')
-        .where('call_id', '=', callId)
-        .execute();
-      // The list of what the service has to delete is stored with the deletion: no crash forgets a session.
-      for (const id of new Set([...openSessions, ...sessions.map((session) => session.id)]))
-        await tx
-          .insertInto('erasures')
-          .values({ session_id: id, requested_at: clock.now(), next_at: 0, tries: 0 })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+      await this.#listSessions(tx, callId, openSessions);
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
       if (call !== undefined) await this.#tell(tx, callId, call, reason);
@@ -172,6 +178,26 @@ export class Eraser {
         .where('carrier_call_id', '=', call.carrier_call_id)
         .execute();
     });
+  }
+
+  /** The list of what the service has to delete is stored with the deletion: no crash forgets a session. */
+  async #listSessions(
+    tx: Transaction<Database>,
+    callId: string,
+    openSessions: readonly string[],
+  ): Promise<void> {
+    const sessions = await tx
+      .selectFrom('leg_sessions')
+      .select('id')
+      .where('call_id', '=', callId)
+      .execute();
+    const requested_at = this.#options.clock.now();
+    for (const id of new Set([...openSessions, ...sessions.map((session) => session.id)]))
+      await tx
+        .insertInto('erasures')
+        .values({ session_id: id, requested_at, next_at: 0, tries: 0 })
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
   }
 
   /**

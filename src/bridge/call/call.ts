@@ -27,6 +27,7 @@ import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
 import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
+import { withdraws } from './consent.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 
 /** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
@@ -78,6 +79,7 @@ export class Call {
       languageCode: () => this.#languageCode,
       legs: () => this.legs,
       state: () => this.#state,
+      isWithdrawn: () => this.isWithdrawn,
       take: (input) => this.#take(input),
       over: () => onOver(this),
     });
@@ -116,7 +118,12 @@ export class Call {
     return this.#pauses.pause(by);
   }
 
-  resume(by: Pauser): Promise<void> {
+  /** Somebody on the call does not want it to be heard: it stays paused, and its audio goes at its end. */
+  get isWithdrawn(): boolean {
+    return this.#pauses.isHeldBy('consent');
+  }
+
+  resume(by: 'operator' | 'carrier'): Promise<void> {
     return this.#pauses.resume(by);
   }
 
@@ -281,8 +288,24 @@ export class Call {
 
   #dtmf(digit: string, leg: CallLeg | undefined): void {
     this.events.count('dtmf');
+    if (
+      digit !== '' &&
+      digit === this.#env.config.consentWithdrawKey &&
+      leg?.record.role !== 'agent'
+    )
+      this.#withdraw('a key press');
     if (!this.#env.config.dtmfEvents || digit === '') return;
     this.events.keyPressed(leg, leg?.positionS() ?? this.#clock.nowS());
+  }
+
+  /** The audio stops at once; what was kept of it goes when nothing of the call is written any more. */
+  #withdraw(how: string): void {
+    if (this.isWithdrawn || !this.takesStreams) return;
+    this.events.warn(
+      'CONSENT_WITHDRAWN',
+      `the consent was withdrawn by ${how}: the call stays paused, and its audio is erased at its end`,
+    );
+    void this.pause('consent');
   }
 
   /** From the next frame on the legs are heard in this language: each goes on with a new session. */
@@ -435,6 +458,8 @@ export class Call {
     const { text, language, confidence } = data;
     leg.heardUntilS = Math.max(leg.heardUntilS, end);
     this.#languageCode = language;
+    if (leg.record.role !== 'agent' && withdraws(text, this.#env.config.consentWithdrawPhrases))
+      this.#withdraw('words');
     if (this.#isRedacted) return;
     const { track } = leg.record;
     for (const { control } of this.#streams.values())

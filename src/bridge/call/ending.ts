@@ -31,6 +31,7 @@ type CallEndingOptions = {
   languageCode: () => string;
   legs: () => readonly CallLeg[];
   state: () => CallState;
+  isWithdrawn: () => boolean;
   take: (input: CallInput) => void;
   /** The summary and `call.completed` are durable too: nothing more will come of this call. */
   over: () => void;
@@ -155,6 +156,8 @@ export class CallEnding {
   async #summarise(): Promise<void> {
     const { env, record, events, over } = this.#options;
     const { db } = env.store;
+    // Before the summary's commit: a start after a crash in between comes here again.
+    if (this.#options.isWithdrawn()) await this.#untilRead(() => env.eraseAudio(record.id));
     const facts = await this.#untilRead(async () => ({
       conversation: await conversationOf(db, record.id),
       ended: await endedCallOf(db, record.id),

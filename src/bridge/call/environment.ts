@@ -27,6 +27,8 @@ export type CallEnvironment = {
     order(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;
   };
+  /** The audio of an ended call, here and at the speech service; what was said stays. */
+  eraseAudio(callId: string): Promise<void>;
   /** After each commit that holds events: the outbox has work. */
   wakeOutbox(): void;
 };

@@ -3,7 +3,8 @@ import type { CallLeg } from './leg.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { OpenStream } from './open-stream.ts';
 
-export type Pauser = 'operator' | 'carrier';
+/** `consent`: somebody on the call withdrew it. This hold is never let go. */
+export type Pauser = 'operator' | 'carrier' | 'consent';
 
 type PausesOptions = {
   clock: Clock;
@@ -15,10 +16,10 @@ type PausesOptions = {
   discarded: (leg: CallLeg, lengthS: number) => void;
 };
 
-const bits: Record<Pauser, number> = { operator: 1, carrier: 2 };
+const bits: Record<Pauser, number> = { operator: 1, carrier: 2, consent: 4 };
 
 /**
- * A call is paused while an operator, its carrier or both hold it. The audio stops within the same turn of the
+ * A call is paused while an operator, its carrier or a withdrawn consent hold it. The audio stops within the same turn of the
  * event loop; the row that carries the pause over a crash follows.
  */
 export class Pauses {
@@ -34,8 +35,12 @@ export class Pauses {
     return this.#heldBy.size > 0;
   }
 
+  isHeldBy(pauser: Pauser): boolean {
+    return this.#heldBy.has(pauser);
+  }
+
   restore(heldBy: number, pausedAt: number): void {
-    for (const pauser of ['operator', 'carrier'] as const)
+    for (const pauser of ['operator', 'carrier', 'consent'] as const)
       if (heldBy & bits[pauser]) this.#heldBy.add(pauser);
     this.#pausedAt = pausedAt;
   }
@@ -50,12 +55,12 @@ export class Pauses {
       this.#pausedAt = clock.now();
       for (const leg of legs()) leg.audio.pause();
     }
-    if (by === 'operator') for (const stream of streams()) stream.control.pause();
+    if (by !== 'carrier') for (const stream of streams()) stream.control.pause();
     await this.#commit(isFirst ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
   }
 
   /** `discardedS`: the length of the audio that the carrier threw away during its pause, where it says that. */
-  async resume(by: Pauser, discardedS = 0): Promise<void> {
+  async resume(by: Exclude<Pauser, 'consent'>, discardedS = 0): Promise<void> {
     if (!this.#heldBy.delete(by)) return;
     const { clock, legs, streams, nowS, keepPace, discarded } = this.#options;
     const isLast = this.#heldBy.size === 0;

@@ -7,6 +7,7 @@ import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import {
   answerPauseS,
+  consentOf,
   element,
   socketUrlOf,
   tokenOf,
@@ -76,26 +77,30 @@ function fieldsOf(request: Request): Record<string, string> {
  */
 async function voiceAnswer(
   { fields, by }: ProvenEvent,
-  { bridge, config, publicUrl }: WebhookContext<BandwidthConfig>,
+  { bridge, config, publicUrl, announcement }: WebhookContext<BandwidthConfig>,
 ): Promise<string> {
   const { from, to, direction } = fields;
   const callId = requiredCallId(fields['callId'], 'callId');
   const { token } = await bridge.mintToken({
     carrier: 'bandwidth',
     carrierCallId: callId,
+    ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.password, `bandwidth ${callId}`) } : {}),
   });
-  return voiceBxml(publicUrl(), { from, to, direction, token }, config, by);
+  const said =
+    announcement === undefined ? [] : [element('SpeakSentence', {}, [xmlText(announcement)])];
+  const started = startStream(publicUrl(), { from, to, direction, token }, by);
+  const { bandwidthDial: dial, bandwidthContinueUrl: continueUrl } = config;
+  return xmlDocument(element('Response', {}, [...said, started, next(dial, continueUrl)]));
 }
 
-/** Starts a stream of both tracks, which does not hold the call up, and goes on with the call whatever became of it. */
-function voiceBxml(
+/** A stream of both tracks, which does not hold the call up: it goes on whatever became of the stream. */
+function startStream(
   publicUrl: string,
   parameters: Record<string, string | undefined>,
-  { bandwidthDial: dial, bandwidthContinueUrl: continueUrl }: BandwidthConfig,
   by: ProvenEvent['by'],
 ): string {
-  const stream = element(
+  return element(
     'StartStream',
     {
       name: 'trunkline',
@@ -113,7 +118,6 @@ function voiceBxml(
       value === undefined ? [] : [element('StreamParam', { name, value: value.slice(0, 2_048) })],
     ),
   );
-  return xmlDocument(element('Response', {}, [stream, next(dial, continueUrl)]));
 }
 
 function next(dial: string | undefined, continueUrl: string | undefined): string {

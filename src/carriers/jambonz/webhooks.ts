@@ -4,7 +4,7 @@ import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
-import { answerPauseS, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
+import { answerPauseS, consentOf, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
 import type { JambonzConfig } from './settings.ts';
 
 const headers = [
@@ -57,13 +57,14 @@ function provenCall(
  * The token is made of the call's id: one call has one, however often its webhook comes.
  */
 async function voiceAnswer(
-  { callId: said, by }: ProvenCall,
-  { bridge, config, publicUrl }: WebhookContext<JambonzConfig>,
+  { callId: named, by }: ProvenCall,
+  { bridge, config, publicUrl, announcement }: WebhookContext<JambonzConfig>,
 ): Promise<object[]> {
-  const callId = requiredCallId(said, 'call_sid');
+  const callId = requiredCallId(named, 'call_sid');
   const { token } = await bridge.mintToken({
     carrier: 'jambonz',
     carrierCallId: callId,
+    ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.password, JSON.stringify(['jambonz', callId])) } : {}),
   });
   const { jambonzDial: dial, jambonzContinueUrl: continueUrl } = config;
@@ -75,7 +76,8 @@ async function voiceAnswer(
     passDtmf: true,
     metadata: { token },
   };
-  return [{ verb: 'config', listen }, nextVerb({ dial, continueUrl })];
+  const said = announcement === undefined ? [] : [{ verb: 'say', text: announcement }];
+  return [...said, { verb: 'config', listen }, nextVerb({ dial, continueUrl })];
 }
 
 function nextVerb({ dial, continueUrl }: NextStep): object {

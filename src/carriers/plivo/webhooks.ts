@@ -6,6 +6,7 @@ import { formFields, requiredCallId } from '../forms.ts';
 import { ownRecord } from '../parameters.ts';
 import {
   answerPauseS,
+  consentOf,
   element,
   socketUrlOf,
   tokenOf,
@@ -97,12 +98,13 @@ function signedFields(
  */
 async function voiceAnswer(
   { fields, by }: SignedFields,
-  { bridge, config, publicUrl }: WebhookContext<PlivoConfig>,
+  { bridge, config, publicUrl, announcement }: WebhookContext<PlivoConfig>,
 ): Promise<string> {
   const callId = requiredCallId(fields['CallUUID'], 'CallUUID');
   const { token } = await bridge.mintToken({
     carrier: 'plivo',
     carrierCallId: callId,
+    ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.authToken, JSON.stringify(['plivo', by.nonce, callId])) } : {}),
   });
   const { From: from, To: to, Direction: direction } = fields;
@@ -122,7 +124,10 @@ async function voiceAnswer(
     },
     [xmlText(`${socketUrlOf(publicUrl(), 'plivo')}/${token}`)],
   );
-  return xmlDocument(element('Response', {}, [stream, nextElement({ dial, continueUrl })]));
+  const said = announcement === undefined ? [] : [element('Speak', {}, [xmlText(announcement)])];
+  return xmlDocument(
+    element('Response', {}, [...said, stream, nextElement({ dial, continueUrl })]),
+  );
 }
 
 /** Plivo's own default, a day: no call is longer. */

@@ -8,7 +8,7 @@ import { parseObject } from '../json/frames.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { ownRecord } from '../parameters.ts';
 import { twimlAnswer } from '../twiml.ts';
-import { tokenOf } from '../voice-answer.ts';
+import { consentOf, tokenOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
 const headers = [
@@ -95,6 +95,7 @@ async function voiceAnswer(
   const { token } = await context.bridge.mintToken({
     carrier: 'telnyx',
     carrierCallId: requiredCallId(CallSid, 'CallSid'),
+    ...consentOf(context.announcement),
     ...(by ? { token: tokenOf(by.publicKey, by.signature) } : {}),
   });
   return twimlAnswer({
@@ -102,6 +103,7 @@ async function voiceAnswer(
     publicUrl: context.publicUrl(),
     pathToken: token,
     parameters: { direction },
+    announcement: context.announcement,
     dial,
     continueUrl,
   });

@@ -120,6 +120,18 @@ describe('the voice answer of Bandwidth', () => {
     expect((await post(server, 'voice', { ...incoming, callId: 'c-2' })).text).not.toBe(text);
   });
 
+  test('the announcement is said before the stream, and the call says how the consent was had', async () => {
+    await using server = await carrierServer({
+      config: { ...secrets, consentAnnouncement: 'This call is transcribed.' },
+    });
+    const { text } = await post(server, 'voice', incoming);
+    const said = new Bxml.SpeakSentence('This call is transcribed.').toBxml();
+    expect(text).toContain(`<Response>${said.replace(/^<\?xml[^>]*\?>\s*/, '')}<StartStream`);
+    expect([...server.bridge.tokens.values()]).toMatchObject([
+      { metadata: { consent: 'announced' } },
+    ]);
+  });
+
   test('a number that is markup stays text', async () => {
     await using server = await carrierServer({ config: secrets });
     const { text } = await post(server, 'voice', { ...incoming, from: '"/><Hangup/>&\'<' });

@@ -385,6 +385,43 @@ describe('what follows the stream comes from the configuration', () => {
   });
 });
 
+describe('the announcement', () => {
+  const announcement = 'This call is <transcribed> & analysed.';
+  const escaped = 'This call is &lt;transcribed&gt; &amp; analysed.';
+
+  test.each([
+    ['signalwire', `<Response><Say>${escaped}</Say><Start>`],
+    ['telnyx', `<Response><Say>${escaped}</Say><Start>`],
+    ['plivo', `<Response><Speak>${escaped}</Speak><Stream `],
+    ['jambonz', `[{"verb":"say","text":${JSON.stringify(announcement)}},{"verb":"config"`],
+  ])(
+    '%s: it is said before the stream, and the call says how the consent was had',
+    async (name, begin) => {
+      const company = companies.find(({ carrier }) => carrier === name)!;
+      await using server = await carrierServer({
+        config: { ...company.config, consentAnnouncement: announcement },
+        publicUrl,
+      });
+      const { text } = await asked(server, company.ask(callId));
+      expect(text).toContain(begin);
+      expect([...server.bridge.tokens.values()]).toMatchObject([
+        { metadata: { consent: 'announced' } },
+      ]);
+      if (name === 'jambonz')
+        expect(validateApp(JSON.parse(text) as unknown)).toMatchObject({ valid: true });
+    },
+  );
+
+  test('exotel says nothing of ours, and claims no consent', async () => {
+    await using server = await carrierServer({
+      config: { ...exotel.config, consentAnnouncement: announcement },
+      publicUrl,
+    });
+    expect((await asked(server, exotel.ask(callId))).status).toBe(200);
+    expect([...server.bridge.tokens.values()][0]?.metadata).not.toHaveProperty('consent');
+  });
+});
+
 type PlivoXml = {
   addStream(url: string, attributes: object): void;
   addDial(): { addNumber(number: string): void; addUser(uri: string): void };

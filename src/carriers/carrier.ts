@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import type { ZodType } from 'zod';
 import type { Bridge, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { CarrierPlayer, PlayerSecrets } from '../player/dialogue.ts';
@@ -128,6 +129,29 @@ export type CarrierWebhook<Config> = {
   handle(request: Request, context: WebhookContext<Config>): Promise<WebhookAnswer>;
 };
 
+/** Text for the configuration of a PBX, and what our own settings must say with it. */
+export type PbxConfiguration = {
+  settings: Record<string, string>;
+  parts: { where: string; text: string }[];
+};
+
+/** What an operator must know to connect the carrier: the command, the API and the page show the same. */
+export type CarrierSetup<Config> = {
+  /** As its makers write its name. */
+  title: string;
+  settings: Readonly<Record<string, ZodType>>;
+  /** Each group lets streams in when all of it is set; the first is the usual one. */
+  proofs: readonly (readonly (keyof Config & string)[])[];
+  /** What its voice webhook is checked with; the first of the proofs unless said. */
+  voiceProof?: readonly (keyof Config & string)[];
+  /** What the carrier is told in place of the bare address; a secret stands in it as `<name>`. */
+  address?(bare: string): string;
+  /** What to click at the carrier, in order. Addresses stand beside the steps. */
+  steps: readonly string[];
+  /** Where the other end is a PBX of the operator's own: what to paste there. The secret is of letters and digits. */
+  configuration?(at: { address: string; secret: string }): PbxConfiguration;
+};
+
 /** Everything that the rest of the house knows of a carrier. `Config` is the carrier's slice of the settings. */
 export type Carrier<Config> = {
   name: string;
@@ -150,6 +174,7 @@ export type Carrier<Config> = {
   /** On the detecting path: whether the first texts are this carrier's, `more` when the second will tell. */
   matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
   webhooks: readonly CarrierWebhook<Config>[];
+  setup: CarrierSetup<Config>;
   /** The carrier's own side of the protocol, for calls without a phone. */
   player: CarrierPlayer;
   /** The secrets with which the player proves itself to a bridge of this configuration. */

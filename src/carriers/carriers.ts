@@ -1,11 +1,14 @@
+import { Router } from 'express';
 import type { Bridge } from '../bridge/seam.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
+import type { CarrierList } from '../protocol/api.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './credentials.ts';
+import { carrierSetups } from './setups.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
 import { webhookRouter } from './webhooks.ts';
 
@@ -48,6 +51,15 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     });
   };
   sweep();
+  const operator = Router();
+  operator.get('/api/carriers', (_request, response) => {
+    const items = carrierSetups({
+      config: options.config,
+      publicUrl: options.publicUrl(),
+      lastStreamMs: upgrades.lastProvenMs,
+    });
+    response.json({ items } satisfies CarrierList);
+  });
   return Promise.resolve({
     name: 'carriers',
     routers: [
@@ -55,6 +67,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
         access: 'public',
         router: webhookRouter({ ...context, announcement: options.config.consentAnnouncement }),
       },
+      { access: 'operator', router: operator },
     ],
     upgrades: [
       {

@@ -59,6 +59,8 @@ export class Upgrades {
   #inProgress = 0;
   /** Each with how it gives its place back. */
   readonly #unproven = new Map<WebSocket, () => void>();
+  /** By carrier, when a stream showed its proof last. */
+  readonly #lastProvenMs = new Map<string, number>();
   readonly #share: AddressShare;
   /** What tells the port that the peer of a connection has shown who it is. */
   readonly #admitted = new WeakMap<Duplex, () => void>();
@@ -76,6 +78,10 @@ export class Upgrades {
   get liveStreams(): number {
     return [...this.#sockets.values()].filter((one) => one instanceof StreamSocket && one.isLive)
       .length;
+  }
+
+  get lastProvenMs(): ReadonlyMap<string, number> {
+    return this.#lastProvenMs;
   }
 
   stopAccepting(): void {
@@ -288,6 +294,8 @@ export class Upgrades {
     proof: Proof,
   ): StreamSocket {
     const onProven = (): void => {
+      // Where strangers may stream nothing has been proven.
+      if (!this.#context.insecure) this.#lastProvenMs.set(carrier.name, this.#context.clock.now());
       this.#leaveCrowd(socket);
       this.#admitted.get(raw)?.();
     };

@@ -387,6 +387,32 @@ const HealthState = z.object({
   detail: z.string().optional(),
 });
 
+const ApiCarrier = z
+  .object({
+    name: z.string().describe('As in its paths and on the command line.'),
+    title: z.string(),
+    state: z
+      .enum(['ready', 'missing'])
+      .describe('`missing`: no proof of its own is set, and only a stream token lets a stream in.'),
+    set: z.array(z.string()).describe('Names of its settings that are set; never their values.'),
+    missing: z.array(z.string()).describe('Names of settings that its own proof still wants.'),
+    address: z.string().describe('What the carrier is told; `<...>` stands for a secret.'),
+    voice: z
+      .object({ address: z.string(), missing: z.array(z.string()) })
+      .nullable()
+      .describe('Its voice webhook, where it has one.'),
+    steps: z.array(z.string()).describe('What to do at the carrier.'),
+    last_stream_at: DateTime.nullable().describe(
+      'When a stream showed its proof last, since the start of this process. Test calls count. Null also where strangers may stream: nothing is proven there.',
+    ),
+  })
+  .meta({ id: 'Carrier' });
+export type ApiCarrier = z.infer<typeof ApiCarrier>;
+
+/** GET /api/carriers */
+export const CarrierList = z.object({ items: z.array(ApiCarrier) }).meta({ id: 'CarrierList' });
+export type CarrierList = z.infer<typeof CarrierList>;
+
 /** GET /api/installation: what the operator's page says about the process. Never a secret. */
 export const Installation = z
   .object({

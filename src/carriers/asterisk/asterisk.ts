@@ -7,6 +7,7 @@ import { isObject } from '../../lib/json.ts';
 import { parseObject, textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import { asteriskPlayer } from './player.ts';
+import { asteriskSetup } from './setup.ts';
 import type { AsteriskConfig } from './settings.ts';
 
 /** Asterisk's chan_websocket: bare audio in binary frames, control in text of one of two formats. */
@@ -42,6 +43,7 @@ export const asterisk: Carrier<AsteriskConfig> = {
   matchesTexts: ({ text, message }) =>
     text.startsWith('MEDIA_START') || message?.['event'] === 'MEDIA_START',
   webhooks: [],
+  setup: asteriskSetup,
   player: asteriskPlayer,
   playerSecrets: ({ asteriskUsername: username, asteriskPassword: password }) => ({
     username,

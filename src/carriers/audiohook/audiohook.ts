@@ -3,6 +3,7 @@ import { refuseHalf } from '../credentials.ts';
 import { AudiohookCodec } from './codec.ts';
 import { audiohookPlayer } from './player.ts';
 import { checkAudiohookSignature } from './signature.ts';
+import { audiohookSetup } from './setup.ts';
 import type { AudiohookConfig } from './settings.ts';
 
 /** Genesys AudioHook, protocol version 2, as its Monitor product speaks it. */
@@ -27,6 +28,7 @@ export const audiohook: Carrier<AudiohookConfig> = {
   matchesUpgrade: ({ headers }) => headers['audiohook-session-id'] !== undefined,
   matchesTexts: ({ message }) => message?.['version'] === '2' && message['type'] === 'open',
   webhooks: [],
+  setup: audiohookSetup,
   player: audiohookPlayer,
   playerSecrets: ({ audiohookApiKey: apiKey, audiohookClientSecret: clientSecret }) => ({
     apiKey,

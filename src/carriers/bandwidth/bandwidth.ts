@@ -8,6 +8,7 @@ import { liftParameters, tracksOf } from '../parameters.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { bandwidthPlayer } from './player.ts';
 import { bandwidthWebhooks } from './webhooks.ts';
+import { bandwidthSetup } from './setup.ts';
 import type { BandwidthConfig } from './settings.ts';
 
 export const bandwidth: Carrier<BandwidthConfig> = {
@@ -35,6 +36,7 @@ export const bandwidth: Carrier<BandwidthConfig> = {
     return metadata !== undefined && (isTranscription(metadata) || formatsOf(metadata).length > 0);
   },
   webhooks: bandwidthWebhooks,
+  setup: bandwidthSetup,
   player: bandwidthPlayer,
   playerSecrets: ({ bandwidthUsername: username, bandwidthPassword: password }) => ({
     username,

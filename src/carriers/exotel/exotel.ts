@@ -5,6 +5,7 @@ import { objectAt, textAt, textParameters, wholeAt } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
 import { ownRecord } from '../parameters.ts';
 import { exotelPlayer } from './player.ts';
+import { exotelSetup } from './setup.ts';
 import type { ExotelConfig } from './settings.ts';
 import { exotelWebhooks } from './webhooks.ts';
 
@@ -31,6 +32,7 @@ export const exotel: Carrier<ExotelConfig> = {
     return message?.['event'] === 'start' && idsOf(message) !== undefined;
   },
   webhooks: exotelWebhooks,
+  setup: exotelSetup,
   player: exotelPlayer,
   playerSecrets: ({ exotelUsername: username, exotelPassword: password }) => ({
     username,

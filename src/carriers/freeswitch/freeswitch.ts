@@ -6,6 +6,7 @@ import { checkBasic, checkBearer, refuseHalf } from '../credentials.ts';
 import { parseObject, textAt, textParameters } from '../json/frames.ts';
 import { withoutNames } from '../parameters.ts';
 import { freeswitchPlayer } from './player.ts';
+import { freeswitchSetup } from './setup.ts';
 import type { FreeswitchConfig } from './settings.ts';
 
 /** mod_audio_stream and mod_audio_fork: bare audio, and whatever text the operator chose. */
@@ -26,6 +27,7 @@ export const freeswitch: Carrier<FreeswitchConfig> = {
   // Nothing that it sends is its own: only its path tells.
   matchesTexts: () => false,
   webhooks: [],
+  setup: freeswitchSetup,
   player: freeswitchPlayer,
   playerSecrets: ({ freeswitchToken: [bearer], freeswitchUsername, freeswitchPassword }) => ({
     bearer,

@@ -6,6 +6,7 @@ import { checkBasic, refuseHalf } from '../credentials.ts';
 import { objectAt, parseObject, textAt, textParameters, wholeAt } from '../json/frames.ts';
 import { ownRecord, withoutNames } from '../parameters.ts';
 import { infobipPlayer } from './player.ts';
+import { infobipSetup } from './setup.ts';
 import type { InfobipConfig } from './settings.ts';
 
 /** Media streaming of the Infobip Calls API: one mixed channel of bare audio. */
@@ -30,6 +31,7 @@ export const infobip: Carrier<InfobipConfig> = {
     wholeAt(message, 'sampleRate') !== undefined &&
     wholeAt(message, 'packetizationTime') !== undefined,
   webhooks: [],
+  setup: infobipSetup,
   player: infobipPlayer,
   playerSecrets: ({ infobipUsername: username, infobipPassword: password }) => ({
     username,

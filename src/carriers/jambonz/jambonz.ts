@@ -7,6 +7,7 @@ import { parseObject, textAt, textParameters, wholeAt } from '../json/frames.ts'
 import { withoutNames } from '../parameters.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { jambonzPlayer } from './player.ts';
+import { jambonzSetup } from './setup.ts';
 import type { JambonzConfig } from './settings.ts';
 import { jambonzWebhooks } from './webhooks.ts';
 
@@ -43,6 +44,7 @@ export const jambonz: Carrier<JambonzConfig> = {
     textAt(message, 'mixType') !== undefined &&
     wholeAt(message, 'sampleRate') !== undefined,
   webhooks: jambonzWebhooks,
+  setup: jambonzSetup,
   player: jambonzPlayer,
   playerSecrets: ({ jambonzUsername: username, jambonzPassword: password }) => ({
     username,

@@ -7,6 +7,7 @@ import { refuseBoth } from '../voice-answer.ts';
 import { plivoPlayer } from './player.ts';
 import { isPlivoSignature } from './signature.ts';
 import { plivoWebhooks } from './webhooks.ts';
+import { plivoSetup } from './setup.ts';
 import type { PlivoConfig } from './settings.ts';
 
 export const plivo: Carrier<PlivoConfig> = {
@@ -32,6 +33,7 @@ export const plivo: Carrier<PlivoConfig> = {
     );
   },
   webhooks: plivoWebhooks,
+  setup: plivoSetup,
   player: plivoPlayer,
   playerSecrets: ({ plivoAuthToken: [authToken] }) => ({ authToken }),
 };

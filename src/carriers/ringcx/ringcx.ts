@@ -6,6 +6,7 @@ import { objectAt, textParameters, wholeAt } from '../json/frames.ts';
 import { parsedStart } from '../json/start.ts';
 import { ownRecord } from '../parameters.ts';
 import { ringcxPlayer } from './player.ts';
+import { ringcxSetup } from './setup.ts';
 import type { RingcxConfig } from './settings.ts';
 
 export const ringcx: Carrier<RingcxConfig> = {
@@ -19,6 +20,7 @@ export const ringcx: Carrier<RingcxConfig> = {
   matchesTexts: ({ message }) =>
     message?.['event'] === 'Connected' && message['protocol'] === 'AgentSession',
   webhooks: [],
+  setup: ringcxSetup,
   player: ringcxPlayer,
   playerSecrets: ({ ringcxSecret: [bearer] }) => ({ bearer }),
 };

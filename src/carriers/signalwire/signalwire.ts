@@ -4,6 +4,7 @@ import { callDialect, callStreamSid } from '../json/call-dialect.ts';
 import { JsonCodec } from '../json/codec.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { signalwirePlayer } from './player.ts';
+import { signalwireSetup } from './setup.ts';
 import type { SignalwireConfig } from './settings.ts';
 import { signalwireWebhooks } from './webhooks.ts';
 
@@ -28,6 +29,7 @@ export const signalwire: Carrier<SignalwireConfig> = {
   closesItself: false,
   matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'uuid'),
   webhooks: signalwireWebhooks,
+  setup: signalwireSetup,
   player: signalwirePlayer,
   playerSecrets: ({ signalwireToken: [bearer] }) => ({ bearer }),
 };

@@ -6,6 +6,7 @@ import { parsedStart } from '../json/start.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { telnyxPlayer } from './player.ts';
 import { telnyxWebhooks } from './webhooks.ts';
+import { telnyxSetup } from './setup.ts';
 import type { TelnyxConfig } from './settings.ts';
 
 export const telnyx: Carrier<TelnyxConfig> = {
@@ -29,6 +30,7 @@ export const telnyx: Carrier<TelnyxConfig> = {
     return start !== undefined && textAt(start, 'call_control_id') !== undefined;
   },
   webhooks: telnyxWebhooks,
+  setup: telnyxSetup,
   player: telnyxPlayer,
   playerSecrets: ({ telnyxToken: [bearer] }) => ({ bearer }),
 };

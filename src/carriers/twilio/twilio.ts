@@ -5,6 +5,7 @@ import { isUrlSignature } from '../url-signature.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { twilioPlayer } from './player.ts';
 import { twilioWebhooks } from './webhooks.ts';
+import { twilioSetup } from './setup.ts';
 import type { TwilioConfig } from './settings.ts';
 
 /** One for all streams: it keeps nothing of any of them. */
@@ -27,6 +28,7 @@ export const twilio: Carrier<TwilioConfig> = {
   // The form of the ids decides and not the version: early Twilio streams announced 0.x too.
   matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'lettered'),
   webhooks: twilioWebhooks,
+  setup: twilioSetup,
   player: twilioPlayer,
   playerSecrets: ({ twilioAuthToken: [authToken] }) => ({ authToken }),
 };

@@ -9,6 +9,7 @@ import { objectAt, parseObject, textAt, textParameters } from '../json/frames.ts
 import { withoutNames } from '../parameters.ts';
 import { vonagePlayer } from './player.ts';
 import { checkVonageJwt } from './signature.ts';
+import { vonageSetup } from './setup.ts';
 import type { VonageConfig } from './settings.ts';
 
 /** A WebSocket endpoint of the Vonage Voice API: it joins the call and hears all others of it in one channel. */
@@ -30,6 +31,7 @@ export const vonage: Carrier<VonageConfig> = {
   closesItself: false,
   matchesTexts: ({ message }) => message?.['event'] === 'websocket:connected',
   webhooks: [],
+  setup: vonageSetup,
   player: vonagePlayer,
   playerSecrets: ({ vonageSignatureSecret: [authToken], vonageApiKey, vonageApplicationId }) => ({
     authToken,

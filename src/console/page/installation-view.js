@@ -1,4 +1,5 @@
 import { get } from './api.js';
+import { CarriersPanel } from './carriers-panel.js';
 import { h, setText } from './dom.js';
 import { bytes, clock, moment, parties, roleNames, titleOf } from './format.js';
 import { PageState } from './page-state.js';
@@ -19,6 +20,7 @@ export class InstallationView {
   #sessions = h('tbody');
   #none = h('p', { class: 'empty', hidden: true }, 'No open sessions.');
   #standing = new PageState('the installation', () => this.#load());
+  #carriers = new CarriersPanel();
   #speech = h('section', { class: 'view', hidden: true });
   #timer;
   #closed = false;
@@ -31,6 +33,7 @@ export class InstallationView {
       h('div', { class: 'heading' }, h('h1', {}, 'Installation')),
       this.#standing.element,
       this.#cards,
+      this.#carriers.element,
       this.#speech,
     );
     this.#speech.append(
@@ -69,12 +72,16 @@ export class InstallationView {
   async #load() {
     clearTimeout(this.#timer);
     try {
-      const [facts, live, finishing] = await Promise.all([
+      const [facts, carriers, live, finishing] = await Promise.all([
         get('/api/installation'),
+        get('/api/carriers'),
         get('/api/calls?state=live&limit=100'),
         get('/api/calls?state=finishing&limit=100'),
       ]);
-      if (!this.#closed) this.#draw(facts, [...live.items, ...finishing.items]);
+      if (!this.#closed) {
+        this.#draw(facts, [...live.items, ...finishing.items]);
+        this.#carriers.draw(carriers.items);
+      }
     } catch (error) {
       this.#standing.failed(error);
     }

@@ -5,6 +5,7 @@ import {
   CallDiagnostics,
   CallNotes,
   CallTranscript,
+  CarrierList,
   CallPage,
   ApiCallState,
   CallSort,
@@ -427,6 +428,14 @@ export const operatorRoutes: readonly Route[] = [
     summary: 'Place the built-in test call through the real carrier socket',
     answers: { 202: answer('It is on its way.', TestCall) },
     errors: [409, 503],
+  },
+  {
+    method: 'get',
+    path: '/api/carriers',
+    tag: page,
+    access: 'key',
+    summary: 'All carriers: what is set, what is missing, and the address that the carrier is told',
+    answers: { 200: answer('All carriers.', CarrierList) },
   },
   {
     method: 'get',

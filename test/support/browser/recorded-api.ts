@@ -1,4 +1,6 @@
 import { Router, type Request, type Response } from 'express';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
+import { carrierSetups } from '../../../src/carriers/setups.ts';
 import { pageFiles } from '../../../src/console/console.ts';
 import { signInRoutes } from '../../../src/console/sign-ins.ts';
 import { SignIns } from '../../../src/console/sign-ins.ts';
@@ -96,6 +98,10 @@ function recordedRoutes(recorded: Recorded): Router {
     '/api/installation',
     (_request, response) => void response.json(recorded.installation),
   );
+  router.get('/api/carriers', (_request, response) => {
+    const config = CarriersConfig.parse({ twilioAuthToken: ['a-secret-of-the-tests'] });
+    response.json({ items: carrierSetups({ config, publicUrl: 'https://calls.example.com' }) });
+  });
   router.get('/api/calls', (request, response) => {
     const { state, cursor, incomplete, limit = '50' } = request.query;
     const all = recorded.calls

@@ -1,0 +1,57 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import type { ApiCarrier } from '../protocol/api.ts';
+import { carrierNames, carriers, type AnyCarrier } from './all.ts';
+import type { CarriersConfig } from './config.ts';
+
+type SetupFacts = {
+  config: CarriersConfig;
+  /** Base address by which carriers reach us, without a slash at its end. */
+  publicUrl: string;
+  /** By carrier, when a stream was let in last; undefined where no process was asked. */
+  lastStreamMs?: ReadonlyMap<string, number>;
+};
+
+/** What is set, what is missing and which address the carrier is told, for all of them. Pure; holds no secret. */
+export function carrierSetups(facts: SetupFacts): ApiCarrier[] {
+  return carrierNames.map((name) => setupOf(carriers[name], facts));
+}
+
+function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: SetupFacts): ApiCarrier {
+  const { name, setup, webhooks } = carrier;
+  const unset: Record<string, unknown> = z.object(setup.settings).parse({});
+  const values: Record<string, unknown> = config;
+  const isSet = (key: string): boolean => !isDeepStrictEqual(values[key], unset[key]);
+  const nameOf = (key: string): string => String(setup.settings[key]?.meta()?.['env']);
+  const missingOf = (keys: readonly string[]): string[] =>
+    keys.filter((key) => !isSet(key)).map(nameOf);
+  const [missing = []] = setup.proofs
+    .map(missingOf)
+    .toSorted((one, other) => one.length - other.length);
+  const keys = Object.keys(setup.settings);
+  // A voice answer starts the stream and then dials, or goes on elsewhere: one of the two must be said.
+  const onward = keys.filter((key) => /(?:Dial|ContinueUrl)$/.test(key));
+  const wayOn = onward.length === 0 || onward.some(isSet) ? [] : [onward.map(nameOf).join(' or ')];
+  const bare = socketAddress(publicUrl, name);
+  const lastMs = lastStreamMs?.get(name);
+  return {
+    name,
+    title: setup.title,
+    state: missing.length === 0 ? 'ready' : 'missing',
+    set: keys.filter(isSet).map(nameOf),
+    missing,
+    address: setup.address?.(bare) ?? bare,
+    voice: webhooks.some(({ action }) => action === 'voice')
+      ? {
+          address: `${publicUrl}/carriers/${name}/voice`,
+          missing: [...missingOf(setup.voiceProof ?? setup.proofs[0] ?? []), ...wayOn],
+        }
+      : null,
+    steps: [...setup.steps],
+    last_stream_at: lastMs === undefined ? null : new Date(lastMs).toISOString(),
+  };
+}
+
+export function socketAddress(publicUrl: string, name: string): string {
+  return `${publicUrl.replace(/^http/, 'ws')}/carriers/${name}`;
+}

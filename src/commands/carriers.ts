@@ -1,0 +1,121 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { randomBytes } from 'node:crypto';
+import { carrierNames, carriers } from '../carriers/all.ts';
+import type { PbxConfiguration } from '../carriers/carrier.ts';
+import { carrierSetups, socketAddress } from '../carriers/setups.ts';
+import type { Config } from '../config.ts';
+import { TrunklineError } from '../lib/errors.ts';
+import type { ApiCarrier, CarrierList } from '../protocol/api.ts';
+import { answerOf, runningProcess } from './running-process.ts';
+
+const secretBytes = 24;
+
+type SetupListOptions = { url?: string; json?: boolean };
+
+const pbxNames = carrierNames.filter((name) => carriers[name].setup.configuration !== undefined);
+
+/** `trunkline carriers [pbx]`: what connects each carrier, or the configuration of a PBX. */
+export function registerCarriers(program: Command): void {
+  program
+    .command('carriers')
+    .argument('[pbx]', `prints what to paste there: ${pbxNames.join(', ')}`, knownPbx)
+    .description('the carriers: what is set, what is missing, which address each is told')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .option('--json', 'as data')
+    .action((pbx: (typeof pbxNames)[number] | undefined, options: SetupListOptions) =>
+      pbx === undefined ? list(options) : configurationOf(pbx, options),
+    );
+}
+
+function knownPbx(text: string): string {
+  const known: string[] = pbxNames;
+  if (known.includes(text)) return text;
+  throw new InvalidArgumentError(
+    `there is a configuration for ${known.join(', ')}; without a name all carriers are listed`,
+  );
+}
+
+async function list({ url, json }: SetupListOptions): Promise<void> {
+  const { api, config } = runningProcess(url);
+  let items: ApiCarrier[];
+  let source = `as ${api.url} says`;
+  let isRunning = true;
+  try {
+    ({ items } = await answerOf<CarrierList>(api, '/api/carriers'));
+  } catch (error) {
+    // Only the process knows which streams came; all else stands in the settings.
+    if (!(error instanceof TrunklineError) || error.code !== 'UNREACHABLE') throw error;
+    isRunning = false;
+    source = `No running process: ${error.message}. This is what the settings here say; which streams came is not known.`;
+    items = carrierSetups({ config: config.carriers, publicUrl: publicUrlOf(config) });
+  }
+  if (json) {
+    console.log(JSON.stringify({ running: isRunning, items }, null, 2));
+    return;
+  }
+  console.log(source);
+  for (const item of items) console.log(`\n${linesOf(item, isRunning).join('\n')}`);
+  if (items.some(({ address }) => address.startsWith('ws:')))
+    console.log(
+      '\nThese addresses are for this machine alone: set TRUNKLINE_PUBLIC_URL to the one by which carriers reach you.',
+    );
+}
+
+function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
+  const voice = item.voice?.missing ?? [];
+  const since = item.last_stream_at ?? 'none since the start of the process';
+  const rows: [string, string | undefined][] = [
+    ['stream', item.address],
+    ['voice', item.voice?.address],
+    ['set', item.set.join(', ') || undefined],
+    ['missing', item.missing.join(', ') || undefined],
+    ['for voice', voice.filter((name) => !item.missing.includes(name)).join(', ') || undefined],
+    ['last proof', isRunning ? since : undefined],
+  ];
+  const state = item.state === 'ready' ? 'ready' : 'only with a stream token (POST /api/streams)';
+  return [
+    `${item.title} (${item.name}): ${state}`,
+    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(11)}${text}`])),
+  ];
+}
+
+async function configurationOf(
+  pbx: (typeof pbxNames)[number],
+  { url, json }: SetupListOptions,
+): Promise<void> {
+  const { api, config } = runningProcess(url);
+  const bare = await addressOf(pbx, api, config);
+  const secret = randomBytes(secretBytes).toString('hex');
+  const made = carriers[pbx].setup.configuration?.({ address: bare, secret });
+  if (made === undefined) return;
+  console.log(json ? JSON.stringify(made, null, 2) : textOf(carriers[pbx].setup.title, made));
+}
+
+/** The process knows its own address best; without one the settings do. */
+async function addressOf(
+  name: string,
+  api: Parameters<typeof answerOf>[0],
+  config: Config,
+): Promise<string> {
+  try {
+    const { items } = await answerOf<CarrierList>(api, '/api/carriers');
+    const known = items.find((item) => item.name === name)?.address;
+    if (known !== undefined) return known;
+  } catch (error) {
+    if (!(error instanceof TrunklineError) || error.code !== 'UNREACHABLE') throw error;
+  }
+  return socketAddress(publicUrlOf(config), name);
+}
+
+function textOf(title: string, { settings, parts }: PbxConfiguration): string {
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+  return [
+    `Nothing was written. The secret is new: paste all of this, or none of it.`,
+    `\n--- settings of Trunkline (environment), then start it again\n${lines.join('\n')}`,
+    ...parts.map(({ where, text }) => `\n--- ${title}: ${where}\n${text}`),
+  ].join('\n');
+}
+
+function publicUrlOf({ http }: Config): string {
+  return (http.publicUrl ?? `http://127.0.0.1:${http.port}`).replace(/\/+$/, '');
+}

@@ -1,0 +1,114 @@
+import { copyText } from './clipboard.js';
+import { h, setText } from './dom.js';
+import { moment } from './format.js';
+
+/** How long a button says that it copied. */
+const copiedMs = 2_000;
+
+/** The carriers: what is set and missing, what to enter and to click there, and whether a stream came. */
+export class CarriersPanel {
+  #list = h('div', { class: 'carriers' });
+  #local = h(
+    'p',
+    { class: 'quiet', hidden: true },
+    'These addresses are for this machine alone: set ',
+    h('code', {}, 'TRUNKLINE_PUBLIC_URL'),
+    ' to the one by which carriers reach you.',
+  );
+  #rows = new Map();
+  #drawn = '';
+
+  constructor() {
+    this.element = h(
+      'section',
+      { class: 'view', hidden: true, 'aria-labelledby': 'carriers-heading' },
+      h('h2', { id: 'carriers-heading' }, 'Carriers'),
+      this.#local,
+      this.#list,
+    );
+  }
+
+  draw(items) {
+    this.element.hidden = false;
+    this.#local.hidden = !items.some(({ address }) => address.startsWith('ws:'));
+    // Drawn again only when a setting changed, which takes a new start: what a reader opened stays open.
+    const text = JSON.stringify(items.map(({ last_stream_at: _, ...settled }) => settled));
+    if (text !== this.#drawn) {
+      this.#drawn = text;
+      this.#rows = new Map(items.map((item) => [item.name, new CarrierRow(item)]));
+      this.#list.replaceChildren(...[...this.#rows.values()].map(({ element }) => element));
+    }
+    for (const item of items) this.#rows.get(item.name)?.light(item);
+  }
+}
+
+class CarrierRow {
+  #light = h('span', { class: 'state' });
+
+  constructor({ title, set, missing, address, voice, steps }) {
+    const forVoice = (voice?.missing ?? []).filter((name) => !missing.includes(name));
+    this.element = h(
+      'details',
+      { class: 'panel' },
+      h('summary', {}, h('strong', {}, title), ' ', this.#light),
+      h(
+        'dl',
+        {},
+        row('Stream address', ...copyable(address, `the stream address of ${title}`)),
+        voice && row('Voice address', ...copyable(voice.address, `the voice address of ${title}`)),
+        set.length > 0 && row('Set', ...names(set)),
+        missing.length > 0 && row('Missing', ...names(missing)),
+        forVoice.length > 0 && row('Missing for voice', ...names(forVoice)),
+      ),
+      h(
+        'ol',
+        {},
+        steps.map((step) => h('li', {}, step)),
+      ),
+    );
+  }
+
+  light({ state, last_stream_at: at }) {
+    const lit = at !== null;
+    this.#light.dataset.state = lit ? 'ok' : state === 'ready' ? 'starting' : 'none';
+    setText(
+      this.#light,
+      lit
+        ? `Stream came ${moment(at)}`
+        : state === 'ready'
+          ? 'Set, no stream yet'
+          : 'Not set: stream tokens only',
+    );
+  }
+}
+
+function row(name, ...value) {
+  return h('div', {}, h('dt', {}, name), h('dd', {}, ...value));
+}
+
+function names(all) {
+  return all.flatMap((name, at) => [at > 0 ? ', ' : '', h('code', {}, name)]);
+}
+
+function copyable(text, what) {
+  const said = h('span', { class: 'quiet', role: 'status' });
+  let timer;
+  const say = (words) => {
+    setText(said, words);
+    clearTimeout(timer);
+    timer = setTimeout(() => setText(said, ''), copiedMs);
+  };
+  const copy = () =>
+    copyText(text).then(
+      () => say('Copied.'),
+      (error) => say(`Not copied: ${error.message}`),
+    );
+  const label = `Copy ${what}`;
+  return [
+    h('code', {}, text),
+    ' ',
+    h('button', { type: 'button', 'aria-label': label, onclick: () => void copy() }, 'Copy'),
+    ' ',
+    said,
+  ];
+}

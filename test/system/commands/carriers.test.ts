@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import type { ApiCarrier, CarrierList } from '../../../src/protocol/api.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { trunkline } from '../../support/process/command.ts';
+
+// Processes are started one after the other: on a busy machine that takes a while.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+
+const pbxs = ['asterisk', 'freeswitch', 'jambonz'];
+const key = 'a-key-of-the-tests-with-32-chars';
+const nowhere = 'http://127.0.0.1:1';
+const telnyx = { TRUNKLINE_TELNYX_TOKEN: 'telnyx-secret-of-the-tests' };
+
+type Printed = { settings: Record<string, string>; parts: { where: string; text: string }[] };
+
+async function printed(...args: string[]): Promise<string> {
+  const { ended, lines } = trunkline(['carriers', ...args], { TRUNKLINE_API_KEYS: key });
+  expect(await ended, lines.join('\n')).toBe(0);
+  return lines.join('\n');
+}
+
+let app: App;
+/** What the command prints for each PBX is what the process is started with. */
+const settings: Record<string, string> = { ...telnyx };
+beforeAll(async () => {
+  for (const pbx of pbxs)
+    Object.assign(
+      settings,
+      (JSON.parse(await printed(pbx, '--json', '--url', nowhere)) as Printed).settings,
+    );
+  app = await startApp({ env: { ...settings, TRUNKLINE_API_KEYS: key } });
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+async function known(name: string): Promise<ApiCarrier | undefined> {
+  const answer = await app.get('/api/carriers', { headers: { 'x-service-key': key } });
+  return ((await answer.json()) as CarrierList).items.find((item) => item.name === name);
+}
+
+async function play(carrier: string, env: Record<string, string>): Promise<string[]> {
+  const { ended, lines } = trunkline(
+    [
+      'call',
+      '--carrier',
+      carrier,
+      '--to',
+      app.url.replace('http', 'ws'),
+      '--no-watch',
+      '--speed',
+      '40',
+    ],
+    env,
+  );
+  await ended;
+  return lines;
+}
+
+test.each([...pbxs, 'telnyx'])(
+  'a stream of %s with the printed secret turns its light on, one without does not',
+  async (name) => {
+    expect(await known(name)).toMatchObject({ state: 'ready', last_stream_at: null });
+    const wrong = Object.fromEntries(
+      Object.entries(settings).map(([env, value]) => [env, `${value}-wrong`]),
+    );
+    expect((await play(name, wrong)).join('\n')).toMatch(/refused/);
+    expect(await known(name)).toMatchObject({ last_stream_at: null });
+    const before = Date.now();
+    expect((await play(name, settings)).join('\n')).toMatch(/-- played/);
+    const at = (await known(name))?.last_stream_at ?? '';
+    expect(Date.parse(at)).toBeGreaterThanOrEqual(before - 1_000);
+    expect(await printed('--url', app.url)).toContain(`last proof ${at}`);
+  },
+);
+
+test('the list needs a key, names what is set and missing, and holds no secret', async () => {
+  expect((await app.get('/api/carriers')).status).toBe(401);
+  const text = await printed('--url', app.url);
+  for (const secret of Object.values(settings).filter((value) => value !== 'trunkline'))
+    expect(text).not.toContain(secret);
+  expect(text).toContain(`as ${app.url} says`);
+  expect(text).toContain(`  stream     ${app.url.replace('http', 'ws')}/carriers/telnyx`);
+  expect(text).toMatch(/missing +TRUNKLINE_TWILIO_AUTH_TOKEN/);
+  expect(text).toMatch(/for voice +TRUNKLINE_TWILIO_DIAL or TRUNKLINE_TWILIO_CONTINUE_URL/);
+  expect(text).toMatch(/set +TRUNKLINE_TELNYX_TOKEN/);
+});
+
+test('without a running process the settings are told, and that nobody was asked', async () => {
+  const { ended, lines } = trunkline(['carriers', '--url', nowhere], {
+    ...telnyx,
+    TRUNKLINE_API_KEYS: key,
+    TRUNKLINE_PUBLIC_URL: 'https://calls.example.com/',
+  });
+  expect(await ended).toBe(0);
+  const text = lines.join('\n');
+  expect(text).toMatch(/^No running process: .*127\.0\.0\.1:1 does not answer/);
+  expect(text).toContain(
+    'Telnyx (telnyx): ready\n  stream     wss://calls.example.com/carriers/telnyx\n',
+  );
+  expect(text).not.toContain('last proof');
+});
+
+test('each configuration has a secret of its own, in our settings and in what is pasted', async () => {
+  for (const pbx of pbxs) {
+    const [one, other] = await Promise.all([1, 2].map(() => printed(pbx, '--url', app.url)));
+    const secrets = [one, other].map((text) => /\b[0-9a-f]{48}\b/.exec(text ?? '')?.[0] ?? '');
+    expect(secrets[0]).toHaveLength(48);
+    expect(secrets[0]).not.toBe(secrets[1]);
+    expect(one?.split(secrets[0] ?? '-').length).toBeGreaterThan(2);
+    expect(one).toContain(`${app.url.replace('http', 'ws')}/carriers/${pbx}`);
+  }
+  const { ended, lines } = trunkline(['carriers', 'nobody']);
+  expect(await ended).not.toBe(0);
+  expect(lines.join('\n')).toContain('there is a configuration for asterisk');
+});

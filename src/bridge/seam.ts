@@ -26,6 +26,8 @@ export type StreamStart = {
   streamId: string;
   encoding: StreamEncoding;
   sampleRate: number;
+  /** What the carrier sent, where its rate was none of the interface and the audio was resampled. */
+  resampledFromHz?: number;
   tracks: StreamTrack[];
   direction?: Direction;
   from?: string;

@@ -12,6 +12,8 @@ export type CarrierStart = {
   streamId: string;
   encoding: StreamEncoding;
   sampleRate: number;
+  /** The rate that the carrier sends, where the audio is resampled here. */
+  resampledFromHz?: number;
   tracks: { name: string; role?: Role }[];
   direction?: Direction;
   from?: string;

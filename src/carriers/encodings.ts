@@ -42,6 +42,15 @@ export function isForwardableRate(rateHz: number): boolean {
   return ratesHz.has(rateHz);
 }
 
+/** Rates that carriers offer beside those; at the resampled one nothing is lost that the recognisers would hear. */
+const otherRatesHz = new Set([11_025, 12_000, 22_050, 24_000, 64_000, 96_000, 192_000]);
+export const resampledRateHz = 16_000;
+
+/** Taken as it is, or resampled: bare samples alone can be. */
+export function isTaken(encoding: StreamEncoding, rateHz: number): boolean {
+  return isForwardableRate(rateHz) || (encoding === 'pcm16' && otherRatesHz.has(rateHz));
+}
+
 export function bytesPerSample(encoding: StreamEncoding): 1 | 2 {
   return encoding === 'pcm16' ? 2 : 1;
 }

@@ -21,6 +21,7 @@ import type {
   StreamClaim,
   UpgradeRequest,
 } from './carrier.ts';
+import { RateCodec } from './rate-codec.ts';
 import type { CarriersConfig } from './config.ts';
 import { durationMsOf } from './encodings.ts';
 import { framesTotal, streamsTotal } from './metrics.ts';
@@ -112,7 +113,7 @@ export class StreamSocket {
     this.#carrier = parts.carrier;
     this.#proof = parts.proof;
     this.#onProven = parts.onProven;
-    this.#codec = parts.carrier.newCodec(context.config, parts.request);
+    this.#codec = new RateCodec(parts.carrier.newCodec(context.config, parts.request));
     const now = context.clock.monotonicMs();
     this.#openedMs = now;
     this.#lastTick = {

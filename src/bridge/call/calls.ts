@@ -205,6 +205,11 @@ export class Calls {
         'METADATA_DROPPED',
         `${dropped} parameters did not fit into custom_metadata`,
       );
+    if (start.resampledFromHz !== undefined)
+      call.events.warn(
+        'RESAMPLED',
+        `the carrier sends ${start.resampledFromHz} Hz, which the speech interface does not take: the audio goes on at ${start.sampleRate} Hz`,
+      );
     for (const name of ignored)
       call.events.warn(
         'PARAMETER_IGNORED',

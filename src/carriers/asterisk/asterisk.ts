@@ -55,10 +55,14 @@ const formats: Record<string, { encoding: StreamEncoding; rateHz: number }> = {
   ulaw: { encoding: 'mulaw', rateHz: 8000 },
   alaw: { encoding: 'alaw', rateHz: 8000 },
   slin: { encoding: 'pcm16', rateHz: 8000 },
+  slin12: { encoding: 'pcm16', rateHz: 12_000 },
   slin16: { encoding: 'pcm16', rateHz: 16_000 },
+  slin24: { encoding: 'pcm16', rateHz: 24_000 },
   slin32: { encoding: 'pcm16', rateHz: 32_000 },
   slin44: { encoding: 'pcm16', rateHz: 44_100 },
   slin48: { encoding: 'pcm16', rateHz: 48_000 },
+  slin96: { encoding: 'pcm16', rateHz: 96_000 },
+  slin192: { encoding: 'pcm16', rateHz: 192_000 },
 };
 
 /** One channel, one leg. */

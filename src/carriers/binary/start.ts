@@ -1,6 +1,6 @@
 import type { StreamEncoding } from '../../bridge/seam.ts';
 import type { UpgradeRequest } from '../carrier.ts';
-import { isForwardableRate } from '../encodings.ts';
+import { isTaken } from '../encodings.ts';
 import { textParameters } from '../json/frames.ts';
 import {
   liftParameters,
@@ -48,7 +48,7 @@ export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
   const { carrierCallId, streamId, format, closingEndsCall } = facts;
   const { token, role, rest, ...lifted } = facts.said;
   const claim = { carrierCallId, ...(token === undefined ? {} : { token }) };
-  if (!format || !isForwardableRate(format.rateHz)) {
+  if (!format || !isTaken(format.encoding, format.rateHz)) {
     const reason = `${facts.remedy}: ${facts.formatSaid.slice(0, 32)} cannot be transcribed`;
     return { is: 'refused', refusal: { ...claim, closingEndsCall, reason } };
   }

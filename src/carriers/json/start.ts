@@ -1,4 +1,4 @@
-import { encodingOf, isForwardableRate, rateIn } from '../encodings.ts';
+import { encodingOf, isTaken, rateIn } from '../encodings.ts';
 import type { ParsedStart } from './codec.ts';
 import { textAt, wholeAt } from './frames.ts';
 import { liftParameters, tracksWithRoles } from '../parameters.ts';
@@ -30,7 +30,7 @@ export function parsedStart(facts: StartFacts): ParsedStart {
   const encoding = encodingOf(spelt);
   const sampleRate = wholeAt(format, facts.rateField ?? 'sampleRate') ?? rateIn(spelt) ?? 8000;
   const channels = wholeAt(format, 'channels') ?? 1;
-  if (encoding === undefined || !isForwardableRate(sampleRate) || channels !== 1)
+  if (encoding === undefined || !isTaken(encoding, sampleRate) || channels !== 1)
     return {
       outcome: 'refused',
       closingEndsCall,

@@ -9,7 +9,7 @@ import { MediaError } from './media-error.ts';
 import type { DecodedMedia, MediaFacts, MediaOrder } from './messages.ts';
 import { flacBlocks, readFlacFacts } from './flac.ts';
 import { checkLayout, splitter, type PcmFormat, type SampleBlock } from './pcm.ts';
-import { Resampler } from './resampler.ts';
+import { Resampler } from '../../audio/resampler.ts';
 import { signatureBytes, signatureOf } from './signature.ts';
 import { readWavHeader, type FoundHeader, type PcmHeader } from './wav-header.ts';
 

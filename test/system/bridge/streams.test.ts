@@ -343,3 +343,19 @@ test('a carrier that changes the language is heard in it from the next frame on,
   const said = (await app.callOf()).transcript.map((turn: AnyJson) => turn.text);
   expect(said).toEqual([first!, second!, third!].flatMap((audio) => wordsOf(audio)));
 });
+
+test('a stream whose rate is none of the interface says at what rate it goes on', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open({
+    encoding: 'pcm16',
+    sampleRate: 16_000,
+    resampledFromHz: 24_000,
+  });
+  stream.end('stop');
+  await app.ended(stream.callId);
+  expect((await app.callOf()).warnings).toMatchObject([
+    { code: 'RESAMPLED', message: expect.stringContaining('24000 Hz') as string },
+  ]);
+});

@@ -130,6 +130,24 @@ describe.each(forms)(
   },
 );
 
+test.each([
+  ['vonage', { encoding: 'slin', rateHz: 24_000, legs: ['customer'] }, ['mixed']],
+  ['jambonz', { encoding: 'slin', rateHz: 24_000, legs: both }, ['inbound', 'outbound']],
+  ['exotel', { encoding: 'slin', rateHz: 24_000, legs: ['customer'] }, ['inbound']],
+  ['signalwire', { encoding: 'slin', rateHz: 24_000, legs: both }, ['inbound', 'outbound']],
+] as [CarrierName, Form, string[]][])(
+  '%s at 24,000 Hz goes on at a rate of the interface, as long, and says what it was',
+  async (carrier, form, tracks) => {
+    await using server = await carrierServer({ config });
+    const { result } = await playOne(`${server.url}/carriers/${carrier}`, carrier, form);
+    expect(result).toMatchObject({ outcome: 'played', detail: '' });
+    const stream = await server.bridge.ended();
+    expect(stream.start).toMatchObject({ sampleRate: 16_000, resampledFromHz: 24_000 });
+    for (const track of tracks) expect(stream.bytes(track).length, track).toBe(32_000);
+    expect(stream.counts()).toEqual({});
+  },
+);
+
 describe('faults of the line', () => {
   test('frames out of order and lost ones are put right or declared, to the millisecond', async () => {
     await using server = await carrierServer({ config });

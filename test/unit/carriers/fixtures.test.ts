@@ -275,15 +275,19 @@ describe('recorded conversations of Exotel', () => {
     ]);
   });
 
-  test('24,000 Hz is refused with what to put behind the address', () => {
-    const heard = hear('exotel-24k');
-    expect(heard.start).toBeUndefined();
-    expect(heard.audio).toEqual({});
-    expect(heard.events[0]).toMatchObject({
-      type: 'refused',
-      closingEndsCall: true,
-      reason: expect.stringMatching(/\?sample-rate=16000.*24000 Hz/),
-    });
+  test('24,000 Hz is taken, and 20,000 Hz is refused with what to put behind the address', () => {
+    expect(hear('exotel-24k').start).toMatchObject({ sampleRate: 24_000 });
+    const start = {
+      event: 'start',
+      start: { stream_sid: 's', call_sid: 'c', media_format: { encoding: 'raw', sample_rate: '20000' } },
+    }; // prettier-ignore
+    expect(newCodec('exotel').decode(Buffer.from(JSON.stringify(start)), false)).toMatchObject([
+      {
+        type: 'refused',
+        closingEndsCall: true,
+        reason: expect.stringMatching(/\?sample-rate=16000.*20000 Hz/),
+      },
+    ]);
   });
 
   test.each([
@@ -481,8 +485,12 @@ describe('recorded conversations of jambonz', () => {
     expect(heard.audio['mixed']?.length).toBe(3 * 640);
   });
 
-  test('24 kHz is refused with the setting to change', () => {
-    const text = '{"callSid":"c","mixType":"mono","sampleRate":24000}';
+  test('24 kHz is taken, and 20 kHz is refused with the setting to change', () => {
+    const said = '{"callSid":"c","mixType":"mono","sampleRate":24000}';
+    expect(newCodec('jambonz').decode(Buffer.from(said), false)).toMatchObject([
+      { type: 'start', start: { sampleRate: 24_000 } },
+    ]);
+    const text = '{"callSid":"c","mixType":"mono","sampleRate":20000}';
     expect(newCodec('jambonz').decode(Buffer.from(text), false)).toMatchObject([
       {
         type: 'refused',
@@ -531,7 +539,7 @@ describe('recorded conversations of FreeSWITCH', () => {
     expect(hear('freeswitch-no-text').events).toEqual([]);
   });
 
-  test.each(['24k', '11025', 'fast', '0'])('a rate of %s is refused with what to set', (rate) => {
+  test.each(['20k', '11000', 'fast', '0'])('a rate of %s is refused with what to set', (rate) => {
     const target = `/carriers/freeswitch?rate=${rate}`;
     const codec = carriers.freeswitch.newCodec(config, upgradeRequest(target));
     expect(codec.decode(frame(0, 320), true)).toMatchObject([
@@ -583,12 +591,14 @@ describe('recorded conversations of Vonage', () => {
     ]);
   });
 
-  test('24 kHz is refused with the setting to change, and the socket stays open', () => {
-    const heard = hear('vonage-24k');
-    expect(heard.events).toEqual([
+  test('24 kHz is taken, and 20 kHz is refused with the setting to change', () => {
+    expect(hear('vonage-24k').start).toMatchObject({ sampleRate: 24_000 });
+    const text =
+      '{"event":"websocket:connected","content-type":"audio/l16;rate=20000","callUuid":"c"}';
+    expect(newCodec('vonage').decode(Buffer.from(text), false)).toEqual([
       {
         type: 'refused',
-        carrierCallId: '63f61863-4a51-4f6b-86e1-46edebcf9356',
+        carrierCallId: 'c',
         closingEndsCall: true,
         reason: expect.stringContaining('content-type of the endpoint'),
       },
@@ -697,8 +707,10 @@ describe('what a start message says about its audio', () => {
     ['__proto__', undefined],
     ['constructor', undefined],
   ];
-  const ratesHz = [8000, 16_000, 24_000, 44_100, 48_000, 11_025, 0];
+  const ratesHz = [8000, 16_000, 24_000, 44_100, 48_000, 11_025, 20_000, 0];
   const forwardable = new Set([8000, 16_000, 44_100, 48_000]);
+  // Bare samples alone can be resampled.
+  const resampled = new Set([24_000, 11_025]);
   const remedies = {
     twilio: 'mu-law',
     telnyx: 'stream_codec=PCMU',
@@ -741,7 +753,9 @@ describe('what a start message says about its audio', () => {
           for (const channels of [undefined, 1, 2]) {
             const said = JSON.stringify(startSaying(name, { encoding, sampleRate, channels }));
             const [event] = newCodec(name).decode(Buffer.from(said), false);
-            const taken = expected !== undefined && forwardable.has(sampleRate) && channels !== 2;
+            const isRate =
+              forwardable.has(sampleRate) || (expected === 'pcm16' && resampled.has(sampleRate));
+            const taken = expected !== undefined && isRate && channels !== 2;
             expect(event, said).toMatchObject(
               taken
                 ? { type: 'start', start: { encoding: expected, sampleRate } }
@@ -755,7 +769,8 @@ describe('what a start message says about its audio', () => {
     const said = (encoding: string): CarrierEvent | undefined =>
       newCodec('plivo').decode(Buffer.from(JSON.stringify(startSaying('plivo', { encoding }))), false)[0]; // prettier-ignore
     expect(said('audio/x-l16;rate=16000')).toMatchObject({ start: { sampleRate: 16_000 } });
-    expect(said('audio/x-l16; RATE=24000')).toMatchObject({ type: 'refused' });
+    expect(said('audio/x-l16; RATE=24000')).toMatchObject({ start: { sampleRate: 24_000 } });
+    expect(said('audio/x-l16; RATE=20000')).toMatchObject({ type: 'refused' });
     expect(said('audio/x-mulaw')).toMatchObject({ start: { sampleRate: 8000 } });
   });
 
@@ -763,7 +778,9 @@ describe('what a start message says about its audio', () => {
     ['ulaw', 'mulaw', 8000],
     ['alaw', 'alaw', 8000],
     ['slin', 'pcm16', 8000],
+    ['slin12', 'pcm16', 12_000],
     ['slin16', 'pcm16', 16_000],
+    ['slin24', 'pcm16', 24_000],
     ['slin48', 'pcm16', 48_000],
   ])('Asterisk %s is %s at %i Hz', (format, encoding, sampleRate) => {
     const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;
@@ -772,7 +789,7 @@ describe('what a start message says about its audio', () => {
     ]);
   });
 
-  test.each(['slin12', 'slin24', 'g722', 'opus', 'g729', 'gsm', 'speex', '__proto__'])(
+  test.each(['slin11', 'g722', 'opus', 'g729', 'gsm', 'speex', '__proto__'])(
     'Asterisk %s is refused with the setting to change',
     (format) => {
       const text = `MEDIA_START connection_id:b channel_id:1.1 format:${format}`;

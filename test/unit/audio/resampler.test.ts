@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Resampler } from '../../../../src/speech-service/media/resampler.ts';
+import { Resampler } from '../../../src/audio/resampler.ts';
 
 function tone(hz: number, rateHz: number, seconds: number): Float32Array {
   return Float32Array.from({ length: Math.round(rateHz * seconds) }, (_, at) =>

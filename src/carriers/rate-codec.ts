@@ -1,0 +1,92 @@
+import { Resampler } from '../audio/resampler.ts';
+import type { CarrierCommand, CarrierEvent, CarrierStart, Codec } from './carrier.ts';
+import { isForwardableRate, resampledRateHz } from './encodings.ts';
+import type { StreamEvent } from '../bridge/seam.ts';
+
+/**
+ * Between a codec and its socket: audio at a rate that the speech interface does not take goes on at one that it
+ * takes, and the start says what it was. All other streams pass through untouched, byte for byte.
+ */
+export class RateCodec implements Codec {
+  readonly encode?: (command: CarrierCommand) => string[];
+  readonly #inner: Codec;
+  /** One for each track of a stream that is resampled. */
+  #resamplers: Map<string, Resampler> | undefined;
+
+  constructor(inner: Codec) {
+    this.#inner = inner;
+    if (inner.encode) this.encode = (command) => inner.encode?.(command) ?? [];
+  }
+
+  decode(data: Buffer, isBinary: boolean): CarrierEvent[] {
+    const events = this.#inner.decode(data, isBinary);
+    // Nearly every stream ends here, and the start of each is looked at once.
+    if (this.#resamplers === undefined && !events.some(needsResampling)) return events;
+    return events.flatMap((event) => this.#converted(event));
+  }
+
+  flush(): StreamEvent[] {
+    const left = this.#inner.flush?.() ?? [];
+    if (this.#resamplers === undefined) return left;
+    return [...left.flatMap((event) => this.#heard(event)), ...this.#rest()];
+  }
+
+  #converted(event: CarrierEvent): CarrierEvent[] {
+    switch (event.type) {
+      case 'start':
+        return [{ type: 'start', start: this.#begin(event.start) }];
+      case 'audio':
+        return this.#heard(event);
+      case 'stop':
+        return [...this.#rest(), event];
+      default:
+        return [event];
+    }
+  }
+
+  #begin(start: CarrierStart): CarrierStart {
+    if (!needsResampling({ type: 'start', start })) return start;
+    const { sampleRate: fromHz } = start;
+    this.#resamplers = new Map(
+      start.tracks.map(({ name }) => [name, new Resampler(fromHz, resampledRateHz)]),
+    );
+    return { ...start, sampleRate: resampledRateHz, resampledFromHz: fromHz };
+  }
+
+  #heard(event: StreamEvent): StreamEvent[] {
+    if (event.type !== 'audio') return [event];
+    const resampler = this.#resamplers?.get(event.track);
+    if (resampler === undefined) return [event];
+    return audio(event.track, resampler.push(floatsOf(event.payload)));
+  }
+
+  /** What the resamplers still hold, 3 ms of each track. */
+  #rest(): StreamEvent[] {
+    const rest = [...(this.#resamplers ?? [])].flatMap(([track, resampler]) =>
+      audio(track, resampler.flush()),
+    );
+    this.#resamplers?.clear();
+    return rest;
+  }
+}
+
+function needsResampling(event: CarrierEvent): boolean {
+  return event.type === 'start' && !isForwardableRate(event.start.sampleRate);
+}
+
+function audio(track: string, samples: Float32Array): StreamEvent[] {
+  return samples.length === 0 ? [] : [{ type: 'audio', track, payload: bytesOf(samples) }];
+}
+
+function floatsOf(payload: Buffer): Float32Array {
+  const samples = new Float32Array(payload.length >> 1);
+  for (let at = 0; at < samples.length; at++) samples[at] = payload.readInt16LE(2 * at);
+  return samples;
+}
+
+function bytesOf(samples: Float32Array): Buffer {
+  const payload = Buffer.allocUnsafe(2 * samples.length);
+  for (const [at, sample] of samples.entries())
+    payload.writeInt16LE(Math.max(-32_768, Math.min(32_767, Math.round(sample))), 2 * at);
+  return payload;
+}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { carrierNames, carriers } from '../../../src/carriers/all.ts';
 import { CarriersConfig } from '../../../src/carriers/config.ts';
@@ -50,3 +51,14 @@ test.each(carrierNames)(
     );
   },
 );
+
+test.each(carrierNames)('%s: its README alone names the settings and the call to try', (name) => {
+  const file = new URL(`../../../src/carriers/${name}/README.md`, import.meta.url);
+  const readme = readFileSync(file, 'utf8');
+  const [, connect = ''] = /## Connect it\n([\s\S]*?)\n## /.exec(readme) ?? [];
+  expect(connect).toContain(`npx trunkline call --carrier ${name}`);
+  const one = setupsWith({}).find((item) => item.name === name);
+  const wanted = [...(one?.missing ?? []), ...(one?.voice?.missing ?? [])];
+  for (const setting of wanted.flatMap((text) => text.split(' or ')))
+    expect(connect).toContain(setting);
+});

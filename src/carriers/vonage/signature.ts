@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { NonceMemory } from '../carrier.ts';
 import { parseObject, textAt } from '../json/frames.ts';
 
@@ -12,6 +12,8 @@ type VonageJwtRules = {
   applicationId: string | undefined;
   nowMs: number;
   nonces: NonceMemory;
+  /** Of a webhook: the body that the claim `payload_hash` must be of. */
+  payload?: Buffer;
 };
 
 /** Whether a token of ours to hear is signed by Vonage for this account, fresh, and new. The reason holds no secret. */
@@ -56,7 +58,7 @@ function isSigned(signed: string, signature: string, secrets: readonly string[])
 
 function wrongIn(
   claims: Record<string, unknown>,
-  { apiKey, applicationId, nowMs }: VonageJwtRules,
+  { apiKey, applicationId, nowMs, payload }: VonageJwtRules,
 ): string | undefined {
   if (claims['iss'] !== 'Vonage') return 'the JWT is not issued by Vonage';
   if (apiKey === undefined || claims['api_key'] !== apiKey)
@@ -64,6 +66,8 @@ function wrongIn(
   if (applicationId !== undefined && claims['application_id'] !== applicationId)
     return 'application_id of the JWT is not TRUNKLINE_VONAGE_APPLICATION_ID';
   if (textAt(claims, 'jti', 256) === undefined) return 'the JWT has no jti';
+  if (payload !== undefined && !isHashOf(claims['payload_hash'], payload))
+    return 'payload_hash of the JWT is not that of the body: was it changed on its way?';
   const nowS = nowMs / 1000;
   const { iat, exp, nbf } = claims;
   if (!isTime(iat)) return 'the JWT does not say when it was issued';
@@ -72,6 +76,11 @@ function wrongIn(
   if (exp !== undefined && (!isTime(exp) || exp < nowS - skewS)) return 'the JWT has expired';
   if (nbf !== undefined && (!isTime(nbf) || nbf > nowS + skewS)) return 'the JWT is not valid yet';
   return undefined;
+}
+
+function isHashOf(claimed: unknown, payload: Buffer): boolean {
+  const hash = createHash('sha256').update(payload).digest('hex');
+  return typeof claimed === 'string' && claimed.toLowerCase() === hash;
 }
 
 function isTime(value: unknown): value is number {

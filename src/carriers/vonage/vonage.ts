@@ -11,6 +11,7 @@ import { vonagePlayer } from './player.ts';
 import { checkVonageJwt } from './signature.ts';
 import { vonageSetup } from './setup.ts';
 import type { VonageConfig } from './settings.ts';
+import { vonageWebhooks } from './webhooks.ts';
 
 /** A WebSocket endpoint of the Vonage Voice API: it joins the call and hears all others of it in one channel. */
 export const vonage: Carrier<VonageConfig> = {
@@ -30,7 +31,7 @@ export const vonage: Carrier<VonageConfig> = {
   sendsBearer: true,
   closesItself: false,
   matchesTexts: ({ message }) => message?.['event'] === 'websocket:connected',
-  webhooks: [],
+  webhooks: vonageWebhooks,
   setup: vonageSetup,
   player: vonagePlayer,
   playerSecrets: ({ vonageSignatureSecret: [authToken], vonageApiKey, vonageApplicationId }) => ({

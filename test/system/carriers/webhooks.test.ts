@@ -1,5 +1,6 @@
+import { verifySignature } from '@vonage/jwt';
 import twilioPackage from 'twilio';
-import { createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import {
   CarrierClient,
@@ -269,6 +270,64 @@ describe('status callbacks', () => {
     expect(server.bridge.statuses).toEqual([
       { carrier: 'signalwire', callId: '6d5c4b3a-2918', status: fields },
     ]);
+  });
+
+  test('Vonage: a JWT whose payload_hash is that of the body, good once', async () => {
+    const secret = 'vonage-secret-of-the-tests';
+    const config = { vonageSignatureSecret: [secret], vonageApiKey: 'abcd1234' };
+    await using server = await carrierServer({ config });
+    const url = `http://127.0.0.1:${server.port}/carriers/vonage/status`;
+    const event = {
+      uuid: '63f61863-4a51-4f6b-86e1-46edebcf9356',
+      status: 'completed',
+      direction: 'inbound',
+      from: '15550100123',
+      to: '15550100999',
+      duration: '61',
+      detail: { constructor: 'x' },
+    };
+    const body = JSON.stringify(event);
+    const part = (value: object): string =>
+      Buffer.from(JSON.stringify(value)).toString('base64url');
+    const jwt = (jti: string, own: object = {}, key = secret): string => {
+      const claims = {
+        iss: 'Vonage',
+        iat: Math.floor(Date.now() / 1_000),
+        jti,
+        api_key: 'abcd1234',
+        payload_hash: createHash('sha256').update(body).digest('hex'),
+        ...own,
+      };
+      const signed = `${part({ alg: 'HS256', typ: 'JWT' })}.${part(claims)}`;
+      return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`;
+    };
+    const send = async (token: string, sent = body): Promise<number> => {
+      const headers = {
+        'content-type': 'application/json',
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+      };
+      return (await fetch(url, { method: 'POST', headers, body: sent })).status;
+    };
+    const token = jwt('1');
+    // The vendor's own library takes what we take.
+    expect(verifySignature(token, secret)).toBe(true);
+    expect(await send(token)).toBe(204);
+    expect(await send(token)).toBe(403);
+    expect(await send('')).toBe(401);
+    expect(await send(jwt('2', {}, 'another-secret-of-theirs'))).toBe(403);
+    expect(await send(jwt('3'), `${body} `)).toBe(403);
+    expect(await send(jwt('4', { payload_hash: undefined }))).toBe(403);
+    expect(await send(jwt('5', { payload_hash: ['x'] }))).toBe(403);
+    expect(await send(jwt('6', { iat: 1 }))).toBe(403);
+    expect(await send('no-jwt')).toBe(403);
+    const { detail: _nested, ...flat } = event;
+    expect(server.bridge.statuses).toEqual([
+      { carrier: 'vonage', callId: event.uuid, status: flat },
+    ]);
+    await using closed = await carrierServer();
+    const there = `http://127.0.0.1:${closed.port}/carriers/vonage/status`;
+    const headers = { authorization: `Bearer ${jwt('7')}` };
+    expect((await fetch(there, { method: 'POST', headers, body })).status).toBe(403);
   });
 
   test('Telnyx: signed with Ed25519 over the bytes as they came, JSON and TeXML forms alike', async () => {

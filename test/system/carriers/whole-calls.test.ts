@@ -6,30 +6,9 @@ import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { trackOf, usualForm } from '../../support/carriers/carrier-shape.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
-import { CarriersConfig } from '../../../src/carriers/config.ts';
+import { provenConfig } from '../../support/carriers/proven-config.ts';
 
-const config = CarriersConfig.parse({
-  twilioAuthToken: ['twilio-secret-of-the-tests'],
-  plivoAuthToken: ['plivo-secret-of-the-tests'],
-  audiohookApiKey: 'audiohook-key-of-the-tests',
-  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
-  telnyxToken: ['bearer-secret-of-the-tests'],
-  signalwireToken: ['bearer-secret-of-the-tests'],
-  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
-  vonageApiKey: 'vonage-key',
-  jambonzUsername: 'jambonz',
-  jambonzPassword: 'jambonz-secret',
-  freeswitchToken: ['freeswitch-secret-of-the-tests'],
-  infobipUsername: 'infobip',
-  infobipPassword: 'infobip-secret',
-  asteriskUsername: 'asterisk',
-  asteriskPassword: 'asterisk-secret',
-  bandwidthUsername: 'bandwidth',
-  bandwidthPassword: 'bandwidth-secret',
-  exotelUsername: 'exotel',
-  exotelPassword: 'exotel-secret',
-  ringcxSecret: ['ringcx-secret-of-the-tests'],
-});
+const config = provenConfig();
 
 type Form = {
   encoding: Encoding;

@@ -1,0 +1,40 @@
+import { CarriersConfig } from '../../../src/carriers/config.ts';
+import { carrierSettings } from '../../../src/carriers/all.ts';
+
+/** A secret for every carrier, so that each can prove itself. */
+const secrets = {
+  twilioAuthToken: ['twilio-secret-of-the-tests'],
+  plivoAuthToken: ['plivo-secret-of-the-tests'],
+  audiohookApiKey: 'audiohook-key-of-the-tests',
+  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
+  telnyxToken: ['bearer-secret-of-the-tests'],
+  signalwireToken: ['bearer-secret-of-the-tests'],
+  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
+  vonageApiKey: 'vonage-key',
+  jambonzUsername: 'jambonz',
+  jambonzPassword: 'jambonz-secret',
+  freeswitchToken: ['freeswitch-secret-of-the-tests'],
+  infobipUsername: 'infobip',
+  infobipPassword: 'infobip-secret',
+  asteriskUsername: 'asterisk',
+  asteriskPassword: 'asterisk-secret',
+  bandwidthUsername: 'bandwidth',
+  bandwidthPassword: 'bandwidth-secret',
+  exotelUsername: 'exotel',
+  exotelPassword: 'exotel-secret',
+  ringcxSecret: ['ringcx-secret-of-the-tests'],
+} as const;
+
+export function provenConfig(): CarriersConfig {
+  return CarriersConfig.parse(secrets);
+}
+
+/** The same as the environment of a whole program. */
+export function provenEnv(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(secrets).map(([key, value]) => {
+      const env = carrierSettings[key as keyof typeof secrets].meta()?.['env'];
+      return [typeof env === 'string' ? env : key, [value].flat().join(',')];
+    }),
+  );
+}

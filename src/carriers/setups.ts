@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiCarrier } from '../protocol/api.ts';
 import { carrierNames, carriers, type AnyCarrier } from './all.ts';
 import type { CarriersConfig } from './config.ts';
+import { socketUrlOf } from './voice-answer.ts';
 
 type SetupFacts = {
   config: CarriersConfig;
@@ -32,7 +33,7 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
   // A voice answer starts the stream and then dials, or goes on elsewhere: one of the two must be said.
   const onward = keys.filter((key) => /(?:Dial|ContinueUrl)$/.test(key));
   const wayOn = onward.length === 0 || onward.some(isSet) ? [] : [onward.map(nameOf).join(' or ')];
-  const bare = socketAddress(publicUrl, name);
+  const bare = socketUrlOf(publicUrl, name);
   const lastMs = lastStreamMs?.get(name);
   return {
     name,
@@ -50,8 +51,4 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
     steps: [...setup.steps],
     last_stream_at: lastMs === undefined ? null : new Date(lastMs).toISOString(),
   };
-}
-
-export function socketAddress(publicUrl: string, name: string): string {
-  return `${publicUrl.replace(/^http/, 'ws')}/carriers/${name}`;
 }

@@ -2,7 +2,8 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { randomBytes } from 'node:crypto';
 import { carrierNames, carriers } from '../carriers/all.ts';
 import type { PbxConfiguration } from '../carriers/carrier.ts';
-import { carrierSetups, socketAddress } from '../carriers/setups.ts';
+import { carrierSetups } from '../carriers/setups.ts';
+import { socketUrlOf } from '../carriers/voice-answer.ts';
 import type { Config } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { ApiCarrier, CarrierList } from '../protocol/api.ts';
@@ -104,7 +105,7 @@ async function addressOf(
   } catch (error) {
     if (!(error instanceof TrunklineError) || error.code !== 'UNREACHABLE') throw error;
   }
-  return socketAddress(publicUrlOf(config), name);
+  return socketUrlOf(publicUrlOf(config), name);
 }
 
 function textOf(title: string, { settings, parts }: PbxConfiguration): string {

@@ -56,7 +56,9 @@ export class Pauses {
       for (const leg of legs()) leg.audio.pause();
     }
     if (by !== 'carrier') for (const stream of streams()) stream.control.pause();
-    await this.#commit(isFirst ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
+    // That a consent was withdrawn is told of a call that is paused already, too.
+    const isTold = isFirst || by === 'consent';
+    await this.#commit(isTold ? { type: 'call.paused', data: { at: nowS(), by } } : undefined);
   }
 
   /** `discardedS`: the length of the audio that the carrier threw away during its pause, where it says that. */

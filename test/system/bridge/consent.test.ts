@@ -67,6 +67,27 @@ test('a key press withdraws the consent: nothing more is heard, and the audio of
   expect(speech.sessions.size).toBe(0);
 });
 
+test('of a call that an operator holds already it is told too, and nobody lets it go', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  await app.get(`/api/calls/${stream.callId}/pause`, { method: 'POST' });
+  press(stream, '9');
+  const resumed = await app.get(`/api/calls/${stream.callId}/resume`, { method: 'POST' });
+  expect(resumed.status).toBe(409);
+  stream.end('stop');
+  const ended = await app.ended(stream.callId);
+  const events = await app.events(stream.callId);
+  const pauses = events.filter(({ type }) => /paused|resumed/.test(type as string));
+  expect(pauses.map(({ type, data }) => [type, data.by])).toEqual([
+    ['call.paused', 'operator'],
+    ['call.paused', 'consent'],
+  ]);
+  expect(ended.data.legs[0].ledger).toMatchObject({ received: 1_600, acknowledged: 1_600 });
+});
+
 test('what the agent presses withdraws nothing, and neither does a key without the setting', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();

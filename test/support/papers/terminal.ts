@@ -46,8 +46,9 @@ case "$1" in
   start) TRUNKLINE_DATA="$TERMINAL/var/lib/trunkline" exec npm start ;;
   *) echo "the terminal knows no systemctl $1" >&2; exit 2 ;;
 esac`,
-  // Ends a window and waits until it is gone.
+  // Ends a window and waits until it is gone; what it said must not pass for the words of the next one.
   end: `
+rm -f "$TERMINAL/$1.log"
 pid=$(cat "$TERMINAL/$1.pid" 2>/dev/null) || exit 0
 rm "$TERMINAL/$1.pid"
 kill "$pid" 2>/dev/null || exit 0
@@ -56,7 +57,7 @@ while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done`,
   await: `
 pid=$(cat "$TERMINAL/$1.pid")
 looks=0
-until grep -q "$2" "$TERMINAL/$1.log"; do
+until grep -qs "$2" "$TERMINAL/$1.log"; do
   looks=$((looks + 1))
   [ $looks -lt 1200 ] && kill -0 "$pid" 2>/dev/null || { cat "$TERMINAL/$1.log" >&2; exit 1; }
   sleep 0.05

@@ -17,6 +17,7 @@ import {
   valueAt,
   type SettingField,
 } from './lib/settings.ts';
+import { NodesConfig } from './nodes/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
 import { ModelName } from './protocol/names.ts';
@@ -45,6 +46,7 @@ export const Config = z.strictObject({
     .meta({ env: 'TRUNKLINE_LOG_LEVEL', description: 'How much is logged.' }),
   http: HttpConfig.prefault({}),
   store: StoreConfig.prefault({}),
+  nodes: NodesConfig.prefault({}),
   speech: SpeechConfig.prefault({}),
   speechService: SpeechServiceConfig.prefault({}),
   language: LlmConfig.prefault({}),

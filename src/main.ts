@@ -14,6 +14,8 @@ import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
+import { nodeIdOf } from './lib/node-id.ts';
+import { startNodes } from './nodes/nodes.ts';
 import { startOutbox } from './outbox/outbox.ts';
 import { secondReaderFolder } from './speech-service/models/second-reader.ts';
 import { backgroundRecogniser } from './speech-service/recognition/pool/background.ts';
@@ -151,6 +153,17 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
   const roles = new Set(config.roles);
   const carrierRoutes = new URL('./carriers/webhooks.ts', import.meta.url);
   mount(openDocs({ version, carrierRoutes, publicUrl: () => publicUrl() }));
+  const nodes = mount(
+    await startNodes({
+      store,
+      clock: systemClock,
+      log,
+      node: await nodeIdOf(dataDir),
+      silentMs: config.nodes.silentMs,
+      roles: config.roles,
+      capacity: config.bridge.maxLegs,
+    }),
+  );
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
@@ -196,6 +209,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       publicUrl,
       speech: speechTarget(config, http, internalKey),
       loopback: isLoopback(config.http.host),
+      nodes: nodes.membership,
       carriers: carrierNames,
     }),
   );

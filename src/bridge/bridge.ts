@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../language/runner.ts';
+import type { Membership } from '../nodes/membership.ts';
 import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
@@ -23,7 +24,9 @@ import type { Outbox } from '../outbox/outbox.ts';
 import { LiveFeed } from './api/live-feed.ts';
 import { testEventsApi } from './api/test-events.ts';
 import { showLive } from './metrics.ts';
-import { recoverCalls } from './call/recovery.ts';
+import { leaveTakenLegs, recoverCalls } from './call/recovery.ts';
+import { LegStates } from './call/leg-states.ts';
+import { takeOverCalls } from './call/take-over.ts';
 import { Retention } from './api/retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
 import { sharedCalls } from './api/shared-calls.ts';
@@ -48,6 +51,8 @@ type BridgeOptions = {
   publicUrl: PublicUrl;
   /** True while nobody but this machine can reach us: recording is on then by default. */
   loopback: boolean;
+  /** The other nodes of the database; without it nobody takes calls over. */
+  nodes?: Membership;
   /** Names that POST /api/streams takes. */
   carriers: readonly string[];
   clock?: Clock;
@@ -108,6 +113,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     log,
     recording,
     node,
+    takeOverMs: options.nodes?.isFleet ? options.nodes.takeOverMs : 0,
     secondPasses,
     eraseAudio: (callId) => eraser.eraseAudio(callId),
     wakeOutbox: () => outbox.wake(),
@@ -139,6 +145,18 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const { recovered, setAside } = await recoverCalls(calls, node, log);
   if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
+  const { nodes } = options;
+  if (nodes?.isFleet) {
+    await leaveTakenLegs(calls, log);
+    opened.use(new LegStates({ calls, store, clock, log }));
+    nodes.attach({
+      legs: () => calls.legCount,
+      takeOver: async (lost) => {
+        await takeOverCalls({ calls, lost, aheadMs: nodes.aheadMs, log });
+      },
+      wasGivenUp: () => calls.checkLeases(),
+    });
+  }
   secondPasses.start();
   showLive(() => ({ calls: calls.all.length, watchers: feed.watchers }));
   const stack = opened.move();

@@ -30,6 +30,16 @@ export const bridgeMetrics = {
     labelNames: ['what'] as const,
     registers,
   }),
+  dropped: new Counter({
+    name: 'trunkline_calls_dropped_total',
+    help: 'Calls left here because another node had taken them over.',
+    registers,
+  }),
+  takenOver: new Counter({
+    name: 'trunkline_calls_taken_over_total',
+    help: 'Unfinished calls of lost nodes that go on here.',
+    registers,
+  }),
   warnings: new Counter({
     name: 'trunkline_call_warnings_total',
     help: 'Warnings kept with calls, by code.',

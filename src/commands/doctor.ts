@@ -207,6 +207,8 @@ function gapAdvice(cause: string): string[] {
     case 'journal':
     case 'damaged':
       return ['the journal could not be written or read: look at the disk of the data folder'];
+    case 'node':
+      return ['a node was lost with the audio on its disk: npx trunkline nodes says which'];
     case 'deadline':
       return [
         'the speech service did not answer in time: its health, then TRUNKLINE_FINISH_WITHIN_MS',

@@ -414,6 +414,29 @@ export const CarrierList = z.object({ items: z.array(ApiCarrier) }).meta({ id: '
 export type CarrierList = z.infer<typeof CarrierList>;
 
 /** GET /api/installation: what the operator's page says about the process. Never a secret. */
+export const ApiNode = z
+  .object({
+    id: z.string().describe('The name of its disk.'),
+    self: z.boolean().describe('The one that answers.'),
+    state: z
+      .enum(['here', 'draining', 'lost'])
+      .describe('`lost`: it gave no sign of life, and the others take its calls over.'),
+    roles: z.array(z.string()),
+    version: z.string(),
+    address: z.string().nullable().describe('Where the others reach it; null where it is closed.'),
+    legs: z.int(),
+    capacity: z.int().describe('Legs that it takes.'),
+    started_at: DateTime,
+    seen_at: DateTime.describe('Its latest sign of life, by the clock of the database.'),
+    silent_seconds: z.number(),
+    clock_ahead_seconds: z.number().describe('Of its own clock, before that of the database.'),
+  })
+  .meta({ id: 'Node' });
+export type ApiNode = z.infer<typeof ApiNode>;
+
+export const NodeList = z.object({ items: z.array(ApiNode) }).meta({ id: 'NodeList' });
+export type NodeList = z.infer<typeof NodeList>;
+
 export const Installation = z
   .object({
     version: z.string(),

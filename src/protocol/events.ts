@@ -131,7 +131,8 @@ const CallTranslationData = z.object({
  * `carrier`: lost or discarded before it reached us. `journal`: our disk refused it while the service was away.
  * `damaged`: the journal of an earlier run could not be read here. `service`: the service acknowledged it and,
  * by its own count after a drop, has it no more. `deadline`: the time for finals ran out. `sessions`: the bound
- * of sessions of one leg was passed. `refused`: the service takes no session of this kind.
+ * of sessions of one leg was passed. `refused`: the service takes no session of this kind. `node`: the audio was on the
+ * disk of a node that is lost.
  */
 export const GapCause = z.enum([
   'carrier',
@@ -141,6 +142,7 @@ export const GapCause = z.enum([
   'deadline',
   'sessions',
   'refused',
+  'node',
 ]);
 export type GapCause = z.infer<typeof GapCause>;
 

@@ -3,6 +3,7 @@ import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
 import { CatchUp } from './catch-up.ts';
+import { Connection } from './connection.ts';
 import type { SpeechConfig } from './config.ts';
 import { ServiceGate, type GateCause } from './service-gate.ts';
 import { speechTotals } from './metrics.ts';
@@ -145,6 +146,26 @@ export class SpeechClient implements AsyncDisposable {
     this.#sessions.add(session);
     this.#stopSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
     return session;
+  }
+
+  /**
+   * Ends a session whose client is gone: then its record has all that it heard. Resolves when the service has closed it,
+   * cannot be reached, or at the signal.
+   */
+  endSession(url: string, signal: AbortSignal): Promise<unknown> {
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    try {
+      const address = sessionUrl(this.#target(), url) ?? url;
+      const connection = new Connection(address, {}, this.#clock, {
+        onOpen: () => connection.sendText('{"type":"stop_recording"}'),
+        onMessage: () => undefined,
+        onEnd: () => resolve(undefined),
+      });
+      signal.addEventListener('abort', () => connection.drop(), { once: true });
+    } catch {
+      resolve(undefined); // an address that is none: nothing to end
+    }
+    return promise;
   }
 
   async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {

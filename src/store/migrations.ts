@@ -15,6 +15,7 @@ import * as secrets from './migrations/010-secrets.ts';
 import * as incomplete from './migrations/011-incomplete.ts';
 import * as speechEnds from './migrations/012-speech-ends.ts';
 import * as callList from './migrations/013-call-list.ts';
+import * as fleet from './migrations/014-fleet.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -34,6 +35,7 @@ export const migrations: Migration[] = [
   { name: '011-incomplete', ...incomplete },
   { name: '012-speech-ends', ...speechEnds },
   { name: '013-call-list', ...callList },
+  { name: '014-fleet', ...fleet },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

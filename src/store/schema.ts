@@ -9,8 +9,10 @@ import type { Generated } from 'kysely';
 
 export type CallsTable = {
   id: string;
-  /** The node whose disk holds the journal: only it recovers the call. */
+  /** The node that has the call, and whose disk holds its journal. */
   node: string;
+  /** Rises when another node takes the call over: whoever still writes with the number before finds no row. */
+  fence: Generated<number>;
   carrier: string;
   carrier_call_id: string;
   state: 'live' | 'finishing' | 'ended';
@@ -116,6 +118,9 @@ type LegResultsTable = {
   text: string;
 };
 
+/** What the leg's journal says of it, without audio and words: another node goes on from here when its own is gone. */
+type LegStatesTable = { leg_id: string; call_id: string; state: string };
+
 type StreamTokensTable = {
   /** SHA-256 of the token: a stolen database opens no stream. */
   digest: string;
@@ -184,6 +189,7 @@ type CallsTables = {
   streams: StreamsTable;
   leg_sessions: LegSessionsTable;
   leg_results: LegResultsTable;
+  leg_states: LegStatesTable;
   stream_tokens: StreamTokensTable;
   call_statuses: CallStatusesTable;
   erasures: ErasuresTable;
@@ -377,8 +383,32 @@ type SpeechTables = {
   speech_nodes: SpeechNodesTable;
 };
 
+/* Table of the nodes. Times are on the clock of the database. */
+
+export type NodesTable = {
+  /** The name of its disk. */
+  node: string;
+  /** Rises with every start, and when others give the node up: it then finds its own row gone. */
+  epoch: number;
+  /** Where the other nodes reach it; null where it is closed to them. */
+  address: string | null;
+  /** Separated by commas. */
+  roles: string;
+  version: string;
+  /** Legs that it takes, and that it has. */
+  capacity: number;
+  legs: number;
+  draining: number;
+  started_at: number;
+  seen_at: number;
+  /** How far its own clock is ahead of the database's. */
+  ahead_ms: number;
+  /** When the others gave it up; null while it is there. */
+  lost_at: number | null;
+};
+
 type SchemaVersionTable = { version: number; name: string; applied_at: number };
 
 export type Database = CallsTables &
   EventsTables &
-  SpeechTables & { schema_version: SchemaVersionTable };
+  SpeechTables & { nodes: NodesTable; schema_version: SchemaVersionTable };

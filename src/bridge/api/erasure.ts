@@ -149,7 +149,7 @@ export class Eraser {
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
       if (call !== undefined) await this.#tell(tx, callId, call, reason);
-      for (const table of ['leg_results', 'leg_sessions', 'streams', 'legs'] as const)
+      for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
       // Behind the call's row: a tag that is being written waits for that row, and then finds none or is deleted here.

@@ -4,6 +4,7 @@ import { loggedId, type Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
 import { CallEnding } from './ending.ts';
+import { shareLegs } from './leg-states.ts';
 import { CallLeg, isSameFormat, type LegRecord } from './leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { legMetadata, type CallRecord } from './record.ts';
@@ -16,6 +17,7 @@ import {
   type Effect,
 } from './state.ts';
 import { CallEvents } from '../events/call-events.ts';
+import type { CallLease } from '../events/lease.ts';
 import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { LegGap } from '../leg/ledger.ts';
@@ -39,12 +41,17 @@ type OpenCallOptions = {
   /** After a restart: what the rows say. */
   state?: CallState;
   onOver: (call: Call) => void;
+  /** The number under which the call is ours. */
+  fence?: number;
+  /** Another node has the call. */
+  onLeaseLost: (call: Call) => void;
 };
 
 /** One phone call: carries out what `step` decides. Owns the legs, the streams and the waits. */
 export class Call {
   readonly record: CallRecord;
   readonly events: CallEvents;
+  readonly lease: CallLease;
   readonly #env: CallEnvironment;
   readonly #log: Logger;
   readonly #clock: CallClock;
@@ -57,9 +64,10 @@ export class Call {
   #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
 
-  constructor({ env, record, state, onOver }: OpenCallOptions) {
+  constructor({ env, record, state, onOver, onLeaseLost, fence = 0 }: OpenCallOptions) {
     this.#env = env;
     this.record = record;
+    this.lease = { node: env.node, fence };
     this.#state = state ?? { at: 'live', streams: new Set() };
     const { id: callId, carrier, carrierCallId } = record;
     this.#log = env.log.child({ callId, carrier, carrierCallId: loggedId(carrierCallId) });
@@ -70,6 +78,9 @@ export class Call {
       nowS: () => this.#clock.nowS(),
       log: this.#log,
       redactor: Redactor.from(env.language, record.id, env.config),
+      lease: this.lease,
+      share: env.takeOverMs === 0 ? undefined : (tx) => shareLegs(tx, [this]),
+      onLeaseLost: () => onLeaseLost(this),
     });
     this.#ending = new CallEnding({
       env,
@@ -137,7 +148,13 @@ export class Call {
         return { outcome: 'duplicate', callId: this.record.id };
       }
     const { stream, newLegs } = this.attach(start, control);
-    await this.events.streamOpened(stream.id, start.streamId, newLegs);
+    const isStored = await this.events.streamOpened(stream.id, start.streamId, newLegs);
+    // Not stored is a queue that is full, which loses the row alone, or a call that is no longer ours.
+    if (!isStored && this.#state.at === 'left')
+      return {
+        outcome: 'refused',
+        reason: 'the call went to another node: come back, and it goes on there',
+      };
     return this.opened(stream);
   }
 
@@ -570,7 +587,26 @@ export class Call {
     return isStored;
   }
 
-  /** Erasure: nothing of the call is written or sent from here on. */
+  /** Its streams are to come back, to whichever node has the call now. */
+  disconnect(reason: string): void {
+    for (const { control } of this.#streams.values()) control.disconnect(reason);
+  }
+
+  /**
+   * The leg's node is lost, and what it received last is known to nobody: up to there silence, so that the times after
+   * it stay true, and a gap.
+   */
+  lostWithNode(leg: CallLeg, upToS: number): void {
+    if (leg.offsetS === undefined) return;
+    const start = leg.positionS();
+    const { behindS, bytes } = this.#clock.fill(leg, upToS);
+    if (behindS === 0) return;
+    this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
+    const detail = gapDetails.node;
+    this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
+  }
+
+  /** Erasure, or another node has the call: nothing of it is written or sent from here on. */
   async abandon(): Promise<void> {
     this.#take({ type: 'leave' });
     for (const stream of this.#streams.values()) stream.forget();
@@ -607,4 +643,5 @@ const gapDetails: Record<LegGap['cause'], string> = {
   deadline: 'the speech service could not be reached in time',
   sessions: 'the leg used up its sessions',
   refused: 'the speech service does not take sessions of this kind',
+  node: 'the audio was on the disk of a node that is lost',
 };

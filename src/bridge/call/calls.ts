@@ -1,3 +1,4 @@
+import { wait } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { memoryShortage } from '../../port/memory.ts';
@@ -20,18 +21,18 @@ const paceMs = 500;
  */
 const lateTickMs = 1_000;
 
+/** How often a stream looks whether the call that it belongs to has come here. */
+const lookAgainMs = 250;
+
 /**
  * What calls told last is committed within this time after the drain, hundreds of legs included. While the database is
  * away it never is, and the commits would be tried again and again.
  */
 const maxLeaveMs = 2_000;
 
-type CallsOptions = CallEnvironment & { node: string };
-
 /** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
 export class Calls {
   readonly #env: CallEnvironment;
-  readonly #node: string;
   readonly #byId = new Map<string, Call>();
   /** The call that takes streams of a carrier's call id. */
   readonly #byKey = new Map<string, Call>();
@@ -40,8 +41,7 @@ export class Calls {
   #draining = false;
   #stopPacing: () => void = () => undefined;
 
-  constructor({ node, ...env }: CallsOptions) {
-    this.#node = node;
+  constructor(env: CallEnvironment) {
     this.#env = env;
     this.#pace(env.clock.monotonicMs());
   }
@@ -66,23 +66,47 @@ export class Calls {
 
   async openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     const key = callKey(start.carrier, start.carrierCallId);
-    const turn = (this.#opening.get(key) ?? Promise.resolve()).then(() =>
-      this.#open(key, start, control),
-    );
-    const quiet = turn.catch(() => undefined);
-    this.#opening.set(key, quiet);
-    try {
-      return await turn;
-    } finally {
-      if (this.#opening.get(key) === quiet) this.#opening.delete(key);
+    const { clock, takeOverMs, log } = this.#env;
+    const untilMs = clock.monotonicMs() + takeOverMs;
+    for (;;) {
+      const isLast = clock.monotonicMs() >= untilMs;
+      const opened = await this.inTurn(key, async () => {
+        const owner = isLast ? undefined : await this.#ownerElsewhere(key, start);
+        return owner === undefined ? this.#open(key, start, control) : undefined;
+      });
+      if (isLast && takeOverMs > 0)
+        log.warn(
+          { carrier: start.carrier },
+          'the call of a stream stays with another node: a second record begins',
+        );
+      if (opened !== undefined) return opened;
+      await wait(clock, lookAgainMs);
     }
   }
 
-  newCall(record: CallRecord, state?: CallState): Call {
+  /** The node that has the call which this stream belongs to, if it is not this one. */
+  async #ownerElsewhere(key: string, start: StreamStart): Promise<string | undefined> {
+    const { store, node, takeOverMs } = this.#env;
+    if (takeOverMs === 0 || this.#draining || this.#byKey.get(key)?.takesStreams) return undefined;
+    const row = await store.db
+      .selectFrom('calls')
+      .select(['node', 'state'])
+      .where('carrier', '=', start.carrier)
+      .where('carrier_call_id', '=', start.carrierCallId)
+      .orderBy('id', 'desc')
+      .limit(1)
+      .executeTakeFirst()
+      .catch(() => undefined); // whoever opens the call then says that the store is away
+    return row?.state === 'live' && row.node !== node ? row.node : undefined;
+  }
+
+  newCall(record: CallRecord, state?: CallState, fence?: number): Call {
     return new Call({
       env: this.#env,
       record,
+      ...(fence === undefined ? {} : { fence }),
       onOver: (call) => this.#over(call),
+      onLeaseLost: (call) => this.drop(call),
       ...(state === undefined ? {} : { state }),
     });
   }
@@ -96,6 +120,57 @@ export class Calls {
 
   forget(call: Call): void {
     this.#over(call);
+  }
+
+  /** Another node has the call: nothing more of it is written, sent or taken here, and its audio goes. */
+  drop(call: Call): void {
+    if (this.#byId.get(call.record.id) !== call) return;
+    const { id: callId } = call.record;
+    this.#env.log.error(
+      { callId },
+      'another node has this call: it is left here, and its streams are closed',
+    );
+    bridgeMetrics.dropped.inc();
+    this.#over(call);
+    call.disconnect('the call is with another node');
+    call
+      .abandon()
+      .catch((error: unknown) =>
+        this.#env.log.error({ err: error, callId }, 'a call of another node could not be put away'),
+      );
+  }
+
+  /** After this node was given up: which of its calls are with others now. */
+  async checkLeases(): Promise<void> {
+    const { store } = this.#env;
+    const calls = this.all;
+    if (calls.length === 0) return;
+    const rows = await store.db
+      .selectFrom('calls')
+      .select(['id', 'node', 'fence'])
+      .where(
+        'id',
+        'in',
+        calls.map((call) => call.record.id),
+      )
+      .execute();
+    const owners = new Map(rows.map(({ id, node, fence }) => [id, `${node} ${fence}`]));
+    for (const call of calls) {
+      const { node, fence } = call.lease;
+      if (owners.get(call.record.id) !== `${node} ${fence}`) this.drop(call);
+    }
+  }
+
+  /** Alone among streams of this carrier's call: whatever opens or takes over a call of it waits for the other. */
+  async inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#opening.get(key) ?? Promise.resolve()).then(work);
+    const quiet = turn.catch(() => undefined);
+    this.#opening.set(key, quiet);
+    try {
+      return await turn;
+    } finally {
+      if (this.#opening.get(key) === quiet) this.#opening.delete(key);
+    }
   }
 
   /** From here on streams are refused; calls that go on are left to the next process. */
@@ -168,7 +243,7 @@ export class Calls {
     const call = this.newCall(record);
     const { stream, newLegs } = call.attach(start, control);
     const event = await store.transaction(async (tx) => {
-      await insertCall(tx, record, this.#node);
+      await insertCall(tx, record, this.#env.node);
       for (const leg of newLegs) await insertLeg(tx, record.id, leg);
       await insertStream(tx, {
         id: stream.id,

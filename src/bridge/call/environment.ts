@@ -22,6 +22,13 @@ export type CallEnvironment = {
   clock: Clock;
   log: Logger;
   recording: boolean;
+  /** Whose disk this is: of which node the calls are. */
+  node: string;
+  /**
+   * How long a stream may wait until the call that it belongs to, of a node that seems to be gone, goes on here; 0 where
+   * there are no other nodes.
+   */
+  takeOverMs: number;
   secondPasses: {
     /** With the summary: the recording, if there is one, will be read again where that is asked for. */
     order(tx: Transaction<Database>, callId: string): Promise<void>;

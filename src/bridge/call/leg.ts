@@ -43,6 +43,8 @@ export class CallLeg {
   /** The last stretch of its audio that never reached the service, in call time: its words are missed once. */
   lost: { start: number; end: number } | undefined;
   reconnects = 0;
+  /** What the other nodes were last told of it. */
+  shared: string | undefined;
   isDone = false;
   /** Until the first speech of a G.711 leg has shown its law. */
   #companding: CompandingCheck | undefined;

@@ -9,7 +9,7 @@ import { bridgeMetrics } from '../metrics.ts';
 import type { EndReason } from '../../protocol/events.ts';
 
 /** A call that could not be taken up in this many starts is set aside: one bad row must not keep every start from succeeding. */
-const triesLimit = 3;
+export const triesLimit = 3;
 
 /**
  * After a start: every call of this node that was not over goes on where its rows and journals say.
@@ -67,6 +67,27 @@ export async function recoverCalls(
   return { recovered: taken.length, setAside };
 }
 
+/**
+ * Legs in this disk's journal whose call another node has taken over while this one was away: what they lack was
+ * declared there, and nobody here sends it any more.
+ */
+export async function leaveTakenLegs(calls: Calls, log: Logger): Promise<void> {
+  const { store, journal, node } = calls.environment;
+  const callIds = new Set([...journal.recovered.values()].map(({ callId }) => callId));
+  if (callIds.size === 0) return;
+  const elsewhere = await store.db
+    .selectFrom('calls')
+    .select('id')
+    .where('id', 'in', [...callIds])
+    .where('node', '<>', node)
+    .execute();
+  const taken = new Set(elsewhere.map(({ id }) => id));
+  const legs = [...journal.recovered.values()].filter(({ callId }) => taken.has(callId));
+  for (const { legId } of legs) await journal.erase(legId);
+  if (legs.length > 0)
+    log.warn({ calls: taken.size }, 'other nodes took calls of this one over while it was away');
+}
+
 async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   const env = calls.environment;
   const legs = await legsOf(env.store.db, row.id);
@@ -77,6 +98,7 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   const call = calls.newCall(
     recordFrom(row),
     stateFrom(row, new Set(open.map((leg) => leg.id)), env.clock.now()),
+    row.fence,
   );
   call.restore({
     pausedBy: row.paused,
@@ -102,7 +124,8 @@ async function recoverCall(calls: Calls, row: CallRow): Promise<Call> {
   return call;
 }
 
-function stateFrom(row: CallRow, openLegs: ReadonlySet<string>, now: number): CallState {
+/** Where a call stood when its process ended, at `now` by the clock of its rows. */
+export function stateFrom(row: CallRow, openLegs: ReadonlySet<string>, now: number): CallState {
   if (row.state === 'live') return recoveredLive(now);
   if (row.state === 'ended') return { at: 'ended' };
   const hungUp = {

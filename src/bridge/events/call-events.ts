@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts';
 import type { CallLeg, LegRecord } from '../call/leg.ts';
 import type { CallLength, CallRecord } from '../call/record.ts';
 import {
+  forgetLegStates,
   insertLeg,
   insertStream,
   keepShortGaps,
@@ -24,6 +25,7 @@ import type { LegSession } from '../leg/sessions.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
+import type { CallLease } from './lease.ts';
 import type { Redactor } from './redactor.ts';
 import { isNeutral, toldOf, type Result, type WaitingResults } from './timeline.ts';
 
@@ -37,7 +39,10 @@ type CallEventsOptions = {
   nowS(): number;
   log: Logger;
   redactor: Redactor | undefined;
+  lease: CallLease;
+  share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   wakeOutbox(): void;
+  onLeaseLost(): void;
 };
 
 /** Warnings kept with one call; later ones are logged and counted only. */
@@ -101,13 +106,18 @@ export class CallEvents {
     bridgeMetrics.oddities.inc({ what });
   }
 
-  warn(code: string, message: string): void {
+  /** `told`: receivers hear of it too, in its place among the events. */
+  warn(code: string, message: string, told = false): void {
     this.#options.log.warn({ code }, 'call has a warning');
     bridgeMetrics.warnings.inc({ code });
     if (this.#warnings.length >= maxWarnings) return;
     this.#warnings.push({ code, message, at: new Date(this.#now).toISOString() });
     const warnings = JSON.stringify(this.#warnings);
-    void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { warnings }) });
+    const said: Said = { type: 'call.warning', data: { code, message } };
+    void this.#commits.add({
+      ...(told ? { event: { said, occurredAt: this.#now } } : {}),
+      rows: (tx) => updateCall(tx, this.#id, { warnings }),
+    });
   }
 
   streamOpened(
@@ -345,7 +355,7 @@ export class CallEvents {
           ...wordsInRow(turns),
           has_recording: hasRecording ? 1 : 0,
           summary_due: 1,
-        }),
+        }).then(() => forgetLegStates(tx, this.#id)),
     });
   }
 

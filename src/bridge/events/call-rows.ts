@@ -126,6 +126,11 @@ export async function updateLeg(tx: Tx, leg: CallLeg): Promise<void> {
     .execute();
 }
 
+/** What other nodes would go on from, of a call that needs nobody to go on with it. */
+export async function forgetLegStates(tx: Tx, callId: string): Promise<void> {
+  await tx.deleteFrom('leg_states').where('call_id', '=', callId).execute();
+}
+
 export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegRow[]> {
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
 }

@@ -6,6 +6,7 @@ import { enqueueEvents, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import { holdLease, LeaseLost, type CallLease } from './lease.ts';
 import { eventCallOf, legMetadata, type CallLength, type CallRecord } from '../call/record.ts';
 
 /** The type and the data of an event that is to be stored. */
@@ -49,6 +50,9 @@ type CommitQueueOptions = {
   /** Known from the hang-up on. */
   length(): CallLength | undefined;
   store: Store;
+  lease: CallLease;
+  /** In every commit: what other nodes would go on from. */
+  share?: ((tx: Transaction<Database>) => Promise<void>) | undefined;
   clock: Clock;
   log: Logger;
   /** After each commit, in the order of the sequence. */
@@ -56,6 +60,8 @@ type CommitQueueOptions = {
   onRefused(): void;
   /** The store can never take this: it is not written, and what comes after it is. */
   onSetAside(draft: Draft, error: unknown): void;
+  /** The call is with another node now: nothing of what waits is written. */
+  onLeaseLost(): void;
 };
 
 /**
@@ -106,6 +112,11 @@ export class CommitQueue {
       try {
         events = await this.#commit(batch.map(({ draft }) => draft));
       } catch (error) {
+        if (error instanceof LeaseLost) {
+          this.#left = true;
+          this.#tell(() => this.#options.onLeaseLost());
+          continue;
+        }
         if (this.#canNeverWork(error)) {
           if (batch.length > 1) alone = batch.length;
           else if (this.#setAside(error)) alone = Math.max(0, alone - 1);
@@ -175,8 +186,11 @@ export class CommitQueue {
    * else writes. A leg's row comes before results that name the leg.
    */
   #commit(drafts: Draft[]): Promise<StoredEvent[]> {
-    return this.#options.store.transaction(async (tx) => {
+    const { store, record, lease } = this.#options;
+    return store.transaction(async (tx) => {
+      await holdLease(store, tx, record.id, lease);
       for (const { rows } of drafts) await rows?.(tx);
+      await this.#options.share?.(tx);
       const repeated = await this.#repeated(tx, drafts);
       const events = drafts.flatMap((draft) =>
         repeated.has(draft)

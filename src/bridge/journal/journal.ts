@@ -174,6 +174,25 @@ export class Journal implements AsyncDisposable {
     return { store, entry };
   }
 
+  /** A leg of a node that is lost, with its disk: it goes on here, and nothing of its audio is here. */
+  takeIn(snapshot: LegSnapshot, gaps: RecoveredLeg['gaps']): RecoveredLeg {
+    const { legId, callId, ledger, finishing, recording, paused, silence } = snapshot;
+    const left = {
+      legId,
+      callId,
+      ledger: ledger.counts,
+      sessionId: undefined,
+      finishing,
+      recording,
+      paused,
+      snapshot,
+      gaps,
+      file: LegFile.fresh(this.#filePath(legId), silence, recording),
+    };
+    this.recovered.set(legId, left);
+    return left;
+  }
+
   /** The leg is over: its recording is completed, everything else of it goes. */
   async finish(entry: JournalEntry): Promise<void> {
     const { store } = entry;

@@ -26,8 +26,8 @@ export type RecoveredLeg = {
   paused: boolean;
   /** The new leg goes on from exactly here. */
   snapshot: LegSnapshot;
-  /** Damaged in the journal: declared when the leg goes on. */
-  gaps: { start: number; end: number }[];
+  /** Damaged in the journal, or lost with a node: declared when the leg goes on. */
+  gaps: { start: number; end: number; cause: 'damaged' | 'node' }[];
   file: LegFile;
 };
 
@@ -138,14 +138,14 @@ async function rescue(dir: string, leg: FoundLeg): Promise<RecoveredLeg> {
   const from = snapshot.recording ? 0 : ledger.settled;
   await moveIntoFile(file, journalled, from, snapshot.silence);
   await file.release(); // opened again by whoever takes the leg; perhaps nobody does
-  const gaps: { start: number; end: number }[] = [];
+  const gaps: RecoveredLeg['gaps'] = [];
   for (let position = ledger.settled; position < ledger.end;) {
     const next = file.holds(position)
       ? Math.min(ledger.end, file.endOfRun(position))
       : Math.min(ledger.end, file.nextFrom(position));
     if (!file.holds(position)) {
       ledger.gap(position, next);
-      gaps.push({ start: position, end: next });
+      gaps.push({ start: position, end: next, cause: 'damaged' });
     }
     position = next;
   }

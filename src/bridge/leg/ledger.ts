@@ -31,7 +31,9 @@ export type LegGapCause =
   /** The bound of sessions per leg was passed. */
   | 'sessions'
   /** The service does not take our request for a session, and the call is over. */
-  | 'refused';
+  | 'refused'
+  /** It was on the disk of a node that is lost. */
+  | 'node';
 
 /** Leg time counts from the leg's first byte; silence that we added counts too. */
 export type LegGap = { startS: number; durationS: number; bytes: number; cause: LegGapCause };

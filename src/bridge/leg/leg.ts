@@ -10,6 +10,7 @@ import type { RecoveredLeg } from '../journal/recovery.ts';
 import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from './ledger.ts';
 import { legClosed, legOpened, legTotals } from './metrics.ts';
 import { LegSessions, type LegRequest, type LegSession, type LegState } from './sessions.ts';
+import type { SharedLegState } from './after-loss.ts';
 import type { LegSnapshot } from './snapshot.ts';
 
 export type LegOptions = {
@@ -140,8 +141,8 @@ export class Leg {
    * first session is asked for. A leg that is `recovered` goes on with its old session.
    */
   begin(): void {
-    for (const { start, end } of this.#options.recovered?.gaps ?? [])
-      this.#tellGap(start, end, end - start, 'damaged');
+    for (const { start, end, cause } of this.#options.recovered?.gaps ?? [])
+      this.#tellGap(start, end, end - start, cause);
     this.#sessions.begin();
     this.#entry.changedNow();
   }
@@ -200,6 +201,13 @@ export class Leg {
 
   sessions(): LegSession[] {
     return this.#sessions.all();
+  }
+
+  /** For the other nodes, which go on with the leg if this one is lost; undefined once it is over. */
+  sharedState(): SharedLegState | undefined {
+    if (this.#isOver) return undefined;
+    const { waiting: _words, ...state } = this.#snapshot();
+    return state;
   }
 
   /** No more audio comes. Resolves once: when all is acknowledged and the finals are in, or a deadline passed. */

@@ -20,6 +20,7 @@ import {
   ApiJobCallbackState,
   EndpointPage,
   Installation,
+  NodeList,
   JobCallbackPage,
   LiveFeedMessage,
   NewStream,
@@ -436,6 +437,14 @@ export const operatorRoutes: readonly Route[] = [
     access: 'key',
     summary: 'All carriers: what is set, what is missing, and the address that the carrier is told',
     answers: { 200: answer('All carriers.', CarrierList) },
+  },
+  {
+    method: 'get',
+    path: '/api/nodes',
+    tag: page,
+    access: 'key',
+    summary: 'The processes that share the database, and which of them is lost',
+    answers: { 200: answer('All nodes.', NodeList) },
   },
   {
     method: 'get',

@@ -29,6 +29,8 @@ test('a fault of a hearer costs neither what was stored nor what comes after it'
   const queue = new CommitQueue({
     record,
     store,
+    lease: { node: 'here', fence: 0 },
+    onLeaseLost: () => undefined,
     clock: systemClock,
     log: silentLog,
     length: () => undefined,
@@ -54,6 +56,8 @@ test('a fault in telling that a draft was set aside leaves the next one its turn
   const queue = new CommitQueue({
     record,
     store,
+    lease: { node: 'here', fence: 0 },
+    onLeaseLost: () => undefined,
     clock: systemClock,
     log: silentLog,
     length: () => undefined,

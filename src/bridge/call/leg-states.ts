@@ -1,0 +1,98 @@
+import { sql, type Kysely } from 'kysely';
+import { within, type Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import type { CallLease } from '../events/lease.ts';
+import type { SharedLegState } from '../leg/after-loss.ts';
+
+/** Besides what every commit of a call writes: what a lost node knew for less than this becomes a gap. */
+const shareEveryMs = 1_000;
+const rowsPerStatement = 200;
+
+type SharingCall = {
+  readonly record: { readonly id: string };
+  readonly lease: CallLease;
+  readonly legs: readonly {
+    /** What was shared last of this leg. */
+    shared: string | undefined;
+    readonly audio: { readonly legId: string; sharedState(): SharedLegState | undefined };
+  }[];
+};
+
+/**
+ * Where each leg stands, in the database, for the nodes that would go on with it: what has changed since it was last
+ * shared. Only of calls that are ours: a node that was given up must not write over what its successor knows.
+ */
+export async function shareLegs(
+  db: Kysely<Database>,
+  calls: readonly SharingCall[],
+): Promise<void> {
+  const changed = changedLegs(calls);
+  for (let at = 0; at < changed.length; at += rowsPerStatement) {
+    const some = changed.slice(at, at + rowsPerStatement);
+    const rows = some.map(
+      ({ call: { record, lease }, leg, state }) =>
+        sql`(${leg.audio.legId}::text, ${record.id}::text, ${state}::text, ${lease.node}::text, ${lease.fence}::bigint)`,
+    );
+    await sql`
+      insert into leg_states (leg_id, call_id, state)
+      select mine.leg_id, mine.call_id, mine.state
+      from (values ${sql.join(rows)}) as mine (leg_id, call_id, state, node, fence)
+      join calls on calls.id = mine.call_id and calls.node = mine.node
+        and calls.fence = mine.fence and calls.state <> 'ended'
+      on conflict (leg_id) do update set state = excluded.state`.execute(db);
+    // A transaction may still be undone: what it shared is shared again by the next round.
+    if (!db.isTransaction) for (const { leg, state } of some) leg.shared = state;
+  }
+}
+
+function changedLegs(calls: readonly SharingCall[]) {
+  return calls.flatMap((call) =>
+    call.legs.flatMap((leg) => {
+      const shared = leg.audio.sharedState();
+      const state = shared && JSON.stringify(shared);
+      return state === undefined || state === leg.shared ? [] : [{ call, leg, state }];
+    }),
+  );
+}
+
+type LegStatesOptions = {
+  calls: { readonly all: readonly SharingCall[] };
+  store: Store;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Shares the legs of all calls every second. While the database is away nothing waits: the next round writes what is true then. */
+export class LegStates implements AsyncDisposable {
+  readonly #options: LegStatesOptions;
+  #sharing: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #stopTimer: () => void = () => undefined;
+
+  constructor(options: LegStatesOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer();
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#sharing);
+  }
+
+  #schedule(): void {
+    const { calls, store, clock, log } = this.#options;
+    this.#stopTimer = clock.after(shareEveryMs, () => {
+      this.#sharing = shareLegs(store.db, calls.all)
+        .catch((error: unknown) =>
+          log.warn({ err: error }, 'the state of legs could not be shared'),
+        )
+        .finally(() => {
+          if (!this.#isClosed) this.#schedule();
+        });
+    });
+  }
+}

@@ -1,0 +1,217 @@
+import { within, wait } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LostNode } from '../../nodes/membership.ts';
+import {
+  legRecordFrom,
+  legsOf,
+  recordFrom,
+  type CallRow,
+  type LegRow,
+} from '../events/call-rows.ts';
+import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import type { RecoveredLeg } from '../journal/recovery.ts';
+import type { Call } from './call.ts';
+import type { Calls } from './calls.ts';
+import type { CallEnvironment } from './environment.ts';
+import { bytesPerSecondOf } from './leg.ts';
+import { lengthOf } from './length.ts';
+import { callKey } from './record.ts';
+import { stateFrom, triesLimit } from './recovery.ts';
+
+/** Of one round; the others are left to nodes that look at the same moment, and to the next round. */
+const callsPerRound = 64;
+const callsAtOnce = 8;
+/** What a session of the lost node has heard is waited for: the stream that comes back waits as long. */
+const lastWordsMs = 6_000;
+const askAgainMs = 250;
+
+type TakeOver = {
+  calls: Calls;
+  lost: readonly LostNode[];
+  /** How far our clock is ahead of the database's. */
+  aheadMs: number;
+  log: Logger;
+};
+
+/** Unfinished calls of lost nodes go on here. Of several nodes that want a call one gets it, by its number. */
+export async function takeOverCalls(work: TakeOver): Promise<number> {
+  const { calls, lost } = work;
+  const { store } = calls.environment;
+  const rows = await store.db
+    .selectFrom('calls')
+    .select(['id', 'carrier', 'carrier_call_id', 'node', 'fence'])
+    .where(
+      'node',
+      'in',
+      lost.map(({ node }) => node),
+    )
+    .where((where) => where.or([where('state', '<>', 'ended'), where('summary_due', '=', 1)]))
+    .where('recover_tries', '<', triesLimit)
+    .orderBy('id')
+    .limit(callsPerRound)
+    .execute();
+  let taken = 0;
+  const waiting = rows.values();
+  const takeNext = async (): Promise<void> => {
+    for (const row of waiting) {
+      const from = lost.find(({ node }) => node === row.node);
+      const key = callKey(row.carrier, row.carrier_call_id);
+      if (from !== undefined && (await calls.inTurn(key, () => takeOne(work, row, from)))) taken++;
+    }
+  };
+  await Promise.all(Array.from({ length: callsAtOnce }, takeNext));
+  return taken;
+}
+
+async function takeOne(
+  work: TakeOver,
+  { id, fence }: Pick<CallRow, 'id' | 'fence'>,
+  from: LostNode,
+): Promise<boolean> {
+  const { calls, log } = work;
+  const { store, node } = calls.environment;
+  const row = await store.db
+    .updateTable('calls')
+    .set((eb) => ({ node, fence: fence + 1, recover_tries: eb('recover_tries', '+', 1) }))
+    .where('id', '=', id)
+    .where('node', '=', from.node)
+    .where('fence', '=', fence)
+    .where((each) =>
+      each.exists(
+        each
+          .selectFrom('nodes')
+          .select('nodes.node')
+          .where('nodes.node', '=', from.node)
+          .where('nodes.lost_at', 'is not', null),
+      ),
+    )
+    .returningAll()
+    .executeTakeFirst();
+  if (row === undefined) return false;
+  try {
+    const call = await goOnWith(work, row, from);
+    await store.db.updateTable('calls').set({ recover_tries: 0 }).where('id', '=', id).execute();
+    bridgeMetrics.takenOver.inc();
+    log.warn({ callId: id, node: from.node }, 'a call of a lost node goes on here');
+    call.goOn();
+    return true;
+  } catch (error) {
+    log.error({ err: error, callId: id }, 'a call of a lost node could not be taken over');
+    // Whoever looks next tries again, as often as a start would.
+    await store.db
+      .updateTable('calls')
+      .set({ node: from.node })
+      .where('id', '=', id)
+      .where('node', '=', node)
+      .execute();
+    return false;
+  }
+}
+
+async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<Call> {
+  const { calls, aheadMs } = work;
+  const env = calls.environment;
+  const legs = await legsOf(env.store.db, row.id);
+  const states = await sharedStates(env, row.id);
+  const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
+  const recovered = new Map<string, RecoveredLeg>();
+  await Promise.all(
+    open.map(async (leg) => {
+      const state = states.get(leg.id);
+      if (state !== undefined) recovered.set(leg.id, await takeIn(env, leg, state));
+    }),
+  );
+  // Times of the row are by the lost node's clock, ours is another.
+  const lostAtMs = from.seenAt + from.aheadMs;
+  const going = open.filter(({ id }) => row.state === 'live' || recovered.has(id));
+  const call = calls.newCall(
+    recordFrom(row),
+    stateFrom(row, new Set(going.map(({ id }) => id)), lostAtMs),
+    row.fence,
+  );
+  const skewMs = aheadMs - from.aheadMs;
+  call.restore({
+    pausedBy: row.paused,
+    pausedAt: row.paused_at ?? 0,
+    zeroAgoMs:
+      row.zero_at === null ? undefined : Math.max(0, env.clock.now() - skewMs - row.zero_at),
+  });
+  call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
+  const heardToMs =
+    row.state === 'live' ? lostAtMs : Math.min(lostAtMs, row.hung_up_at ?? lostAtMs);
+  for (const record of going) {
+    const leg = call.openLeg(
+      legRecordFrom(record, env.config.stereoRoles),
+      recovered.get(record.id),
+      record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+    );
+    if (row.zero_at !== null) call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+  }
+  if (row.state !== 'ended')
+    call.events.warn(
+      'NODE_LOST',
+      'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
+      true,
+    );
+  calls.adopt(call);
+  return call;
+}
+
+async function sharedStates(
+  { store }: CallEnvironment,
+  callId: string,
+): Promise<Map<string, SharedLegState>> {
+  const rows = await store.db
+    .selectFrom('leg_states')
+    .select(['leg_id', 'state'])
+    .where('call_id', '=', callId)
+    .execute();
+  return new Map(rows.map(({ leg_id, state }) => [leg_id, JSON.parse(state) as SharedLegState]));
+}
+
+async function takeIn(
+  env: CallEnvironment,
+  leg: LegRow,
+  state: SharedLegState,
+): Promise<RecoveredLeg> {
+  const heard = await heardBySession(env, leg, state);
+  const { snapshot, gap } = legAfterLoss({ ...state, recording: env.recording }, heard);
+  return env.journal.takeIn(snapshot, gap === undefined ? [] : [{ ...gap, cause: 'node' }]);
+}
+
+/**
+ * How many bytes the last session of the leg has heard: told to stop, it says so in its record. Undefined where there
+ * is none, or it does not answer in time; what it has said is then read later, with the leg.
+ */
+async function heardBySession(
+  { speech, clock }: CallEnvironment,
+  leg: LegRow,
+  { current }: SharedLegState,
+): Promise<number | undefined> {
+  if (current === undefined) return undefined;
+  const stop = new AbortController();
+  const rate = bytesPerSecondOf(legRecordFrom(leg, ['customer', 'agent']));
+  let heard: number | undefined;
+  const ask = async (): Promise<void> => {
+    await speech.endSession(current.url, stop.signal);
+    while (!stop.signal.aborted) {
+      const found = await speech.record(current.id, stop.signal);
+      if (found.outcome === 'unknown') return;
+      if (found.outcome === 'found' && ['done', 'error'].includes(found.record.status)) {
+        const durationS = found.record.result?.metadata?.audio_duration;
+        // A duration in milliseconds is never finer than a sample of eight thousand in a second.
+        if (durationS != null) heard = Math.round(durationS * 1_000) * Math.round(rate / 1_000);
+        return;
+      }
+      await wait(clock, askAgainMs, stop.signal);
+    }
+  };
+  await within(
+    clock,
+    lastWordsMs,
+    ask().catch(() => undefined),
+  );
+  stop.abort();
+  return heard;
+}

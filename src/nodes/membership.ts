@@ -1,0 +1,250 @@
+import type { Selectable } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { version } from '../lib/version.ts';
+import { within } from '../lib/clock.ts';
+import type { NodesTable } from '../store/schema.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
+import type { Store } from '../store/store.ts';
+import { nodeMetrics } from './metrics.ts';
+
+export type NodeRow = Selectable<NodesTable>;
+
+/** A node that the others gave up: when it was last there, and how far its clock was ahead of the database's. */
+export type LostNode = { node: string; seenAt: number; aheadMs: number };
+
+/** Of the time after which a node counts as lost. Two signs of life may be late before anybody doubts. */
+const beatsPerSilence = 5;
+/** What taking a node's work over may take, from when it counts as lost. */
+const takingOverMs = 10_000;
+/** Rows of nodes that nobody has seen for so long go. */
+const forgottenMs = 30 * 86_400_000;
+
+export type MembershipOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  node: string;
+  silentMs: number;
+  roles: readonly string[];
+  capacity: number;
+};
+
+/** What the parts of this process have to do with its being one of several. */
+export type NodeDuties = {
+  legs(): number;
+  /** These nodes are gone: what they had is to go on here or elsewhere. Called again while they are in the table. */
+  takeOver(lost: readonly LostNode[]): Promise<void>;
+  /** The others had given this node up: it must look which of its calls it still has. */
+  wasGivenUp(): Promise<void>;
+};
+
+/**
+ * This process among the nodes of one database. Its row says that it is there; whose row stands still is given up by
+ * the others. All by the database's clock: those of the nodes differ.
+ */
+export class Membership implements AsyncDisposable {
+  readonly node: string;
+  readonly #options: MembershipOptions;
+  readonly #log: Logger;
+  readonly #beatMs: number;
+  readonly #duties: NodeDuties[] = [];
+  #epoch = 0;
+  #isDraining = false;
+  #isClosed = false;
+  /** The first of the signs of life that came without a break until the last one. */
+  #sinceMs = Infinity;
+  #lastMs = -Infinity;
+  #aheadMs = 0;
+  #beating: Promise<void> = Promise.resolve();
+  #takingOver: Promise<void> | undefined;
+  #stopTimer: () => void = () => undefined;
+
+  private constructor(options: MembershipOptions) {
+    this.#options = options;
+    this.node = options.node;
+    this.#log = options.log.child({ part: 'nodes' });
+    this.#beatMs = Math.round(options.silentMs / beatsPerSilence);
+  }
+
+  /** The row is there when this resolves. */
+  static async join(options: MembershipOptions): Promise<Membership> {
+    const membership = new Membership(options);
+    const nowMs = await options.store.databaseNow();
+    await membership.#enter(nowMs);
+    membership.#seen(nowMs);
+    // One process has a SQLite file: nobody else reads its signs of life.
+    if (options.store.kind === 'postgres') membership.#schedule();
+    return membership;
+  }
+
+  /** How far our own clock is ahead of the database's. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
+  /** Whether nodes can be lost at all here. */
+  get isFleet(): boolean {
+    return this.#options.store.kind === 'postgres';
+  }
+
+  /** After so long the work of a node that is gone has been taken over, or nobody does it. */
+  get takeOverMs(): number {
+    return Math.round(this.#options.silentMs * 1.5) + takingOverMs;
+  }
+
+  attach(duties: NodeDuties): void {
+    this.#duties.push(duties);
+  }
+
+  drain(): void {
+    this.#isDraining = true;
+  }
+
+  async rows(): Promise<{ nowMs: number; rows: NodeRow[] }> {
+    const { store } = this.#options;
+    // Of a single process nobody writes down how it is: asked, it is there.
+    if (!this.isFleet) await this.#beat();
+    const nowMs = await store.databaseNow();
+    return {
+      nowMs,
+      rows: await store.db.selectFrom('nodes').selectAll().orderBy('node').execute(),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopTimer();
+    const working = Promise.all([this.#beating, this.#takingOver]);
+    await within(this.#options.clock, maxDatabaseWaitMs, working);
+  }
+
+  #schedule(): void {
+    this.#stopTimer = this.#options.clock.after(this.#beatMs, () => {
+      this.#beating = this.#beat()
+        .catch((error: unknown) => {
+          nodeMetrics.missedBeats.inc();
+          this.#log.warn(
+            { err: error },
+            'no sign of life could be written: the database does not take it',
+          );
+        })
+        .finally(() => {
+          if (!this.#isClosed) this.#schedule();
+        });
+    });
+  }
+
+  async #beat(): Promise<void> {
+    const { store, silentMs } = this.#options;
+    const nowMs = await store.databaseNow();
+    const { numUpdatedRows } = await store.db
+      .updateTable('nodes')
+      .set({ ...this.#facts(nowMs), draining: this.#isDraining ? 1 : 0 })
+      .where('node', '=', this.node)
+      .where('epoch', '=', this.#epoch)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) {
+      await this.#enter(nowMs);
+      this.#log.error(
+        'the other nodes had given this one up: it stood still, or the database did not hear of it; it keeps the calls that nobody has taken',
+      );
+      nodeMetrics.givenUp.inc();
+      for (const duties of this.#duties) await duties.wasGivenUp();
+    }
+    this.#seen(nowMs);
+    if (this.isFleet && !this.#isDraining) await this.#lookForLost(nowMs, silentMs);
+  }
+
+  /** A node that has been away from the database itself cannot tell who else is. */
+  #seen(nowMs: number): void {
+    if (nowMs - this.#lastMs > this.#options.silentMs / 2) this.#sinceMs = nowMs;
+    this.#lastMs = nowMs;
+  }
+
+  async #enter(nowMs: number): Promise<void> {
+    const { store, roles, capacity } = this.#options;
+    const facts = {
+      ...this.#facts(nowMs),
+      address: null,
+      roles: roles.join(','),
+      version,
+      capacity,
+      draining: this.#isDraining ? 1 : 0,
+      started_at: nowMs - Math.round(process.uptime() * 1_000),
+      lost_at: null,
+    };
+    const row = await store.db
+      .insertInto('nodes')
+      .values({ node: this.node, epoch: 1, ...facts })
+      .onConflict((conflict) =>
+        conflict
+          .column('node')
+          .doUpdateSet((eb) => ({ ...facts, epoch: eb('nodes.epoch', '+', 1) })),
+      )
+      .returning('epoch')
+      .executeTakeFirstOrThrow();
+    this.#epoch = row.epoch;
+  }
+
+  #facts(nowMs: number): Pick<NodeRow, 'seen_at' | 'legs' | 'ahead_ms'> {
+    this.#aheadMs = Math.round(this.#options.clock.now() - nowMs);
+    const legs = this.#duties.reduce((sum, duties) => sum + duties.legs(), 0);
+    return { seen_at: nowMs, legs, ahead_ms: this.#aheadMs };
+  }
+
+  async #lookForLost(nowMs: number, silentMs: number): Promise<void> {
+    const { db } = this.#options.store;
+    if (nowMs - this.#sinceMs >= silentMs) {
+      const given = await db
+        .updateTable('nodes')
+        .set((eb) => ({ lost_at: nowMs, epoch: eb('epoch', '+', 1) }))
+        .where('node', '!=', this.node)
+        .where('lost_at', 'is', null)
+        .where('seen_at', '<', nowMs - silentMs)
+        .returning(['node', 'seen_at'])
+        .execute();
+      for (const { node, seen_at } of given) {
+        nodeMetrics.lostNodes.inc();
+        this.#log.error(
+          { node, silentMs: nowMs - seen_at },
+          'a node gives no sign of life: its calls are taken over',
+        );
+      }
+      await db
+        .deleteFrom('nodes')
+        .where('seen_at', '<', nowMs - forgottenMs)
+        .execute();
+    }
+    const lost = await db
+      .selectFrom('nodes')
+      .select(['node', 'seen_at', 'ahead_ms'])
+      .where('lost_at', 'is not', null)
+      .execute();
+    if (lost.length === 0 || this.#takingOver !== undefined) return;
+    const nodes = lost.map((row) => ({
+      node: row.node,
+      seenAt: row.seen_at,
+      aheadMs: row.ahead_ms,
+    }));
+    // Beside the signs of life: a hundred calls take longer than one of those may be late.
+    this.#takingOver = this.#takeOver(nodes).finally(() => {
+      this.#takingOver = undefined;
+    });
+  }
+
+  async #takeOver(lost: readonly LostNode[]): Promise<void> {
+    for (const duties of this.#duties) {
+      if (this.#isClosed) return;
+      await duties
+        .takeOver(lost)
+        .catch((error: unknown) =>
+          this.#log.error(
+            { err: error },
+            'work of a lost node could not be taken over; tried again',
+          ),
+        );
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import { Router } from 'express';
+import type { ApiNode, NodeList } from '../protocol/api.ts';
+import type { Membership, NodeRow } from './membership.ts';
+
+/** `GET /api/nodes`: who shares the database, as the rows say. */
+export function nodesApi(membership: Membership): Router {
+  const router = Router();
+  router.get('/api/nodes', async (_request, response) => {
+    const { nowMs, rows } = await membership.rows();
+    const items = rows.map((row) => nodeOf(row, nowMs, membership.node));
+    response.json({ items } satisfies NodeList);
+  });
+  return router;
+}
+
+function nodeOf(row: NodeRow, nowMs: number, self: string): ApiNode {
+  return {
+    id: row.node,
+    self: row.node === self,
+    state: row.lost_at !== null ? 'lost' : row.draining === 1 ? 'draining' : 'here',
+    roles: row.roles.split(','),
+    version: row.version,
+    address: row.address,
+    legs: row.legs,
+    capacity: row.capacity,
+    started_at: new Date(row.started_at).toISOString(),
+    seen_at: new Date(row.seen_at).toISOString(),
+    silent_seconds: Math.max(0, Math.round((nowMs - row.seen_at) / 100) / 10),
+    clock_ahead_seconds: Math.round(row.ahead_ms) / 1_000,
+  };
+}

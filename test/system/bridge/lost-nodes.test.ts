@@ -1,0 +1,186 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
+import {
+  CarrierClient,
+  twilioConnected,
+  twilioMedia,
+  twilioStart,
+  twilioStop,
+} from '../../support/carriers/carrier-client.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
+import { until } from '../../support/process/until.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+
+let postgres: TestPostgres | undefined;
+beforeAll(async () => {
+  if (postgresMissing === undefined) postgres = await startPostgres();
+});
+afterAll(() => postgres?.[Symbol.asyncDispose]());
+
+/** Nodes of one database and one speech service, each with a disk of its own. */
+async function fleetOf(count: number, more: Record<string, string> = {}) {
+  const stack = new AsyncDisposableStack();
+  const speech = stack.use(await FakeSpeech.start());
+  const databaseUrl = (await postgres?.newDatabase()) ?? '';
+  const start = async (): Promise<App> => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-node-'));
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+    const env = {
+      TRUNKLINE_ROLES: 'bridge,console',
+      TRUNKLINE_SPEECH_URL: speech.url,
+      DATABASE_URL: databaseUrl,
+      TRUNKLINE_NODE_SILENT_MS: '1000',
+      TRUNKLINE_REJOIN_WAIT_MS: '1500',
+      TRUNKLINE_QUIET_FILL_MS: '0',
+      ...more,
+    };
+    return stack.use(await startApp({ dataDir, env }));
+  };
+  const nodes = await Promise.all(Array.from({ length: count }, start));
+  return { speech, nodes, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function streamUrl(app: App): Promise<string> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await app.get('/api/streams', { method: 'POST', headers, body: '{"carrier":"twilio"}' }); // prettier-ignore
+  const { url } = (await answer.json()) as { url: string };
+  return url.replace(/^wss?:\/\/[^/]+/, app.url.replace('http', 'ws'));
+}
+
+/** Opens the one call of these tests at a node and says so many bytes of it. */
+async function callAt(app: App, streamSid = 'MZ1') {
+  const client = await CarrierClient.open(await streamUrl(app));
+  client.send(twilioConnected, twilioStart({ tracks: ['inbound'], streamSid }));
+  let chunk = 2;
+  return {
+    client,
+    say: (audio: Buffer): void => {
+      for (let at = 0; at < audio.length; at += 160)
+        client.send(twilioMedia(chunk++, audio.subarray(at, at + 160)));
+    },
+  };
+}
+
+const eventsOf = async (app: App, id: string): Promise<AnyJson[]> =>
+  ((await (await app.get(`/api/calls/${id}/events?limit=1000`)).json()) as AnyJson).items;
+
+const nodesSeenBy = async (app: App): Promise<AnyJson[]> =>
+  ((await (await app.get('/api/nodes')).json()) as AnyJson).items;
+
+const endedCall = (app: App) =>
+  until(async () => {
+    const call = await newestCall(app);
+    const events = call === undefined ? [] : await eventsOf(app, call.id);
+    return events.at(-1)?.type === 'call.completed' && { call: await newestCall(app), events };
+  }, 60_000);
+
+function expectWhole(events: readonly AnyJson[]): void {
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+  for (const type of ['call.started', 'call.ended', 'call.summary', 'call.completed'])
+    expect(events.filter((event) => event.type === type)).toHaveLength(1);
+}
+
+test.skipIf(postgresMissing !== undefined)(
+  'a node that is killed, with its disk gone: another ends its call, with the words that were heard and a gap',
+  async () => {
+    await using fleet = await fleetOf(2);
+    const [lost, left] = fleet.nodes as [App, App];
+    const audio = seededAudio(24_000, 1);
+    const { say } = await callAt(lost);
+    say(audio);
+    await until(async () => (await newestCall(left))?.transcript.length === 3);
+    await until(async () => (await nodesSeenBy(left)).length === 2);
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    const { call, events } = await endedCall(left);
+    expectWhole(events);
+    expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(audio));
+    const { ledger } = call.legs[0];
+    // Every byte that anybody still knows of.
+    expect(ledger).toMatchObject({ received: 24_000, acknowledged: 24_000, gaps: 0, paused: 0 });
+    const warnings = events.filter(({ type }) => type === 'call.warning');
+    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LOST']);
+    const nodes = await nodesSeenBy(left);
+    expect(nodes.map(({ self, state }) => [self, state]).toSorted()).toEqual([
+      [false, 'lost'],
+      [true, 'here'],
+    ]);
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
+  'the stream of a killed node comes back at another: the call goes on in the same record, the hole is a gap',
+  async () => {
+    await using fleet = await fleetOf(2, {
+      TRUNKLINE_REJOIN_WAIT_MS: '20000',
+      TRUNKLINE_NODE_SILENT_MS: '2000',
+    });
+    const [lost, left] = fleet.nodes as [App, App];
+    const [first, second] = [seededAudio(8_000, 1), seededAudio(16_000, 2)];
+    const before = await callAt(lost);
+    before.say(first);
+    await until(async () => (await newestCall(left))?.transcript.length === 1);
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    // At once: the other node does not know yet that the first is gone.
+    const after = await callAt(left, 'MZ2');
+    after.say(second);
+    await until(async () => (await newestCall(left))?.transcript.length >= 3);
+    after.client.send(twilioStop);
+    const { call, events } = await endedCall(left);
+    expectWhole(events);
+    expect(((await (await left.get('/api/calls')).json()) as AnyJson).items).toHaveLength(1);
+    expect(call.legs[0].ledger).toMatchObject({ received: 24_000, acknowledged: 24_000, gaps: 0 });
+    expect(call.transcript[0].text).toBe(wordsOf(first)[0]);
+    // The next session hears silence for the hole, so that the times are true, and all of the hole is said.
+    const [, next] = [...fleet.speech.sessions.values()];
+    const heard = next?.bytes ?? Buffer.alloc(0);
+    expect(heard.subarray(-second.length).equals(second)).toBe(true);
+    const gaps = events.filter(({ type }) => type === 'call.gap').map(({ data }) => data.duration);
+    const { short_gaps: short } = events.find(({ type }) => type === 'call.ended')?.data ?? {};
+    const hole = (heard.length - second.length) / 8_000;
+    expect(gaps.reduce((sum: number, one: number) => sum + one, short.seconds)).toBeCloseTo(
+      hole,
+      1,
+    );
+    expect(hole).toBeGreaterThan(0);
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
+  'a node that stood still for longer than its lease writes, sends and takes nothing more of its call',
+  async () => {
+    await using fleet = await fleetOf(2);
+    const [paused, left] = fleet.nodes as [App, App];
+    const audio = seededAudio(24_000, 1);
+    const { client, say } = await callAt(paused);
+    say(audio);
+    await until(async () => (await newestCall(left))?.transcript.length === 3);
+    paused.process.kill('SIGSTOP');
+    const { call, events } = await endedCall(left);
+    // What the carrier sends now waits in the socket of the process that stands still.
+    say(seededAudio(16_000, 2));
+    client.send(twilioStop);
+    paused.process.kill('SIGCONT');
+    await until(() => paused.lines.some((line) => line.includes('another node has this call')));
+    await until(async () => (await nodesSeenBy(left)).every(({ state }) => state === 'here'));
+    expectWhole(events);
+    expect(await eventsOf(left, call.id)).toEqual(events);
+    expect(await newestCall(left)).toEqual(call);
+    // It goes on as a node: a call of its own is taken.
+    const again = await callAt(paused, 'MZ9');
+    again.say(seededAudio(8_000, 3));
+    await until(async () => (await newestCall(left))?.id !== call.id);
+    const next = await newestCall(left);
+    expect(next.continues).toBe(call.id);
+  },
+  120_000,
+);

@@ -17,7 +17,7 @@ import {
   valueAt,
   type SettingField,
 } from './lib/settings.ts';
-import { NodesConfig } from './nodes/config.ts';
+import { NodesConfig, nodesProblems } from './nodes/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
 import { ModelName } from './protocol/names.ts';
@@ -107,8 +107,8 @@ function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxCon
 }
 
 /** What one part cannot know of another: names that are right only where the other part has them. */
-function togetherWrong({ bridge, speech }: z.infer<typeof Config>): string[] {
-  const problems: string[] = [];
+function togetherWrong({ bridge, speech, nodes, store }: z.infer<typeof Config>): string[] {
+  const problems = nodesProblems(nodes, store.databaseUrl);
   for (const [at, { carrier }] of bridge.roles.entries())
     if (carrier !== undefined && !(carrierNames as string[]).includes(carrier))
       problems.push(

@@ -159,7 +159,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       clock: systemClock,
       log,
       node: await nodeIdOf(dataDir),
-      silentMs: config.nodes.silentMs,
+      config: config.nodes,
       roles: config.roles,
       capacity: config.bridge.maxLegs,
     }),
@@ -210,6 +210,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       speech: speechTarget(config, http, internalKey),
       loopback: isLoopback(config.http.host),
       nodes: nodes.membership,
+      link: nodes.link,
       carriers: carrierNames,
     }),
   );

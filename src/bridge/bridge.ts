@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
 import type { LanguageRunner } from '../language/runner.ts';
+import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
 import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
@@ -27,6 +28,7 @@ import { showLive } from './metrics.ts';
 import { leaveTakenLegs, recoverCalls } from './call/recovery.ts';
 import { LegStates } from './call/leg-states.ts';
 import { takeOverCalls } from './call/take-over.ts';
+import { openRelay, relayTo } from './relay/relay.ts';
 import { Retention } from './api/retention.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
 import { sharedCalls } from './api/shared-calls.ts';
@@ -53,6 +55,8 @@ type BridgeOptions = {
   loopback: boolean;
   /** The other nodes of the database; without it nobody takes calls over. */
   nodes?: Membership;
+  /** Our port for them; without it their streams and requests are not passed on. */
+  link?: NodeLink | undefined;
   /** Names that POST /api/streams takes. */
   carriers: readonly string[];
   clock?: Clock;
@@ -101,7 +105,12 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => secondPasses.stop());
-  const calls = new Calls({
+  const { nodes, link } = options;
+  const relay =
+    nodes === undefined || link === undefined
+      ? undefined
+      : relayTo({ nodes, link, clock, log, openStream: (...args) => calls.openStream(...args) });
+  const calls: Calls = new Calls({
     config,
     store,
     journal,
@@ -114,6 +123,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     recording,
     node,
     takeOverMs: options.nodes?.isFleet ? options.nodes.takeOverMs : 0,
+    ...(relay === undefined ? {} : { relay }),
     secondPasses,
     eraseAudio: (callId) => eraser.eraseAudio(callId),
     wakeOutbox: () => outbox.wake(),
@@ -145,7 +155,6 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const live = opened.use(new LiveApi({ store, calls, feed, clock }));
   const { recovered, setAside } = await recoverCalls(calls, node, log);
   if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
-  const { nodes } = options;
   if (nodes?.isFleet) {
     await leaveTakenLegs(calls, log);
     opened.use(new LegStates({ calls, store, clock, log }));
@@ -159,6 +168,30 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   }
   secondPasses.start();
   showLive(() => ({ calls: calls.all.length, watchers: feed.watchers }));
+  const operatorCalls = callsApi({
+    store,
+    calls,
+    journal,
+    eraser,
+    feed,
+    secondPasses,
+    stereoRoles: config.stereoRoles,
+  });
+  const others =
+    nodes === undefined || link === undefined
+      ? undefined
+      : opened.use(
+          openRelay({
+            link,
+            nodes,
+            calls,
+            feed,
+            store,
+            api: [live.router, operatorCalls],
+            clock,
+            log,
+          }),
+        );
   const stack = opened.move();
 
   return {
@@ -171,20 +204,10 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         access: 'operator',
         router: streamsApi({ tokens, publicUrl: options.publicUrl, carriers: options.carriers }),
       },
+      ...(others === undefined ? [] : [{ access: 'operator' as const, router: others.router }]),
       { access: 'operator', router: live.router },
       { access: 'operator', router: testEventsApi({ store, outbox, feed, clock }) },
-      {
-        access: 'operator',
-        router: callsApi({
-          store,
-          calls,
-          journal,
-          eraser,
-          feed,
-          secondPasses,
-          stereoRoles: config.stereoRoles,
-        }),
-      },
+      { access: 'operator', router: operatorCalls },
       {
         access: 'public',
         router: sharedCalls({

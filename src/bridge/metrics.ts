@@ -35,6 +35,12 @@ export const bridgeMetrics = {
     help: 'Calls left here because another node had taken them over.',
     registers,
   }),
+  relayed: new Counter({
+    name: 'trunkline_streams_relayed_total',
+    help: 'Streams whose call is at another node (out), or that came in at another node (in).',
+    labelNames: ['way'] as const,
+    registers,
+  }),
   takenOver: new Counter({
     name: 'trunkline_calls_taken_over_total',
     help: 'Unfinished calls of lost nodes that go on here.',

@@ -80,6 +80,11 @@ export type StreamEvent =
       track?: string;
     }
   | { type: 'dtmf'; digit: string; track?: string }
+  /**
+   * The audio that comes next is this old: it has waited for its call. 0 when what comes is of now again. Its place on
+   * the call's clock is when it was said.
+   */
+  | { type: 'waited'; durationMs: number }
   /** The carrier paused by itself; audio that still comes counts as paused. */
   | { type: 'paused' }
   /** The audio thrown away meanwhile, by the carrier's media clock; 0 where the carrier does not say. */

@@ -8,6 +8,7 @@ import type {
   StreamEvent,
   StreamStart,
 } from '../bridge/seam.ts';
+import { OpeningQueue } from '../bridge/opening-queue.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { loggedId, type Logger } from '../lib/log.ts';
@@ -64,7 +65,7 @@ type SocketState =
   | {
       at: 'opening';
       start: CarrierStart;
-      queue: OpeningQueue;
+      queue: OpeningQueue<Extract<CarrierEvent, { type: 'stop' }>>;
       ended?: { reason: StreamEnd; detail?: string };
     }
   | { at: 'live'; start: CarrierStart; stream: CallStream }
@@ -252,6 +253,7 @@ export class StreamSocket {
       case 'audio':
       case 'lost':
       case 'quiet':
+      case 'waited':
       case 'dtmf':
       case 'paused':
       case 'resumed':
@@ -271,7 +273,11 @@ export class StreamSocket {
   /** The only way to a call. A peer without proof gets no further than `#prove`: no call, no row, no session. */
   async #open(start: CarrierStart): Promise<void> {
     if (this.#state.at !== 'waiting') return;
-    const opening: SocketState = { at: 'opening', start, queue: new OpeningQueue() };
+    const opening: SocketState = {
+      at: 'opening',
+      start,
+      queue: new OpeningQueue(this.#context.clock),
+    };
     this.#state = opening;
     try {
       const refusal = await this.#prove(start);
@@ -316,9 +322,8 @@ export class StreamSocket {
     });
     this.#log.info({ encoding: start.encoding, rateHz: start.sampleRate }, 'stream opened');
     if (startPaused) this.#say({ type: 'pause' });
-    for (const event of queue.take((bytes) =>
-      durationMsOf(bytes, start.encoding, start.sampleRate),
-    ))
+    const waited = queue.take((bytes) => durationMsOf(bytes, start.encoding, start.sampleRate));
+    for (const event of waited)
       if (event.type === 'stop') this.#end('stop', event.detail);
       else stream.take(event);
     if (ended) this.#end(ended.reason, ended.detail);
@@ -506,59 +511,6 @@ export class StreamSocket {
 }
 
 /** What waits for the call: its own events, and the end of the stream behind them. */
-type WaitingEvent = StreamEvent | Extract<CarrierEvent, { type: 'stop' }>;
-
-/** A minute of one leg at 8 kHz: longer than the bridge ever needed for its answer. */
-export const maxOpeningBytes = 480_000;
-/** Counts beyond this are left out; audio is bounded by its bytes, other events by the carrier's message rate. */
-export const maxOpeningEvents = 20_000;
-
-/**
- * The events between a stream's start and the bridge's answer. When the audio exceeds its bound, the oldest
- * audio goes and is declared lost; nothing else goes.
- */
-class OpeningQueue {
-  #events: WaitingEvent[] = [];
-  #audioBytes = 0;
-  readonly #droppedBytes = new Map<string, number>();
-
-  push(event: WaitingEvent): void {
-    if (this.#events.length >= maxOpeningEvents && event.type === 'count') return;
-    this.#events.push(event);
-    if (event.type !== 'audio') return;
-    this.#audioBytes += event.payload.length;
-    if (this.#audioBytes > maxOpeningBytes) this.#dropOldest();
-  }
-
-  /** In order; bytes that had to go come first, as what was lost of each track. */
-  take(durationMsOf: (bytes: number) => number): WaitingEvent[] {
-    const lost = [...this.#droppedBytes].map(([track, bytes]): WaitingEvent => ({
-      type: 'lost',
-      track,
-      durationMs: durationMsOf(bytes),
-      cause: 'opening',
-    }));
-    const events = this.#events;
-    this.#events = [];
-    return [...lost, ...events];
-  }
-
-  /** A quarter at once, so that a long wait does not search the list for every frame. */
-  #dropOldest(): void {
-    let spare = maxOpeningBytes / 4;
-    this.#events = this.#events.filter((event) => {
-      if (event.type !== 'audio' || spare <= 0) return true;
-      spare -= event.payload.length;
-      this.#audioBytes -= event.payload.length;
-      this.#droppedBytes.set(
-        event.track,
-        (this.#droppedBytes.get(event.track) ?? 0) + event.payload.length,
-      );
-      return false;
-    });
-  }
-}
-
 /** The text of a close frame holds at most 123 bytes. */
 export function short(text: string): string {
   return Buffer.from(text)

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApiNode, NodeList } from '../protocol/api.ts';
 import { answerOf, runningProcess } from './running-process.ts';
 
-type NodesOptions = { url?: string; json?: boolean };
+type NodeListOptions = { url?: string; json?: boolean };
 
 /** `trunkline nodes`: the processes that share the database of the running one. */
 export function registerNodes(program: Command): void {
@@ -14,7 +14,7 @@ export function registerNodes(program: Command): void {
     .action(list);
 }
 
-async function list({ url, json }: NodesOptions): Promise<void> {
+async function list({ url, json }: NodeListOptions): Promise<void> {
   const { api } = runningProcess(url);
   const { items } = await answerOf<NodeList>(api, '/api/nodes');
   if (json) {

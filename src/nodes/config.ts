@@ -6,6 +6,52 @@ export const NodesConfig = z.strictObject({
     description:
       'How long a node that shares the Postgres may give no sign of life before the others take its calls over.',
   }),
+  url: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_NODE_URL',
+      description:
+        'Where the other nodes reach this one, and where it listens for them; without it a stream or request for a call of this node is not passed on.',
+    }),
+  key: z.string().min(24).optional().meta({
+    env: 'TRUNKLINE_NODE_KEY',
+    secret: true,
+    description: 'What all nodes show one another; the same everywhere, 24 characters at least.',
+  }),
+  tlsCert: z.string().optional().meta({
+    env: 'TRUNKLINE_NODE_TLS_CERT',
+    description: 'File of the certificate, where TRUNKLINE_NODE_URL is https.',
+  }),
+  tlsKey: z.string().optional().meta({
+    env: 'TRUNKLINE_NODE_TLS_KEY',
+    description: 'File of its private key.',
+  }),
+  tlsCa: z.string().optional().meta({
+    env: 'TRUNKLINE_NODE_TLS_CA',
+    description: 'File of the authority that signed the certificates of the other nodes.',
+  }),
 });
 
 export type NodesConfig = z.infer<typeof NodesConfig>;
+
+/** What is set without what it needs. */
+export function nodesProblems(
+  { url, key, tlsCert, tlsKey }: NodesConfig,
+  databaseUrl: string | undefined,
+): string[] {
+  if (url === undefined)
+    return key === undefined
+      ? []
+      : ['nodes.key: TRUNKLINE_NODE_KEY is of use with TRUNKLINE_NODE_URL alone'];
+  const problems: string[] = [];
+  if (key === undefined)
+    problems.push('nodes.url: TRUNKLINE_NODE_URL needs TRUNKLINE_NODE_KEY, the same at all nodes');
+  if (databaseUrl === undefined)
+    problems.push('nodes.url: several nodes need one Postgres: set DATABASE_URL');
+  if (url.startsWith('https:') && (tlsCert === undefined || tlsKey === undefined))
+    problems.push(
+      'nodes.url: https needs TRUNKLINE_NODE_TLS_CERT and TRUNKLINE_NODE_TLS_KEY, and the others TRUNKLINE_NODE_TLS_CA',
+    );
+  return problems;
+}

@@ -28,6 +28,8 @@ export type MembershipOptions = {
   silentMs: number;
   roles: readonly string[];
   capacity: number;
+  /** Where the other nodes reach this one. */
+  address?: string | undefined;
 };
 
 /** What the parts of this process have to do with its being one of several. */
@@ -112,6 +114,21 @@ export class Membership implements AsyncDisposable {
     };
   }
 
+  /** The other nodes that are there, with the addresses that they have opened to us. */
+  async peers(): Promise<ReadonlyMap<string, string>> {
+    const { store } = this.#options;
+    const rows = await store.db
+      .selectFrom('nodes')
+      .select(['node', 'address'])
+      .where('node', '!=', this.node)
+      .where('lost_at', 'is', null)
+      .where('address', 'is not', null)
+      .execute();
+    return new Map(
+      rows.flatMap(({ node, address }) => (address === null ? [] : [[node, address]])),
+    );
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -167,7 +184,7 @@ export class Membership implements AsyncDisposable {
     const { store, roles, capacity } = this.#options;
     const facts = {
       ...this.#facts(nowMs),
-      address: null,
+      address: this.#options.address ?? null,
       roles: roles.join(','),
       version,
       capacity,

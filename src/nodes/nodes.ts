@@ -1,20 +1,58 @@
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
+import type { Store } from '../store/store.ts';
+import type { NodesConfig } from './config.ts';
+import { NodeLink } from './link.ts';
+import { Membership } from './membership.ts';
 import { nodesApi } from './nodes-api.ts';
-import { Membership, type MembershipOptions } from './membership.ts';
 
-export type NodesPart = Part & AsyncDisposable & { readonly membership: Membership };
+type NodesOptions = {
+  config: NodesConfig;
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  node: string;
+  roles: readonly string[];
+  capacity: number;
+};
+
+export type NodesPart = Part &
+  AsyncDisposable & {
+    readonly membership: Membership;
+    /** The port for the other nodes; undefined where it is closed. */
+    readonly link: NodeLink | undefined;
+  };
 
 /** This process as one of several nodes of one database; alone it is the only one. */
-export async function startNodes(options: MembershipOptions): Promise<NodesPart> {
-  const membership = await Membership.join(options);
+export async function startNodes({ config, ...options }: NodesOptions): Promise<NodesPart> {
+  await using opened = new AsyncDisposableStack();
+  const { url, key } = config;
+  // First the port, then the row that names it.
+  const link =
+    url === undefined || key === undefined
+      ? undefined
+      : opened.use(
+          await NodeLink.open({
+            config: { ...config, url, key },
+            clock: options.clock,
+            log: options.log,
+          }),
+        );
+  const { silentMs } = config;
+  const membership = opened.use(
+    await Membership.join({ ...options, silentMs, address: link?.url }),
+  );
+  const stack = opened.move();
   return {
     name: 'nodes',
     membership,
+    link,
     routers: [{ access: 'operator', router: nodesApi(membership) }],
     drain: () => {
       membership.drain();
       return Promise.resolve();
     },
-    [Symbol.asyncDispose]: () => membership[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

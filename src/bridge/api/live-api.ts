@@ -168,6 +168,10 @@ export class LiveApi implements Disposable {
           message.callId,
           messageText({ type: 'call-deleted', call_id: message.callId }),
         );
+      case 'reset':
+        for (const watch of this.#pages())
+          if (watch.callId === undefined) this.#write(watch, messageText({ type: 'reset' }));
+        return;
       case 'call':
         this.#changed.add(message.callId);
         if (this.#gathering) return;

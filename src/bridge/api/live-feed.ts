@@ -14,7 +14,9 @@ export type FeedMessage =
   | { kind: 'partial'; callId: string; message: PartialMessage }
   /** Something about the call changed that its events do not say; who watches reads it anew. */
   | { kind: 'call'; callId: string }
-  | { kind: 'deleted'; callId: string };
+  | { kind: 'deleted'; callId: string }
+  /** Something was missed, nobody knows what: whoever watches loads anew. */
+  | { kind: 'reset' };
 
 type Watcher = (message: FeedMessage) => void;
 
@@ -30,6 +32,9 @@ type Missed =
 export class LiveFeed {
   readonly #bufferEvents: number;
   readonly #watchers = new Set<Watcher>();
+  /** Other nodes: they hear of the calls of this one alone. */
+  readonly #ownWatchers = new Set<Watcher>();
+  #tellWatched: (isWatched: boolean) => void = () => undefined;
   #recent: FeedEvent[] = [];
 
   constructor(bufferEvents: number) {
@@ -37,7 +42,7 @@ export class LiveFeed {
   }
 
   get isWatched(): boolean {
-    return this.#watchers.size > 0;
+    return this.#watchers.size > 0 || this.#ownWatchers.size > 0;
   }
 
   get watchers(): number {
@@ -48,12 +53,31 @@ export class LiveFeed {
     if (message.kind === 'event') this.#keep(message.event);
     if (message.kind === 'deleted')
       this.#recent = this.#recent.filter((event) => event.callId !== message.callId);
+    for (const watcher of this.#ownWatchers) watcher(message);
+    for (const watcher of this.#watchers) watcher(message);
+  }
+
+  /** Of a call of another node: for those who watch here. */
+  publishRemote(message: FeedMessage): void {
     for (const watcher of this.#watchers) watcher(message);
   }
 
   watch(watcher: Watcher): () => void {
     this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    if (this.#watchers.size === 1) this.#tellWatched(true);
+    return () => {
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#tellWatched(false);
+    };
+  }
+
+  watchOwn(watcher: Watcher): () => void {
+    this.#ownWatchers.add(watcher);
+    return () => this.#ownWatchers.delete(watcher);
+  }
+
+  /** Told when the first begins to watch here, and when the last has stopped. */
+  onWatched(tell: (isWatched: boolean) => void): void {
+    this.#tellWatched = tell;
   }
 
   /** Everything published after the event of that id. */

@@ -205,6 +205,8 @@ export class Call {
         return void this.#pauses.resume('carrier', event.discardedMs / 1_000);
       case 'language':
         return this.#languageChanged(event.code);
+      case 'waited':
+        stream.waitedS = event.durationMs / 1_000;
     }
   }
 
@@ -220,8 +222,9 @@ export class Call {
     if (leg === undefined || !this.takesStreams) return this.events.count('late');
     if (!leg.takesFrom(stream.id, nowMs)) return this.events.count('second-stream-audio');
     const frameS = payload.length / leg.bytesPerSecond;
-    if (leg.offsetS === undefined) this.#placeLeg(leg, frameS);
-    else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - frameS);
+    const agoS = frameS + stream.waitedS;
+    if (leg.offsetS === undefined) this.#placeLeg(leg, agoS);
+    else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - agoS);
     if (this.#env.feed.isWatched) leg.hearLevel(payload);
     leg.quietFilledS = 0;
     leg.audio.push(payload);

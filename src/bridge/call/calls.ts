@@ -66,22 +66,35 @@ export class Calls {
 
   async openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     const key = callKey(start.carrier, start.carrierCallId);
-    const { clock, takeOverMs, log } = this.#env;
+    const { clock, takeOverMs, log, relay } = this.#env;
     const untilMs = clock.monotonicMs() + takeOverMs;
     for (;;) {
       const isLast = clock.monotonicMs() >= untilMs;
+      let owner: string | undefined;
       const opened = await this.inTurn(key, async () => {
-        const owner = isLast ? undefined : await this.#ownerElsewhere(key, start);
+        owner = isLast ? undefined : await this.#ownerElsewhere(key, start);
         return owner === undefined ? this.#open(key, start, control) : undefined;
       });
-      if (isLast && takeOverMs > 0)
+      if (opened !== undefined) return opened;
+      const relayed = owner === undefined ? undefined : await relay?.(owner, start, control);
+      if (relayed !== undefined) return relayed;
+      if (clock.monotonicMs() >= untilMs)
         log.warn(
           { carrier: start.carrier },
-          'the call of a stream stays with another node: a second record begins',
+          'the call of a stream stays with another node that cannot be reached: a second record begins',
         );
-      if (opened !== undefined) return opened;
-      await wait(clock, lookAgainMs);
+      else await wait(clock, lookAgainMs);
     }
+  }
+
+  /** A stream that came in at another node, of a call of this one; undefined where the call is not here. */
+  openOwn(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined> {
+    const key = callKey(start.carrier, start.carrierCallId);
+    return this.inTurn(key, () =>
+      this.#byKey.get(key)?.takesStreams === true
+        ? this.#open(key, start, control)
+        : Promise.resolve(undefined),
+    );
   }
 
   /** The node that has the call which this stream belongs to, if it is not this one. */

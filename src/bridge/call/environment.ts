@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CallLinks } from '../api/call-links.ts';
+import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 
 /** What every call of this process works with. */
@@ -29,6 +30,12 @@ export type CallEnvironment = {
    * there are no other nodes.
    */
   takeOverMs: number;
+  /** The stream's call is at that node: it goes there. Undefined where that cannot be. */
+  relay?: (
+    node: string,
+    start: StreamStart,
+    control: StreamControl,
+  ) => Promise<OpenedStream | undefined>;
   secondPasses: {
     /** With the summary: the recording, if there is one, will be read again where that is asked for. */
     order(tx: Transaction<Database>, callId: string): Promise<void>;

@@ -24,6 +24,8 @@ export class OpenStream implements CallStream {
   readonly tracks: ReadonlyMap<string, LegRecord>;
   #call: StreamOwner | undefined;
   readonly callId: string;
+  /** How old the audio is that comes now: it has waited for the call. */
+  waitedS = 0;
 
   constructor({ call, id, start, control, tracks }: OpenStreamOptions) {
     this.id = id;

@@ -1,0 +1,74 @@
+import type { Clock } from '../lib/clock.ts';
+import type { StreamEvent } from './seam.ts';
+
+/** A minute of one leg at 8 kHz: longer than the bridge ever needed for its answer. */
+export const maxOpeningBytes = 480_000;
+/** Counts beyond this are left out; audio is bounded by its bytes, other events by the carrier's message rate. */
+export const maxOpeningEvents = 20_000;
+
+/**
+ * The events of a stream while its call cannot take them, and others that have their place among them. When the audio
+ * exceeds its bound, the oldest audio goes and is declared lost; nothing else goes.
+ */
+export class OpeningQueue<Other extends { type: string } = never> {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  #events: (StreamEvent | Other)[] = [];
+  #audioBytes = 0;
+  #firstAudioMs: number | undefined;
+  readonly #droppedBytes = new Map<string, number>();
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  push(event: StreamEvent | Other): void {
+    if (this.#events.length >= maxOpeningEvents && event.type === 'count') return;
+    this.#events.push(event);
+    if (!isAudio(event)) return;
+    this.#firstAudioMs ??= this.#clock.monotonicMs();
+    this.#audioBytes += event.payload.length;
+    if (this.#audioBytes > maxOpeningBytes) this.#dropOldest();
+  }
+
+  /**
+   * In order, between two words of how long the first audio has waited. Bytes that had to go come first, as what was
+   * lost of each track.
+   */
+  take(durationMsOf: (bytes: number) => number): (StreamEvent | Other)[] {
+    const lost = [...this.#droppedBytes].map(([track, bytes]): StreamEvent => ({
+      type: 'lost',
+      track,
+      durationMs: durationMsOf(bytes),
+      cause: 'opening',
+    }));
+    const waitedMs =
+      this.#firstAudioMs === undefined ? 0 : this.#clock.monotonicMs() - this.#firstAudioMs;
+    const events = this.#events;
+    this.#events = [];
+    this.#audioBytes = 0;
+    this.#firstAudioMs = undefined;
+    this.#droppedBytes.clear();
+    if (waitedMs === 0) return [...lost, ...events];
+    const since = (durationMs: number): StreamEvent => ({ type: 'waited', durationMs });
+    return [since(waitedMs), ...lost, ...events, since(0)];
+  }
+
+  /** A quarter at once, so that a long wait does not search the list for every frame. */
+  #dropOldest(): void {
+    let spare = maxOpeningBytes / 4;
+    this.#events = this.#events.filter((event) => {
+      if (!isAudio(event) || spare <= 0) return true;
+      spare -= event.payload.length;
+      this.#audioBytes -= event.payload.length;
+      const dropped = this.#droppedBytes.get(event.track) ?? 0;
+      this.#droppedBytes.set(event.track, dropped + event.payload.length);
+      return false;
+    });
+  }
+}
+
+type AudioEvent = Extract<StreamEvent, { type: 'audio' }>;
+
+function isAudio(event: { type: string }): event is AudioEvent {
+  return event.type === 'audio';
+}

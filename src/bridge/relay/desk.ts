@@ -1,0 +1,154 @@
+import type { RawData, WebSocket } from 'ws';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import type { CallStream, OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import { FromCarrierNode, readMessage, type FromCallNode } from './messages.ts';
+
+/** A node that has lost its way to us comes back within this time, and the call does not notice. */
+const graceMs = 5_000;
+const firstMessageMs = 5_000;
+/** How often the other node is told what it may forget: half a second of one track. */
+export const tellEvery = 25;
+
+type RelayIn = {
+  readonly id: string;
+  readonly tracks: readonly string[];
+  stream: CallStream | undefined;
+  socket: WebSocket | undefined;
+  taken: number;
+  stopGrace: () => void;
+};
+
+type RelayDeskOptions = {
+  /** Opens the stream in a call of this node; undefined where there is no such call here. */
+  open(start: StreamStart, control: StreamControl): Promise<OpenedStream | undefined>;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Takes the streams that came in at other nodes and belong to calls of this one. */
+export class RelayDesk {
+  readonly #options: RelayDeskOptions;
+  readonly #relays = new Map<string, RelayIn>();
+
+  constructor(options: RelayDeskOptions) {
+    this.#options = options;
+  }
+
+  accept(socket: WebSocket): void {
+    let relay: RelayIn | undefined;
+    let isOpening = false;
+    const stopWaiting = this.#options.clock.after(firstMessageMs, () => socket.terminate());
+    socket.on('message', (data: RawData, isBinary) => {
+      const bytes = data as Buffer;
+      if (relay !== undefined) return this.#take(relay, socket, bytes, isBinary);
+      const message = isBinary ? undefined : readMessage(FromCarrierNode, bytes);
+      if (message?.type !== 'open' || isOpening) return socket.terminate();
+      isOpening = true;
+      stopWaiting();
+      this.#open(message.relay, message.start, socket)
+        .then((opened) => {
+          relay = opened;
+          if (opened === undefined) socket.close(1000);
+        })
+        .catch((error: unknown) => {
+          this.#options.log.error({ err: error }, 'a relayed stream could not be opened');
+          socket.terminate();
+        });
+    });
+    socket.on('close', () => {
+      stopWaiting();
+      if (relay?.socket === socket) this.#cut(relay);
+    });
+  }
+
+  async #open(id: string, start: StreamStart, socket: WebSocket): Promise<RelayIn | undefined> {
+    const going = this.#relays.get(id);
+    if (going?.stream !== undefined) {
+      going.stopGrace();
+      going.socket?.terminate();
+      going.socket = socket;
+      const { callId } = going.stream;
+      say(socket, { type: 'opened', callId, startPaused: false, taken: going.taken });
+      return going;
+    }
+    const tracks = start.tracks.map(({ name }) => name);
+    const relay: RelayIn = {
+      id,
+      tracks,
+      stream: undefined,
+      socket,
+      taken: 0,
+      stopGrace: () => undefined,
+    };
+    const opened = await this.#options.open(start, controlOf(relay));
+    if (opened?.outcome !== 'opened') {
+      say(socket, opened ?? { type: 'elsewhere' });
+      return undefined;
+    }
+    relay.stream = opened.stream;
+    this.#relays.set(id, relay);
+    bridgeMetrics.relayed.inc({ way: 'in' });
+    const { callId } = opened.stream;
+    say(socket, { type: 'opened', callId, startPaused: opened.startPaused, taken: 0 });
+    if (socket.readyState !== socket.OPEN) this.#cut(relay);
+    return relay;
+  }
+
+  #take(relay: RelayIn, socket: WebSocket, bytes: Buffer, isBinary: boolean): void {
+    if (relay.socket !== socket || relay.stream === undefined) return;
+    if (isBinary) {
+      const track = relay.tracks[bytes[0] ?? -1];
+      if (track === undefined) return socket.terminate();
+      relay.stream.take({ type: 'audio', track, payload: bytes.subarray(1) });
+    } else {
+      const message = readMessage(FromCarrierNode, bytes);
+      if (message === undefined || message.type === 'open') return socket.terminate();
+      if (message.type === 'end') {
+        // The node with the carrier's socket goes away: the carrier comes back elsewhere, and we wait for it.
+        const reason = message.reason === 'drain' ? 'close' : message.reason;
+        say(socket, { type: 'ended' });
+        this.#end(relay, reason, message.detail);
+        return;
+      }
+      relay.stream.take(message.event);
+    }
+    relay.taken++;
+    if (relay.taken % tellEvery === 0) say(socket, { type: 'taken', taken: relay.taken });
+  }
+
+  #cut(relay: RelayIn): void {
+    relay.socket = undefined;
+    relay.stopGrace = this.#options.clock.after(graceMs, () =>
+      this.#end(relay, 'close', 'the node with the carrier’s socket did not come back'),
+    );
+  }
+
+  #end(relay: RelayIn, reason: 'stop' | 'close' | 'error' | 'idle' | 'refused', detail?: string) {
+    relay.stopGrace();
+    this.#relays.delete(relay.id);
+    const { stream } = relay;
+    relay.stream = undefined;
+    stream?.end(reason, detail);
+  }
+}
+
+function controlOf(relay: RelayIn): StreamControl {
+  const ask = (message: FromCallNode): void => {
+    // Before it is open the answer itself says whether it begins paused.
+    if (relay.socket !== undefined && relay.stream !== undefined) say(relay.socket, message);
+  };
+  return {
+    pause: () => ask({ type: 'pause' }),
+    resume: () => ask({ type: 'resume' }),
+    disconnect: (reason) => ask({ type: 'disconnect', reason }),
+    result: (final) => ask({ type: 'result', final }),
+  };
+}
+
+function say(socket: WebSocket, message: FromCallNode | OpenedStream): void {
+  if (socket.readyState !== socket.OPEN) return;
+  const said = 'outcome' in message ? { ...message, type: message.outcome } : message;
+  socket.send(JSON.stringify(said), () => undefined);
+}

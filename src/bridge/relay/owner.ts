@@ -1,0 +1,66 @@
+import { Router, type Request, type RequestHandler, type Response } from 'express';
+import { Problem } from '../../port/problem.ts';
+import type { Store } from '../../store/store.ts';
+
+const readWithinMs = 2_000;
+const changeWithinMs = 15_000;
+
+type OwnerOptions = {
+  store: Store;
+  node: string;
+  /** Where a node that is there is reached; undefined where it is not. */
+  addressOf: (node: string) => Promise<string | undefined>;
+  /** False when that node did not begin to answer in this time. */
+  forward: (
+    address: string,
+    request: Request,
+    response: Response,
+    withinMs: number,
+  ) => Promise<boolean>;
+};
+
+/**
+ * Requests that only the node with the call can answer: what lies in its memory while the call goes on, and its recording.
+ * A node that is not there any more answers nothing: then the rows do.
+ */
+export function toOwner({ store, node, addressOf, forward }: OwnerOptions): Router {
+  const router = Router();
+  /** True when the request was answered. */
+  const isPassedOn = async (
+    request: Request<{ id: string }>,
+    response: Response,
+    needsDisk: boolean,
+  ): Promise<boolean> => {
+    const row = await store.db
+      .selectFrom('calls')
+      .select(['node', 'state'])
+      .where('id', '=', request.params.id)
+      .executeTakeFirst();
+    if (row === undefined || row.node === node || (row.state === 'ended' && !needsDisk))
+      return false;
+    const address = await addressOf(row.node);
+    if (address === undefined) return false;
+    const withinMs = request.method === 'GET' ? readWithinMs : changeWithinMs;
+    if (await forward(address, request, response, withinMs)) return true;
+    if (response.destroyed) return true;
+    // What the rows know is better than nothing. A change that nobody makes must not look like one.
+    if (request.method === 'GET' && !needsDisk) return false;
+    throw new Problem(503, 'the node that has this call does not answer: try again', {
+      headers: { 'retry-after': '5' },
+    });
+  };
+  const pass =
+    (needsDisk: boolean): RequestHandler<{ id: string }> =>
+    async (request, response, next) => {
+      if (!(await isPassedOn(request, response, needsDisk))) next();
+    };
+  router.get('/api/calls/:id', pass(false));
+  router.get('/api/calls/:id/evidence', pass(false));
+  router.get('/api/calls/:id/live', pass(false));
+  router.post('/api/calls/:id/pause', pass(false));
+  router.post('/api/calls/:id/resume', pass(false));
+  router.get('/api/calls/:id/recording', pass(true));
+  router.post('/api/calls/:id/transcribe', pass(true));
+  router.delete('/api/calls/:id', pass(true));
+  return router;
+}

@@ -1,0 +1,99 @@
+import express, { type Router } from 'express';
+import type { Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { NodeLink } from '../../nodes/link.ts';
+import type { Membership } from '../../nodes/membership.ts';
+import { problemHandler } from '../../port/problem.ts';
+import type { Store } from '../../store/store.ts';
+import type { LiveFeed } from '../api/live-feed.ts';
+import type { Calls } from '../call/calls.ts';
+import { bytesPerSecondOf } from '../call/leg.ts';
+import { bridgeMetrics } from '../metrics.ts';
+import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import { toOwner } from './owner.ts';
+import { RelayDesk } from './desk.ts';
+import { RelayedStream } from './relayed-stream.ts';
+import { RemoteFeeds } from './remote-feeds.ts';
+
+type RelayOptions = {
+  link: NodeLink;
+  nodes: Membership;
+  calls: Calls;
+  feed: LiveFeed;
+  store: Store;
+  /** What other nodes may ask of our calls: the same as operators. */
+  api: readonly Router[];
+  clock: Clock;
+  log: Logger;
+};
+
+/** Opens the bridge to the other nodes. The router stands before those that answer for the calls of this node. */
+export function openRelay(options: RelayOptions): { router: Router } & Disposable {
+  const { link, nodes, calls, feed, store, clock, log } = options;
+  const desk = new RelayDesk({
+    open: (start, control) => calls.openOwn(start, control),
+    clock,
+    log,
+  });
+  const feeds = new RemoteFeeds({
+    feed,
+    peers: () => nodes.peers(),
+    connect: (address) => link.connect(address, '/node/feed'),
+    clock,
+  });
+  const api = express();
+  api.disable('x-powered-by');
+  for (const router of options.api) api.use(router);
+  api.use((_request, response) => void response.status(404).end());
+  api.use(problemHandler((error) => log.error({ err: error }, 'a request of a node failed')));
+  link.serve({
+    api,
+    sockets: {
+      '/node/streams': (socket) => desk.accept(socket),
+      '/node/feed': (socket) => feeds.serve(socket),
+    },
+  });
+  const router = toOwner({
+    store,
+    node: nodes.node,
+    addressOf: async (node) => (await nodes.peers()).get(node),
+    forward: (...passed) => link.forward(...passed),
+  });
+  return { router, [Symbol.dispose]: () => feeds[Symbol.dispose]() };
+}
+
+type RelayToOptions = {
+  link: NodeLink;
+  nodes: Membership;
+  openStream: (start: StreamStart, control: StreamControl) => Promise<OpenedStream>;
+  clock: Clock;
+  log: Logger;
+};
+
+/** How a stream gets to a call at another node; undefined where that node is not there, or closed to us. */
+export function relayTo({ link, nodes, openStream, clock, log }: RelayToOptions) {
+  return async (
+    node: string,
+    start: StreamStart,
+    control: StreamControl,
+  ): Promise<OpenedStream | undefined> => {
+    const address = (await nodes.peers()).get(node);
+    if (address === undefined) return undefined;
+    const format = {
+      encoding: start.encoding,
+      sampleRate: start.sampleRate,
+      channels: start.tracks[0]?.channels ?? 1,
+    };
+    const opened = await RelayedStream.open({
+      start,
+      control,
+      connect: () => link.connect(address, '/node/streams'),
+      reopen: () => openStream(start, control),
+      durationMsOf: (bytes) => (bytes / bytesPerSecondOf(format)) * 1_000,
+      clock,
+      log,
+    });
+    if (opened?.outcome === 'opened') bridgeMetrics.relayed.inc({ way: 'out' });
+    return opened;
+  };
+}

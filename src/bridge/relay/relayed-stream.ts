@@ -1,0 +1,286 @@
+import type { RawData, WebSocket } from 'ws';
+import { randomUUID } from 'node:crypto';
+import { wait, type Clock } from '../../lib/clock.ts';
+import type { Logger } from '../../lib/log.ts';
+import { OpeningQueue } from '../opening-queue.ts';
+import type {
+  CallStream,
+  OpenedStream,
+  StreamControl,
+  StreamEnd,
+  StreamEvent,
+  StreamStart,
+} from '../seam.ts';
+import { tellEvery } from './desk.ts';
+import { FromCallNode, readMessage, type FromCarrierNode } from './messages.ts';
+
+/** Sent and not known to be taken. A node that takes nothing for so long counts as lost, and the stream looks for the call anew. */
+export const maxUntakenBytes = 262_144;
+const openWithinMs = 10_000;
+const endWithinMs = 5_000;
+/** How long the same node is tried again after a cut, before the call is looked for. */
+const mendWithinMs = 3_000;
+const mendEveryMs = 200;
+const pingEveryMs = 1_000;
+
+export type RelayedStreamOptions = {
+  start: StreamStart;
+  control: StreamControl;
+  /** A new socket to the node that has the call. */
+  connect: () => WebSocket;
+  /** The call is not there any more: opens the stream wherever it is now, here or at another node. */
+  reopen(): Promise<OpenedStream>;
+  durationMsOf: (bytes: number) => number;
+  clock: Clock;
+  log: Logger;
+};
+
+type Item = { readonly bytes: Buffer | string; readonly event: StreamEvent; readonly atMs: number };
+
+type Way =
+  | { at: 'linked'; socket: WebSocket }
+  /** Between two ways: what comes waits. */
+  | { at: 'cut'; queue: OpeningQueue }
+  /** The call is no longer at that node: its own stream goes on. */
+  | { at: 'handed-over'; stream: CallStream }
+  | { at: 'over' };
+
+type OpenAnswer = Extract<FromCallNode, { type: 'opened' | 'duplicate' | 'refused' | 'elsewhere' }>;
+
+/** A stream whose call is at another node: frame by frame it goes there, each of them once. */
+export class RelayedStream implements CallStream {
+  readonly callId: string;
+  readonly #options: RelayedStreamOptions;
+  readonly #relay: string;
+  readonly #trackNumbers: ReadonlyMap<string, number>;
+  #way: Way;
+  /** What was sent and may have to be sent again, from number `#taken` on. */
+  #untaken: Item[] = [];
+  #untakenBytes = 0;
+  #taken = 0;
+  #ended: { reason: StreamEnd; detail: string | undefined } | undefined;
+  #stopPing: () => void = () => undefined;
+
+  private constructor(options: RelayedStreamOptions, relay: string, callId: string) {
+    this.#options = options;
+    this.#relay = relay;
+    this.callId = callId;
+    this.#trackNumbers = new Map(options.start.tracks.map(({ name }, at) => [name, at]));
+    this.#way = { at: 'over' };
+  }
+
+  /** Undefined where that node cannot be reached, or has no such call. */
+  static async open(options: RelayedStreamOptions): Promise<OpenedStream | undefined> {
+    const relay = randomUUID();
+    const asked = await ask(options, relay);
+    if (asked === undefined) return undefined;
+    const { socket, answer } = asked;
+    switch (answer.type) {
+      case 'opened': {
+        const stream = new RelayedStream(options, relay, answer.callId);
+        stream.#link(socket);
+        return { outcome: 'opened', stream, startPaused: answer.startPaused };
+      }
+      case 'duplicate':
+        return { outcome: 'duplicate', callId: answer.callId };
+      case 'refused':
+        return { outcome: 'refused', reason: answer.reason };
+      case 'elsewhere':
+        return undefined;
+    }
+  }
+
+  take(event: StreamEvent): void {
+    const way = this.#way;
+    if (this.#ended !== undefined) return;
+    if (way.at === 'handed-over') way.stream.take(event);
+    else if (way.at === 'cut') way.queue.push(event);
+    else if (way.at === 'linked') this.#send(way.socket, event);
+  }
+
+  /** A socket that closes says so later than it knows: what comes until then has its place behind what was sent. */
+  #isOpen(socket: WebSocket): boolean {
+    if (socket.readyState === socket.OPEN) return true;
+    this.#lost(socket);
+    return false;
+  }
+
+  end(reason: StreamEnd, detail?: string): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = { reason, detail };
+    const way = this.#way;
+    if (way.at === 'handed-over') way.stream.end(reason, detail);
+    else if (way.at === 'linked') this.#sendEnd(way.socket);
+    // Cut: whoever mends it tells the end behind what waits.
+  }
+
+  #link(socket: WebSocket): void {
+    this.#way = { at: 'linked', socket };
+    socket.on('message', (data: RawData) => this.#heard(socket, data as Buffer));
+    socket.on('close', () => this.#lost(socket));
+    let isAlive = true;
+    socket.on('pong', () => (isAlive = true));
+    const ping = (): void => {
+      if (!isAlive) return socket.terminate();
+      isAlive = false;
+      socket.ping();
+      this.#stopPing = this.#options.clock.after(pingEveryMs * 3, ping);
+    };
+    this.#stopPing = this.#options.clock.after(pingEveryMs, ping);
+  }
+
+  #send(socket: WebSocket, event: StreamEvent): void {
+    if (!this.#isOpen(socket)) return this.take(event);
+    const item = this.#itemOf(event);
+    if (item === undefined) return;
+    this.#untaken.push(item);
+    this.#untakenBytes += item.bytes.length;
+    socket.send(item.bytes, () => undefined);
+    if (this.#untakenBytes > maxUntakenBytes) socket.terminate();
+  }
+
+  #itemOf(event: StreamEvent): Item | undefined {
+    const atMs = this.#options.clock.monotonicMs();
+    if (event.type !== 'audio') {
+      const bytes = JSON.stringify({ type: 'event', event } satisfies FromCarrierNode);
+      return { bytes, event, atMs };
+    }
+    const track = this.#trackNumbers.get(event.track);
+    if (track === undefined) return undefined;
+    const bytes = Buffer.allocUnsafe(event.payload.length + 1);
+    bytes[0] = track;
+    event.payload.copy(bytes, 1);
+    return { bytes, event: { ...event, payload: bytes.subarray(1) }, atMs };
+  }
+
+  #sendEnd(socket: WebSocket): void {
+    const { reason, detail } = this.#ended ?? { reason: 'close', detail: undefined };
+    const end = { type: 'end', reason, ...(detail === undefined ? {} : { detail }) };
+    socket.send(JSON.stringify(end), () => undefined);
+    this.#options.clock.after(endWithinMs, () => socket.terminate());
+  }
+
+  #heard(socket: WebSocket, data: Buffer): void {
+    if (this.#way.at !== 'linked' || this.#way.socket !== socket) return;
+    const message = readMessage(FromCallNode, data);
+    const { control } = this.#options;
+    switch (message?.type) {
+      case 'taken':
+        return this.#forgetTo(message.taken);
+      case 'ended':
+        this.#way = { at: 'over' };
+        this.#stopPing();
+        return socket.close(1000);
+      case 'pause':
+        return control.pause();
+      case 'resume':
+        return control.resume();
+      case 'disconnect':
+        return control.disconnect(message.reason);
+      case 'result':
+        return control.result?.(message.final);
+      default:
+        return socket.terminate();
+    }
+  }
+
+  #forgetTo(taken: number): void {
+    const gone = this.#untaken.splice(0, Math.max(0, taken - this.#taken));
+    this.#taken += gone.length;
+    for (const { bytes } of gone) this.#untakenBytes -= bytes.length;
+  }
+
+  #lost(socket: WebSocket): void {
+    if (this.#way.at !== 'linked' || this.#way.socket !== socket) return;
+    this.#stopPing();
+    const queue = new OpeningQueue(this.#options.clock);
+    this.#way = { at: 'cut', queue };
+    this.#options.log.warn({ callId: this.callId }, 'the way to the node that has the call is cut');
+    this.#mend(queue).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'a relayed stream could not go on');
+      this.#giveUp('the call cannot be reached');
+    });
+  }
+
+  async #mend(queue: OpeningQueue): Promise<void> {
+    const { clock, durationMsOf } = this.#options;
+    const untilMs = clock.monotonicMs() + mendWithinMs;
+    while (clock.monotonicMs() < untilMs) {
+      const asked = await ask(this.#options, this.#relay);
+      if (asked?.answer.type === 'opened') {
+        const { socket, answer } = asked;
+        this.#forgetTo(answer.taken);
+        this.#link(socket);
+        for (const { bytes } of this.#untaken) socket.send(bytes, () => undefined);
+        for (const event of queue.take(durationMsOf)) this.#send(socket, event);
+        if (this.#ended !== undefined) this.#sendEnd(socket);
+        return;
+      }
+      if (asked !== undefined) break; // it answers, and has the call no more
+      await wait(clock, mendEveryMs);
+    }
+    await this.#handOver(queue);
+  }
+
+  /**
+   * The call goes on elsewhere. Of what was sent and not confirmed that node may have taken as much as it takes before it
+   * says so: that is not sent again, so that nobody hears it twice, and its time is in the gap that the call declares.
+   */
+  async #handOver(queue: OpeningQueue): Promise<void> {
+    const opened = await this.#options.reopen();
+    if (opened.outcome !== 'opened') {
+      this.#giveUp(opened.outcome === 'refused' ? opened.reason : 'the stream is open elsewhere');
+      return;
+    }
+    const { stream } = opened;
+    this.#way = { at: 'handed-over', stream };
+    const again = this.#untaken.slice(tellEvery);
+    const [first] = again;
+    if (first !== undefined) {
+      const durationMs = this.#options.clock.monotonicMs() - first.atMs;
+      stream.take({ type: 'waited', durationMs });
+      for (const { event } of again) stream.take(event);
+      stream.take({ type: 'waited', durationMs: 0 });
+    }
+    this.#untaken = [];
+    for (const event of queue.take(this.#options.durationMsOf)) stream.take(event);
+    if (this.#ended !== undefined) stream.end(this.#ended.reason, this.#ended.detail);
+  }
+
+  #giveUp(reason: string): void {
+    this.#way = { at: 'over' };
+    this.#options.control.disconnect(reason);
+  }
+}
+
+/** Opens a socket and waits for the first answer; undefined where none comes. */
+function ask(
+  { connect, start, clock }: RelayedStreamOptions,
+  relay: string,
+): Promise<{ socket: WebSocket; answer: OpenAnswer } | undefined> {
+  const { promise, resolve } = Promise.withResolvers<
+    { socket: WebSocket; answer: OpenAnswer } | undefined
+  >();
+  const socket = connect();
+  const stopWaiting = clock.after(openWithinMs, () => socket.terminate());
+  socket.once('open', () => {
+    socket.send(JSON.stringify({ type: 'open', relay, start } satisfies FromCarrierNode));
+  });
+  socket.once('message', (data: RawData) => {
+    stopWaiting();
+    const answer = readMessage(FromCallNode, data as Buffer);
+    const isAnswer =
+      answer?.type === 'opened' ||
+      answer?.type === 'duplicate' ||
+      answer?.type === 'refused' ||
+      answer?.type === 'elsewhere';
+    if (!isAnswer) return socket.terminate();
+    if (answer.type !== 'opened') socket.close(1000);
+    resolve({ socket, answer });
+  });
+  socket.once('close', () => {
+    stopWaiting();
+    resolve(undefined);
+  });
+  return promise;
+}

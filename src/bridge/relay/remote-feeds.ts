@@ -1,0 +1,89 @@
+import type { RawData, WebSocket } from 'ws';
+import type { Clock } from '../../lib/clock.ts';
+import type { FeedMessage, LiveFeed } from '../api/live-feed.ts';
+
+/** A node that watches us and reads slowly is cut off; it loads anew. */
+export const maxUnreadFeedBytes = 4_000_000;
+const lookEveryMs = 2_000;
+
+type RemoteFeedsOptions = {
+  feed: LiveFeed;
+  /** Nodes that are there, and have an address: by their names. */
+  peers(): Promise<ReadonlyMap<string, string>>;
+  connect: (address: string) => WebSocket;
+  clock: Clock;
+};
+
+/** While somebody watches calls here, those of all nodes are shown. */
+export class RemoteFeeds implements Disposable {
+  readonly #options: RemoteFeedsOptions;
+  readonly #sockets = new Map<string, WebSocket>();
+  #isWatching = false;
+  #stopTimer: () => void = () => undefined;
+
+  constructor(options: RemoteFeedsOptions) {
+    this.#options = options;
+    options.feed.onWatched((isWatched) => {
+      this.#isWatching = isWatched;
+      if (isWatched) this.#look();
+      else this.#stop();
+    });
+  }
+
+  /** Another node watches: it hears what our own calls tell. */
+  serve(socket: WebSocket): void {
+    const stop = this.#options.feed.watchOwn((message) => {
+      if (socket.bufferedAmount > maxUnreadFeedBytes) socket.terminate();
+      else socket.send(JSON.stringify(message), () => undefined);
+    });
+    socket.on('close', stop);
+    socket.on('message', () => socket.terminate()); // nothing is to be said here
+  }
+
+  [Symbol.dispose](): void {
+    this.#isWatching = false;
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#stopTimer();
+    for (const socket of this.#sockets.values()) socket.terminate();
+    this.#sockets.clear();
+  }
+
+  #look(): void {
+    this.#options
+      .peers()
+      .then((peers) => {
+        for (const [node, address] of peers)
+          if (this.#isWatching && !this.#sockets.has(node)) this.#watch(node, address);
+      })
+      .catch(() => undefined) // the database is away: its health says so, and the next look comes
+      .finally(() => {
+        if (this.#isWatching)
+          this.#stopTimer = this.#options.clock.after(lookEveryMs, () => this.#look());
+      });
+  }
+
+  #watch(node: string, address: string): void {
+    const { feed, connect } = this.#options;
+    const socket = connect(address);
+    this.#sockets.set(node, socket);
+    let wasOpen = false;
+    socket.on('open', () => (wasOpen = true));
+    socket.on('message', (data: RawData) => {
+      // A node of ours, by its key; what cannot be read is of another version and is left out.
+      try {
+        feed.publishRemote(JSON.parse((data as Buffer).toString('utf8')) as FeedMessage);
+      } catch {
+        socket.terminate();
+      }
+    });
+    socket.on('close', () => {
+      if (this.#sockets.get(node) !== socket) return;
+      this.#sockets.delete(node);
+      // What it told meanwhile is missed: whoever watches loads anew.
+      if (wasOpen && this.#isWatching) feed.publishRemote({ kind: 'reset' });
+    });
+  }
+}

@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer, request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { WebSocket, WebSocketServer } from 'ws';
+import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Logger } from '../lib/log.ts';
+import { equalSecrets } from '../port/keys.ts';
+import type { NodesConfig } from './config.ts';
+
+/** What nodes open to one another: relayed streams, and what their calls tell. */
+export type LinkPath = '/node/streams' | '/node/feed';
+
+export type LinkDuties = {
+  /** Operator requests that another node passed on. */
+  api: RequestListener;
+  sockets: Record<LinkPath, (socket: WebSocket) => void>;
+};
+
+export const maxNodeSockets = 20_000;
+const maxMessageBytes = 1_048_576;
+const answerWithinMs = 30_000;
+const connectWithinMs = 3_000;
+
+type NodeLinkOptions = {
+  config: NodesConfig & { url: string; key: string };
+  clock: Clock;
+  log: Logger;
+};
+
+/**
+ * The port that nodes have for one another alone. Whoever knows the key is a node, and nobody else gets an answer that
+ * says what this is.
+ */
+export class NodeLink implements AsyncDisposable {
+  readonly url: string;
+  readonly #key: string;
+  readonly #ca: string | undefined;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #server: ReturnType<typeof createServer>;
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: maxMessageBytes,
+    perMessageDeflate: false,
+    allowSynchronousEvents: false,
+  });
+  #duties: LinkDuties | undefined;
+
+  private constructor({ config, clock, log }: NodeLinkOptions) {
+    this.#clock = clock;
+    this.url = config.url.replace(/\/$/, '');
+    this.#key = config.key;
+    this.#log = log.child({ part: 'nodes' });
+    const file = (path: string | undefined): string | undefined =>
+      path === undefined ? undefined : readFileSync(path, 'utf8');
+    this.#ca = file(config.tlsCa);
+    const limits = { headersTimeout: 5_000, requestTimeout: answerWithinMs };
+    this.#server = this.url.startsWith('https:')
+      ? createTlsServer({ ...limits, cert: file(config.tlsCert), key: file(config.tlsKey) })
+      : createServer(limits);
+    this.#server.maxConnections = maxNodeSockets;
+    this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      if (!this.#isNode(request)) response.writeHead(401).end();
+      else if (this.#duties === undefined) response.writeHead(503).end();
+      else this.#duties.api(request, response);
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const take = this.#duties?.sockets[request.url as LinkPath];
+      if (!this.#isNode(request) || take === undefined) {
+        socket.end('HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n');
+        return;
+      }
+      this.#sockets.handleUpgrade(request, socket, head, (opened) => {
+        opened.on('error', () => opened.terminate());
+        take(opened);
+      });
+    });
+  }
+
+  /** Listens where the other nodes are told that this one is. */
+  static async open(options: NodeLinkOptions): Promise<NodeLink> {
+    const link = new NodeLink(options);
+    const { hostname, port, protocol } = new URL(link.url);
+    const at = Number(port || (protocol === 'https:' ? 443 : 80));
+    await new Promise<void>((resolve, reject) => {
+      link.#server.once('error', (error) => {
+        reject(
+          new TrunklineError(
+            'CONFIG_INVALID',
+            `TRUNKLINE_NODE_URL: this machine cannot listen at ${hostname}:${at}: ${reasonOf(error)}`,
+          ),
+        );
+      });
+      link.#server.listen(at, hostname.replace(/^\[|\]$/g, ''), resolve);
+    });
+    link.#server.on('error', (error) =>
+      link.#log.error({ err: error }, 'the port of the nodes failed'),
+    );
+    return link;
+  }
+
+  serve(duties: LinkDuties): void {
+    this.#duties = duties;
+  }
+
+  connect(address: string, path: LinkPath): WebSocket {
+    const socket = new WebSocket(`${address.replace(/^http/, 'ws')}${path}`, {
+      headers: this.#headers,
+      perMessageDeflate: false,
+      // One message at a time: whoever waits for the first hears the second as well.
+      allowSynchronousEvents: false,
+      maxPayload: maxMessageBytes,
+      handshakeTimeout: connectWithinMs,
+      followRedirects: false,
+      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+    });
+    socket.on('error', () => socket.terminate()); // 'close' follows, and tells
+    return socket;
+  }
+
+  /**
+   * Passes a request without a body on to the node at this address, and its answer back, as it comes. False when no
+   * answer began within the time: nothing is sent then.
+   */
+  forward(
+    address: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    withinMs: number,
+  ): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const target = `${address}${request.url ?? '/'}`;
+    const send = target.startsWith('https:') ? httpsRequest : httpRequest;
+    const { range, accept } = request.headers;
+    const lastId = request.headers['last-event-id'];
+    const passed = send(target, {
+      method: request.method,
+      headers: {
+        ...this.#headers,
+        ...(range === undefined ? {} : { range }),
+        ...(accept === undefined ? {} : { accept }),
+        ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+      },
+      ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+      timeout: answerWithinMs,
+    });
+    const stopWaiting = this.#clock.after(withinMs, () => passed.destroy());
+    passed.on('timeout', () => passed.destroy());
+    passed.on('error', () => undefined); // 'close' follows
+    passed.on('close', () => {
+      stopWaiting();
+      if (response.headersSent && !response.writableFinished) response.destroy();
+      resolve(response.headersSent);
+    });
+    passed.on('response', (answer) => {
+      stopWaiting();
+      const { connection: _own, 'keep-alive': _alive, ...headers } = answer.headers;
+      response.writeHead(answer.statusCode ?? 502, headers);
+      answer.pipe(response);
+      answer.on('error', () => response.destroy());
+    });
+    response.on('close', () => passed.destroy());
+    passed.end();
+    return promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  get #headers(): Record<string, string> {
+    return { authorization: `Bearer ${this.#key}` };
+  }
+
+  #isNode({ headers: { authorization } }: IncomingMessage): boolean {
+    return authorization !== undefined && equalSecrets(authorization, `Bearer ${this.#key}`);
+  }
+}

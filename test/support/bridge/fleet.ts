@@ -1,0 +1,101 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { AnyJson } from './test-bridge.ts';
+import {
+  CarrierClient,
+  twilioConnected,
+  twilioMedia,
+  twilioStart,
+} from '../carriers/carrier-client.ts';
+import { startApp, type App } from '../process/app.ts';
+import { newestCall } from '../process/newest-call.ts';
+import { until } from '../process/until.ts';
+import { FakeSpeech } from '../speech/fake-speech.ts';
+import type { TestPostgres } from '../store/postgres.ts';
+
+export type Fleet = AsyncDisposable & {
+  readonly speech: FakeSpeech;
+  readonly nodes: App[];
+};
+
+/** Nodes of one database and one speech service, each with a disk of its own and a port for the others. */
+export async function fleetOf(
+  count: number,
+  postgres: TestPostgres | undefined,
+  more: Record<string, string> = {},
+): Promise<Fleet> {
+  const stack = new AsyncDisposableStack();
+  const speech = stack.use(await FakeSpeech.start());
+  const databaseUrl = (await postgres?.newDatabase()) ?? '';
+  const start = async (): Promise<App> => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-node-'));
+    stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+    const env = {
+      TRUNKLINE_ROLES: 'bridge,console',
+      TRUNKLINE_SPEECH_URL: speech.url,
+      DATABASE_URL: databaseUrl,
+      TRUNKLINE_NODE_SILENT_MS: '1000',
+      TRUNKLINE_NODE_URL: `http://127.0.0.1:${await freePort()}`,
+      TRUNKLINE_NODE_KEY: 'the-same-key-at-all-nodes',
+      TRUNKLINE_REJOIN_WAIT_MS: '1500',
+      TRUNKLINE_QUIET_FILL_MS: '0',
+      ...more,
+    };
+    return stack.use(await startApp({ dataDir, env }));
+  };
+  const nodes = await Promise.all(Array.from({ length: count }, start));
+  return { speech, nodes, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Opens the one call of a test at a node and says what it is given, at once. */
+export async function callAt(app: Pick<App, 'get' | 'url'>, streamSid = 'MZ1') {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await app.get('/api/streams', { method: 'POST', headers, body: '{"carrier":"twilio"}' }); // prettier-ignore
+  const { url } = (await answer.json()) as { url: string };
+  const client = await CarrierClient.open(
+    url.replace(/^wss?:\/\/[^/]+/, app.url.replace('http', 'ws')),
+  );
+  client.send(twilioConnected, twilioStart({ tracks: ['inbound'], streamSid }));
+  let chunk = 2;
+  return {
+    client,
+    say: (audio: Buffer): void => {
+      for (let at = 0; at < audio.length; at += 160)
+        client.send(twilioMedia(chunk++, audio.subarray(at, at + 160)));
+    },
+  };
+}
+
+export const eventsAt = async (app: App, id: string): Promise<AnyJson[]> =>
+  ((await (await app.get(`/api/calls/${id}/events?limit=1000`)).json()) as AnyJson).items;
+
+export const nodesSeenBy = async (app: App): Promise<AnyJson[]> =>
+  ((await (await app.get('/api/nodes')).json()) as AnyJson).items;
+
+export const endedCallAt = (app: App): Promise<{ call: AnyJson; events: AnyJson[] }> =>
+  until(async () => {
+    const call = await newestCall(app);
+    const events = call === undefined ? [] : await eventsAt(app, call.id);
+    return events.at(-1)?.type === 'call.completed' && { call: await newestCall(app), events };
+  }, 60_000);
+
+/** Each number once, in order, and what is told once was told once. */
+export function expectToldOnce(events: readonly AnyJson[]): void {
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
+  for (const type of ['call.started', 'call.ended', 'call.summary', 'call.completed'])
+    expect(events.filter((event) => event.type === type)).toHaveLength(1);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((found) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        found(port);
+      });
+    });
+  });
+}

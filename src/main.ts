@@ -15,12 +15,13 @@ import { createLog, type Logger } from './lib/log.ts';
 import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
-import { startNodes } from './nodes/nodes.ts';
+import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { startOutbox } from './outbox/outbox.ts';
 import { secondReaderFolder } from './speech-service/models/second-reader.ts';
 import { backgroundRecogniser } from './speech-service/recognition/pool/background.ts';
 import { startRecogniser } from './speech-service/recognition/pool/pool.ts';
 import type { Recogniser } from './speech-service/recognition/recogniser.ts';
+import type { OtherSpeechNodes } from './speech-service/live/sockets.ts';
 import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
@@ -194,7 +195,12 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       publicUrl,
       recording: recordingOf(config),
     };
-    mount(await startSpeechService(part));
+    const speech = mount(await startSpeechService({ ...part, others: otherSpeechNodes(nodes) }));
+    nodes.membership.attach({
+      legs: () => 0,
+      takeOver: (lost) => speech.endSessionsOf(lost.map(({ node }) => node)),
+      wasGivenUp: () => Promise.resolve(),
+    });
   }
   if (!roles.has('bridge')) return;
   const outbox = mount(await startOutbox({ config: config.outbox, store, log }));
@@ -241,6 +247,20 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       },
     }),
   );
+}
+
+/** Sockets of live sessions go from node to node over the link of the nodes, where there is one. */
+function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | undefined {
+  if (link === undefined) return undefined;
+  return {
+    connect: async (node, query, headers) => {
+      const address = (await membership.peers()).get(node);
+      return address === undefined
+        ? undefined
+        : link.connect(address, `/node/sessions?${query}`, headers);
+    },
+    serve: (take) => link.serve({ sockets: { '/node/sessions': take } }),
+  };
 }
 
 /**

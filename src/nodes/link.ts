@@ -13,19 +13,21 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { equalSecrets } from '../port/keys.ts';
+import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 
-/** What nodes open to one another: relayed streams, and what their calls tell. */
-export type LinkPath = '/node/streams' | '/node/feed';
+/** What nodes open to one another: relayed streams, what their calls tell, sockets of live sessions. */
+export type LinkPath = '/node/streams' | '/node/feed' | '/node/sessions';
 
 export type LinkDuties = {
   /** Operator requests that another node passed on. */
-  api: RequestListener;
-  sockets: Record<LinkPath, (socket: WebSocket) => void>;
+  api?: RequestListener;
+  sockets: Partial<Record<LinkPath, (socket: WebSocket, request: IncomingMessage) => void>>;
 };
 
 export const maxNodeSockets = 20_000;
-const maxMessageBytes = 1_048_576;
+/** Of the interface: audio of a client that comes back may be all that was lost. */
+const maxMessageBytes = 16_777_216;
 const answerWithinMs = 30_000;
 const connectWithinMs = 3_000;
 
@@ -52,7 +54,7 @@ export class NodeLink implements AsyncDisposable {
     perMessageDeflate: false,
     allowSynchronousEvents: false,
   });
-  #duties: LinkDuties | undefined;
+  readonly #duties: LinkDuties = { sockets: {} };
 
   private constructor({ config, clock, log }: NodeLinkOptions) {
     this.#clock = clock;
@@ -69,18 +71,18 @@ export class NodeLink implements AsyncDisposable {
     this.#server.maxConnections = maxNodeSockets;
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       if (!this.#isNode(request)) response.writeHead(401).end();
-      else if (this.#duties === undefined) response.writeHead(503).end();
+      else if (this.#duties.api === undefined) response.writeHead(503).end();
       else this.#duties.api(request, response);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const take = this.#duties?.sockets[request.url as LinkPath];
+      const take = this.#duties.sockets[pathOf(request.url ?? '') as LinkPath];
       if (!this.#isNode(request) || take === undefined) {
         socket.end('HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n');
         return;
       }
       this.#sockets.handleUpgrade(request, socket, head, (opened) => {
         opened.on('error', () => opened.terminate());
-        take(opened);
+        take(opened, request);
       });
     });
   }
@@ -107,13 +109,19 @@ export class NodeLink implements AsyncDisposable {
     return link;
   }
 
-  serve(duties: LinkDuties): void {
-    this.#duties = duties;
+  /** Each part says what it does for the other nodes. */
+  serve({ api, sockets }: LinkDuties): void {
+    if (api !== undefined) this.#duties.api = api;
+    Object.assign(this.#duties.sockets, sockets);
   }
 
-  connect(address: string, path: LinkPath): WebSocket {
+  connect(
+    address: string,
+    path: LinkPath | `${LinkPath}?${string}`,
+    headers: Record<string, string> = {},
+  ): WebSocket {
     const socket = new WebSocket(`${address.replace(/^http/, 'ws')}${path}`, {
-      headers: this.#headers,
+      headers: { ...headers, ...this.#headers },
       perMessageDeflate: false,
       // One message at a time: whoever waits for the first hears the second as well.
       allowSynchronousEvents: false,

@@ -21,7 +21,7 @@ import type { RecordingRule } from './live/assembly.ts';
 import { DiskWriter } from './live/disk-writer.ts';
 import { SessionRows } from './live/session-rows.ts';
 import { Sessions } from './live/sessions.ts';
-import { liveSockets } from './live/sockets.ts';
+import { liveSockets, type OtherSpeechNodes } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { openMedia } from './media/media.ts';
@@ -42,11 +42,18 @@ type SpeechServiceOptions = {
   clock?: Clock;
   /** Without it every session's audio is kept as long as the session. */
   recording?: RecordingRule;
+  /** The other nodes of the database; without them each answers for its own sessions alone. */
+  others?: OtherSpeechNodes | undefined;
   /** Reads files. Without it the recogniser of live sessions does. */
   jobsRecogniser?: Recogniser;
 };
 
-export type SpeechService = Part & AsyncDisposable & { readonly openSessions: number };
+export type SpeechService = Part &
+  AsyncDisposable & {
+    readonly openSessions: number;
+    /** These nodes are gone, and their unfinished live sessions with them: the records say so. */
+    endSessionsOf(nodes: readonly string[]): Promise<void>;
+  };
 
 /** Resolves when the service is ready: sessions that an earlier run left open can be resumed from then on. */
 export async function startSpeechService(options: SpeechServiceOptions): Promise<SpeechService> {
@@ -105,7 +112,12 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     log.warn({ reason: reasonOf(error) }, 'the language part could not be warmed up');
   });
   const admissions = new Admissions({ config, store, sessions, recogniser });
-  const sockets = liveSockets({ sessions, log, refuseTokenWith401: config.refuseTokenWith401 });
+  const sockets = liveSockets({
+    sessions,
+    log,
+    refuseTokenWith401: config.refuseTokenWith401,
+    others: options.others,
+  });
   const retention = startRetention({
     config,
     recording,
@@ -160,6 +172,10 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     notes() {
       const { state, detail } = recogniser.status();
       return [...(state === 'ready' ? [] : [`speech service: ${detail}`]), ...media.notes()];
+    },
+    async endSessionsOf(nodes) {
+      const ended = await rows.endOfLost(nodes, clock.now());
+      if (ended > 0) log.error({ sessions: ended }, 'live sessions of a lost node ended in error');
     },
     get openSessions() {
       return sessions.open;

@@ -595,6 +595,15 @@ export class Call {
     for (const { control } of this.#streams.values()) control.disconnect(reason);
   }
 
+  /** The session of the leg is lost with what it had heard and not said yet: its words are missed, not its bytes. */
+  unsaidOf(leg: CallLeg): void {
+    const start = Math.max(leg.heardUntilS, leg.offsetS ?? 0);
+    const end = leg.positionS();
+    if (end - start < 0.001) return;
+    const detail = 'the session that heard it is lost with its node';
+    this.events.gap(leg, { cause: 'node', start, end, bytes: 0, detail });
+  }
+
   /**
    * The leg's node is lost, and what it received last is known to nobody: up to there silence, so that the times after
    * it stay true, and a gap.

@@ -115,11 +115,17 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const legs = await legsOf(env.store.db, row.id);
   const states = await sharedStates(env, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
+  const heardUntil = await heardUntilOf(env, row.id);
   const recovered = new Map<string, RecoveredLeg>();
+  /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */
+  const silent = new Set<string>();
   await Promise.all(
     open.map(async (leg) => {
       const state = states.get(leg.id);
-      if (state !== undefined) recovered.set(leg.id, await takeIn(env, leg, state));
+      if (state === undefined) return;
+      const heard = await heardBySession(env, leg, state);
+      if (heard === 'lost') silent.add(leg.id);
+      recovered.set(leg.id, takeIn(env, state, heard === 'lost' ? undefined : heard));
     }),
   );
   // Times of the row are by the lost node's clock, ours is another.
@@ -146,6 +152,8 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       recovered.get(record.id),
       record.offset_ms === null ? undefined : record.offset_ms / 1_000,
     );
+    leg.heardUntilS = heardUntil.get(record.id) ?? 0;
+    if (silent.has(record.id)) call.unsaidOf(leg);
     if (row.zero_at !== null) call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
   }
   if (row.state !== 'ended')
@@ -170,38 +178,57 @@ async function sharedStates(
   return new Map(rows.map(({ leg_id, state }) => [leg_id, JSON.parse(state) as SharedLegState]));
 }
 
-async function takeIn(
+/** Call time up to which each leg has words. */
+async function heardUntilOf(
+  { store }: CallEnvironment,
+  callId: string,
+): Promise<Map<string, number>> {
+  const rows = await store.db
+    .selectFrom('leg_results')
+    .select((eb) => ['leg_id', eb.fn.max('end_s').as('end_s')])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.transcript')
+    .groupBy('leg_id')
+    .execute();
+  return new Map(rows.map(({ leg_id, end_s }) => [leg_id, end_s]));
+}
+
+function takeIn(
   env: CallEnvironment,
-  leg: LegRow,
   state: SharedLegState,
-): Promise<RecoveredLeg> {
-  const heard = await heardBySession(env, leg, state);
+  heard: number | undefined,
+): RecoveredLeg {
   const { snapshot, gap } = legAfterLoss({ ...state, recording: env.recording }, heard);
   return env.journal.takeIn(snapshot, gap === undefined ? [] : [{ ...gap, cause: 'node' }]);
 }
 
 /**
  * How many bytes the last session of the leg has heard: told to stop, it says so in its record. Undefined where there
- * is none, or it does not answer in time; what it has said is then read later, with the leg.
+ * is none, or it does not answer in time; what it has said is then read later, with the leg. A session may be lost with
+ * its leg, where the same node had both.
  */
 async function heardBySession(
   { speech, clock }: CallEnvironment,
   leg: LegRow,
   { current }: SharedLegState,
-): Promise<number | undefined> {
+): Promise<number | 'lost' | undefined> {
   if (current === undefined) return undefined;
   const stop = new AbortController();
   const rate = bytesPerSecondOf(legRecordFrom(leg, ['customer', 'agent']));
-  let heard: number | undefined;
+  let heard: number | 'lost' | undefined;
   const ask = async (): Promise<void> => {
     await speech.endSession(current.url, stop.signal);
     while (!stop.signal.aborted) {
       const found = await speech.record(current.id, stop.signal);
-      if (found.outcome === 'unknown') return;
+      if (found.outcome === 'unknown') {
+        heard = 'lost';
+        return;
+      }
       if (found.outcome === 'found' && ['done', 'error'].includes(found.record.status)) {
         const durationS = found.record.result?.metadata?.audio_duration;
         // A duration in milliseconds is never finer than a sample of eight thousand in a second.
-        if (durationS != null) heard = Math.round(durationS * 1_000) * Math.round(rate / 1_000);
+        if (durationS == null) heard = found.record.status === 'error' ? 'lost' : undefined;
+        else heard = Math.round(durationS * 1_000) * Math.round(rate / 1_000);
         return;
       }
       await wait(clock, askAgainMs, stop.signal);

@@ -100,6 +100,23 @@ export class SessionRows {
       .execute();
   }
 
+  /** Live sessions of nodes that are gone, and whose audio is gone with them, have ended. Answers how many. */
+  async endOfLost(nodes: readonly string[], completedAt: number): Promise<number> {
+    const { numUpdatedRows } = await this.#store.db
+      .updateTable('speech_jobs')
+      .set({
+        status: 'error',
+        completed_at: completedAt,
+        error_code: 500,
+        error_message: 'the node that had the session is lost',
+      })
+      .where('kind', '=', 'live')
+      .where('node', 'in', [...nodes])
+      .where('status', 'in', ['queued', 'processing'])
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  }
+
   async callbacksSettled(id: string): Promise<void> {
     await this.#store.db
       .updateTable('speech_jobs')

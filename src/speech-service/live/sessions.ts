@@ -24,6 +24,8 @@ type TokenLookup =
   | { outcome: 'session'; session: LiveSession; frameLimitBytes: number }
   /** The session is over and all its messages have arrived: answered with 4403. */
   | { outcome: 'ended' }
+  /** It goes on, in the process of another node. */
+  | { outcome: 'elsewhere'; node: string }
   | { outcome: 'unknown' };
 
 /** An ended session stays in memory so long, for a client that returns for the last messages. */
@@ -178,10 +180,13 @@ export class Sessions {
   async find(token: string): Promise<TokenLookup> {
     const digest = digestOf(token);
     const entry = this.#byDigest.get(digest);
-    if (!entry)
-      return (await this.#options.rows.byToken(digest))
-        ? { outcome: 'ended' }
-        : { outcome: 'unknown' };
+    if (!entry) {
+      const row = await this.#options.rows.byToken(digest);
+      if (row === undefined) return { outcome: 'unknown' };
+      return row.completed_at === null && row.node !== this.#options.node
+        ? { outcome: 'elsewhere', node: row.node }
+        : { outcome: 'ended' };
+    }
     const { session, broadcast, format } = entry;
     if (!session.isOpen && broadcast.socket.undelivered === 0) return { outcome: 'ended' };
     // The audio that a client can hold when it returns at the last moment, in base64, with 30 s to spare.

@@ -1,22 +1,38 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Upgrade } from '../../port/part.ts';
 import { closeStranger, refuseUpgrade } from '../../port/upgrades.ts';
 import { acknowledgedBytesHeader } from '../../protocol/acknowledged-bytes.ts';
 import type { Sessions } from './sessions.ts';
+import { tunnel } from './tunnel.ts';
 
 type SocketsOptions = {
   sessions: Sessions;
   log: Logger;
   refuseTokenWith401: boolean;
+  others?: OtherSpeechNodes | undefined;
+};
+
+/** The other nodes of this service: whose session it is gets the socket, wherever it came in. */
+export type OtherSpeechNodes = {
+  /** A socket to that node's end of the session; undefined where the node is not there. */
+  connect: (
+    node: string,
+    query: string,
+    headers: Record<string, string>,
+  ) => Promise<WebSocket | undefined>;
+  /** Takes what the other nodes pass on. */
+  serve: (take: (socket: WebSocket, request: IncomingMessage) => void) => void;
 };
 
 const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
 /** The largest message of a socket that is about to be refused: nothing of it is read. */
 const strangerFrameBytes = 1_024;
+/** Of a client whose session another node has: that node has the limit that counts. */
+const tunnelledFrameBytes = 4_194_304;
 
 /**
  * The sockets of live sessions. The handshake is completed even for a wrong token: released clients retry
@@ -57,7 +73,23 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       refuseUpgrade(socket, 401);
       return;
     }
-    const limit = found.outcome === 'session' ? found.frameLimitBytes : strangerFrameBytes;
+    const node =
+      found.outcome === 'elsewhere' ? await toNode(found.node, token, request) : undefined;
+    if (socket.destroyed) {
+      node?.terminate();
+      return;
+    }
+    if (found.outcome === 'elsewhere' && node === undefined) {
+      // The client comes back, and by then the session has its end in the record, or its node is here again.
+      refuseUpgrade(socket, 503);
+      return;
+    }
+    const limit =
+      found.outcome === 'session'
+        ? found.frameLimitBytes
+        : node === undefined
+          ? strangerFrameBytes
+          : tunnelledFrameBytes;
     serverFor(limit).handleUpgrade(request, socket, head, (webSocket) => {
       // ws reports a peer's mistakes here and closes by itself. Without a listener the process would end.
       webSocket.on('error', (error) => {
@@ -68,6 +100,11 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
           admitted();
           found.session.connect(webSocket, acknowledgedBytesOf(request));
           return;
+        case 'elsewhere':
+          if (node === undefined) return;
+          admitted();
+          tunnel(webSocket, node);
+          return;
         case 'ended':
           closeStranger(webSocket, socket, 4403, 'session ended');
           return;
@@ -76,6 +113,41 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
       }
     });
   }
+
+  /** A socket to the node that has the session, open; undefined where that cannot be had. */
+  async function toNode(
+    node: string,
+    token: string,
+    request: IncomingMessage,
+  ): Promise<WebSocket | undefined> {
+    const said = request.headers[acknowledgedBytesHeader];
+    const headers = typeof said === 'string' ? { [acknowledgedBytesHeader]: said } : {};
+    const query = new URLSearchParams({ token }).toString();
+    const line = await options.others?.connect(node, query, headers);
+    if (line === undefined) return undefined;
+    return new Promise((resolve) => {
+      line.once('open', () => {
+        line.pause(); // until the client's own socket is there to hear it
+        resolve(line);
+      });
+      line.once('close', () => resolve(undefined));
+    });
+  }
+
+  options.others?.serve((webSocket, request) => {
+    const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
+    webSocket.pause();
+    options.sessions
+      .find(token)
+      .then((found) => {
+        webSocket.resume();
+        if (found.outcome === 'session')
+          found.session.connect(webSocket, acknowledgedBytesOf(request));
+        else if (found.outcome === 'ended') webSocket.close(4403, 'session ended');
+        else webSocket.close(4401, 'unknown or expired token');
+      })
+      .catch(() => webSocket.terminate());
+  });
 
   return {
     owns: (pathname) => paths.has(pathname),

@@ -18,6 +18,8 @@ const notRun: Record<string, string> = {
   'config/operating/README.md: cd config/operating': 'needs a Docker daemon and a network',
   'config/operating/README.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
     'needs root and systemd; test/unit/operating.test.ts compares the unit with npm start',
+  'config/operating/README.md: export TRUNKLINE_NODE_URL=http://10.0.0.11:9090                    # where the others reach this one; it listens there':
+    'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
   'src/carriers/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
     'the services of other firms',
   'src/commands/transcription/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':

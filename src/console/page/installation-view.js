@@ -2,6 +2,7 @@ import { get } from './api.js';
 import { CarriersPanel } from './carriers-panel.js';
 import { h, setText } from './dom.js';
 import { bytes, clock, moment, parties, roleNames, titleOf } from './format.js';
+import { NodesPanel } from './nodes-panel.js';
 import { PageState } from './page-state.js';
 
 const everyMs = 5_000;
@@ -21,6 +22,7 @@ export class InstallationView {
   #none = h('p', { class: 'empty', hidden: true }, 'No open sessions.');
   #standing = new PageState('the installation', () => this.#load());
   #carriers = new CarriersPanel();
+  #nodes = new NodesPanel();
   #speech = h('section', { class: 'view', hidden: true });
   #timer;
   #closed = false;
@@ -33,6 +35,7 @@ export class InstallationView {
       h('div', { class: 'heading' }, h('h1', {}, 'Installation')),
       this.#standing.element,
       this.#cards,
+      this.#nodes.element,
       this.#carriers.element,
       this.#speech,
     );
@@ -72,15 +75,17 @@ export class InstallationView {
   async #load() {
     clearTimeout(this.#timer);
     try {
-      const [facts, carriers, live, finishing] = await Promise.all([
+      const [facts, carriers, nodes, live, finishing] = await Promise.all([
         get('/api/installation'),
         get('/api/carriers'),
+        get('/api/nodes'),
         get('/api/calls?state=live&limit=100'),
         get('/api/calls?state=finishing&limit=100'),
       ]);
       if (!this.#closed) {
         this.#draw(facts, [...live.items, ...finishing.items]);
         this.#carriers.draw(carriers.items);
+        this.#nodes.draw(nodes.items);
       }
     } catch (error) {
       this.#standing.failed(error);

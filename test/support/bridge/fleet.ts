@@ -89,7 +89,7 @@ export function expectToldOnce(events: readonly AnyJson[]): void {
     expect(events.filter((event) => event.type === type)).toHaveLength(1);
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((found) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address() as AddressInfo;

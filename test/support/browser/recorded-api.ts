@@ -15,6 +15,7 @@ import type {
   ApiJobCallback,
   Installation,
   LiveFeedMessage,
+  NodeList,
 } from '../../../src/protocol/api.ts';
 import type { CallEvent } from '../../../src/protocol/events.ts';
 import { jobIdOf, recordedJob, type RecordedJob } from './recorded-jobs.ts';
@@ -98,6 +99,9 @@ function recordedRoutes(recorded: Recorded): Router {
     '/api/installation',
     (_request, response) => void response.json(recorded.installation),
   );
+  router.get('/api/nodes', (_request, response) => {
+    response.json(recordedNodes);
+  });
   router.get('/api/carriers', (_request, response) => {
     const config = CarriersConfig.parse({ twilioAuthToken: ['a-secret-of-the-tests'] });
     response.json({ items: carrierSetups({ config, publicUrl: 'https://calls.example.com' }) });
@@ -286,3 +290,21 @@ function stereoWav(seconds: number, rateHz = 8_000): Buffer {
   }
   return file;
 }
+
+/** Two nodes, one of them lost. */
+const recordedNodes: NodeList = {
+  items: (['here', 'lost'] as const).map((state) => ({
+    id: `${state}-7d2c-4f43-9c11-2b7f3f1f5a10`,
+    self: state === 'here',
+    state,
+    roles: ['bridge', 'console'],
+    version: '0.1.0',
+    address: 'http://10.0.0.11:9090',
+    legs: state === 'here' ? 12 : 0,
+    capacity: 2_000,
+    started_at: '2026-02-03T09:00:00.000Z',
+    seen_at: '2026-02-03T09:15:00.000Z',
+    silent_seconds: state === 'here' ? 0.4 : 42,
+    clock_ahead_seconds: 0,
+  })),
+};

@@ -1,0 +1,60 @@
+import { h } from './dom.js';
+
+const states = { here: 'Here', draining: 'Stopping', lost: 'Lost' };
+const lights = { here: 'ok', draining: 'degraded', lost: 'down' };
+
+/** The processes that share the database; hidden where there is only one. */
+export class NodesPanel {
+  #rows = h('tbody');
+
+  constructor() {
+    this.element = h(
+      'div',
+      { class: 'view nodes', hidden: true },
+      h('h2', { id: 'nodes-heading' }, 'Nodes'),
+      h(
+        'div',
+        { class: 'wide', tabindex: '0', role: 'region', 'aria-labelledby': 'nodes-heading' },
+        h(
+          'table',
+          {},
+          h(
+            'thead',
+            {},
+            h(
+              'tr',
+              {},
+              ['Node', 'State', 'Legs', 'Runs', 'Version', 'Last sign of life'].map((name) =>
+                h('th', { scope: 'col' }, name),
+              ),
+            ),
+          ),
+          this.#rows,
+        ),
+      ),
+      h(
+        'p',
+        { class: 'quiet' },
+        'The calls of a lost node go on at the others. Started again on its own disk, it is here again.',
+      ),
+    );
+  }
+
+  draw(items) {
+    this.element.hidden = items.length < 2;
+    this.#rows.replaceChildren(...items.map(nodeRow));
+  }
+}
+
+function nodeRow({ id, self, state, legs, capacity, roles, version, silent_seconds: silent }) {
+  return h(
+    'tr',
+    {},
+    h('td', { title: id }, id.slice(0, 8), self ? ' (this one)' : ''),
+    h('td', {}, h('span', { class: 'state', dataset: { state: lights[state] } }, states[state])),
+    h('td', {}, `${legs} of ${capacity}`),
+    h('td', {}, roles.join(', ')),
+    h('td', {}, version),
+    h('td', {}, silent < 1 ? 'Now' : `${Math.round(silent)} s ago`),
+  );
+}

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CallListQuery } from '../../../src/bridge/api/call-search.ts';
 import { CallPage } from '../../../src/protocol/api.ts';
 import { operatorRoutes } from '../../../src/protocol/openapi/operator-routes.ts';
-import { migrate } from '../../../src/store/migrations.ts';
+import * as callList from '../../../src/store/migrations/013-call-list.ts';
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
@@ -171,8 +171,7 @@ describe.each(['SQLite', 'Postgres'])('a list of calls on %s', (kind) => {
     await sql`drop table call_keys`.execute(store.db);
     for (const name of ['notes', 'tags', 'said_by', 'last_turn', 'duration_ms'])
       await sql.raw(`alter table calls drop column ${name}`).execute(store.db);
-    await store.db.deleteFrom('schema_version').where('name', '=', '013-call-list').execute();
-    await migrate(store.db, store.kind);
+    await callList.up(store.db);
     expect(await facts()).toEqual(before);
     expect(before.keys.length).toBe(2 * count);
   });

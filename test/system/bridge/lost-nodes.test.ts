@@ -57,7 +57,6 @@ test.skipIf(postgresMissing !== undefined).each(['at once', 'later'])(
   async (when) => {
     await using fleet = await fleetOf(2, postgres, {
       TRUNKLINE_REJOIN_WAIT_MS: '20000',
-      TRUNKLINE_NODE_SILENT_MS: '2000',
     });
     const [lost, left] = fleet.nodes as [App, App];
     const [first, second] = [seededAudio(8_000, 1), seededAudio(16_000, 2)];

@@ -75,6 +75,8 @@ export class NodeLink implements AsyncDisposable {
       else this.#duties.api(request, response);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      // Nobody else listens any more: a stranger who hangs up early would end the process.
+      socket.on('error', () => socket.destroy());
       const take = this.#duties.sockets[pathOf(request.url ?? '') as LinkPath];
       if (!this.#isNode(request) || take === undefined) {
         socket.end('HTTP/1.1 401 Unauthorized\r\nconnection: close\r\n\r\n');

@@ -125,7 +125,8 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       if (state === undefined) return;
       const heard = await heardBySession(env, leg, state);
       if (heard === 'lost') silent.add(leg.id);
-      recovered.set(leg.id, takeIn(env, state, heard === 'lost' ? undefined : heard));
+      const rate = bytesPerSecondOf(legRecordFrom(leg, env.config.stereoRoles));
+      recovered.set(leg.id, takeIn(env, state, heard === 'lost' ? undefined : heard, rate));
     }),
   );
   // Times of the row are by the lost node's clock, ours is another.
@@ -143,26 +144,34 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
     zeroAgoMs:
       row.zero_at === null ? undefined : Math.max(0, env.clock.now() - skewMs - row.zero_at),
   });
-  call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
-  const heardToMs =
-    row.state === 'live' ? lostAtMs : Math.min(lostAtMs, row.hung_up_at ?? lostAtMs);
-  for (const record of going) {
-    const leg = call.openLeg(
-      legRecordFrom(record, env.config.stereoRoles),
-      recovered.get(record.id),
-      record.offset_ms === null ? undefined : record.offset_ms / 1_000,
-    );
-    leg.heardUntilS = heardUntil.get(record.id) ?? 0;
-    if (silent.has(record.id)) call.unsaidOf(leg);
-    if (row.zero_at !== null) call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+  const putTogether = (): void => {
+    call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
+    const heardToMs =
+      row.state === 'live' ? lostAtMs : Math.min(lostAtMs, row.hung_up_at ?? lostAtMs);
+    for (const record of going) {
+      const leg = call.openLeg(
+        legRecordFrom(record, env.config.stereoRoles),
+        recovered.get(record.id),
+        record.offset_ms === null ? undefined : record.offset_ms / 1_000,
+      );
+      leg.heardUntilS = heardUntil.get(record.id) ?? 0;
+      if (silent.has(record.id)) call.unsaidOf(leg);
+      if (row.zero_at !== null) call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+    }
+    if (row.state !== 'ended')
+      call.events.warn(
+        'NODE_LOST',
+        'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
+        true,
+      );
+    calls.adopt(call);
+  };
+  try {
+    putTogether();
+  } catch (error) {
+    await call.abandon(); // half a call must not write beside whoever takes it next
+    throw error;
   }
-  if (row.state !== 'ended')
-    call.events.warn(
-      'NODE_LOST',
-      'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
-      true,
-    );
-  calls.adopt(call);
   return call;
 }
 
@@ -197,8 +206,9 @@ function takeIn(
   env: CallEnvironment,
   state: SharedLegState,
   heard: number | undefined,
+  rate: number,
 ): RecoveredLeg {
-  const { snapshot, gap } = legAfterLoss({ ...state, recording: env.recording }, heard);
+  const { snapshot, gap } = legAfterLoss({ ...state, recording: env.recording }, heard, rate);
   return env.journal.takeIn(snapshot, gap === undefined ? [] : [{ ...gap, cause: 'node' }]);
 }
 
@@ -226,9 +236,8 @@ async function heardBySession(
       }
       if (found.outcome === 'found' && ['done', 'error'].includes(found.record.status)) {
         const durationS = found.record.result?.metadata?.audio_duration;
-        // A duration in milliseconds is never finer than a sample of eight thousand in a second.
         if (durationS == null) heard = found.record.status === 'error' ? 'lost' : undefined;
-        else heard = Math.round(durationS * 1_000) * Math.round(rate / 1_000);
+        else heard = Math.round(durationS * rate);
         return;
       }
       await wait(clock, askAgainMs, stop.signal);

@@ -15,12 +15,19 @@ type LegAfterLoss = {
  * bytes of its last session, counts as acknowledged, also where it is more than the lost node had written down; the
  * rest is lost. The old session hears no more: the next bytes go to a new one. Pure.
  */
-export function legAfterLoss(state: SharedLegState, heard: number | undefined): LegAfterLoss {
+export function legAfterLoss(
+  state: SharedLegState,
+  heard: number | undefined,
+  bytesPerSecond: number,
+): LegAfterLoss {
   const ledger = new LegLedger(state.ledger);
   const { current, ...left } = state;
   const base = current?.flight.base ?? 0;
   if (current !== undefined && heard !== undefined) {
-    const position = base + heard;
+    const said = base + heard;
+    // Durations come in milliseconds at best: one that lies this close to the last byte means that byte.
+    const slack = Math.ceil(bytesPerSecond / 1_000);
+    const position = Math.abs(said - ledger.end) <= slack ? ledger.end : said;
     if (position > ledger.end) ledger.audio(position - ledger.end);
     ledger.acknowledge(position);
   }

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callAt, endedCallAt, expectToldOnce, fleetOf } from '../../support/bridge/fleet.ts';
 import type { AnyJson } from '../../support/bridge/test-bridge.ts';
@@ -106,6 +107,17 @@ test.skipIf(postgresMissing !== undefined)(
         const answer = await fetch(address + path, { headers: { authorization } });
         expect([path, answer.status, await answer.text()]).toEqual([path, 401, '']);
       }
+    // Who hangs up in the middle of being refused harms nobody.
+    const { hostname, port } = new URL(address);
+    for (let stranger = 0; stranger < 50; stranger++)
+      await new Promise<void>((resolve) => {
+        const socket = connect(Number(port), hostname, () => {
+          socket.write('GET /node/streams HTTP/1.1\r\nhost: x\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n'); // prettier-ignore
+          setImmediate(() => socket.resetAndDestroy());
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve());
+      });
     const known = await fetch(`${address}/api/calls`, {
       headers: { authorization: 'Bearer the-same-key-at-all-nodes' },
     });

@@ -30,10 +30,13 @@ test.each([
   { heard: 500, received: 1_000, acknowledged: 700, gap: { start: 700, end: 1_000 } },
   { heard: 0, received: 1_000, acknowledged: 600, gap: { start: 600, end: 1_000 } },
   { heard: undefined, received: 1_000, acknowledged: 600, gap: { start: 600, end: 1_000 } },
+  // A millisecond more or less is the last byte.
+  { heard: 804, received: 1_000, acknowledged: 1_000, gap: undefined },
+  { heard: 793, received: 1_000, acknowledged: 1_000, gap: undefined },
   // The lost node had received and sent more than it had shared.
   { heard: 1_100, received: 1_300, acknowledged: 1_300, gap: undefined },
 ])('a session that has heard $heard bytes: the ledger comes out even', (example) => {
-  const { snapshot, gap } = legAfterLoss(state(), example.heard);
+  const { snapshot, gap } = legAfterLoss(state(), example.heard, 8_000);
   const ledger = new LegLedger(snapshot.ledger);
   expect(gap).toEqual(example.gap);
   expect(ledger.counts()).toMatchObject({
@@ -45,12 +48,12 @@ test.each([
 });
 
 test('the old session takes nothing more and is read: where it ended is known when it said so', () => {
-  const { snapshot } = legAfterLoss(state(), 500);
+  const { snapshot } = legAfterLoss(state(), 500, 8_000);
   expect(snapshot).not.toHaveProperty('current');
   expect(snapshot.spilled).toBe(0);
   expect(snapshot.sessions).toEqual([
     { id: 'one', base: 0, end: 200, unread: true },
     { id: 'two', base: 200, end: 700, unread: true },
   ]);
-  expect(legAfterLoss(state(), undefined).snapshot.sessions[1]).not.toHaveProperty('end');
+  expect(legAfterLoss(state(), undefined, 8_000).snapshot.sessions[1]).not.toHaveProperty('end');
 });

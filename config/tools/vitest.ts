@@ -47,7 +47,9 @@ export default defineConfig({
           include: ['test/page/**/*.test.ts'],
           testTimeout: 90_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // A browser and a whole process in each file: more than two at once only wait for one another.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

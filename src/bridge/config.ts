@@ -129,10 +129,10 @@ export const BridgeConfig = z.strictObject({
     description:
       'Whether the audio of calls is kept; auto is on only while the process listens on loopback.',
   }),
-  secondPass: z.enum(['on', 'off']).default('off').meta({
+  secondPass: z.enum(['on', 'auto', 'off']).default('auto').meta({
     env: 'TRUNKLINE_SECOND_PASS',
     description:
-      'Whether the recording of an ended call is read again with care, for call.transcript.revised.',
+      'Whether the recording of an ended call is read again with care, for call.transcript.revised; auto: of calls with a mixed leg, to tell its speakers apart.',
   }),
   secondPassesAtOnce: z.number().int().min(1).max(16).default(2).meta({
     env: 'TRUNKLINE_SECOND_PASSES_AT_ONCE',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { Role } from '../protocol/events.ts';
+import { Role, type Turn } from '../protocol/events.ts';
 import type { Direction } from './seam.ts';
 
 export const roleRuleSchema = z.strictObject({
   carrier: z.string().optional(),
   direction: z.enum(['inbound', 'outbound']).optional(),
   track: z.string(),
-  role: z.enum(['customer', 'agent']),
+  role: Role,
 });
 type RoleRule = z.output<typeof roleRuleSchema>;
 
@@ -14,7 +14,7 @@ type RoleRule = z.output<typeof roleRuleSchema>;
 export const defaultRoleRules: RoleRule[] = [
   { track: 'inbound', role: 'customer' },
   { track: 'external', role: 'customer' },
-  { track: 'mixed', role: 'customer' },
+  { track: 'mixed', role: 'mixed' },
   { track: 'outbound', role: 'agent' },
   { track: 'internal', role: 'agent' },
 ];
@@ -36,4 +36,21 @@ export function roleOf(rules: readonly RoleRule[], of: Track): Role {
     if (weight > bestWeight) [best, bestWeight] = [rule, weight];
   }
   return best?.role ?? 'customer';
+}
+
+const roleNames: Record<Role, string> = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
+
+/** What a person reads in front of the words. */
+export function speakerName({ role, speaker }: Pick<Turn, 'role' | 'speaker'>): string {
+  return speaker === undefined ? roleNames[role] : `Speaker ${speaker + 1}`;
+}
+
+/**
+ * What the left and the right channel of a recording hold. Parties that came in one channel are on both sides when
+ * there is nothing else, so that one ear hears no less than the other.
+ */
+export function recordingRoles(roles: readonly Role[]): readonly [Role, Role] {
+  if (roles.length > 0 && roles.every((role) => role === 'mixed')) return ['mixed', 'mixed'];
+  const left = roles.includes('mixed') && !roles.includes('customer') ? 'mixed' : 'customer';
+  return [left, 'agent'];
 }

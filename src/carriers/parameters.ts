@@ -1,5 +1,5 @@
 import type { Direction } from '../bridge/seam.ts';
-import type { Role } from '../protocol/events.ts';
+import type { Party } from '../protocol/events.ts';
 
 /**
  * Names from outside as keys. The record has no prototype, and no key of it can be mistaken for one when the
@@ -16,7 +16,7 @@ export type LiftedParameters = {
   from?: string;
   to?: string;
   direction?: Direction;
-  role?: Role;
+  role?: Party;
   /** What is left: the operator's own parameters. */
   rest: Record<string, string>;
 };
@@ -44,18 +44,18 @@ function directionOf(text: string | undefined): Direction | undefined {
   return text?.startsWith('outbound') ? 'outbound' : undefined;
 }
 
-function roleOf(text: string | undefined): Role | undefined {
+function roleOf(text: string | undefined): Party | undefined {
   return text === 'customer' || text === 'agent' ? text : undefined;
 }
 
 /** A `role` parameter says who is heard first: the inbound track, or the only one; the other is the other. */
 export function tracksWithRoles(
   names: readonly string[],
-  role: Role | undefined,
-): { name: string; role?: Role }[] {
+  role: Party | undefined,
+): { name: string; role?: Party }[] {
   if (role === undefined) return names.map((name) => ({ name }));
   const first = names.includes('inbound') ? 'inbound' : names[0];
-  const other: Role = role === 'customer' ? 'agent' : 'customer';
+  const other: Party = role === 'customer' ? 'agent' : 'customer';
   return names.map((name) => ({ name, role: name === first ? role : other }));
 }
 

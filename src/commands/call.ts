@@ -9,6 +9,7 @@ import { legsOfFiles } from '../player/leg-audio.ts';
 import { type CallPlan, playCall } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
+import type { Role } from '../protocol/events.ts';
 import { decodedByFfmpeg } from './decoded-audio.ts';
 import { targetBridge } from './running-process.ts';
 
@@ -282,7 +283,7 @@ function keyPress(
   return [...before, { digit: match[1] ?? '', atMs: duration(match[2] ?? '') }];
 }
 
-const colours = { customer: '\u001b[36m', agent: '\u001b[33m' } as const;
+const colours = { customer: '\u001b[36m', agent: '\u001b[33m', mixed: '\u001b[35m' } as const;
 const dim = '\u001b[2m';
 const plain = '\u001b[0m';
 const clearLine = '\r\u001b[2K';
@@ -320,7 +321,7 @@ class TranscriptPrinter {
     if (this.#isTerminal) this.#out.write(clearLine);
   }
 
-  #partial(role: 'customer' | 'agent', text: string): void {
+  #partial(role: Role, text: string): void {
     if (!this.#isTerminal) return;
     this.#partials.set(role, text);
     const room = Math.max(20, (this.#out.columns ?? 80) - 12);
@@ -328,7 +329,7 @@ class TranscriptPrinter {
     this.#out.write(`${clearLine}${dim}${colours[role]}${role.padEnd(9)} ${shown}${plain}`);
   }
 
-  #final(role: 'customer' | 'agent', startS: number, text: string): void {
+  #final(role: Role, startS: number, text: string): void {
     this.#partials.delete(role);
     this.#line(
       `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${role.padEnd(9)} ${text}${plain}`,

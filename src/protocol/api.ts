@@ -114,7 +114,7 @@ export type ApiCall = z.infer<typeof ApiCall>;
 
 export const CallSort = z.enum(['newest', 'oldest', 'longest', 'shortest']);
 
-export const LastTurn = z.object({ role: Role, text: z.string() });
+export const LastTurn = Turn.pick({ role: true, speaker: true, text: true });
 
 /** A call in a list: `GET /api/calls/{id}` has its words. */
 const CallItem = z

@@ -6,8 +6,12 @@ import { DateTime, FreeObject, LanguageCode, Seconds } from './values.ts';
  * What we tell the CRM about a call: one envelope, and the data of each type. Times in `data` are seconds
  * of the call, the same clock for both legs; `sequence` rises by one per call.
  */
-export const Role = z.enum(['customer', 'agent']);
+export const Role = z
+  .enum(['customer', 'agent', 'mixed'])
+  .describe('Who speaks; `mixed` where the carrier sends all parties in one channel.');
 export type Role = z.infer<typeof Role>;
+/** Somebody of whom is known which side they are on. */
+export type Party = Exclude<Role, 'mixed'>;
 
 export const EventCall = z
   .object({
@@ -60,6 +64,11 @@ export const Turn = z
   .object({
     turn_id: TurnId.optional().describe('As in call.transcript; a revised transcript has none.'),
     role: Role,
+    speaker: z
+      .int()
+      .min(0)
+      .optional()
+      .describe('Which voice of a mixed leg, told apart after the call; from 0.'),
     text: z.string(),
     start: Seconds,
     end: Seconds,
@@ -189,7 +198,7 @@ export type EndReason = z.infer<typeof EndReason>;
 const perRole = { customer: Seconds, agent: Seconds };
 
 const notOfThePart =
-  'This and the next four are null where more than a tenth of the call has no words, and count what was heard otherwise.';
+  'This and the next four are null where more than a tenth of the call has no words, and count what was heard otherwise. Of a mixed leg nobody knows who spoke: only dead_air is told.';
 
 /** How the conversation went, by the finals of all legs. */
 const talkFigures = {
@@ -271,7 +280,11 @@ const CallSummaryData = z.object({
   }),
   chapters: z.array(EventChapter),
   entities: z.array(EntityOfRole),
-  sentiment: z.object({ customer: z.array(SentimentPoint), agent: z.array(SentimentPoint) }),
+  sentiment: z.object({
+    customer: z.array(SentimentPoint),
+    agent: z.array(SentimentPoint),
+    mixed: z.array(SentimentPoint).optional().describe('Only of a call with a mixed leg.'),
+  }),
   transcript: z.array(Turn),
   errors: summaryErrors,
 });
@@ -295,7 +308,12 @@ const CallCompletedData = z
     chapters: z.array(EventChapter),
     entities: z.array(EntityOfRole),
     sentiment: z
-      .object({ overall: Sentiment, customer: Sentiment, agent: Sentiment })
+      .object({
+        overall: Sentiment,
+        customer: Sentiment,
+        agent: Sentiment,
+        mixed: Sentiment.optional().describe('Only of a call with a mixed leg.'),
+      })
       .describe('`unknown` where nobody spoke, or the sentiment was not asked for.'),
     incomplete: Incomplete.nullable().optional().describe('As in call.ended.'),
     ...talkFigures,

@@ -35,6 +35,8 @@ export type Audio = {
 /** One utterance of a finished job, within bounds. */
 export type Spoken = {
   channel: number;
+  /** Set where the voices of a channel were told apart. */
+  speaker?: number;
   start: number;
   end: number;
   text: string;
@@ -42,7 +44,7 @@ export type Spoken = {
 };
 
 type JobState =
-  | { outcome: 'done'; spoken: Spoken[] }
+  | { outcome: 'done'; spoken: Spoken[]; noSpeakers?: string }
   /** `code` as HTTP says it: 5xx is the service's own trouble. */
   | { outcome: 'failed'; code: number; reason: string }
   | { outcome: 'unfinished' }
@@ -61,6 +63,7 @@ const SpokenUtterance = z.looseObject({
   end: z.number(),
   text: z.string(),
   channel: z.int().min(0).default(0),
+  speaker: z.int().min(0).max(1_000).nullish().catch(null),
   language: z.string().nullish(),
 });
 const JobRecord = z.looseObject({
@@ -71,6 +74,10 @@ const JobRecord = z.looseObject({
     .looseObject({
       metadata: z.looseObject({ audio_duration: z.number().min(0).nullish() }).nullish(),
       transcription: z.looseObject({ utterances: z.array(z.unknown()).nullish() }).nullish(),
+      diarization: z
+        .looseObject({ error: z.looseObject({ message: z.string() }).nullish() })
+        .nullish()
+        .catch(null),
     })
     .nullish(),
 });
@@ -300,13 +307,16 @@ export function stateIn(json: unknown): JobState {
   const limitS = Math.min(longestS, result?.metadata?.audio_duration ?? longestS);
   const spoken: Spoken[] = [];
   for (const one of given) {
-    const said = SpokenUtterance.safeParse(one).data;
-    if (said === undefined) return odd;
+    const utterance = SpokenUtterance.safeParse(one).data;
+    if (utterance === undefined) return odd;
+    const { speaker, ...said } = utterance;
     const { channel, start, end, text, language } = boundedUtterance(
       { ...said, language: said.language ?? '', confidence: 1, words: [] },
       limitS,
     );
-    spoken.push({ channel, start, end, text, language });
+    const who = speaker == null ? {} : { speaker };
+    spoken.push({ channel, ...who, start, end, text, language });
   }
-  return { outcome: 'done', spoken };
+  const untold = result?.diarization?.error?.message;
+  return { outcome: 'done', spoken, ...(untold ? { noSpeakers: cut(untold, 600) } : {}) };
 }

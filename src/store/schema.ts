@@ -116,6 +116,8 @@ type LegResultsTable = {
   start_s: number;
   end_s: number;
   text: string;
+  /** Of a mixed leg, after its recording was read with care: which voice, from 0. */
+  speaker: Generated<number | null>;
 };
 
 /** What the leg's journal says of it, without audio and words: another node goes on from here when its own is gone. */

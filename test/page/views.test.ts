@@ -163,11 +163,13 @@ test('a receiver that takes nothing and a service that refuses are shouted on ev
   const [last] = recordedEvents().slice(-1);
   if (last === undefined) throw new Error('no event');
   const { entities: _, ...rest } = eventExamples['call.transcript.revised'].data;
-  api.tell({
+  const revised = {
     ...eventExamples['call.transcript.revised'],
     call: last.call,
     data: { ...rest, entities: [], incomplete: null },
-  });
+  };
+  // As whoever opens the feed again reads it once more.
+  for (let time = 0; time < 2; time++) api.tell(revised);
   api.tell({ type: 'call', call: recordedCall({ incomplete: null }) });
   const first = eventExamples['call.transcript.revised'].data.transcript[0];
   await page
@@ -175,6 +177,34 @@ test('a receiver that takes nothing and a service that refuses are shouted on ev
     .first()
     .waitFor();
   await eventually(() => page.locator('.missing:visible').count()).toBe(0);
+  expect(await page.locator('.conversation .text').count()).toBe(rest.transcript.length);
+  await page.context().close();
+});
+
+test('speakers of one channel are nobody in particular while they speak, and numbered once they were told apart', async () => {
+  const legs = recordedCall({})
+    .legs.slice(0, 1)
+    .map((leg) => ({ ...leg, role: 'mixed' as const }));
+  await using api = await startRecordedApi(recorded({ calls: [recordedCall({ legs })] }));
+  const opened = await browser.open(`${api.url}/#/calls/${callId}`);
+  const { page } = opened;
+  await page.getByText('All speakers in one channel · 1:00').waitFor();
+  const example = eventExamples['call.transcript.revised'];
+  const turns = [0, 1].map((speaker) => ({
+    ...{ role: 'mixed' as const, speaker, start: speaker * 2, end: speaker * 2 + 1 },
+    text: `words of voice ${speaker}`,
+  }));
+  const [event] = recordedEvents();
+  const call = event?.call ?? example.call;
+  api.tell({ ...example, call, data: { ...example.data, transcript: turns, incomplete: null } });
+  for (const number of [1, 2])
+    await page
+      .locator('.role', { hasText: `Speaker ${number}` })
+      .first()
+      .waitFor();
+  await page.getByText('All speakers share one channel').waitFor();
+  expect(await opened.violations()).toEqual([]);
+  await opened.screenshot('call-mixed');
   await page.context().close();
 });
 

@@ -110,7 +110,7 @@ function filtered(select: Ids, query: CallListQuery): Ids {
   if (incomplete !== undefined)
     found = found.where('incomplete', incomplete === 'true' ? 'is not' : 'is', null);
   if (direction !== undefined) found = found.where('direction', '=', direction);
-  if (role !== undefined) found = found.where('said_by', 'in', [role, 'agent customer']);
+  if (role !== undefined) found = found.where('said_by', 'in', saidWith(role));
   if (carrier !== undefined) found = found.where('carrier', '=', carrier);
   if (carrierCallId !== undefined) found = found.where('carrier_call_id', '=', carrierCallId);
   if (number !== undefined) found = found.where('id', 'in', (eb) => byParty(eb, number));
@@ -178,4 +178,12 @@ function bySearch(eb: CallExpressions, search: string) {
 function isTooShort(number: string): boolean {
   const digits = digitsOf(number);
   return digits !== undefined && digits.length < leastDigits;
+}
+
+/** What the row of a call says of who spoke, wherever this role is among them. */
+function saidWith(role: Role): string[] {
+  const [first = role, second = role] = Role.options.filter((other) => other !== role);
+  return [[role], [role, first], [role, second], [role, first, second]].map((roles) =>
+    roles.toSorted().join(' '),
+  );
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { subtitlesOf } from '../../language/text/subtitles.ts';
 import type { ApiCall } from '../../protocol/api.ts';
-import type { Role, Turn } from '../../protocol/events.ts';
+import type { Turn } from '../../protocol/events.ts';
+import { speakerName } from '../roles.ts';
 
 const formats = ['json', 'txt', 'vtt', 'srt', 'csv'] as const;
 type TranscriptFormat = (typeof formats)[number];
@@ -40,14 +41,16 @@ export function transcriptFile(
   }
 }
 
-function line({ start, role, text }: Turn): string {
+function line(turn: Turn): string {
+  const { start, text } = turn;
   const seconds = Math.floor(start);
   const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-  return `[${at}] ${named(role)}: ${oneLine(text)}`;
+  return `[${at}] ${speakerName(turn)}: ${oneLine(text)}`;
 }
 
-function cells({ start, end, role, text }: Turn): string[] {
-  return [start.toFixed(3), end.toFixed(3), role, oneLine(text)];
+function cells({ start, end, role, speaker, text }: Turn): string[] {
+  const who = speaker === undefined ? role : speakerName({ role, speaker }).toLowerCase();
+  return [start.toFixed(3), end.toFixed(3), who, oneLine(text)];
 }
 
 /** A cell that begins like a formula would be run by a spreadsheet: words come from whoever speaks. */
@@ -57,22 +60,18 @@ function cell(value: string): string {
 }
 
 function captions(transcript: readonly Turn[], format: 'srt' | 'vtt'): string {
-  const roles = [...new Set(transcript.map(({ role }) => role))];
-  const utterances = transcript.map(({ role, text, start, end }) => ({
-    start,
-    end,
+  const names = [...new Set(transcript.map(speakerName))];
+  const utterances = transcript.map((turn) => ({
+    start: turn.start,
+    end: turn.end,
     confidence: 1,
-    channel: roles.indexOf(role),
+    channel: names.indexOf(speakerName(turn)),
     words: [],
-    text: `${named(role)}: ${oneLine(text)}`,
+    text: `${speakerName(turn)}: ${oneLine(turn.text)}`,
     language: 'en',
   }));
   const [file] = subtitlesOf(utterances, { formats: [format], style: 'default' });
   return file?.subtitles ?? '';
-}
-
-function named(role: Role): string {
-  return role.charAt(0).toUpperCase() + role.slice(1);
 }
 
 function oneLine(text: string): string {

@@ -7,6 +7,7 @@ import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { legRecordFrom, legsOf } from '../events/call-rows.ts';
 import type { Journal } from '../journal/journal.ts';
+import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../seam.ts';
 
 /** One leg's kept audio and where it lies in the call. */
@@ -26,17 +27,20 @@ const frameBytes = 4;
 const blockS = 10;
 
 /**
- * The call as a stereo WAV, customer left and agent right, 16 bit, computed for the bytes that are asked
+ * The call as a stereo WAV, customer left and agent right and a mixed leg on both sides, 16 bit, computed for the bytes that are asked
  * for: nothing is kept twice on disk, and any range of it is as quick as the first.
  */
 export class StereoRecording {
   readonly sampleRate: number;
   readonly bytes: number;
   readonly #legs: readonly RecordedLeg[];
+  /** By channel, left and right. */
+  readonly #roles: readonly [Role, Role];
   readonly #frames: number;
 
   constructor(legs: readonly RecordedLeg[]) {
     this.#legs = legs;
+    this.#roles = recordingRoles(legs.map((leg) => leg.role));
     this.sampleRate = Math.max(8_000, ...legs.map((leg) => leg.sampleRate));
     this.#frames = Math.max(
       0,
@@ -87,8 +91,10 @@ export class StereoRecording {
       if (sample < 0 || sample >= have) continue;
       for (let channel = 0; channel < leg.channels; channel++) {
         const role = leg.channels === 1 ? leg.role : leg.channelRoles[channel === 1 ? 1 : 0];
-        const at = (frame - fromFrame) * frameBytes + (role === 'customer' ? 0 : 2);
-        block.writeInt16LE(decode(audio, sample * leg.channels + channel, leg.encoding), at);
+        const value = decode(audio, sample * leg.channels + channel, leg.encoding);
+        const at = (frame - fromFrame) * frameBytes;
+        if (role !== 'agent') block.writeInt16LE(value, at);
+        if (role === this.#roles[1]) block.writeInt16LE(value, at + 2);
       }
     }
   }

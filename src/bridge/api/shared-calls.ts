@@ -5,6 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Role, Turn } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
+import { speakerName } from '../roles.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks } from './call-links.ts';
 import { found } from './calls-api.ts';
@@ -67,8 +68,6 @@ export function sharedCalls(options: SharedCallsOptions): Router {
 
 type SharedCall = NonNullable<Awaited<ReturnType<typeof callJson>>>;
 
-const roleNames: Record<Role, string> = { customer: 'Customer', agent: 'Agent' };
-
 function page(call: SharedCall, audio: string | undefined, expiresAt: number): string {
   const parties = `${call.from ?? 'unknown'} → ${call.to ?? 'unknown'}`;
   const facts = [call.carrier, call.direction, call.started_at, call.carrier_call_id];
@@ -99,10 +98,11 @@ function summary(value: unknown): string {
   return text === undefined ? '' : `<h2>Summary</h2><p>${escaped(text)}</p>`;
 }
 
-function turn({ role, start, text }: Turn): string {
+function turn(said: Turn): string {
+  const { role, start, text } = said;
   const seconds = Math.floor(start);
   const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-  return `<li class="${role}"><b>${roleNames[role]}</b> <time>${at}</time> ${escaped(text)}</li>`;
+  return `<li class="${role}"><b>${speakerName(said)}</b> <time>${at}</time> ${escaped(text)}</li>`;
 }
 
 /** Words of callers and names of carriers are text, whatever they look like. */

@@ -1,13 +1,7 @@
 import { round3 } from '../../lib/round.ts';
 import type { Kysely } from 'kysely';
 import type { Sentiment } from '../../protocol/addons.ts';
-import {
-  GapCause,
-  type CallEventData,
-  type EndReason,
-  type Role,
-  type Turn,
-} from '../../protocol/events.ts';
+import { GapCause, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import { overallOf } from '../../language/sentiment/overall.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallLinks } from '../api/call-links.ts';
@@ -18,6 +12,7 @@ import {
   shortGapsOf,
   type CallRow,
 } from '../events/call-rows.ts';
+import { speakerName } from '../roles.ts';
 import type { CallRecord } from './record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
@@ -128,24 +123,28 @@ function figuresOf(statistics: string | null, turns: readonly Turn[]): TalkFigur
   return statisticsOf(turns, turns.at(-1)?.end ?? 0);
 }
 
-const names: Record<Role, string> = { customer: 'Customer', agent: 'Agent' };
-
 /** A line for each change of speaker. */
 function transcriptText(turns: readonly Turn[]): string {
-  const lines: { role: Role; text: string }[] = [];
-  for (const { role, text } of turns) {
+  const lines: { name: string; text: string }[] = [];
+  for (const turn of turns) {
+    const name = speakerName(turn);
     const last = lines.at(-1);
-    if (last?.role === role) last.text += ` ${text}`;
-    else lines.push({ role, text });
+    if (last?.name === name) last.text += ` ${turn.text}`;
+    else lines.push({ name, text: turn.text });
   }
-  return lines.map(({ role, text }) => `${names[role]}: ${text}`).join('\n');
+  return lines.map(({ name, text }) => `${name}: ${text}`).join('\n');
 }
 
-function sentimentOf({ customer, agent }: SummaryData['sentiment']): CompletedData['sentiment'] {
+function sentimentOf({
+  customer,
+  agent,
+  mixed,
+}: SummaryData['sentiment']): CompletedData['sentiment'] {
   return {
-    overall: labelOf([...customer, ...agent]),
+    overall: labelOf([...customer, ...agent, ...(mixed ?? [])]),
     customer: labelOf(customer),
     agent: labelOf(agent),
+    ...(mixed === undefined ? {} : { mixed: labelOf(mixed) }),
   };
 }
 

@@ -1,11 +1,11 @@
 import { round3 } from '../../lib/round.ts';
-import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
+import type { CallEventData, Party, Turn } from '../../protocol/events.ts';
 import { incompleteOf, tellsOfTheWhole, within, type GapSpan, type Span } from './incomplete.ts';
 
 /** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
 type Ended = CallEventData<'call.ended'>;
 type Figure = 'talk' | 'talk_ratio' | 'interruptions' | 'longest_monologue' | 'dead_air';
-type Statistics = Pick<Ended, 'duration'> & { [Name in Figure]: NonNullable<Ended[Name]> };
+type Statistics = Pick<Ended, 'duration' | Figure> & { dead_air: NonNullable<Ended['dead_air']> };
 
 /** A call of which too much was not heard: figures would be false. */
 export const noStatistics = {
@@ -25,7 +25,8 @@ const interruptsFromS = 0.3;
 /** A turn shorter than this is a `mhm`: it neither interrupts the other nor ends a monologue. */
 const backchannelS = 0.7;
 
-type PerRole = Record<Role, number>;
+type PerRole = Record<Party, number>;
+type PartyTurn = Turn & { role: Party };
 
 /**
  * `unheard`: stretches of the call in which nobody can know who spoke. What they hide is neither talk nor silence, and
@@ -41,6 +42,11 @@ export function statisticsOf(
     .flatMap((turn) => outside(turn, holes))
     .filter((turn) => turn.end > turn.start)
     .toSorted((a, b) => a.start - b.start);
+  const common = {
+    duration: round3(durationS),
+    dead_air: deadAir(within([...ordered, ...holes], Infinity), durationS),
+  };
+  if (!ordered.every(isOfParty)) return { ...noStatistics, ...common };
   const talk = perRole((role) =>
     lengthOf(
       within(
@@ -51,13 +57,16 @@ export function statisticsOf(
   );
   const all = talk.customer + talk.agent;
   return {
-    duration: round3(durationS),
+    ...common,
     talk,
     talk_ratio: perRole((role) => (all === 0 ? 0 : round3(talk[role] / all))),
     interruptions: interruptionsOf(ordered),
     longest_monologue: longestMonologues(ordered, holes),
-    dead_air: deadAir(within([...ordered, ...holes], Infinity), durationS),
   };
+}
+
+function isOfParty(turn: Turn): turn is PartyTurn {
+  return turn.role !== 'mixed';
 }
 
 /** The parts of a turn that lie in none of the holes. */
@@ -91,7 +100,7 @@ export function talkOf({ turns, gaps, pauses, length: { durationS } }: HeardCall
   };
 }
 
-function interruptionsOf(turns: readonly Turn[]): PerRole {
+function interruptionsOf(turns: readonly PartyTurn[]): PerRole {
   const count: PerRole = { customer: 0, agent: 0 };
   const lastEnd: PerRole = { customer: 0, agent: 0 };
   for (const turn of turns) {
@@ -104,9 +113,9 @@ function interruptionsOf(turns: readonly Turn[]): PerRole {
 }
 
 /** From one's first word to one's last before the other says more than a backchannel. */
-function longestMonologues(turns: readonly Turn[], holes: readonly Span[]): PerRole {
+function longestMonologues(turns: readonly PartyTurn[], holes: readonly Span[]): PerRole {
   const longest: PerRole = { customer: 0, agent: 0 };
-  let current: (Span & { role: Role }) | undefined;
+  let current: (Span & { role: Party }) | undefined;
   for (const turn of turns) {
     const begun = current?.start ?? turn.start;
     if (holes.some(({ start }) => start >= begun && start < turn.start)) current = undefined;
@@ -119,7 +128,7 @@ function longestMonologues(turns: readonly Turn[], holes: readonly Span[]): PerR
   return longest;
 }
 
-function deadAir(speech: readonly Span[], durationS: number): Statistics['dead_air'] {
+function deadAir(speech: readonly Span[], durationS: number): NonNullable<Ended['dead_air']> {
   let [total, longest, count, at] = [0, 0, 0, 0];
   for (const span of [...speech, { start: durationS, end: durationS }]) {
     const silence = span.start - at;
@@ -137,6 +146,6 @@ function lengthOf(spans: readonly Span[]): number {
   return round3(spans.reduce((sum, span) => sum + span.end - span.start, 0));
 }
 
-function perRole(of: (role: Role) => number): PerRole {
+function perRole(of: (role: Party) => number): PerRole {
   return { customer: of('customer'), agent: of('agent') };
 }

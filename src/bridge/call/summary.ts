@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import { z } from 'zod';
 import type { LanguageRunner } from '../../language/runner.ts';
-import type { CallInsight } from '../../language/types.ts';
+import type { CallInsight, SpokenTurn } from '../../language/types.ts';
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { roleFrom, turnsOf } from '../events/call-rows.ts';
@@ -47,13 +47,18 @@ export async function summaryOf(
   const sentiment = sentimentCourse(rows);
   const block = await options.language.run(
     'call',
-    { turns, summaryType: options.type, language: options.languageCode },
+    { turns: turns.map(named), summaryType: options.type, language: options.languageCode },
     { deadlineMs: options.deadlineMs, owner: options.callId },
   );
   if (block.results !== null && block.error === null)
     return { ...insightParts(block.results, options.type), sentiment, transcript: turns };
   const reason = block.error?.message ?? 'the summary came out empty';
   return { ...noSummary(turns, options.type, reason), sentiment };
+}
+
+/** The voices of a mixed leg are different people, once they were told apart. */
+function named({ speaker, ...turn }: Turn): SpokenTurn {
+  return speaker === undefined ? turn : { ...turn, role: `speaker ${speaker + 1}` };
 }
 
 /** For a conversation of which no summary can be made: the next try would end the same way. */
@@ -76,7 +81,7 @@ function insightParts(
     summary: { type, text: insight.summary },
     chapters: insight.chapters.map(withoutWords),
     entities: insight.entities.flatMap((entity) => {
-      const role = Role.safeParse(entity.role).data;
+      const role = entity.role.startsWith('speaker ') ? 'mixed' : Role.safeParse(entity.role).data;
       return role === undefined ? [] : [{ ...entity, role }];
     }),
   };
@@ -102,9 +107,8 @@ const Points = z.array(
 function sentimentCourse(rows: readonly SentimentRow[]): SummaryData['sentiment'] {
   const course: SummaryData['sentiment'] = { customer: [], agent: [] };
   for (const { role, text } of rows)
-    course[roleFrom(role)].push(...(Points.safeParse(jsonOf(text)).data ?? []));
-  course.customer.sort((a, b) => a.start - b.start);
-  course.agent.sort((a, b) => a.start - b.start);
+    (course[roleFrom(role)] ??= []).push(...(Points.safeParse(jsonOf(text)).data ?? []));
+  for (const points of Object.values(course)) points?.sort((a, b) => a.start - b.start);
   return course;
 }
 

@@ -240,7 +240,8 @@ export async function turnsByCall(
   if (callIds.length === 0) return new Map();
   const rows = await db
     .selectFrom('leg_results')
-    .select(['call_id', 'leg_id', 'session_id', 'key', 'role', 'text', 'start_s', 'end_s'])
+    .select(['call_id', 'leg_id', 'session_id', 'key', 'role', 'speaker', 'text'])
+    .select(['start_s', 'end_s'])
     .where('call_id', 'in', callIds)
     .where('kind', '=', 'call.transcript')
     .orderBy('start_s')
@@ -252,6 +253,7 @@ export async function turnsByCall(
     list.push({
       turn_id: turnIdOf(row.leg_id, row.session_id, row.key),
       role: roleFrom(row.role),
+      ...(row.speaker === null ? {} : { speaker: row.speaker }),
       text: row.text,
       start: finite(row.start_s),
       end: finite(row.end_s),
@@ -270,7 +272,8 @@ export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'l
   const text = last && Array.from(last.text).slice(0, longestPreview).join('');
   return {
     said_by: [...new Set(turns.map(({ role }) => role))].toSorted().join(' '),
-    last_turn: last === undefined ? null : JSON.stringify({ role: last.role, text }),
+    last_turn:
+      last === undefined ? null : JSON.stringify({ role: last.role, speaker: last.speaker, text }),
   };
 }
 

@@ -25,7 +25,7 @@ const rowsAtOnce = 500;
 
 /**
  * Undefined for a call that was whole: what was heard live stays its record then, and the revised words are told beside
- * it. Of a call that lacked words the recording is the better record.
+ * it. Of a call that lacked words, and of one whose parties came in one channel, the recording is the better record.
  */
 export async function completionOf(
   db: Kysely<Database>,
@@ -33,12 +33,11 @@ export async function completionOf(
   data: CallEventData<'call.transcript.revised'>,
 ): Promise<Completion | undefined> {
   const call = await db.selectFrom('calls').selectAll().where('id', '=', callId).executeTakeFirst();
-  if (call?.incomplete == null) return undefined;
-  const [legs, gaps, pauses] = await Promise.all([
-    legsOf(db, callId),
-    gapsOf(db, callId),
-    pausesOf(db, callId),
-  ]);
+  if (call === undefined) return undefined;
+  const legs = await legsOf(db, callId);
+  const areTold = data.transcript.some(({ speaker }) => speaker !== undefined);
+  if (call.incomplete === null && !areTold) return undefined;
+  const [gaps, pauses] = await Promise.all([gapsOf(db, callId), pausesOf(db, callId)]);
   const length = lengthOf(call, legs);
   if (length === undefined) return undefined;
   const left = gaps.filter(({ cause }) => !isInRecording(cause));
@@ -73,12 +72,23 @@ async function replaceWords(
     .where('kind', '=', 'call.gap')
     .where((where) => where.or(isRead.map((pattern) => where('key', 'like', pattern))))
     .execute();
-  const rows = turns.flatMap(({ role, text, start, end }, at) => {
+  const rows = turns.flatMap(({ role, speaker = null, text, start, end }, at) => {
     const leg = legs.find((one) => one.role === role) ?? legs[0];
     const identity = { session_id: '', kind: 'call.transcript', key: `revised:${at}` };
     return leg === undefined
       ? []
-      : [{ ...identity, leg_id: leg.id, call_id: callId, role, text, start_s: start, end_s: end }];
+      : [
+          {
+            ...identity,
+            leg_id: leg.id,
+            call_id: callId,
+            role,
+            speaker,
+            text,
+            start_s: start,
+            end_s: end,
+          },
+        ];
   });
   for (let at = 0; at < rows.length; at += rowsAtOnce)
     await tx

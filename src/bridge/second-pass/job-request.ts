@@ -5,6 +5,8 @@ type JobFacts = {
   callId: string;
   passId: string;
   model: string | undefined;
+  /** Whether several parties are in one channel, and the voices are to be told apart. */
+  isMixed: boolean;
   /** The configured fields of sessions, and those that this call's own parameters set. */
   template: Record<string, unknown>;
   overrides: Record<string, unknown>;
@@ -34,6 +36,7 @@ export function jobRequest(facts: JobFacts): Record<string, unknown> {
     ...(model === undefined ? {} : { model }),
     ...(language === undefined ? {} : { language_config: language }),
     ...(Object.fromEntries(taken) as Record<string, unknown>),
+    ...(facts.isMixed ? { diarization: true } : {}),
     custom_metadata: { call_id: facts.callId, ...jobMetadata(facts.passId) },
   };
 }

@@ -21,6 +21,7 @@ import { completionOf } from './completion.ts';
 import { jobMetadata, jobRequest } from './job-request.ts';
 import type { PassRow, PassRows } from './pass-rows.ts';
 import { revisionOf, type PassRedaction } from './revision.ts';
+import { voicesOf } from './voices.ts';
 
 export type PassOptions = {
   config: BridgeConfig;
@@ -143,12 +144,14 @@ export class PassSteps {
     const call = await callRow(store.db, row);
     if (call === undefined) return undefined;
     const { overrides } = recordFrom(call);
+    const { isMixed } = await voicesOf(store.db, call.id);
     const result = await jobs.begin(
       jobRequest({
         audioUrl: row.audio_url ?? '',
         callId: call.id,
         passId: row.id,
         model,
+        isMixed,
         template: config.session,
         overrides,
       }),
@@ -187,15 +190,21 @@ export class PassSteps {
         return state.code >= 500 ? this.#again(row, reason) : this.#giveUp(row, reason);
       }
       case 'done':
-        return this.#revise(row, state.spoken);
+        return this.#revise(row, state.spoken, state.noSpeakers);
     }
   }
 
-  async #revise(row: PassRow, spoken: Parameters<typeof revisionOf>[0]): Promise<undefined> {
+  async #revise(
+    row: PassRow,
+    spoken: Parameters<typeof revisionOf>[0],
+    noSpeakers = 'the speech service named none',
+  ): Promise<undefined> {
     const { language, config, store } = this.#options;
+    const { channelRoles, isMixed } = await voicesOf(store.db, row.call_id ?? '');
     const revision = await revisionOf(spoken, {
       language,
       callId: row.call_id ?? '',
+      channelRoles,
       redaction: JSON.parse(row.redaction) as PassRedaction,
       summaryType: config.summaryType,
       deadlineMs: config.summaryWaitMs,
@@ -205,9 +214,17 @@ export class PassSteps {
       ...revision,
       ...(completion === undefined ? {} : { incomplete: completion.incomplete }),
     };
+    const { transcript } = revision;
+    const areMissing =
+      isMixed && transcript.length > 0 && transcript.every((turn) => turn.speaker === undefined);
+    const message = `the speakers of a mixed leg were not told apart: ${noSpeakers}`;
     try {
       const said = { type: 'call.transcript.revised' as const, data };
-      if (!(await this.#tell(row, said, completion?.keep))) return;
+      const also = async (tx: Transaction<Database>, call: CallRow): Promise<void> => {
+        await completion?.keep(tx, call);
+        if (areMissing) await this.#warn(tx, call, { code: 'NO_SPEAKERS', message });
+      };
+      if (!(await this.#tell(row, said, also))) return;
       bridgeMetrics.secondPasses.inc({ outcome: 'revised' });
     } catch (error) {
       if (!store.refusesForGood(error)) throw error;
@@ -249,19 +266,25 @@ export class PassSteps {
   async #giveUp(row: PassRow, reason: string): Promise<undefined> {
     const code = 'NO_SECOND_PASS';
     const message = `the recording was not read again: ${reason}`;
-    const at = new Date(this.#now).toISOString();
     const isTold = await this.#tell(
       row,
       { type: 'call.warning', data: { code, message } },
-      (tx, call) => {
-        const warnings = [...(JSON.parse(call.warnings) as object[]), { code, message, at }];
-        return updateCall(tx, call.id, { warnings: JSON.stringify(warnings) });
-      },
+      (tx, call) => this.#warn(tx, call, { code, message }),
     );
     if (!isTold) return;
     bridgeMetrics.secondPasses.inc({ outcome: 'given-up' });
-    bridgeMetrics.warnings.inc({ code });
     this.#options.log.warn({ callId: row.call_id, reason }, 'a recording was not read again');
+  }
+
+  async #warn(
+    tx: Transaction<Database>,
+    call: CallRow,
+    warning: { code: string; message: string },
+  ): Promise<void> {
+    const at = new Date(this.#now).toISOString();
+    const warnings = [...(JSON.parse(call.warnings) as object[]), { ...warning, at }];
+    await updateCall(tx, call.id, { warnings: JSON.stringify(warnings) });
+    bridgeMetrics.warnings.inc({ code: warning.code });
   }
 
   /** The event and the end of the pass in one commit: it is told once, and never of a call that was erased. */

@@ -1,8 +1,9 @@
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { LanguageTasks } from '../../language/tasks.ts';
-import type { CallEventData, Turn } from '../../protocol/events.ts';
+import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 import type { Spoken } from '../../speech-client/jobs.ts';
 import type { BridgeConfig } from '../config.ts';
+import { speakerName } from '../roles.ts';
 import { noSummary, summaryOf } from '../call/summary.ts';
 
 /** What was to be redacted in a call when it ended: later settings are those of later calls. */
@@ -11,6 +12,8 @@ export type PassRedaction = { types: string[]; form: BridgeConfig['redactForm'] 
 type RevisionOptions = {
   language: LanguageRunner;
   callId: string;
+  /** What the left and the right channel of the recording hold. */
+  channelRoles: readonly [Role, Role];
   redaction: PassRedaction;
   summaryType: BridgeConfig['summaryType'];
   deadlineMs: number;
@@ -29,7 +32,7 @@ export async function revisionOf(
   spoken: readonly Spoken[],
   options: RevisionOptions,
 ): Promise<CallEventData<'call.transcript.revised'>> {
-  const turns = await redacted(turnsOf(spoken), options);
+  const turns = await redacted(turnsOf(spoken, options.channelRoles), options);
   const { transcript, summary, chapters, entities, errors } = await summarised(
     turns,
     spoken,
@@ -38,12 +41,13 @@ export async function revisionOf(
   return { transcript, summary, chapters, entities, ...(errors === undefined ? {} : { errors }) };
 }
 
-/** The left channel of a recording is the customer, the right one the agent. */
-function turnsOf(spoken: readonly Spoken[]): Turn[] {
+/** Only in a mixed channel it says something who of it spoke. */
+function turnsOf(spoken: readonly Spoken[], [left, right]: readonly [Role, Role]): Turn[] {
   return spoken
-    .map(({ channel, text, start, end }): Turn => {
-      const role = channel === 0 ? 'customer' : 'agent';
-      return { role, text: text.trim(), start, end };
+    .map(({ channel, speaker, text, start, end }): Turn => {
+      const role = channel === 0 ? left : right;
+      const who = role === 'mixed' && speaker !== undefined ? { role, speaker } : { role };
+      return { ...who, text: text.trim(), start, end };
     })
     .filter(({ text }) => text !== '')
     .toSorted((a, b) => a.start - b.start || a.end - b.end);
@@ -56,7 +60,12 @@ async function redacted(
   if (entityTypes.length === 0) return [...turns];
   const run = { owner: callId, deadlineMs };
   const texts = new Map<number, string>();
-  const pieces = turns.map(({ role, text }, index) => ({ voice: role, index, text, words: [] }));
+  const pieces = turns.map((turn, index) => ({
+    voice: speakerName(turn),
+    index,
+    text: turn.text,
+    words: [],
+  }));
   const seen: NonNullable<LanguageTasks['redactAll']['output']['results']>['pieces'] = [];
   let state: NonNullable<LanguageTasks['redactAll']['output']['results']>['state'] | undefined;
   for (let at = 0; at < pieces.length; at += partTurns) {

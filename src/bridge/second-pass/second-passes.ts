@@ -6,6 +6,7 @@ import { incompleteFrom } from '../events/call-rows.ts';
 import { PassRows, type OrderedAgain, type PassRow } from './pass-rows.ts';
 import { PassSteps, type PassOptions } from './pass-steps.ts';
 import type { PassRedaction } from './revision.ts';
+import { voicesOf } from './voices.ts';
 
 /** Rows of one look that are deleted at the service at once. */
 export const maxCleaningAtOnce = 2;
@@ -52,6 +53,8 @@ export class SecondPasses {
   async order(tx: Transaction<Database>, callId: string): Promise<void> {
     const { config, clock } = this.#options;
     if (config.secondPass === 'off') return;
+    const { isMixed } = await voicesOf(tx, callId);
+    if (config.secondPass === 'auto' && !isMixed) return;
     await this.#rows.order(tx, callId, this.#redaction, clock.now());
   }
 

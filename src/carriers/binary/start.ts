@@ -1,3 +1,4 @@
+import type { Party } from '../../protocol/events.ts';
 import type { StreamEncoding } from '../../bridge/seam.ts';
 import type { UpgradeRequest } from '../carrier.ts';
 import { isTaken } from '../encodings.ts';
@@ -76,7 +77,7 @@ export function binaryStart(facts: BinaryStartFacts): BinaryMessage {
 function tracksFor(
   channels: BinaryStartFacts['channels'],
   role: LiftedParameters['role'],
-): { name: string; role?: 'customer' | 'agent' }[] {
+): { name: string; role?: Party }[] {
   if (channels === 'both') return tracksWithRoles(['inbound', 'outbound'], role);
   if (role !== undefined) return [{ name: role === 'agent' ? 'outbound' : 'inbound', role }];
   return [{ name: channels === 'mixed' ? 'mixed' : 'inbound' }];

@@ -1,7 +1,7 @@
 import { erase, getText } from './api.js';
 import { copyText, saveFile } from './clipboard.js';
 import { h, setText } from './dom.js';
-import { clock, roleNames } from './format.js';
+import { clock, speakerName } from './format.js';
 import { menu } from './menu.js';
 import { Sure } from './sure.js';
 
@@ -69,7 +69,7 @@ export class CallActions {
   copyWords() {
     return this.#do(async () => {
       const lines = this.#utterancesOf().map(
-        ({ start, role, name, text }) => `${clock(start)} ${name ?? roleNames[role]}: ${text}\n`,
+        (entry) => `${clock(entry.start)} ${entry.name ?? speakerName(entry)}: ${entry.text}\n`,
       );
       if (lines.length === 0) throw new Error('there are no words to copy');
       await copyText(lines.join(''));

@@ -25,9 +25,9 @@ export class CallBook {
         this.calls.delete(message.call_id);
         return this.#changed(message.call_id);
       case 'partial':
-        return this.#patch(message.call_id, words(message.role, message.utterance.text, true));
+        return this.#patch(message.call_id, words(message, message.utterance.text, true));
       case 'call.transcript':
-        return this.#patch(message.call.id, words(message.leg.role, message.data.text, false));
+        return this.#patch(message.call.id, words(message.leg, message.data.text, false));
       case 'call.ended':
         // Said here too: after a time without connection there is no other word of it.
         return this.#patch(message.call.id, {
@@ -84,7 +84,7 @@ export class CallBook {
     // The feed tells of a call with its transcript, the longest part; a list shows the last words alone.
     const { transcript, last_turn: last, ...rest } = call;
     const turn = transcript?.at(-1) ?? last;
-    const said = turn ? words(turn.role, turn.text, false) : {};
+    const said = turn ? words(turn, turn.text, false) : {};
     this.calls.set(call.id, { ...rest, ...(known?.words ? { words: known.words } : said) });
     this.#changed(call.id);
   }
@@ -109,6 +109,6 @@ export class CallBook {
   }
 }
 
-function words(role, text, partial) {
-  return { words: { role, text, partial } };
+function words({ role, speaker }, text, partial) {
+  return { words: { role, speaker, text, partial } };
 }

@@ -2,7 +2,9 @@ import { h, svg } from './dom.js';
 import { sentimentCourse } from './figures.js';
 import { clock, roleNames } from './format.js';
 
-const roles = ['customer', 'agent'];
+const roles = ['customer', 'agent', 'mixed'];
+/** A feeling can be mixed too. */
+const classOf = (role) => (role === 'mixed' ? 'shared' : role);
 const size = { width: 320, height: 136 };
 /** The field of the lines: names of feelings stand on its left, times below it. */
 const field = { left: 54, right: 312, top: 12, bottom: 112 };
@@ -57,6 +59,8 @@ export class ChartPanel {
     const points = roles
       .flatMap((role) => sentimentCourse(utterances, role).map((point) => ({ role, ...point })))
       .sort((a, b) => a.at - b.at);
+    for (const name of this.#key.children)
+      name.hidden = name.dataset.role === 'mixed' && !points.some(({ role }) => role === 'mixed');
     const hasPoints = points.length > 0;
     this.#none.hidden = hasPoints;
     this.#chart.hidden = !hasPoints;
@@ -158,14 +162,14 @@ function dot(point) {
     'g',
     { role: 'button', tabindex: '-1', class: 'dot', 'aria-label': `${told(point)}. Play` },
     svg('circle', { ...place, r: 9, class: 'reach' }),
-    svg('circle', { ...place, r: 3.5, class: `${point.role} ${point.sentiment}` }),
+    svg('circle', { ...place, r: 3.5, class: `${classOf(point.role)} ${point.sentiment}` }),
   );
 }
 
 function course(role, points) {
   const own = points.filter((point) => point.role === role);
   const path = own.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`);
-  return svg('path', { d: path.join(''), class: role, 'aria-hidden': 'true' });
+  return svg('path', { d: path.join(''), class: classOf(role), 'aria-hidden': 'true' });
 }
 
 function label(text, props) {

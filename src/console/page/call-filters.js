@@ -41,6 +41,7 @@ export class CallFilters {
       ['', 'Anyone'],
       ['customer', 'Customer'],
       ['agent', 'Agent'],
+      ['mixed', 'Speakers of one channel'],
     ]),
   ];
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');

@@ -1,6 +1,6 @@
 import { h, setText } from './dom.js';
 import { figuresOf } from './figures.js';
-import { bytes, clock, missingOf, percent, roleNames } from './format.js';
+import { bytes, clock, legNames, missingOf, percent, roleNames } from './format.js';
 
 const roles = ['customer', 'agent'];
 const interrupting = roles.map((role) => `Interruptions by ${role}`);
@@ -24,7 +24,7 @@ export class FiguresPanel {
   );
   #values = new Map();
   #figures = this.#list();
-  #unknown = h('p', { class: 'quiet', hidden: true }, 'Too much is missing for talk figures.');
+  #unknown = h('p', { class: 'quiet', hidden: true });
   element = panel('Talk time', this.#bar, this.#figures, this.#unknown);
 
   #list() {
@@ -47,6 +47,13 @@ export class FiguresPanel {
     this.#figures.hidden = !isKnown;
     this.#bar.hidden = !isKnown;
     this.#unknown.hidden = isKnown;
+    const isMixed = utterances.some(({ role }) => role === 'mixed');
+    setText(
+      this.#unknown,
+      isMixed
+        ? 'All speakers share one channel: nobody can tell who talked how long.'
+        : 'Too much is missing for talk figures.',
+    );
     if (!isKnown) return;
     const { talk, talk_ratio: ratio, interruptions, dead_air: deadAir } = figures;
     roles.forEach((role, at) => {
@@ -167,7 +174,7 @@ function legElement(leg) {
   return h(
     'section',
     { dataset: { role: leg.role } },
-    h('h3', {}, roleNames[leg.role], h('small', { class: 'quiet' }, ` ${details}`)),
+    h('h3', {}, legNames[leg.role], h('small', { class: 'quiet' }, ` ${details}`)),
     h(
       'dl',
       {},

@@ -1,5 +1,5 @@
 import { h, setText } from './dom.js';
-import { clock, lengthOf, missingOf, moment, parties, roleNames, stateNames } from './format.js';
+import { clock, lengthOf, missingOf, moment, parties, speakerName, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 
 /** A call in a list: the whole row is a link to it. */
@@ -54,6 +54,6 @@ export class CallRow {
   #drawWords(words) {
     this.#words.classList.toggle('partial', words?.partial === true);
     this.#words.dataset.role = words?.role ?? '';
-    setText(this.#words, words ? `${roleNames[words.role]}: ${words.text}` : '');
+    setText(this.#words, words ? `${speakerName(words)}: ${words.text}` : '');
   }
 }

@@ -192,13 +192,13 @@ export class CallView {
   }
 
   #event(message) {
+    const isReplaced = this.#conversation.isNew(message) && this.#conversation.isReplaced(message);
     const changed = this.#conversation.take(message);
-    if (this.#conversation.isReplaced(message)) this.#transcript.clear();
+    if (isReplaced) this.#transcript.clear();
     this.#transcript.changed(changed);
     if (message.type === 'partial') return;
     this.#draw();
-    if (message.type === 'call.summary' || this.#conversation.isReplaced(message))
-      this.#drawSummary();
+    if (message.type === 'call.summary' || isReplaced) this.#drawSummary();
     this.#deliveries.changed();
   }
 
@@ -233,7 +233,7 @@ export class CallView {
 
   #openRecording() {
     if (this.#recording || this.#call.state === 'live' || !this.#call.recording) return;
-    this.#recording = new Recording(this.#id, (seconds) => this.#transcript.heard(seconds));
+    this.#recording = new Recording(this.#call, (seconds) => this.#transcript.heard(seconds));
     this.#sound.replaceChildren(this.#recording.element);
     this.#player.replaceChildren(this.#recording.player);
     if (this.#startAt !== undefined) this.#recording.goTo(this.#startAt);

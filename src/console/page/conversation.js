@@ -1,3 +1,5 @@
+import { voices } from './format.js';
+
 /**
  * What is known of one call, from its events and partials, in order of the call's time. No document, no
  * network: messages in, entries out.
@@ -53,9 +55,14 @@ export class Conversation {
     return this.entries.filter((entry) => entry.kind === 'utterance');
   }
 
-  /** The words of a call that lacked some, read from its recording: they stand in place of what was heard live. */
+  /** The words of a call that lacked some, or whose speakers shared a channel, read from its recording: they stand in place of what was heard live. */
   isReplaced({ type, data }) {
     return type === 'call.transcript.revised' && data.incomplete !== undefined;
+  }
+
+  /** What was read before is read again whenever the feed is open again. */
+  isNew({ id }) {
+    return !this.#seen.has(id);
   }
 
   #replaced(data) {
@@ -63,8 +70,10 @@ export class Conversation {
     this.#byKey = new Map(this.entries.map((entry) => [entry.key, entry]));
     this.summary = { ...this.summary, ...data };
     const empty = { words: [], entities: [], sentiments: [], translations: [] };
-    for (const [at, turn] of data.transcript.entries())
-      this.#insert({ kind: 'utterance', key: `revised:${at}`, ...empty, ...turn });
+    for (const [at, turn] of data.transcript.entries()) {
+      const voice = turn.speaker === undefined ? {} : { voice: turn.speaker % voices };
+      this.#insert({ kind: 'utterance', key: `revised:${at}`, ...empty, ...turn, ...voice });
+    }
     return this.entries;
   }
 

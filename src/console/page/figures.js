@@ -29,6 +29,7 @@ export function figuresOf(utterances, durationS, hidden = []) {
     at = Math.max(at, end);
   }
   addSilence(deadAir, durationS - at);
+  if (utterances.some(({ role }) => role === 'mixed')) return { talk: null };
   const all = talk.customer + talk.agent;
   const share = (role) => (all === 0 ? 0 : talk[role] / all);
   return {

@@ -105,7 +105,18 @@ export function percent(share) {
   return `${Math.round(share * 100)} %`;
 }
 
-export const roleNames = { customer: 'Customer', agent: 'Agent' };
+export const roleNames = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
+/** Of a leg: a mixed one has everybody in it. */
+export const legNames = { ...roleNames, mixed: 'All speakers' };
+
+/** The colours of the style sheet; a seventh speaker has the first one's. */
+export const voices = 6;
+
+/** Who said a turn: of a mixed leg the number of the voice, once they were told apart. */
+export function speakerName({ role, speaker }) {
+  return speaker === undefined ? roleNames[role] : `Speaker ${speaker + 1}`;
+}
+
 export const jobStateNames = {
   queued: 'Queued',
   processing: 'Processing',
@@ -120,6 +131,7 @@ export const gapCauses = {
   deadline: 'its words did not come in time',
   sessions: 'the speech service ended too many sessions',
   refused: 'the speech service refused it',
+  node: 'the node that had it is lost',
 };
 
 /** `12.3 s without words: the carrier lost it on the way`; undefined for a call that is whole. */

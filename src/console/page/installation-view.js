@@ -1,7 +1,7 @@
 import { get } from './api.js';
 import { CarriersPanel } from './carriers-panel.js';
 import { h, setText } from './dom.js';
-import { bytes, clock, moment, parties, roleNames, titleOf } from './format.js';
+import { bytes, clock, legNames, moment, parties, titleOf } from './format.js';
 import { NodesPanel } from './nodes-panel.js';
 import { PageState } from './page-state.js';
 
@@ -204,7 +204,7 @@ function sessionRow(call, leg) {
     'tr',
     {},
     h('th', { scope: 'row' }, h('a', { href: `#/calls/${call.id}` }, parties(call))),
-    h('td', {}, roleNames[leg.role]),
+    h('td', {}, legNames[leg.role]),
     h('td', {}, `${leg.encoding} · ${clock(seconds)}`),
     h('td', {}, leg.session_id ? h('code', {}, leg.session_id.slice(0, 8)) : 'none yet'),
     h('td', {}, leg.state ?? call.state),

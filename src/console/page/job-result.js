@@ -1,4 +1,4 @@
-import { clock } from './format.js';
+import { clock, voices } from './format.js';
 
 /**
  * What a job's record holds, in the shape that the views draw. No document, no network: record in, entries and texts
@@ -44,9 +44,6 @@ function voicesOf(utterances) {
     name: `Channel ${channel + 1}`,
   });
 }
-
-/** The colours of the style sheet; a seventh speaker has the first one's. */
-const voices = 6;
 
 export function entitiesOf(result) {
   const found = result?.named_entity_recognition?.results;

@@ -1,5 +1,5 @@
 import { h } from './dom.js';
-import { roleNames } from './format.js';
+import { legNames } from './format.js';
 
 /** How loud each leg is, as a bar in its role's colour. For the eye only: the words say the rest. */
 export class LevelBars {
@@ -15,7 +15,7 @@ export class LevelBars {
         leg.id,
         h(
           'span',
-          { class: 'level', title: roleNames[leg.role], dataset: { role: leg.role } },
+          { class: 'level', title: legNames[leg.role], dataset: { role: leg.role } },
           h('i'),
         ),
       ]),

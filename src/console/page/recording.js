@@ -8,9 +8,8 @@ const bins = 600;
 export class Recording {
   #audio;
   #waves;
-  #canvases = ['customer', 'agent'].map((role) =>
-    h('canvas', { width: bins * 2, height: 72, dataset: { role }, 'aria-hidden': 'true' }),
-  );
+  #canvases;
+  #sides;
   #head = h('i', { class: 'playhead', hidden: true });
   #note = h('p', { class: 'quiet', role: 'status' });
   #problem = h('p', { class: 'error', role: 'alert' });
@@ -23,8 +22,14 @@ export class Recording {
   player;
 
   /** `onHeard` is told the place for each picture while it plays, and whenever it is set. */
-  constructor(callId, onHeard) {
-    const address = `/api/calls/${callId}/recording`;
+  constructor({ id, legs }, onHeard) {
+    const address = `/api/calls/${id}/recording`;
+    // Where all speakers share one channel, both sides are the same.
+    const isMixed = legs.every(({ role }) => role === 'mixed');
+    this.#sides = isMixed ? 'All speakers in one channel' : 'Customer above, agent below';
+    this.#canvases = (isMixed ? ['mixed'] : ['customer', 'agent']).map((role) =>
+      h('canvas', { width: bins * 2, height: 72, dataset: { role }, 'aria-hidden': 'true' }),
+    );
     this.#onHeard = onHeard;
     this.#audio = h('audio', {
       ...{ controls: true, preload: 'none', src: address, 'aria-label': 'Recording of the call' },
@@ -114,7 +119,7 @@ export class Recording {
         this.#draw();
       });
       this.#draw();
-      setText(this.#note, `Customer above, agent below · ${clock(this.#peaks.seconds)}`);
+      setText(this.#note, `${this.#sides} · ${clock(this.#peaks.seconds)}`);
     } catch (error) {
       if (!this.#stop.signal.aborted)
         setText(this.#note, `The waveform could not be drawn: ${error.message}`);

@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 import { entityName } from './entity-names.js';
-import { clock, gapCauses, roleNames } from './format.js';
+import { clock, gapCauses, legNames, roleNames, speakerName } from './format.js';
 import { moodOf } from './figures.js';
 
 /**
@@ -68,7 +68,7 @@ export function entryElement(entry, element = h('li')) {
 function drawUtterance(element, entry) {
   if (entry.role !== undefined) element.dataset.role = entry.role;
   if (entry.voice !== undefined) element.dataset.voice = entry.voice;
-  const name = entry.name ?? roleNames[entry.role];
+  const name = entry.name ?? speakerName(entry);
   const mood = moodOf(entry.sentiments);
   const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
   element.replaceChildren(
@@ -130,7 +130,7 @@ function time(seconds, isPlayable = false) {
 function noteOf(entry) {
   switch (entry.kind) {
     case 'gap': {
-      const who = entry.leg ? `${roleNames[entry.leg.role]}: ` : '';
+      const who = entry.leg ? `${legNames[entry.leg.role]}: ` : '';
       return `${who}${entry.duration.toFixed(1)} s without words, ${entry.detail ?? gapCauses[entry.cause] ?? entry.cause}`;
     }
     case 'pause':

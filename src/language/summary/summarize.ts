@@ -61,11 +61,16 @@ function asProse(clauses: readonly Clause[], label: (role: string) => string): s
 /** One channel alone tells nobody who spoke. */
 function isNamelessVoice(turns: readonly SpokenTurn[]): boolean {
   const [first] = turns;
-  return /^channel \d+$/.test(first?.role ?? '') && turns.every(({ role }) => role === first?.role);
+  return (
+    /^(?:channel \d+|mixed)$/.test(first?.role ?? '') &&
+    turns.every(({ role }) => role === first?.role)
+  );
 }
 
 function labelOf(role: string): string {
-  return role === '' ? 'Speaker: ' : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
+  return role === '' || role === 'mixed'
+    ? 'Speaker: '
+    : `${role.slice(0, 1).toUpperCase()}${role.slice(1)}: `;
 }
 
 /** Who called: the full name in what is not the agent's, or the one the agent repeats. */

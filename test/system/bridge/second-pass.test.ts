@@ -147,6 +147,58 @@ test('the upload is the recording itself, and the job is asked for its words in 
   expect([recordings.jobs.size, recordings.uploads.size]).toEqual([0, 0]);
 });
 
+test('the speakers of a mixed leg are told apart after the call, without being asked, and become its record', async () => {
+  await using speech = await FakeSpeech.start();
+  const { recordings } = speech;
+  recordings.script.utterances = [
+    { ...spoken(0, 0.2, 'thank you for calling'), speaker: 0 },
+    { ...spoken(0, 0.6, 'my card is lost'), speaker: 1 },
+  ];
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const plain = await shortCall(app);
+  await ending(app, plain, 'call.completed');
+  const { stream } = await app.open({
+    carrierCallId: 'CA-mixed',
+    streamId: 'MZ-mixed',
+    tracks: [{ name: 'mixed', channels: 1 }],
+  });
+  await speak(stream, 'mixed', seededAudio(8_000, 1));
+  stream.end('stop');
+  const events = await ending(app, stream.callId, 'call.transcript.revised');
+  expect(events[0].data.legs[0].role).toBe('mixed');
+  const told = events.at(-1);
+  CallEvent.parse(told);
+  expect(told.data.transcript.map((turn: AnyJson) => [turn.role, turn.speaker])).toEqual([
+    ['mixed', 0],
+    ['mixed', 1],
+  ]);
+  expect(recordings.uploaded).toBe(1); // the other call's speakers are known
+  const call = await app.json(`/api/calls/${stream.callId}`);
+  expect(call.transcript.map((turn: AnyJson) => turn.speaker)).toEqual([0, 1]);
+  expect([call.warnings, call.talk ?? null]).toEqual([[], null]);
+  const text = await (await app.get(`/api/calls/${stream.callId}/transcript?format=txt`)).text();
+  expect(text).toContain('Speaker 1: thank you for calling');
+  expect(text).toContain('Speaker 2: my card is lost');
+  const { items } = await app.json('/api/calls?role=mixed');
+  expect(items.map(({ id }: AnyJson) => id)).toEqual([stream.callId]);
+});
+
+test('speakers that a service cannot tell apart are said to be missing, and the words heard live stay', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.recordings.script.utterances = [spoken(0, 0.2, 'my card is lost')];
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open({ tracks: [{ name: 'mixed', channels: 1 }] });
+  await speak(stream, 'mixed', seededAudio(8_000, 1));
+  stream.end('stop');
+  await ending(app, stream.callId, 'call.transcript.revised');
+  const call = await app.json(`/api/calls/${stream.callId}`);
+  expect(call.warnings).toMatchObject([
+    { code: 'NO_SPEAKERS', message: expect.stringContaining('named none') as string },
+  ]);
+});
+
 test.each(['upload', 'begin', 'reading', 'delete'] as const)(
   'kill -9 while the service is at the %s: after the start the revised transcript is told once, and no copy stays',
   async (moment) => {

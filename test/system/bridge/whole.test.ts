@@ -65,9 +65,11 @@ test('a call of each carrier, through our own speech service, reaches the CRM si
           .join(' '),
       );
     const isMixed = call.legs.some(({ track }: AnyJson) => track === 'mixed');
-    expect([call.carrier, said('customer'), said('agent')]).toEqual([
+    expect([call.carrier, ...['customer', 'agent', 'mixed'].map(said)]).toEqual([
       call.carrier,
-      ...(isMixed ? ['my card is lost thanks please', ''] : ['my card is lost', 'thanks please']),
+      ...(isMixed
+        ? ['', '', 'my card is lost thanks please']
+        : ['my card is lost', 'thanks please', '']),
     ]);
     for (const { ledger } of call.legs) expect(isBalanced(ledger), call.carrier).toBe(true);
   }

@@ -55,6 +55,16 @@ describe('a call as a stereo WAV', () => {
     expect([...(await samplesOf(mixed))]).toEqual([5, 1, 5, 2]);
   });
 
+  test('parties that share a channel are heard on both sides, and on the left beside an agent of their own', async () => {
+    const alone = new StereoRecording([leg({ audio: pcm(1, 2), role: 'mixed' })]);
+    expect([...(await samplesOf(alone))]).toEqual([1, 1, 2, 2]);
+    const beside = new StereoRecording([
+      leg({ audio: pcm(1, 2), role: 'mixed' }),
+      leg({ audio: pcm(7, 8), role: 'agent' }),
+    ]);
+    expect([...(await samplesOf(beside))]).toEqual([1, 7, 2, 8]);
+  });
+
   test('a call without audio is an empty WAV', async () => {
     const recording = new StereoRecording([]);
     expect(recording.bytes).toBe(44);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { statisticsOf } from '../../../../src/bridge/call/statistics.ts';
 import type { Turn } from '../../../../src/protocol/events.ts';
 
-const turn = (role: 'customer' | 'agent', start: number, end: number): Turn => ({
+const turn = (role: Turn['role'], start: number, end: number): Turn => ({
   role,
   text: 'x',
   start,
@@ -88,11 +88,18 @@ describe('how a conversation went', () => {
       fc.property(turns, (drawn) => {
         const all = drawn.map(({ role, start, length }) => turn(role, start, start + length));
         const { talk, talk_ratio, dead_air } = statisticsOf(all, 1_000);
+        if (talk === null || talk_ratio === null) throw new Error('nobody was counted');
         expect(Math.max(talk.customer, talk.agent)).toBeLessThanOrEqual(1_000);
         expect(dead_air.total).toBeLessThanOrEqual(1_000);
         if (talk.customer + talk.agent > 0)
           expect(talk_ratio.customer + talk_ratio.agent).toBeCloseTo(1, 2);
       }),
     );
+  });
+
+  test('of a mixed leg nobody knows who spoke: only the silence of all is told', () => {
+    const figures = statisticsOf([turn('mixed', 0, 2), turn('mixed', 10, 11)], 12);
+    expect(figures).toMatchObject({ talk: null, talk_ratio: null, interruptions: null });
+    expect(figures.dead_air).toEqual({ total: 8, longest: 8, count: 1 });
   });
 });

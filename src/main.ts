@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startBridge } from './bridge/bridge.ts';
-import { carrierNames, firstCarrier } from './carriers/all.ts';
+import { carrierNames, carriers, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
 import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
@@ -236,7 +236,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
     await startConsole({
       store,
       bridge,
-      player: firstCarrier.player,
+      players: [firstCarrier.player, ...carrierNames.map((name) => carriers[name].player)],
       http,
       log,
       installation: {

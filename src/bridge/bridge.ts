@@ -30,6 +30,7 @@ import { LegStates } from './call/leg-states.ts';
 import { takeOverCalls } from './call/take-over.ts';
 import { openRelay, relayTo } from './relay/relay.ts';
 import { Retention } from './api/retention.ts';
+import { lastStreamOf } from './api/last-streams.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
 import { sharedCalls } from './api/shared-calls.ts';
 import { keepStatus } from './api/statuses.ts';
@@ -226,6 +227,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       tokens.claim(token, carrier, storable(carrierCallId)),
     mintToken: (request) => tokens.mint(storable(request)),
     claimNonce: (scheme, nonce, untilMs) => tokens.claimNonce(scheme, nonce, untilMs),
+    lastStreamAt: (carrier) => lastStreamOf(store.db, carrier),
     carrierStatus: (carrier, carrierCallId, status) =>
       keepStatus(store, clock, storable({ carrier, carrierCallId, status })),
     health: () => {

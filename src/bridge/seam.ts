@@ -124,6 +124,8 @@ export type Bridge = {
   }): Promise<{ token: string; expiresAt: number }>;
   /** True once for each nonce until the time has passed, for all nodes and across restarts: a recorded webhook or upgrade that is sent again is refused. */
   claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;
+  /** When a stream of this carrier began a call last, on any node; test calls do not count. */
+  lastStreamAt(carrier: string): Promise<number | undefined>;
   /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
   carrierStatus(
     carrier: string,

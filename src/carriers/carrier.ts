@@ -2,6 +2,8 @@ import type { Request } from 'express';
 import type { ZodType } from 'zod';
 import type { Bridge, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
+import type { GuardedClient } from '../lib/guarded-fetch.ts';
+import type { Logger } from '../lib/log.ts';
 import type { CarrierPlayer, PlayerSecrets } from '../player/dialogue.ts';
 import type { Role } from '../protocol/events.ts';
 import type { Parameter } from '../protocol/openapi/route.ts';
@@ -108,6 +110,9 @@ export type WebhookContext<Config> = {
   insecure: boolean;
   /** What is said to the caller before the stream starts. */
   announcement: string | undefined;
+  /** For the carriers' own APIs, whose addresses are settings. */
+  api: Pick<GuardedClient, 'send'>;
+  log: Logger;
 };
 
 /** A status to be kept with the call that it is about, or the text that the carrier asked for. */

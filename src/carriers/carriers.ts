@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import type { Bridge } from '../bridge/seam.ts';
 import type { IsProxy } from '../port/addresses.ts';
+import { GuardedClient } from '../lib/guarded-fetch.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
@@ -41,6 +42,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     clock,
     nonces: new RecentNonces(() => clock.now()),
   };
+  const api = new GuardedClient({ trust: 'as-written' });
   const upgrades = new Upgrades(context);
   // Deadlines are counted by the clock: what looks for them goes by the same one.
   let stopSweep = (): void => undefined;
@@ -52,11 +54,11 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   };
   sweep();
   const operator = Router();
-  operator.get('/api/carriers', (_request, response) => {
+  operator.get('/api/carriers', async (_request, response) => {
     const items = carrierSetups({
       config: options.config,
       publicUrl: options.publicUrl(),
-      lastStreamMs: upgrades.lastProvenMs,
+      lastStreamMs: await lastStreams(options.bridge, upgrades.lastProvenMs),
     });
     response.json({ items } satisfies CarrierList);
   });
@@ -65,7 +67,11 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     routers: [
       {
         access: 'public',
-        router: webhookRouter({ ...context, announcement: options.config.consentAnnouncement }),
+        router: webhookRouter({
+          ...context,
+          announcement: options.config.consentAnnouncement,
+          api,
+        }),
       },
       { access: 'operator', router: operator },
     ],
@@ -87,9 +93,23 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     [Symbol.asyncDispose]: () => {
       stopSweep();
       upgrades.terminateAll();
-      return Promise.resolve();
+      return api[Symbol.asyncDispose]();
     },
   });
+}
+
+/** The newer of what this process saw (checks of an installation too) and of what the store has. */
+async function lastStreams(
+  bridge: Bridge,
+  seenMs: ReadonlyMap<string, number>,
+): Promise<Map<string, number>> {
+  const found = await Promise.all(
+    carrierNames.map(async (name): Promise<[string, number]> => {
+      const at = Math.max(seenMs.get(name) ?? 0, (await bridge.lastStreamAt(name)) ?? 0);
+      return [name, at];
+    }),
+  );
+  return new Map(found.filter(([, at]) => at > 0));
 }
 
 function counted(count: number, what: string): string | undefined {

@@ -82,7 +82,7 @@ export class StreamSocket {
   readonly #codec: Codec;
   #ownLog: Logger | undefined;
   #proof: Proof;
-  readonly #onProven: () => void;
+  readonly #onProven: (metadata: Record<string, unknown>) => void;
   #state: SocketState = { at: 'waiting' };
   #messages = 0;
   #malformed = 0;
@@ -105,7 +105,7 @@ export class StreamSocket {
       carrier: AnyCarrier;
       request: UpgradeRequest;
       proof: Proof;
-      onProven: () => void;
+      onProven: (metadata: Record<string, unknown>) => void;
     },
   ) {
     this.#context = context;
@@ -351,7 +351,7 @@ export class StreamSocket {
         start.carrierCallId,
       );
       if (claim.outcome === 'accepted') {
-        this.#onProven();
+        this.#onProven(claim.metadata);
         const bound = claim.carrierCallId;
         this.#proof = {
           state: 'proven',

@@ -293,9 +293,10 @@ export class Upgrades {
     request: UpgradeRequest,
     proof: Proof,
   ): StreamSocket {
-    const onProven = (): void => {
-      // Where strangers may stream nothing has been proven.
-      if (!this.#context.insecure) this.#lastProvenMs.set(carrier.name, this.#context.clock.now());
+    const onProven = (metadata: Record<string, unknown>): void => {
+      // Where strangers may stream nothing has been proven, and a test call of ours proves nothing of the carrier.
+      if (!this.#context.insecure && !Object.hasOwn(metadata, 'test_call'))
+        this.#lastProvenMs.set(carrier.name, this.#context.clock.now());
       this.#leaveCrowd(socket);
       this.#admitted.get(raw)?.();
     };
@@ -307,7 +308,7 @@ export class Upgrades {
       proof,
       onProven,
     });
-    if (proof.state === 'proven') onProven();
+    if (proof.state === 'proven') onProven(proof.metadata);
     this.#watch(socket, raw, stream, proof.state === 'at-start');
     return stream;
   }

@@ -15,12 +15,14 @@ import { sendStatic, staticFile, type StaticFile } from '../port/static-file.ts'
 import type { Installation } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
 import { SignIns, signInRoutes } from './sign-ins.ts';
+import { TestCallRequest } from '../protocol/api.ts';
+import { check } from '../protocol/validation.ts';
 import { TestCalls } from './test-call.ts';
 
 type ConsoleOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
   /** The carrier that the test call plays. */
-  player: CarrierPlayer;
+  players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
   http: {
@@ -41,7 +43,7 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
   http.acceptSignIns((request) => signIns.accepts(request));
   const testCalls = new TestCalls({
     bridge,
-    player: options.player,
+    players: options.players,
     store,
     log,
     clock: systemClock,
@@ -54,8 +56,11 @@ export async function startConsole(options: ConsoleOptions): Promise<Part & Asyn
   operator.get('/api/installation', async (_request, response) => {
     response.json(await installationNow(facts));
   });
-  operator.post('/api/test-call', async (_request, response) => {
-    response.status(202).json(await testCalls.place());
+  operator.post('/api/test-call', async (request, response) => {
+    const parsed = check(TestCallRequest, request.body ?? {});
+    if (!parsed.ok)
+      throw new Problem(400, 'Validation failed', { validationErrors: parsed.validationErrors });
+    response.status(202).json(await testCalls.place(parsed.value.carrier));
   });
   const overTls = http.publicUrl().startsWith('https:');
   const signIn = signInRoutes({ keys: http, signIns, overTls });

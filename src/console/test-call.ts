@@ -2,9 +2,8 @@ import type { Bridge } from '../bridge/seam.ts';
 import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../port/problem.ts';
-import { builtInConversation } from '../player/conversation.ts';
 import type { CarrierPlayer } from '../player/dialogue.ts';
-import { play, type LegAudio } from '../player/play.ts';
+import { playCall } from '../player/play-call.ts';
 import type { TestCall } from '../protocol/api.ts';
 import type { Store } from '../store/store.ts';
 
@@ -16,8 +15,8 @@ const appearsLookMs = 50;
 
 type TestCallOptions = {
   bridge: Pick<Bridge, 'mintToken'>;
-  /** The carrier whose side is played. */
-  player: CarrierPlayer;
+  /** Whose sides can be played; the first is played where none is named. */
+  players: readonly [CarrierPlayer, ...CarrierPlayer[]];
   store: Store;
   log: Logger;
   clock: Clock;
@@ -35,21 +34,25 @@ export class TestCalls implements AsyncDisposable {
     this.#options = options;
   }
 
-  async place(): Promise<TestCall> {
+  async place(carrier?: string): Promise<TestCall> {
+    const { players } = this.#options;
+    const player =
+      carrier === undefined ? players[0] : players.find(({ name }) => name === carrier);
+    if (player === undefined)
+      throw new Problem(400, 'Validation failed', {
+        validationErrors: [`carrier: one of ${players.map(({ name }) => name).join(', ')}`],
+      });
     if (this.#playing.size >= maxTestCalls)
       throw new Problem(409, `${maxTestCalls} test calls are going on already`);
-    const { bridge, player, carriersUrl } = this.#options;
-    const audio = await builtInConversation();
-    const ids = player.newIds();
-    const { token } = await bridge.mintToken({ carrier: player.name, carrierCallId: ids.callId });
-    const playing = this.#play(ids, `${carriersUrl()}/carriers/${player.name}/${token}`, audio);
+    const { callId } = player.newIds();
+    const playing = this.#play(player, callId);
     this.#playing.add(playing);
     // `#play` never rejects: it logs what went wrong and answers with words for the page.
     void playing.then(() => this.#playing.delete(playing));
     return {
       carrier: player.name,
-      carrier_call_id: ids.callId,
-      call_id: await this.#appeared(ids.callId, playing),
+      carrier_call_id: callId,
+      call_id: await this.#appeared(player.name, callId, playing),
     };
   }
 
@@ -58,44 +61,38 @@ export class TestCalls implements AsyncDisposable {
     await Promise.all(this.#playing);
   }
 
-  async #play(
-    ids: { callId: string; streamId: string },
-    to: string,
-    audio: LegAudio[],
-  ): Promise<string> {
-    const { log, player } = this.#options;
+  async #play(player: CarrierPlayer, callId: string): Promise<string> {
+    const { bridge, carriersUrl, log } = this.#options;
+    const { name: carrier } = player;
     try {
-      const result = await play({
-        to,
+      const results = await playCall({
+        to: carriersUrl(),
         player,
-        audio,
+        callId,
         signal: this.#stop.signal,
-        call: {
-          ...ids,
-          legs: audio.map(({ leg }) => leg),
-          encoding: 'mulaw',
-          rateHz: 8_000,
-          // Numbers of the North American plan that are kept for fiction.
-          from: '+15550100123',
-          to: '+15550100200',
-          direction: 'inbound',
-          parameters: { test_call: 'built-in conversation' },
-          controlFormat: 'json',
+        parameters: { test_call: 'built-in conversation' },
+        controlFormat: 'json',
+        mint: async (carrierCallId) => {
+          const metadata = { test_call: 'built-in conversation' };
+          const { token } = await bridge.mintToken({ carrier, carrierCallId, metadata });
+          return `${carriersUrl()}/carriers/${carrier}/${token}`;
         },
       });
-      if (result.outcome !== 'played')
-        log.warn(
-          { outcome: result.outcome, detail: result.detail },
-          'the test call did not end well',
-        );
-      return result.detail;
+      for (const { outcome, detail } of results)
+        if (outcome !== 'played')
+          log.warn({ carrier, outcome, detail }, 'the test call did not end well');
+      return results.map(({ detail }) => detail).join('; ');
     } catch (error) {
       log.error({ err: error }, 'the test call failed');
       return 'the log says why';
     }
   }
 
-  async #appeared(carrierCallId: string, playing: Promise<string>): Promise<string | null> {
+  async #appeared(
+    carrier: string,
+    carrierCallId: string,
+    playing: Promise<string>,
+  ): Promise<string | null> {
     const { clock, store } = this.#options;
     const untilMs = clock.monotonicMs() + appearsWithinMs;
     let over: string | undefined;
@@ -104,7 +101,7 @@ export class TestCalls implements AsyncDisposable {
       const row = await store.db
         .selectFrom('calls')
         .select('id')
-        .where('carrier', '=', this.#options.player.name)
+        .where('carrier', '=', carrier)
         .where('carrier_call_id', '=', carrierCallId)
         .executeTakeFirst();
       if (row) return row.id;

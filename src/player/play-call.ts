@@ -12,6 +12,8 @@ export type CallPlan = {
   to: string;
   /** The operator API of the bridge: a stream token is asked for when the carrier has no secret. */
   api?: Api;
+  /** Mints the token in this process instead: answers where to stream to. */
+  mint?: (carrierCallId: string) => Promise<string>;
   /** The bridge may be somebody else's: then it is tried without a token. */
   apiIsOptional?: boolean;
   secrets?: PlayerSecrets;
@@ -149,6 +151,10 @@ async function withToken(
   const url = new URL(base);
   for (const [name, value] of Object.entries(player.addressParameters?.(call) ?? {}))
     url.searchParams.set(name, value);
+  if (plan.mint !== undefined) {
+    url.pathname = new URL(await plan.mint(call.callId)).pathname;
+    return url.href;
+  }
   if (plan.api === undefined || hasToken(url) || player.canProve(plan.secrets ?? {}))
     return url.href;
   const ask = plan.apiIsOptional ? mintStreamIfOffered : mintStream;

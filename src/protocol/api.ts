@@ -370,6 +370,16 @@ export const SignInRequest = z
   .strictObject({ key: z.string().min(1) })
   .meta({ id: 'SessionRequest', description: 'POST /api/session: the key, for a cookie.' });
 
+export const TestCallRequest = z
+  .strictObject({
+    carrier: z
+      .string()
+      .max(40)
+      .optional()
+      .describe('Whose protocol is spoken; that of the first carrier unless said.'),
+  })
+  .meta({ id: 'TestCallRequest' });
+
 export const TestCall = z
   .object({ call_id: z.string().nullable(), carrier: z.string(), carrier_call_id: z.string() })
   .meta({

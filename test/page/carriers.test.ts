@@ -23,6 +23,13 @@ test(
     await row.getByText('Copied.').waitFor({ timeout: waitMs });
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
 
+    // A test call of ours speaks this carrier's protocol and shows nothing of the carrier itself.
+    await row.getByRole('button', { name: 'Place a test call of Telnyx' }).click();
+    await page.getByText('telnyx · inbound').waitFor({ timeout: waitMs });
+    await page.goBack();
+    await light.getByText('Set, no stream yet').waitFor({ timeout: waitMs });
+    await row.locator('summary').click();
+
     const { ended, lines } = trunkline(
       [
         'call',

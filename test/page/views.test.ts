@@ -185,7 +185,10 @@ test('speakers of one channel are nobody in particular while they speak, and num
   const legs = recordedCall({})
     .legs.slice(0, 1)
     .map((leg) => ({ ...leg, role: 'mixed' as const }));
-  await using api = await startRecordedApi(recorded({ calls: [recordedCall({ legs })] }));
+  const events = recordedEvents().filter(({ type }) => type !== 'call.ended');
+  await using api = await startRecordedApi(
+    recorded({ calls: [recordedCall({ legs, statistics: null })], events: { [callId]: events } }),
+  );
   const opened = await browser.open(`${api.url}/#/calls/${callId}`);
   const { page } = opened;
   await page.getByText('All speakers in one channel · 1:00').waitFor();

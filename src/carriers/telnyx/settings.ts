@@ -18,6 +18,19 @@ export const telnyxSettings = {
     }),
   telnyxDial: dialSetting('TRUNKLINE_TELNYX_DIAL', 'telnyx'),
   telnyxContinueUrl: continueSetting('TRUNKLINE_TELNYX_CONTINUE_URL', 'telnyx', 'TeXML'),
+  telnyxApiKey: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_TELNYX_API_KEY',
+    secret: true,
+    description:
+      'API key with which calls of a Call Control application are answered, streamed and transferred.',
+  }),
+  telnyxApiUrl: z
+    .url({ protocol: /^https?$/ })
+    .default('https://api.telnyx.com/v2')
+    .meta({
+      env: 'TRUNKLINE_TELNYX_API_URL',
+      description: 'Address of the Call Control API, without a slash at its end.',
+    }),
   telnyxByteOrder: z.enum(['big', 'little']).default('big').meta({
     env: 'TRUNKLINE_TELNYX_L16_BYTE_ORDER',
     description: 'Byte order of Telnyx L16 audio; RTP prescribes big.',

@@ -7,6 +7,7 @@ import { fieldsAtMost, fieldsIn, requiredCallId } from '../forms.ts';
 import { parseObject } from '../json/frames.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { ownRecord } from '../parameters.ts';
+import { leadCall } from './call-control.ts';
 import { twimlAnswer } from '../twiml.ts';
 import { consentOf, tokenOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
@@ -24,10 +25,14 @@ export const telnyxWebhooks: readonly CarrierWebhook<TelnyxConfig>[] = [
   {
     action: 'voice',
     body: 'bytes',
-    summary: 'What a TeXML application of Telnyx asks when its number is called',
+    summary:
+      'What a TeXML application of Telnyx asks when its number is called, and the events of a Call Control application',
     headers,
     answers: 'xml',
-    handle: async (request, context) => ({ xml: await voiceAnswer(request, context) }),
+    handle: async (request, context) =>
+      request.is('application/json')
+        ? callControl(request, context)
+        : { xml: await voiceAnswer(request, context) },
   },
   {
     action: 'status',
@@ -109,8 +114,33 @@ async function voiceAnswer(
   });
 }
 
+/** The events are kept with the call too, as those that come to `status`. */
+async function callControl(
+  request: Request,
+  context: WebhookContext<TelnyxConfig>,
+): Promise<{ callId: string | undefined; fields: Record<string, string> }> {
+  const { text } = signedText(request, context);
+  if (context.config.telnyxApiKey === undefined)
+    throw new Problem(403, 'TRUNKLINE_TELNYX_API_KEY is not set');
+  const fields = statusFields(request, text);
+  const { call_control_id: callId, event_id: id, event_type: type = '' } = fields;
+  await leadCall(
+    {
+      id: id ?? `${callId} ${type}`,
+      type,
+      callControlId: callId,
+      clientState: fields['client_state'],
+      isIncoming: fields['direction'] === 'incoming',
+      hasHungUp: fields['status'] === 'call_hangup',
+    },
+    context,
+  );
+  return { callId, fields };
+}
+
 const TelnyxEvent = z.object({
   data: z.object({
+    id: z.string().max(100).optional(),
     event_type: z.string().max(100),
     occurred_at: z.string().max(100).optional(),
     payload: z.record(z.string(), z.unknown()),
@@ -128,8 +158,13 @@ function statusFields(request: Request, text: string): Record<string, string> {
     )
     .map(([name, value]): [string, string] => [name, String(value)])
     .slice(0, fieldsAtMost);
-  const { event_type, occurred_at = '' } = event;
-  return ownRecord([...flat, ['event_type', event_type], ['occurred_at', occurred_at]]);
+  const { id, event_type, occurred_at = '' } = event;
+  return ownRecord([
+    ...flat,
+    ['event_type', event_type],
+    ['occurred_at', occurred_at],
+    ...(id === undefined ? [] : [['event_id', id] satisfies [string, string]]),
+  ]);
 }
 
 /** What stands before the 32 bytes of an Ed25519 key in the form that crypto reads (SPKI). */

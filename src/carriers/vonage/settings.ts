@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secretList } from '../credentials.ts';
+import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const vonageSettings = {
   vonageSignatureSecret: secretList.meta({
@@ -16,5 +17,7 @@ export const vonageSettings = {
     env: 'TRUNKLINE_VONAGE_APPLICATION_ID',
     description: 'Vonage application that its signed upgrades must name; any, when it is not set.',
   }),
+  vonageDial: dialSetting('TRUNKLINE_VONAGE_DIAL', 'vonage'),
+  vonageContinueUrl: continueSetting('TRUNKLINE_VONAGE_CONTINUE_URL', 'vonage', 'NCCO'),
 };
 export type VonageConfig = z.infer<z.ZodObject<typeof vonageSettings>>;

@@ -7,7 +7,8 @@ export const vonageSetup: CarrierSetup<VonageConfig> = {
   proofs: [['vonageSignatureSecret', 'vonageApiKey']],
   steps: [
     'Copy the signature secret and the API key from the API settings of the dashboard.',
-    'Let the answer of your application (NCCO) bring a websocket endpoint with the stream address and "authorization":{"type":"vonage"} into the call.',
+    'Application: enter the voice address as its answer URL with POST, /carriers/vonage/status as its event URL, switch signed webhooks on, and give it your number.',
+    'With an NCCO of your own instead: bring a websocket endpoint with the stream address and "authorization":{"type":"vonage"} into the call.',
     'Call the number.',
   ],
 };

@@ -7,6 +7,7 @@ import { bearerOf } from '../credentials.ts';
 import { encodingOf, rateIn } from '../encodings.ts';
 import { objectAt, parseObject, textAt, textParameters } from '../json/frames.ts';
 import { withoutNames } from '../parameters.ts';
+import { refuseBoth } from '../voice-answer.ts';
 import { vonagePlayer } from './player.ts';
 import { checkVonageJwt } from './signature.ts';
 import { vonageSetup } from './setup.ts';
@@ -18,7 +19,12 @@ export const vonage: Carrier<VonageConfig> = {
   name: 'vonage',
   authenticate,
   hasSecret: (config) => config.vonageSignatureSecret.length > 0,
-  checkSettings({ vonageSignatureSecret: secrets, vonageApiKey: apiKey }) {
+  checkSettings(config) {
+    const { vonageSignatureSecret: secrets, vonageApiKey: apiKey } = config;
+    refuseBoth({
+      TRUNKLINE_VONAGE_DIAL: config.vonageDial,
+      TRUNKLINE_VONAGE_CONTINUE_URL: config.vonageContinueUrl,
+    });
     if (secrets.length > 0 === (apiKey !== undefined)) return;
     throw new TrunklineError(
       'CONFIG_INVALID',

@@ -1,3 +1,4 @@
+import { testCallButton } from './test-call-button.js';
 import { post } from './api.js';
 import { CallFilters } from './call-filters.js';
 import { addressOf, changed, isListAddress, queryOf } from './call-query.js';
@@ -59,7 +60,7 @@ export class CallsView {
           this.#said,
           this.#again,
           this.#incomplete,
-          testCallButton(placeTestCall),
+          testCallButton(() => placeTestCall()),
         ),
       ),
     );
@@ -206,22 +207,4 @@ function insertNewestFirst(list, element) {
     else high = middle;
   }
   list.insertBefore(element, rows[low] ?? null);
-}
-
-function testCallButton(placeTestCall) {
-  const status = h('span', { class: 'error', role: 'alert' });
-  const button = h('button', { type: 'button', class: 'primary' }, 'Place a test call');
-  button.addEventListener('click', async () => {
-    button.disabled = true;
-    setText(button, 'Placing the test call …');
-    setText(status, '');
-    try {
-      await placeTestCall();
-    } catch (error) {
-      setText(status, error.message);
-    }
-    setText(button, 'Place a test call');
-    button.disabled = false;
-  });
-  return h('div', { class: 'actions' }, status, button);
 }

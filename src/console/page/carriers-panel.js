@@ -1,6 +1,7 @@
 import { copyText } from './clipboard.js';
 import { h, setText } from './dom.js';
 import { moment } from './format.js';
+import { testCallButton } from './test-call-button.js';
 
 /** How long a button says that it copied. */
 const copiedMs = 2_000;
@@ -17,8 +18,11 @@ export class CarriersPanel {
   );
   #rows = new Map();
   #drawn = '';
+  #placeTestCall;
 
-  constructor() {
+  /** `placeTestCall` has a carrier's side played here, and shows its call. */
+  constructor(placeTestCall) {
+    this.#placeTestCall = placeTestCall;
     this.element = h(
       'section',
       { class: 'view', hidden: true, 'aria-labelledby': 'carriers-heading' },
@@ -35,7 +39,9 @@ export class CarriersPanel {
     const text = JSON.stringify(items.map(({ last_stream_at: _, ...settled }) => settled));
     if (text !== this.#drawn) {
       this.#drawn = text;
-      this.#rows = new Map(items.map((item) => [item.name, new CarrierRow(item)]));
+      this.#rows = new Map(
+        items.map((item) => [item.name, new CarrierRow(item, this.#placeTestCall)]),
+      );
       this.#list.replaceChildren(...[...this.#rows.values()].map(({ element }) => element));
     }
     for (const item of items) this.#rows.get(item.name)?.light(item);
@@ -45,7 +51,7 @@ export class CarriersPanel {
 class CarrierRow {
   #light = h('span', { class: 'state' });
 
-  constructor({ title, set, missing, address, voice, steps }) {
+  constructor({ name, title, set, missing, address, voice, steps }, placeTestCall) {
     const forVoice = (voice?.missing ?? []).filter((name) => !missing.includes(name));
     this.element = h(
       'details',
@@ -65,6 +71,7 @@ class CarrierRow {
         {},
         steps.map((step) => h('li', {}, step)),
       ),
+      testCallButton(() => placeTestCall(name), `Place a test call of ${title}`),
     );
   }
 
@@ -77,7 +84,7 @@ class CarrierRow {
         ? `Stream came ${moment(at)}`
         : state === 'ready'
           ? 'Set, no stream yet'
-          : 'Not set: stream tokens only',
+          : 'No secret set: only stream tokens open it',
     );
   }
 }

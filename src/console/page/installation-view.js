@@ -21,14 +21,15 @@ export class InstallationView {
   #sessions = h('tbody');
   #none = h('p', { class: 'empty', hidden: true }, 'No open sessions.');
   #standing = new PageState('the installation', () => this.#load());
-  #carriers = new CarriersPanel();
+  #carriers;
   #nodes = new NodesPanel();
   #speech = h('section', { class: 'view', hidden: true });
   #timer;
   #closed = false;
   #drawn = '';
 
-  constructor() {
+  constructor({ placeTestCall }) {
+    this.#carriers = new CarriersPanel(placeTestCall);
     this.element = h(
       'div',
       { class: 'view' },

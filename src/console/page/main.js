@@ -52,7 +52,7 @@ const views = [
   [/^#\/jobs\/([\w-]+)$/, 'jobs', (id) => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
-  [/^#\/installation$/, 'installation', () => new InstallationView()],
+  [/^#\/installation$/, 'installation', () => new InstallationView({ placeTestCall })],
   [/^/, 'calls', () => new CallsView({ book, placeTestCall })],
 ];
 
@@ -104,8 +104,8 @@ function onMessage(message) {
 }
 
 /** The newcomer's button: the words are on the page without another click. */
-async function placeTestCall() {
-  const call = await post('/api/test-call');
+async function placeTestCall(carrier) {
+  const call = await post('/api/test-call', carrier === undefined ? {} : { carrier });
   const id = call.call_id ?? (await callId(call));
   if (id) location.hash = `#/calls/${id}`;
 }

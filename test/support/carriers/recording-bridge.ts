@@ -133,6 +133,10 @@ export class RecordingBridge implements Bridge {
     return Promise.resolve(isNew);
   }
 
+  lastStreamAt(): Promise<number | undefined> {
+    return Promise.resolve(undefined);
+  }
+
   carrierStatus(carrier: string, callId: string, status: Record<string, string>): Promise<void> {
     this.statuses.push({ carrier, callId, status });
     this.#changed();

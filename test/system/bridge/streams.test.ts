@@ -359,3 +359,21 @@ test('a stream whose rate is none of the interface says at what rate it goes on'
     { code: 'RESAMPLED', message: expect.stringContaining('24000 Hz') as string },
   ]);
 });
+
+test('when a carrier streamed last outlives the process, and a test call is no stream of the carrier', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  {
+    await using app = await testBridge({ store, speechUrl: speech.url });
+    const { stream } = await app.open({ parameters: { test_call: 'built-in conversation' } });
+    stream.end('stop');
+    await app.ended(stream.callId);
+    expect(await app.bridge.lastStreamAt('twilio')).toBeUndefined();
+    const { stream: real } = await app.open({ carrierCallId: 'CA2', streamId: 'MZ2' });
+    real.end('stop');
+    await app.ended(real.callId);
+  }
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  expect(await app.bridge.lastStreamAt('twilio')).toBeGreaterThan(0);
+  expect(await app.bridge.lastStreamAt('telnyx')).toBeUndefined();
+});

@@ -1,4 +1,5 @@
 import { validateApp } from '@jambonz/schema';
+import { Connect, Notify } from '@vonage/voice';
 import { Response as PlivoResponse } from 'plivo';
 import { createHash, createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import twilioPackage from 'twilio';
@@ -179,12 +180,61 @@ const exotel: Company = {
   encoding: 'slin',
 };
 
+const vonageSecret = 'vonage-secret-of-the-tests';
+
+/** What Vonage sends with a webhook: the same for the same body, as when it sends one again. */
+function vonageProof(body: string, secret: string): string {
+  const claims = {
+    iss: 'Vonage',
+    api_key: 'vonage-key',
+    iat: Math.floor(Date.now() / 100_000) * 100,
+    jti: createHash('md5').update(body).digest('hex'),
+    payload_hash: createHash('sha256').update(body).digest('hex'),
+  };
+  const [head, payload] = [{ alg: 'HS256', typ: 'JWT' }, claims].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  );
+  const signature = createHmac('sha256', secret).update(`${head}.${payload}`).digest('base64url');
+  return `Bearer ${head}.${payload}.${signature}`;
+}
+
+const vonage: Company = {
+  carrier: 'vonage',
+  config: {
+    vonageSignatureSecret: [vonageSecret],
+    vonageApiKey: 'vonage-key',
+    vonageDial: to,
+  },
+  ask(uuid, { from: caller = from, as } = {}) {
+    const about = { from: caller, to, uuid, conversation_uuid: 'CON-1' };
+    const body = JSON.stringify(uuid === '' ? { ...about, uuid: undefined } : about);
+    const authorization = vonageProof(body, as === 'wrong' ? 'another-secret' : vonageSecret);
+    return {
+      path: '/carriers/vonage/voice',
+      headers: { ...jsonType, ...(as === 'nobody' ? {} : { authorization }) },
+      body,
+    };
+  },
+  without: () => vonage.ask(''),
+  streamOf(text) {
+    const actions = JSON.parse(text) as { endpoint?: VonageSocket[] }[];
+    const socket = actions.flatMap(({ endpoint = [] }) => endpoint)[0]!;
+    // The player names its own call.
+    const { callUuid: _, ...parameters } = socket.headers;
+    return { address: socket.uri, parameters };
+  },
+  rateHz: 16_000,
+  encoding: 'slin',
+};
+
+type VonageSocket = { uri: string; headers: Record<string, string> };
+
 function proof(as: 'wrong' | 'nobody' | undefined): Record<string, string> {
   if (as === 'nobody') return {};
   return { authorization: as === 'wrong' ? basic('trunkline:another-secret') : right };
 }
 
-const companies = [signalwire, telnyx, plivo, jambonz, exotel];
+const companies = [signalwire, telnyx, plivo, jambonz, exotel, vonage];
 const callId = '6d5c4b3a-2918-4f7e-a6d5-c4b3a2918f7e';
 
 async function asked(
@@ -376,7 +426,37 @@ describe('what follows the stream comes from the configuration', () => {
   });
 
   test.each([
+    [{}, []],
+    [{ vonageDial: to }, [new Connect({ type: 'phone', number: to.slice(1) })]],
+    [{ vonageDial: sip }, [new Connect({ type: 'sip', uri: sip })]],
+    [{ vonageContinueUrl: there }, [new Notify({}, there, 'POST')]],
+  ])('vonage: %j is the NCCO that the vendor’s library writes', async (next, then) => {
+    const { vonageDial: _dial, ...secrets } = vonage.config;
+    await using server = await carrierServer({ config: { ...secrets, ...next }, publicUrl });
+    const { text } = await asked(server, vonage.ask(callId));
+    const { address } = vonage.streamOf(text);
+    const socket = new Connect({
+      type: 'websocket',
+      uri: address,
+      contentType: 'audio/l16;rate=16000',
+      headers: { callUuid: callId, from, to, direction: 'inbound' },
+    });
+    // The library spells the one field that Vonage's documentation spells with a hyphen.
+    const written = JSON.parse(
+      JSON.stringify([socket, ...then].map((action) => action.serializeToNCCO())).replace(
+        'contentType',
+        'content-type',
+      ),
+    ) as { action: string }[];
+    const events = { eventUrl: [`${publicUrl}/carriers/vonage/status`] };
+    expect(JSON.parse(text)).toEqual(
+      written.map((action) => (action.action === 'connect' ? { ...events, ...action } : action)),
+    );
+  });
+
+  test.each([
     [{ signalwireDial: to, signalwireContinueUrl: there }, 'TRUNKLINE_SIGNALWIRE_DIAL'],
+    [{ vonageDial: to, vonageContinueUrl: there }, 'TRUNKLINE_VONAGE_DIAL'],
     [{ telnyxDial: to, telnyxContinueUrl: there }, 'TRUNKLINE_TELNYX_DIAL'],
     [{ plivoDial: to, plivoContinueUrl: there }, 'TRUNKLINE_PLIVO_DIAL'],
     [{ jambonzDial: to, jambonzContinueUrl: there }, 'TRUNKLINE_JAMBONZ_DIAL'],
@@ -394,6 +474,7 @@ describe('the announcement', () => {
     ['telnyx', `<Response><Say>${escaped}</Say><Start>`],
     ['plivo', `<Response><Speak>${escaped}</Speak><Stream `],
     ['jambonz', `[{"verb":"say","text":${JSON.stringify(announcement)}},{"verb":"config"`],
+    ['vonage', `[{"action":"talk","text":${JSON.stringify(announcement)}},{"action":"connect"`],
   ])(
     '%s: it is said before the stream, and the call says how the consent was had',
     async (name, begin) => {

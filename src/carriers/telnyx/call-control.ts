@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from '../../lib/log.ts';
+import { Problem } from '../../port/problem.ts';
+import type { WebhookContext } from '../carrier.ts';
+import { requiredCallId } from '../forms.ts';
+import { consentOf, socketUrlOf, tokenOf } from '../voice-answer.ts';
+import type { TelnyxConfig } from './settings.ts';
+
+/** One event of the Call Control API, as far as a call is led by it. */
+export type CallControlEvent = {
+  id: string;
+  type: string;
+  callControlId: string | undefined;
+  /** Ours comes back with the later events of the call that we answered, and with no other call's. */
+  clientState: string | undefined;
+  isIncoming: boolean;
+  hasHungUp: boolean;
+};
+
+type Command = { name: string; body: Record<string, string> };
+
+/** Of calls that Trunkline itself answered: what another program answers is that program's. */
+export const ourClientState = Buffer.from('trunkline').toString('base64');
+
+/** A webhook is waited for by Telnyx: its retry comes sooner than a command that hangs. */
+const commandWithinMs = 4_000;
+
+type Flow = { announcement: string | undefined; dial: string | undefined };
+
+/** What the call is told next. Pure; the stream's own command is made when it is due. */
+export function stepAfter(
+  event: CallControlEvent,
+  { announcement }: Flow,
+): 'answer' | 'speak' | 'go-on' | undefined {
+  if (event.type === 'call.initiated')
+    return event.isIncoming && event.clientState === undefined ? 'answer' : undefined;
+  if (event.clientState !== ourClientState || event.hasHungUp) return undefined;
+  if (event.type === 'call.answered') return announcement === undefined ? 'go-on' : 'speak';
+  return event.type === 'call.speak.ended' ? 'go-on' : undefined;
+}
+
+/**
+ * Leads a call of a Call Control application: it is answered, told the announcement, streamed and transferred. A
+ * stream that cannot be had stops none of it. For any other command that fails the webhook fails, and Telnyx sends
+ * it again; by their ids commands that were carried out are not carried out twice.
+ */
+export async function leadCall(
+  event: CallControlEvent,
+  context: WebhookContext<TelnyxConfig>,
+): Promise<void> {
+  const { announcement, config, log } = context;
+  const dial = config.telnyxDial;
+  const step = stepAfter(event, { announcement, dial });
+  if (step === undefined) return;
+  const callId = requiredCallId(event.callControlId, 'call_control_id');
+  const send = (command: Command): Promise<void> => commanded(event, callId, command, context);
+  switch (step) {
+    case 'answer':
+      return send({ name: 'answer', body: {} });
+    case 'speak': {
+      const voice = { voice: 'female', language: 'en-US' };
+      return send({ name: 'speak', body: { payload: announcement ?? '', ...voice } });
+    }
+    case 'go-on': {
+      const streaming = streamed(callId, context).then(send);
+      const transferring =
+        dial === undefined ? undefined : send({ name: 'transfer', body: { to: dial } });
+      await Promise.all([warned(streaming, log), transferring]);
+    }
+  }
+}
+
+/** Its token is the call's own: it opens one stream, however often it is asked for. */
+async function streamed(
+  callId: string,
+  { bridge, config, publicUrl, announcement }: WebhookContext<TelnyxConfig>,
+): Promise<Command> {
+  const { token } = await bridge.mintToken({
+    carrier: 'telnyx',
+    carrierCallId: callId,
+    ...consentOf(announcement),
+    token: tokenOf(config.telnyxApiKey ?? '', JSON.stringify(['telnyx', callId])),
+  });
+  const stream_url = `${socketUrlOf(publicUrl(), 'telnyx')}/${token}`;
+  return { name: 'streaming_start', body: { stream_url, stream_track: 'both_tracks' } };
+}
+
+async function warned(streaming: Promise<void>, log: Logger): Promise<void> {
+  try {
+    await streaming;
+  } catch (error) {
+    const reason = error instanceof Problem ? error.message : 'no stream token could be minted';
+    log.warn({ carrier: 'telnyx', reason }, 'a call goes on without its stream');
+  }
+}
+
+async function commanded(
+  event: CallControlEvent,
+  callId: string,
+  { name, body }: Command,
+  { api, config }: WebhookContext<TelnyxConfig>,
+): Promise<void> {
+  const { telnyxApiKey: key, telnyxApiUrl: base } = config;
+  const command_id = createHash('sha256').update(`${event.id} ${name}`).digest('hex').slice(0, 36);
+  const answer = await api.send({
+    url: `${base}/calls/${encodeURIComponent(callId)}/actions/${name}`,
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: Buffer.from(JSON.stringify({ ...body, client_state: ourClientState, command_id })),
+    deadlineMs: commandWithinMs,
+    maxBytes: 16_384,
+  });
+  if (!answer.ok) throw new Problem(502, `Telnyx was not told ${name}: ${answer.reason}`);
+  if (answer.status >= 300)
+    throw new Problem(
+      answer.status === 422 ? 409 : 502,
+      `Telnyx refused ${name} with status ${answer.status}` +
+        (answer.status === 401 ? ': check TRUNKLINE_TELNYX_API_KEY' : ''),
+    );
+}

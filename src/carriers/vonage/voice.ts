@@ -1,0 +1,65 @@
+import { consentOf, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
+import type { WebhookContext } from '../carrier.ts';
+import { requiredCallId } from '../forms.ts';
+import type { VonageConfig } from './settings.ts';
+
+/** A number or a SIP address; `headers` of an endpoint hold 512 bytes in all. */
+const party = /^[\w+@.:-]{1,100}$/;
+
+/** What Vonage tells of the call that it asks about. */
+export type AskedCall = { fields: Record<string, string>; by?: { secret: string; jwt: string } };
+
+/**
+ * An NCCO: the socket joins the conversation of the call first, then whom the call goes on to. Several `connect`
+ * join one conversation, and one that cannot be had is passed over. The token is made of the JWT: the same request,
+ * sent again, brings the same answer.
+ */
+export async function voiceAnswer(
+  { fields, by }: AskedCall,
+  { bridge, config, publicUrl, announcement }: WebhookContext<VonageConfig>,
+): Promise<object[]> {
+  const callId = requiredCallId(fields['uuid'], 'uuid');
+  const { token } = await bridge.mintToken({
+    carrier: 'vonage',
+    carrierCallId: callId,
+    ...consentOf(announcement),
+    ...(by ? { token: tokenOf(by.secret, by.jwt) } : {}),
+  });
+  const { from, to } = fields;
+  const events = { eventUrl: [`${publicUrl()}/carriers/vonage/status`] };
+  const socket = {
+    type: 'websocket',
+    uri: `${socketUrlOf(publicUrl(), 'vonage')}/${token}`,
+    'content-type': 'audio/l16;rate=16000',
+    headers: {
+      callUuid: callId,
+      ...Object.fromEntries(
+        Object.entries({ from, to }).flatMap(([name, value]) =>
+          value !== undefined && party.test(value) ? [[name, value]] : [],
+        ),
+      ),
+      direction: 'inbound',
+    },
+  };
+  const said = announcement === undefined ? [] : [{ action: 'talk', text: announcement }];
+  const { vonageDial: dial, vonageContinueUrl: continueUrl } = config;
+  return [
+    ...said,
+    { action: 'connect', ...events, endpoint: [socket] },
+    ...nextAction({ dial, continueUrl }, events),
+  ];
+}
+
+/** With neither the caller stays with the socket, which is then the other end of the call. */
+function nextAction(
+  { dial, continueUrl }: NextStep,
+  events: { eventUrl: readonly string[] },
+): object[] {
+  if (continueUrl !== undefined)
+    return [{ action: 'notify', payload: {}, eventUrl: [continueUrl], eventMethod: 'POST' }];
+  if (dial === undefined) return [];
+  const endpoint = dial.startsWith('sip:')
+    ? { type: 'sip', uri: dial }
+    : { type: 'phone', number: dial.replace(/^\+/, '') };
+  return [{ action: 'connect', ...events, endpoint: [endpoint] }];
+}

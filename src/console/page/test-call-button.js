@@ -1,0 +1,20 @@
+import { h, setText } from './dom.js';
+
+/** A call without a phone: the button says that it is on its way, and what went wrong. */
+export function testCallButton(placeTestCall, label = 'Place a test call') {
+  const status = h('span', { class: 'error', role: 'alert' });
+  const button = h('button', { type: 'button', class: 'primary' }, label);
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    setText(button, 'Placing the test call …');
+    setText(status, '');
+    try {
+      await placeTestCall();
+    } catch (error) {
+      setText(status, error.message);
+    }
+    setText(button, label);
+    button.disabled = false;
+  });
+  return h('div', { class: 'actions' }, status, button);
+}

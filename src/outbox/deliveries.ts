@@ -4,6 +4,7 @@ import { Problem } from '../port/problem.ts';
 import { ApiDeliveryState, RetryCallRequest, type ApiDelivery } from '../protocol/api.ts';
 import { check } from '../protocol/validation.ts';
 import type { DeliveryState } from '../store/schema.ts';
+import { exchangesFrom } from './exchanges.ts';
 import {
   laneName,
   pastAttempts,
@@ -88,6 +89,7 @@ export class Deliveries {
         ...one,
         at: new Date(one.at).toISOString(),
       })),
+      exchanges: exchangesFrom(row.exchanges, row.body),
     };
   }
 

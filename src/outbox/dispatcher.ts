@@ -387,7 +387,7 @@ class Courier {
     );
     if (deadlineMs <= 0) return 'held'; // the lease is as good as lost: its next holder goes on
     const startedMs = clock.monotonicMs();
-    const { verdict, progress } = await sender
+    const { verdict, progress, exchanges } = await sender
       .send(item, deadlineMs, clock.now(), this.#abort.signal)
       .catch((error: unknown) => unsendable(item, error));
     if (this.#abort.signal.aborted) return 'held';
@@ -395,10 +395,10 @@ class Courier {
     attemptSeconds.observe({ endpoint: endpoint.name }, tookMs / 1000);
     attemptsTotal.inc({ endpoint: endpoint.name, outcome: outcomeOf(verdict) });
     if (verdict.kind === 'delivered')
-      return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs));
+      return this.#delivered(item, attemptRow(item, verdict, this.#about(), tookMs, exchanges));
     // A failure goes into the schedule, whose times are the database's: they are asked for, not reckoned.
     const now = await this.#options.tables.now();
-    const attempt = attemptRow(item, verdict, now, tookMs);
+    const attempt = attemptRow(item, verdict, now, tookMs, exchanges);
     if (verdict.kind === 'gone') return this.#gone(item, attempt, verdict.reason, progress);
     return this.#failed(item, attempt, verdict, progress);
   }
@@ -412,7 +412,7 @@ class Courier {
   async #tooLong(item: QueuedEvent): Promise<'held' | 'again'> {
     const reason = `the event has ${item.bytes} bytes; at most ${maxEventBytes} are delivered`;
     const verdict = { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason } as const; // prettier-ignore
-    const attempt = attemptRow(item, verdict, await this.#options.tables.now(), 0);
+    const attempt = attemptRow(item, verdict, await this.#options.tables.now(), 0, null);
     return this.#giveUp(item, attempt, verdict, reason);
   }
 
@@ -527,6 +527,7 @@ function unsendable(item: QueuedEvent, error: unknown): SendResult {
   return {
     verdict: { kind: 'failed', scope: 'item', hard: false, status: null, answer: null, reason },
     progress: item.progress,
+    exchanges: null,
   };
 }
 
@@ -540,6 +541,7 @@ function attemptRow(
   verdict: DeliveryVerdict,
   endedAt: number,
   tookMs: number,
+  exchanges: string | null,
 ): AttemptRow {
   const at = endedAt - Math.round(tookMs);
   const error = verdict.kind === 'delivered' ? null : verdict.reason;
@@ -552,5 +554,6 @@ function attemptRow(
     error,
     answer: verdict.answer,
     history: JSON.stringify(past.slice(-maxAttemptsKept)),
+    exchanges,
   };
 }

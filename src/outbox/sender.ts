@@ -4,7 +4,9 @@ import { GuardedClient, type GuardedAnswer, type GuardedRequest } from '../lib/g
 import { newId } from '../lib/ids.ts';
 import { signWebhook } from '../lib/webhook-signature.ts';
 import type { CallEvent } from '../protocol/events.ts';
+import type { ApiExchange } from '../protocol/api.ts';
 import type { Endpoint } from './config.ts';
+import { exchangeOf, exchangesText } from './exchanges.ts';
 import { Mapping, MappingBusy, type StepAnswers, type StepRequest } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './tables.ts';
@@ -12,7 +14,12 @@ import type { QueuedEvent } from './tables.ts';
 /** The way out to the network. A simulation may stand in for it. */
 export type WebhookClient = { send(request: GuardedRequest): Promise<GuardedAnswer> };
 
-export type SendResult = { verdict: DeliveryVerdict; progress: string | null };
+export type SendResult = {
+  verdict: DeliveryVerdict;
+  progress: string | null;
+  /** What was sent and what came back, for the row; null where nothing was sent. */
+  exchanges: string | null;
+};
 
 /** This much of an answer is read: enough for a look-up of a mapping, and a hostile answer costs no more. */
 export const maxAnswerBytes = 16_384;
@@ -21,7 +28,7 @@ export const maxAnswerBytes = 16_384;
 export class Sender implements AsyncDisposable {
   readonly #endpoint: Endpoint;
   readonly #client: WebhookClient;
-  readonly #own: GuardedClient | undefined;
+  readonly #ownClient: GuardedClient | undefined;
   readonly #clock: Clock;
   readonly #mapping: Mapping;
 
@@ -30,10 +37,10 @@ export class Sender implements AsyncDisposable {
     this.#clock = clock;
     this.#mapping = new Mapping(endpoint, clock);
     // The operator wrote this address: it is trusted as written, its redirects are not.
-    this.#own = client
+    this.#ownClient = client
       ? undefined
       : new GuardedClient({ trust: 'as-written', connections: endpoint.concurrency });
-    this.#client = client ?? (this.#own as GuardedClient);
+    this.#client = client ?? (this.#ownClient as GuardedClient);
   }
 
   async send(
@@ -47,22 +54,22 @@ export class Sender implements AsyncDisposable {
     const { id, body } =
       item.type === 'call.skipped' ? markerOf(item) : { id: item.eventId, body: item.body };
     const bytes = Buffer.from(body);
-    const answer = await this.#client.send({
+    const request = {
       url: this.#endpoint.url,
-      method: 'POST',
+      method: 'POST' as const,
       headers: this.#headers({ 'content-type': 'application/json' }, id, bytes, nowMs),
       body: bytes,
-      deadlineMs,
-      maxBytes: maxAnswerBytes,
-      resendWhenStale: true,
-      signal,
-    });
-    return { verdict: judge(answer, nowMs), progress: item.progress };
+    };
+    const answer = await this.#exchange(request, deadlineMs, signal);
+    const isEvent = item.type !== 'call.skipped';
+    const exchange = exchangeOf({ request, answer, own: this.#own, isEvent });
+    const exchanges = exchangesText([exchange]);
+    return { verdict: judge(answer, nowMs), progress: item.progress, exchanges };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#mapping[Symbol.asyncDispose]();
-    await this.#own?.[Symbol.asyncDispose]();
+    await this.#ownClient?.[Symbol.asyncDispose]();
   }
 
   /** The operator's headers go before those of a mapping, and the signature goes before all. */
@@ -90,6 +97,7 @@ export class Sender implements AsyncDisposable {
     const endsMs = this.#clock.monotonicMs() + deadlineMs;
     const leftMs = (): number => Math.max(1, endsMs - this.#clock.monotonicMs());
     const answers = progressOf(item.progress);
+    const exchanges: ApiExchange[] = [];
     let verdict: DeliveryVerdict = {
       kind: 'delivered',
       status: 204,
@@ -105,7 +113,10 @@ export class Sender implements AsyncDisposable {
         break;
       }
       if (made === undefined) continue;
-      const answer = await this.#sendStep(step.name, item, made, leftMs(), nowMs, signal);
+      const request = this.#stepRequest(step.name, item, made, nowMs);
+      const answer = await this.#exchange(request, leftMs(), signal);
+      const about = { step: step.name, own: this.#own, isEvent: false };
+      exchanges.push(exchangeOf({ ...about, request, answer }));
       verdict = judge(answer, nowMs, step.accept);
       if (verdict.kind !== 'delivered') break;
       answers[step.name] = {
@@ -113,19 +124,18 @@ export class Sender implements AsyncDisposable {
         body: answer.ok ? parsedBody(answer.body) : null,
       };
     }
-    return { verdict, progress: JSON.stringify(answers) };
+    const told = exchanges.length === 0 ? null : exchangesText(exchanges);
+    return { verdict, progress: JSON.stringify(answers), exchanges: told };
   }
 
-  #sendStep(
+  #stepRequest(
     step: string,
     item: QueuedEvent,
     made: StepRequest,
-    deadlineMs: number,
     nowMs: number,
-    signal: AbortSignal,
-  ): Promise<GuardedAnswer> {
+  ): Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'> {
     const body = made.body ?? Buffer.alloc(0);
-    return this.#client.send({
+    return {
       url: made.url,
       method: made.method,
       headers: this.#headers(
@@ -135,11 +145,26 @@ export class Sender implements AsyncDisposable {
         nowMs,
       ),
       ...(made.body ? { body: made.body } : {}),
+    };
+  }
+
+  #exchange(
+    request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>,
+    deadlineMs: number,
+    signal: AbortSignal,
+  ): Promise<GuardedAnswer> {
+    return this.#client.send({
+      ...request,
       deadlineMs,
       maxBytes: maxAnswerBytes,
       resendWhenStale: true,
       signal,
     });
+  }
+
+  /** Headers that the operator wrote: they are the keys of the receiver. */
+  get #own(): string[] {
+    return Object.keys(this.#endpoint.headers);
   }
 }
 

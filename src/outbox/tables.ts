@@ -68,6 +68,8 @@ export type AttemptRow = {
   error: string | null;
   answer: string | null;
   history: string;
+  /** Null where nothing was sent. */
+  exchanges: string | null;
 };
 
 const undelivered = ['waiting', 'parked'] as const satisfies readonly DeliveryState[];
@@ -383,7 +385,7 @@ export class OutboxTables {
       update deliveries set state = ${state}, attempts = attempts + 1, settled_at = ${attempt.endedAt},
         first_attempt_at = coalesce(first_attempt_at, ${attempt.at}), last_attempt_at = ${attempt.at},
         last_status = ${attempt.status}, last_error = null, last_answer = ${attempt.answer},
-        history = ${attempt.history}, progress = null
+        history = ${attempt.history}, exchanges = ${attempt.exchanges}, progress = null
       where event_id = ${item.eventId} and endpoint = ${claim.endpoint} and exists (
         select 1 from lanes where endpoint = ${claim.endpoint} and call_id = ${claim.callId}
           and claim_id = ${claim.claimId} ${this.#share})`.execute(db);
@@ -747,8 +749,13 @@ export class OutboxTables {
     );
   }
 
-  async find(eventId: string, endpoint: string): Promise<DeliveryRow | undefined> {
+  /** With what its last attempt sent, and the event itself. */
+  async find(
+    eventId: string,
+    endpoint: string,
+  ): Promise<(DeliveryRow & { exchanges: string | null; body: string }) | undefined> {
     return this.#deliveries()
+      .select(['deliveries.exchanges', 'events.body'])
       .where('deliveries.event_id', '=', eventId)
       .where('deliveries.endpoint', '=', endpoint)
       .executeTakeFirst();
@@ -943,7 +950,8 @@ async function noteFailure(
     update deliveries set attempts = attempts + 1,
       first_attempt_at = coalesce(first_attempt_at, cast(${attempt.at} as bigint)),
       last_attempt_at = ${attempt.at}, last_status = ${attempt.status}, last_error = ${attempt.error},
-      last_answer = ${attempt.answer}, history = ${attempt.history}, progress = ${progress}
+      last_answer = ${attempt.answer}, history = ${attempt.history},
+      exchanges = ${attempt.exchanges}, progress = ${progress}
     where event_id = ${item.eventId} and endpoint = ${claim.endpoint}`.execute(tx);
 }
 

@@ -258,6 +258,28 @@ export const ApiDeliveryState = z.enum(['pending', 'delivered', 'parked', 'skipp
 export type ApiDeliveryState = z.infer<typeof ApiDeliveryState>;
 
 /** One event on its way to one endpoint. */
+const ExchangeHeaders = z
+  .record(z.string(), z.string())
+  .describe('Those that may hold a secret are blanked.');
+
+/** One request of an attempt, and its answer. */
+const ApiExchange = z.object({
+  step: z.string().optional().describe('Of the mapping; none where the event is sent as it is.'),
+  request: z.object({
+    method: z.string(),
+    url: z.string().describe('Without user name and values of the query.'),
+    headers: ExchangeHeaders,
+    body: z.string().nullable(),
+    is_event: z.literal(true).optional(),
+  }),
+  response: z
+    .object({ status: z.int(), headers: ExchangeHeaders, body: z.string() })
+    .optional()
+    .describe('Its first 4,096 characters.'),
+  failure: z.string().optional().describe('Why there is no answer.'),
+});
+export type ApiExchange = z.infer<typeof ApiExchange>;
+
 export const ApiDelivery = z
   .object({
     id: z.string(),
@@ -293,6 +315,10 @@ export const ApiDelivery = z
       )
       .optional()
       .describe('The last attempts, when one delivery is read.'),
+    exchanges: z
+      .array(ApiExchange)
+      .optional()
+      .describe('What the last attempt sent and what came back, when one delivery is read.'),
   })
   .meta({ id: 'Delivery' });
 export type ApiDelivery = z.infer<typeof ApiDelivery>;

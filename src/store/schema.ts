@@ -272,6 +272,8 @@ type DeliveriesTable = {
   history: string | null;
   /** JSON: answers of the mapping's steps that are done, so that a retry does not repeat them. */
   progress: string | null;
+  /** JSON: what the last attempt sent and what came back, without secrets. */
+  exchanges: Generated<string | null>;
 };
 
 type EventsTables = {

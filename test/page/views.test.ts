@@ -347,8 +347,10 @@ test('a parked delivery is inspected, tried again and released', async () => {
   await eventually(() => row.count()).toBe(1);
   await row.getByText('Inspect').click();
   await row.locator('.blocked', { hasText: 'the endpoint answers 422' }).waitFor();
-  await row.getByText('{"error":"unknown case"}').waitFor();
+  await row.locator('dd', { hasText: '{"error":"unknown case"}' }).waitFor();
   await row.getByText('422 · 12 ms').waitFor();
+  await row.getByText('POST https://crm.example.net/hook').waitFor();
+  await row.locator('pre', { hasText: '"error": "unknown case"' }).waitFor();
   await row.getByRole('button', { name: /Retry now/ }).click();
   await page.getByText('One delivery is on the way.').waitFor();
   await row.getByRole('button', { name: /Release the call/ }).click();

@@ -251,7 +251,7 @@ class DeliveryRow {
         h(
           'div',
           { class: 'actions' },
-          item.state === 'delivered' ? null : button('retry', 'Retry now'),
+          button('retry', item.state === 'delivered' ? 'Send again' : 'Retry now'),
           item.state === 'parked' ? button('release', 'Release the call') : null,
           button('from', 'Send again from here'),
         ),
@@ -266,7 +266,7 @@ class DeliveryRow {
 
 /** The attempts one by one, read only for who looks. */
 async function showHistory(id, element) {
-  const { history = [] } =
+  const { history = [], exchanges = [] } =
     (await get(`/api/deliveries/${encodeURIComponent(id)}`).catch(() => undefined)) ?? {};
   if (history.length === 0) return;
   element.replaceChildren(
@@ -277,7 +277,44 @@ async function showHistory(id, element) {
         h('li', {}, `${moment(at)} · ${status ?? error ?? 'no answer'} · ${Math.round(ms)} ms`),
       ),
     ),
+    ...exchanges.flatMap(exchangeElements),
   );
+}
+
+/** What the last attempt sent, and what came back. */
+function exchangeElements({ step, request, response, failure }) {
+  const sent = `${request.method} ${request.url}\n${headerLines(request.headers)}`;
+  const name = step === undefined ? 'Sent' : `Sent by step ${step}`;
+  return [
+    message(name, sent, request.body),
+    response
+      ? message('Came back', `${response.status}\n${headerLines(response.headers)}`, response.body)
+      : message('Came back', failure ?? 'Nothing.', null),
+  ];
+}
+
+function message(name, head, body) {
+  return h(
+    'figure',
+    { class: 'message' },
+    h('figcaption', {}, name),
+    h('pre', { tabindex: '0', 'aria-label': name }, body ? `${head}\n\n${pretty(body)}` : head),
+  );
+}
+
+function headerLines(headers) {
+  return Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+/** JSON in lines; what was cut, or is no JSON, as it came. */
+function pretty(body) {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2);
+  } catch {
+    return body;
+  }
 }
 
 /** Why it is not delivered, and what waits for it. */

@@ -157,10 +157,11 @@ export class Transcript {
   #joinTurns(element) {
     for (const one of [element, element.nextElementSibling]) {
       const before = one?.previousElementSibling;
-      one?.classList.toggle(
-        'goes-on',
-        before?.dataset.role !== undefined && before.dataset.role === one.dataset.role,
-      );
+      const isSame =
+        before?.dataset.role !== undefined &&
+        before.dataset.role === one.dataset.role &&
+        before.dataset.voice === one.dataset.voice;
+      one?.classList.toggle('goes-on', isSame);
     }
   }
 

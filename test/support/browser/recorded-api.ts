@@ -157,7 +157,23 @@ function recordedRoutes(recorded: Recorded): Router {
     if (!found) throw new Problem(404, 'no such delivery');
     const at = found.last_attempt_at;
     const history = at === null ? [] : [{ at, ms: 12, status: found.status, error: null }];
-    response.json({ ...found, history });
+    const answer = found.answer ?? '';
+    const exchanges = [
+      {
+        request: {
+          method: 'POST',
+          url: 'https://crm.example.net/hook',
+          headers: { 'content-type': 'application/json', 'webhook-signature': '********' },
+          body: JSON.stringify({ id: found.event_id, type: found.type }),
+        },
+        response: {
+          status: found.status ?? 200,
+          headers: { 'content-type': 'application/json' },
+          body: answer,
+        },
+      },
+    ];
+    response.json({ ...found, history, exchanges });
   });
   router.get('/api/job-callbacks', (request, response) => {
     const { state, job_id: job } = request.query;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { eraseCall } from '../../../src/outbox/tables.ts';
 import { violations } from '../../support/crm/delivery-checker.ts';
 import { startCrm } from '../../support/crm/crm.ts';
 import { enqueue, outboxOn, secret } from '../../support/crm/outbox.ts';
@@ -51,6 +52,59 @@ for (const kind of ['sqlite', 'postgres'] as const)
           endpoint: 'webhook',
           event_id: issued.id,
         });
+      });
+
+      test('what was sent and what came back is told of a delivery, without secrets, until its call is erased', async () => {
+        await using store = await open();
+        await using crm = await startCrm([secret]);
+        let status = 500;
+        crm.behave = (_request, response) => {
+          response.writeHead(status, { 'x-request-id': 'r-7' }).end(`answer ${status}`);
+          return undefined;
+        };
+        const headers = { authorization: 'Bearer of-the-operator', 'x-tenant': 'north' };
+        const endpoint = {
+          name: 'webhook',
+          url: `${crm.url}?key=in-the-query`,
+          secrets: [secret],
+          headers,
+        };
+        await using outbox = await outboxOn(store, crm.url, {
+          config: { webhookUrl: undefined, webhookSecret: undefined, endpoints: [endpoint] },
+        });
+        const issued = await enqueue(store, 'call_1', 'call.started');
+        outbox.wake();
+        const id = `${issued.id}.webhook`;
+        const told = async (count: number) =>
+          until(async () => {
+            const one = await outbox.deliveries.find(id);
+            return one !== undefined && one.attempts >= count && one.exchanges?.[0];
+          });
+        const failed = await told(1);
+        expect(failed.response).toMatchObject({ status: 500, body: 'answer 500' });
+        expect(failed.response?.headers['x-request-id']).toBe('r-7');
+        expect(failed.request.headers).toMatchObject({
+          authorization: '********',
+          'x-tenant': '********',
+          'webhook-signature': '********',
+          'webhook-id': issued.id,
+        });
+        expect(JSON.parse(failed.request.body ?? '')).toMatchObject({ id: issued.id });
+        expect(failed.request.url).toContain('?key=********');
+        status = 204;
+        await outbox.deliveries.retry(id);
+        await until(async () => (await outbox.deliveries.find(id))?.state === 'delivered');
+        expect((await told(2)).response).toMatchObject({ status: 204 });
+        // Sent again, though it was delivered: the receiver knows it by its id.
+        const before = crm.requests.length;
+        await outbox.deliveries.retry(id);
+        await until(() => crm.requests.length === before + 1);
+        expect(crm.requests.at(-1)?.headers['webhook-id']).toBe(issued.id);
+        const kept = await store.db.selectFrom('deliveries').select('exchanges').execute();
+        for (const word of ['of-the-operator', 'north', 'in-the-query', secret])
+          expect(JSON.stringify(kept)).not.toContain(word);
+        await store.transaction((tx) => eraseCall(tx, 'call_1', Date.now()));
+        expect(await store.db.selectFrom('deliveries').selectAll().execute()).toEqual([]);
       });
 
       test('four hundred events of twenty calls arrive once each and in order per call', async () => {

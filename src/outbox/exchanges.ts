@@ -1,0 +1,107 @@
+import type { GuardedAnswer, GuardedRequest } from '../lib/guarded-fetch.ts';
+import { storableText } from '../lib/storable.ts';
+import type { ApiExchange } from '../protocol/api.ts';
+
+/*
+ * What an attempt sent and what came back, as an operator may see it: no secret is in it, and its size is bounded. Pure.
+ */
+
+/** Steps of one attempt that are kept: the last ones, where the trouble is. */
+const maxExchanges = 4;
+const maxHeaders = 24;
+const maxHeaderChars = 200;
+const maxBodyChars = 4_096;
+/** Of the event itself, which is not kept a second time. */
+const maxEventChars = 65_536;
+const blank = '********';
+
+/** Headers whose value may open something; ids that only look like it are kept. */
+const secretHeader = /auth|cookie|token|secret|key|signature|password|credential/i;
+const harmlessHeader = new Set(['idempotency-key']);
+/** A part of a path that is long enough to be the secret of a hook. */
+const longPart = /^[\w~+=-]{16,}$/;
+
+type MadeExchange = {
+  /** The name of a mapping's step. */
+  step?: string;
+  request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>;
+  answer: GuardedAnswer;
+  /** Names of headers that the operator set. */
+  own: Iterable<string>;
+  /** The body is the event as it is stored. */
+  isEvent: boolean;
+};
+
+export function exchangeOf({ step, request, answer, own, isEvent }: MadeExchange): ApiExchange {
+  const hidden = new Set([...own].map((name) => name.toLowerCase()));
+  return {
+    ...(step === undefined ? {} : { step }),
+    request: {
+      method: request.method ?? 'GET',
+      url: shownUrl(request.url),
+      headers: shownHeaders(request.headers ?? {}, hidden),
+      body: isEvent || request.body === undefined ? null : textOf(request.body, maxBodyChars),
+      ...(isEvent ? { is_event: true } : {}),
+    },
+    ...(answer.ok
+      ? {
+          response: {
+            status: answer.status,
+            headers: shownHeaders(answer.headers, new Set()),
+            body: textOf(answer.body, maxBodyChars),
+          },
+        }
+      : { failure: storableText(answer.reason.slice(0, 300)) }),
+  };
+}
+
+/** For the row of the delivery. */
+export function exchangesText(exchanges: readonly ApiExchange[]): string {
+  return JSON.stringify(exchanges.slice(-maxExchanges));
+}
+
+/** From the row, with the event's own body where that was sent. A row of an earlier version has none. */
+export function exchangesFrom(text: string | null, eventBody: string): ApiExchange[] {
+  const exchanges = text === null ? [] : (JSON.parse(text) as ApiExchange[]);
+  return exchanges.map(({ request, ...rest }) => {
+    const { is_event: isEvent, ...shown } = request;
+    const body = isEvent === true ? cut(eventBody, maxEventChars) : request.body;
+    return { ...rest, request: { ...shown, body } };
+  });
+}
+
+function shownUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return '';
+  const path = url.pathname
+    .split('/')
+    .map((part) => (longPart.test(part) && /\d/.test(part) ? blank : part))
+    .join('/');
+  const query = [...url.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=${blank}`);
+  const shown = `${url.protocol}//${url.host}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
+  return storableText(cut(shown, 1_000));
+}
+
+function shownHeaders(
+  headers: Record<string, string | string[] | undefined>,
+  hidden: ReadonlySet<string>,
+): Record<string, string> {
+  const shown = Object.create(null) as Record<string, string>;
+  for (const [name, value] of Object.entries(headers).slice(0, maxHeaders)) {
+    if (value === undefined || name === '__proto__') continue;
+    const isSecret = !harmlessHeader.has(name) && (hidden.has(name) || secretHeader.test(name));
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    shown[cut(name, 100)] = isSecret ? blank : storableText(cut(text, maxHeaderChars));
+  }
+  return shown;
+}
+
+function textOf(bytes: Uint8Array, maxChars: number): string {
+  // No character of UTF-8 is longer than four bytes.
+  const text = Buffer.from(bytes.subarray(0, maxChars * 4)).toString('utf8');
+  return storableText(cut(text, maxChars));
+}
+
+function cut(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars - 1).toWellFormed()}…`;
+}

@@ -1,9 +1,9 @@
 import { addressOf, changed } from './call-query.js';
 import { choice, choose } from './choices.js';
-import { h } from './dom.js';
+import { h, setText } from './dom.js';
+import { zoneName } from './format.js';
 import { menu } from './menu.js';
 
-const days = 'Days are whole days in UTC.';
 const hiddenByChoice = 'calls-hidden';
 
 /** The form above the list: every field is a part of the address, and the address is what is shown. */
@@ -21,8 +21,8 @@ export class CallFilters {
       ['longest', 'Longest first'],
       ['shortest', 'Shortest first'],
     ]),
-    field('from_date', 'From day', h('input', { type: 'date' }), { title: days }),
-    field('to_date', 'To day', h('input', { type: 'date' }), { title: days }),
+    field('from_date', 'From day', h('input', { type: 'date' })),
+    field('to_date', 'To day', h('input', { type: 'date' })),
     field('carrier', 'Carrier', h('input', { list: 'calls-carriers', maxlength: '100' }), {
       placeholder: 'Any',
     }),
@@ -44,6 +44,7 @@ export class CallFilters {
       ['mixed', 'Speakers of one channel'],
     ]),
   ];
+  #days = h('p', { class: 'quiet' });
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
   #more;
 
@@ -58,7 +59,7 @@ export class CallFilters {
         'div',
         { class: 'filter-fields' },
         others.map(({ element }) => element),
-        h('p', { class: 'quiet' }, days),
+        this.#days,
       ),
     );
     this.element = h(
@@ -81,6 +82,7 @@ export class CallFilters {
   /** Shows what the address says; a name or value that has no field here is left to the answer. */
   show(query) {
     this.#query = query;
+    setText(this.#days, `Days are whole days of ${zoneName()}.`);
     for (const { name, input } of this.#fields) {
       const value = query.get(name) ?? '';
       if (input.value !== value) input.value = value;

@@ -1,3 +1,5 @@
+import { startOfDay } from './days.js';
+
 /** What the address asks of the list of calls, after the `?`: the names of the query of /api/calls itself. */
 export function queryOf(hash) {
   const at = hash.indexOf('?');
@@ -17,6 +19,23 @@ export function changed(query, name, value) {
   if (value === '') next.delete(name);
   else next.set(name, value);
   return next;
+}
+
+const aDay = /^\d{4}-\d{2}-\d{2}$/;
+
+/** What is asked of /api/calls: a day of the address is a whole day of the zone in which times are shown. */
+export function askedOf(query, zone) {
+  const asked = new URLSearchParams(query);
+  for (const [name, daysOn] of [
+    ['from_date', 0],
+    ['to_date', 1],
+  ]) {
+    const value = asked.get(name) ?? '';
+    // A day that there is not is left to the answer, which says so.
+    if (aDay.test(value) && !Number.isNaN(Date.parse(value)))
+      asked.set(name, startOfDay(value, zone, daysOn));
+  }
+  return asked;
 }
 
 /** Whether the address means the list of calls. */

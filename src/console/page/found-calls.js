@@ -1,7 +1,8 @@
 import { get } from './api.js';
-import { addressOf } from './call-query.js';
+import { addressOf, askedOf } from './call-query.js';
 import { CallRow } from './call-row.js';
 import { h, setText } from './dom.js';
+import { zoneNow } from './format.js';
 import { PageState } from './page-state.js';
 
 const pageItems = 50;
@@ -79,7 +80,7 @@ export class FoundCalls {
 
   async #read() {
     const reading = ++this.#reading;
-    const query = new URLSearchParams(this.#query);
+    const query = askedOf(this.#query, zoneNow());
     if (!query.has('limit')) query.set('limit', String(pageItems));
     const newestId = [...this.#book.calls.keys()].reduce((a, b) => (a > b ? a : b), '');
     try {

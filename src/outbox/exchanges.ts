@@ -14,6 +14,8 @@ const maxBodyChars = 4_096;
 /** Of the event itself, which is not kept a second time. */
 const maxEventChars = 65_536;
 const blank = '********';
+/** A shorter value is in any answer by chance. */
+const leastSecretChars = 8;
 
 /** Headers whose value may open something; ids that only look like it are kept. */
 const secretHeader = /auth|cookie|token|secret|key|signature|password|credential/i;
@@ -26,14 +28,14 @@ type MadeExchange = {
   step?: string;
   request: Pick<GuardedRequest, 'url' | 'method' | 'headers' | 'body'>;
   answer: GuardedAnswer;
-  /** Names of headers that the operator set. */
-  own: Iterable<string>;
+  /** Headers that the operator set: an answer that repeats their values does not show them either. */
+  own: Record<string, string>;
   /** The body is the event as it is stored. */
   isEvent: boolean;
 };
 
 export function exchangeOf({ step, request, answer, own, isEvent }: MadeExchange): ApiExchange {
-  const hidden = new Set([...own].map((name) => name.toLowerCase()));
+  const hidden = new Set(Object.keys(own).map((name) => name.toLowerCase()));
   return {
     ...(step === undefined ? {} : { step }),
     request: {
@@ -47,8 +49,8 @@ export function exchangeOf({ step, request, answer, own, isEvent }: MadeExchange
       ? {
           response: {
             status: answer.status,
-            headers: shownHeaders(answer.headers, new Set()),
-            body: textOf(answer.body, maxBodyChars),
+            headers: shownHeaders(answer.headers, new Set(), own),
+            body: cut(withoutValues(textOf(answer.body, answer.body.length), own), maxBodyChars),
           },
         }
       : { failure: storableText(answer.reason.slice(0, 300)) }),
@@ -85,15 +87,26 @@ function shownUrl(text: string): string {
 function shownHeaders(
   headers: Record<string, string | string[] | undefined>,
   hidden: ReadonlySet<string>,
+  own: Record<string, string> = {},
 ): Record<string, string> {
   const shown = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(headers).slice(0, maxHeaders)) {
     if (value === undefined || name === '__proto__') continue;
     const isSecret = !harmlessHeader.has(name) && (hidden.has(name) || secretHeader.test(name));
     const text = Array.isArray(value) ? value.join(', ') : value;
-    shown[cut(name, 100)] = isSecret ? blank : storableText(cut(text, maxHeaderChars));
+    shown[cut(name, 100)] = isSecret
+      ? blank
+      : storableText(cut(withoutValues(text, own), maxHeaderChars));
   }
   return shown;
+}
+
+/** What a receiver repeats to us: the values of the operator's headers, with and without their scheme. */
+export function withoutValues(text: string, own: Record<string, string>): string {
+  return Object.values(own)
+    .flatMap((value) => [value, value.slice(value.lastIndexOf(' ') + 1)])
+    .filter((value) => value.length >= leastSecretChars)
+    .reduce((shown, value) => shown.replaceAll(value, blank), text);
 }
 
 function textOf(bytes: Uint8Array, maxChars: number): string {

@@ -6,7 +6,7 @@ import { signWebhook } from '../lib/webhook-signature.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import type { ApiExchange } from '../protocol/api.ts';
 import type { Endpoint } from './config.ts';
-import { exchangeOf, exchangesText } from './exchanges.ts';
+import { exchangeOf, exchangesText, withoutValues } from './exchanges.ts';
 import { Mapping, MappingBusy, type StepAnswers, type StepRequest } from './mapping.ts';
 import { judge, type DeliveryVerdict } from './retry-rules.ts';
 import type { QueuedEvent } from './tables.ts';
@@ -62,9 +62,9 @@ export class Sender implements AsyncDisposable {
     };
     const answer = await this.#exchange(request, deadlineMs, signal);
     const isEvent = item.type !== 'call.skipped';
-    const exchange = exchangeOf({ request, answer, own: this.#own, isEvent });
+    const exchange = exchangeOf({ request, answer, own: this.#endpoint.headers, isEvent });
     const exchanges = exchangesText([exchange]);
-    return { verdict: judge(answer, nowMs), progress: item.progress, exchanges };
+    return { verdict: this.#judged(answer, nowMs), progress: item.progress, exchanges };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -115,9 +115,9 @@ export class Sender implements AsyncDisposable {
       if (made === undefined) continue;
       const request = this.#stepRequest(step.name, item, made, nowMs);
       const answer = await this.#exchange(request, leftMs(), signal);
-      const about = { step: step.name, own: this.#own, isEvent: false };
+      const about = { step: step.name, own: this.#endpoint.headers, isEvent: false };
       exchanges.push(exchangeOf({ ...about, request, answer }));
-      verdict = judge(answer, nowMs, step.accept);
+      verdict = this.#judged(answer, nowMs, step.accept);
       if (verdict.kind !== 'delivered') break;
       answers[step.name] = {
         status: verdict.status,
@@ -162,9 +162,11 @@ export class Sender implements AsyncDisposable {
     });
   }
 
-  /** Headers that the operator wrote: they are the keys of the receiver. */
-  get #own(): string[] {
-    return Object.keys(this.#endpoint.headers);
+  /** The first bytes of an answer are shown and kept: a receiver that repeats its keys must not spread them. */
+  #judged(...given: Parameters<typeof judge>): DeliveryVerdict {
+    const verdict = judge(...given);
+    if (verdict.answer === null) return verdict;
+    return { ...verdict, answer: withoutValues(verdict.answer, this.#endpoint.headers) };
   }
 }
 

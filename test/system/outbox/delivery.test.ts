@@ -58,8 +58,10 @@ for (const kind of ['sqlite', 'postgres'] as const)
         await using store = await open();
         await using crm = await startCrm([secret]);
         let status = 500;
-        crm.behave = (_request, response) => {
-          response.writeHead(status, { 'x-request-id': 'r-7' }).end(`answer ${status}`);
+        crm.behave = (request, response) => {
+          response
+            .writeHead(status, { 'x-request-id': 'r-7' })
+            .end(`answer ${status} ${request.headers['authorization']}`);
           return undefined;
         };
         const headers = { authorization: 'Bearer of-the-operator', 'x-tenant': 'north' };
@@ -81,7 +83,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
             return one !== undefined && one.attempts >= count && one.exchanges?.[0];
           });
         const failed = await told(1);
-        expect(failed.response).toMatchObject({ status: 500, body: 'answer 500' });
+        expect(failed.response).toMatchObject({ status: 500, body: 'answer 500 ********' });
         expect(failed.response?.headers['x-request-id']).toBe('r-7');
         expect(failed.request.headers).toMatchObject({
           authorization: '********',
@@ -100,7 +102,7 @@ for (const kind of ['sqlite', 'postgres'] as const)
         await outbox.deliveries.retry(id);
         await until(() => crm.requests.length === before + 1);
         expect(crm.requests.at(-1)?.headers['webhook-id']).toBe(issued.id);
-        const kept = await store.db.selectFrom('deliveries').select('exchanges').execute();
+        const kept = await store.db.selectFrom('deliveries').selectAll().execute();
         for (const word of ['of-the-operator', 'north', 'in-the-query', secret])
           expect(JSON.stringify(kept)).not.toContain(word);
         await store.transaction((tx) => eraseCall(tx, 'call_1', Date.now()));

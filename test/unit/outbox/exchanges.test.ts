@@ -32,7 +32,7 @@ test('what may open something is blanked, whoever wrote it; the rest is told as 
     step: 'save',
     request,
     answer,
-    own: ['X-CRM-Tenant'],
+    own: { 'X-CRM-Tenant': 'tenant-of-the-operator' },
     isEvent: false,
   });
   expect(shown).toEqual({
@@ -60,7 +60,7 @@ test('what may open something is blanked, whoever wrote it; the rest is told as 
 });
 
 test('the event itself is not kept a second time, and is told from its own row', () => {
-  const text = exchangesText([exchangeOf({ request, answer, own: [], isEvent: true })]);
+  const text = exchangesText([exchangeOf({ request, answer, own: {}, isEvent: true })]);
   expect(text).not.toContain('hello');
   const [shown] = exchangesFrom(text, '{"id":"evt_1"}');
   expect(shown?.request).toMatchObject({ body: '{"id":"evt_1"}' });
@@ -72,7 +72,7 @@ test('a thousand headers, long bodies and many steps stay within bounds', () => 
   const names = Array.from({ length: 1_000 }, (_, at) => [`x-${at}`, 'v'.repeat(10_000)]);
   const huge = { ...answer, headers: Object.fromEntries(names), body: Buffer.alloc(16_384, 'ü') };
   const made = { request: { ...request, body: Buffer.alloc(1_000_000, 'a') }, answer: huge };
-  const one = exchangeOf({ ...made, own: [], isEvent: false });
+  const one = exchangeOf({ ...made, own: {}, isEvent: false });
   expect(Object.keys(one.response?.headers ?? {})).toHaveLength(24);
   expect(one.response?.body.length).toBeLessThanOrEqual(4_096);
   expect(one.request.body?.length).toBe(4_096);
@@ -83,7 +83,19 @@ test('a thousand headers, long bodies and many steps stay within bounds', () => 
 
 test('no answer is told by its reason', () => {
   const failed = { ok: false as const, failure: 'timeout' as const, reason: 'no answer in 10 s' };
-  const shown = exchangeOf({ request, answer: failed, own: [], isEvent: true });
+  const shown = exchangeOf({ request, answer: failed, own: {}, isEvent: true });
   expect(shown).toMatchObject({ failure: 'no answer in 10 s' });
   expect(shown).not.toHaveProperty('response');
+});
+
+test('an answer that repeats what the operator sends does not spread it', () => {
+  const own = { Authorization: 'Bearer key-of-the-crm', 'x-short': 'no' };
+  const echo = {
+    ...answer,
+    headers: { 'x-seen': 'key-of-the-crm' },
+    body: Buffer.from('you said Bearer key-of-the-crm, key-of-the-crm and no'),
+  };
+  const { response } = exchangeOf({ request, answer: echo, own, isEvent: true });
+  expect(response?.body).toBe('you said ********, ******** and no');
+  expect(response?.headers).toEqual({ 'x-seen': '********' });
 });

@@ -9,6 +9,7 @@ import type { CarrierList } from '../protocol/api.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './credentials.ts';
+import { upgradesTotal } from './metrics.ts';
 import { carrierSetups } from './setups.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
 import { webhookRouter } from './webhooks.ts';
@@ -34,6 +35,9 @@ const liveShare = 0.6;
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
+  // From 0 on, so that the first refusal of a carrier is an increase.
+  for (const carrier of carrierNames)
+    for (const outcome of ['401', '403']) upgradesTotal.inc({ carrier, outcome }, 0);
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
   const context: UpgradeContext = {

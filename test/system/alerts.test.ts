@@ -147,10 +147,13 @@ describe.skipIf(promtoolMissing)('brought about', () => {
       await CarrierClient.connect(address, headers);
       return until(async () => {
         const samples = await scrape(app);
-        return valueOf(samples, upgrades, { carrier: 'telnyx' }) === times && samples;
+        return (
+          valueOf(samples, upgrades, { carrier: 'telnyx', outcome: '403' }) === times && samples
+        );
       });
     };
-    judge([await knock(1), await knock(2)], ['TrunklineCarrierRefused']);
+    // The very first refusal is one.
+    judge([await scrape(app), await knock(1)], ['TrunklineCarrierRefused']);
     const before = await scrape(app);
     await app.get('/v2/pre-recorded', {
       method: 'POST',
@@ -237,6 +240,7 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     ],
     ['TrunklineAudioGaps', { 'trunkline_call_gaps_total/service': 1 }],
     ['TrunklineEventLoopLag', { nodejs_eventloop_lag_p99_seconds: 1 }],
+    ['TrunklineNodeLost', { trunkline_nodes_lost_total: 1 }],
     ['TrunklineClockSkew', { trunkline_carrier_clock_skew_seconds: 4 }],
   ])('%s, as it would be told', (alert, added) => {
     const skew = { name: 'trunkline_carrier_clock_skew_seconds', labels: {}, value: 0 };

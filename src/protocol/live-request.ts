@@ -87,7 +87,9 @@ export const StreamingRequest = z
       .min(0.01)
       .max(10)
       .default(0.05)
-      .describe('Seconds of silence that end an utterance.'),
+      .describe(
+        'Seconds of silence that end an utterance. Less than 0.3 would end one inside a word ("stop it"), so it counts as 0.3, and `request_params` shows 0.3.',
+      ),
     maximum_duration_without_endpointing: z
       .number()
       .min(5)

@@ -71,7 +71,7 @@ describe('POST /v2/live', () => {
     });
     expect(LiveJobRecord.parse(job)).toEqual(job);
     expect(job.request_params).toMatchObject({
-      endpointing: 0.05,
+      endpointing: 0.3, // what holds: the default of 0.05 would cut words apart
       model: 'model-1',
       messages_config: { receive_acknowledgments: true, receive_partial_transcripts: false },
     });

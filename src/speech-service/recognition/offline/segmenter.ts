@@ -173,15 +173,3 @@ function opened(from: number, goingOn: boolean, voicedEnd = from): OpenUtterance
     cutBefore: goingOn,
   };
 }
-
-/**
- * The silence inside words (as in "stop it") and between the words of one breath lasts up to a quarter of
- * a second. The interface's default endpointing of 0.05 s would cut words apart. A lower request is
- * therefore raised to the shortest pause that ends a phrase.
- */
-const shortestPauseS = 0.3;
-
-/** The silence that ends an utterance. */
-export function pauseOf(endpointingS: number): number {
-  return Math.max(shortestPauseS, endpointingS);
-}

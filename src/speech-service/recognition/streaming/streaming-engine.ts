@@ -3,7 +3,7 @@ import type { Model, ModelDescription } from '../../models/model-folder.ts';
 import { leastCpuSeconds } from '../child/load.ts';
 import type { Engine, EngineSession, Arrival, Urgency } from '../child/engine.ts';
 import { LanguageChoice, type TextLanguage } from '../child/language-choice.ts';
-import { pauseOf } from '../offline/segmenter.ts';
+import { pauseOf } from '../pause.ts';
 import type {
   RecognisedUtterance,
   RecogniserEvent,

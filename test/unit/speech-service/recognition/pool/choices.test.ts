@@ -13,7 +13,7 @@ import {
   ReadingPrice,
 } from '../../../../../src/speech-service/recognition/child/load.ts';
 import { Pace } from '../../../../../src/speech-service/recognition/child/stream-audio.ts';
-import { pauseOf } from '../../../../../src/speech-service/recognition/offline/segmenter.ts';
+import { pauseOf } from '../../../../../src/speech-service/recognition/pause.ts';
 
 describe('the language of an utterance', () => {
   const ofText = (text: string) => (text.includes('bonjour') ? 'fr' : 'en');

@@ -1,5 +1,5 @@
 import type { Variable } from './ctranslate2.ts';
-import { Graph, type Value } from './graph.ts';
+import { Graph, type Value } from '../graph.ts';
 import { alignmentHeadsOf, audioFrames, heads, headSize, Layers, layers, width } from './layers.ts';
 
 const vocabulary = 51_864;

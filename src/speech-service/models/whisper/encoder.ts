@@ -1,5 +1,5 @@
 import type { Variable } from './ctranslate2.ts';
-import { Graph, type Value } from './graph.ts';
+import { Graph, type Value } from '../graph.ts';
 import {
   audioFrames,
   heads,

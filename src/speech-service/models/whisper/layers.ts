@@ -1,6 +1,6 @@
 import { TrunklineError } from '../../../lib/errors.ts';
 import type { Variable } from './ctranslate2.ts';
-import type { Graph, Value } from './graph.ts';
+import type { Graph, Value } from '../graph.ts';
 
 /** The sizes of the one model that is known. Its file has them too, and a file with others is refused by them. */
 export const width = 384;

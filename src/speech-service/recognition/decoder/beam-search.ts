@@ -9,6 +9,8 @@ export type NextToken = LogProbabilities & { attention?: Float32Array | undefine
 export type Steps = {
   /** What comes first. */
   first(): NextToken;
+  /** What comes after tokens that are known, and how likely they were, where the model reads them all at once. */
+  after?(given: readonly number[]): { said: NextToken; given: number[] };
   /** What comes after each of these beams. A beam is one of the last step, by its index, and one more token. */
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
@@ -73,12 +75,8 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
       bias: options.bias?.start,
     },
   ];
-  let said: NextToken[] = [steps.first()];
-  const given: number[] = [];
-  for (const token of options.given ?? []) {
-    given.push(said[0] ? logProbability(said[0], token) : -Infinity);
-    said = steps.next([{ parent: 0, token }]);
-  }
+  const { given, ...begin } = begun(steps, options.given ?? []);
+  let { said } = begin;
   const ended: Beam[] = [];
   while (open.length > 0) {
     const candidates = open.flatMap((beam, parent) =>
@@ -109,6 +107,23 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
   const chosen = ended.length > 0 ? ended : open;
   const best = likeliestOf(chosen, options.lengthPower ?? usualLengthPower);
   return { ...best, given, shared: sharesOf(best.tokens, [...ended, ...open]) };
+}
+
+function begun(
+  steps: Steps,
+  known: readonly number[],
+): { said: NextToken[]; given: readonly number[] } {
+  if (known.length > 0 && steps.after) {
+    const { said, given } = steps.after(known);
+    return { said: [said], given };
+  }
+  const given: number[] = [];
+  let said = [steps.first()];
+  for (const token of known) {
+    given.push(said[0] ? logProbability(said[0], token) : -Infinity);
+    said = steps.next([{ parent: 0, token }]);
+  }
+  return { said, given };
 }
 
 function candidatesAfter(

@@ -2,7 +2,13 @@
  * What a model says of the next token: the log-probability of a token is its score less `norm`. The scores stay as the
  * model gave them, because most of them are never looked at.
  */
-export type LogProbabilities = { scores: Float32Array; norm: number };
+export type LogProbabilities = {
+  /** Empty where the likeliest tokens are enough. */
+  scores: Float32Array;
+  norm: number;
+  /** The likeliest tokens with their log-probabilities, the best first, where the model tells them itself. */
+  best?: ReadonlyMap<number, number>;
+};
 
 /**
  * So many nats below the best score a token counts nothing: the thousands that are there change the norm by less than
@@ -45,12 +51,13 @@ export function meanOf(readings: readonly LogProbabilities[]): LogProbabilities 
   return { scores, norm: norm / readings.length };
 }
 
-export function logProbability({ scores, norm }: LogProbabilities, token: number): number {
-  return (scores[token] ?? -Infinity) - norm;
+export function logProbability({ scores, norm, best }: LogProbabilities, token: number): number {
+  return best?.get(token) ?? (scores[token] ?? -Infinity) - norm;
 }
 
 /** The most probable tokens, the best first. */
-export function likeliest({ scores }: LogProbabilities, count: number): number[] {
+export function likeliest({ scores, best }: LogProbabilities, count: number): number[] {
+  if (best && best.size >= count) return [...best.keys()].slice(0, count);
   const tokens: number[] = [];
   let least = -Infinity;
   for (let token = 0; token < scores.length; token++) {

@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../lib/errors.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { beamSearch } from './beam-search.ts';
-import { type AttentionOutput, revealAttention, secondOf } from './moonshine-graph.ts';
+import {
+  audioGraph,
+  audioKeys,
+  decoderGraph,
+  isKnownDecoder,
+  secondOf,
+} from './moonshine-graph.ts';
 import {
   type EncodedAudio,
   endToken,
@@ -11,6 +17,7 @@ import {
   stepsOver,
 } from './moonshine-steps.ts';
 import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
+import { OrtFile } from './ort-file.ts';
 import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
 import { TokenTable } from './tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
@@ -37,15 +44,22 @@ const shortestSamples = 3200;
 export class MoonshineReader {
   readonly #onnx: Onnx;
   readonly #encoder: OnnxSession;
+  readonly #audio: OnnxSession;
   readonly #decoder: MoonshineDecoder;
   readonly table: TokenTable;
 
   private constructor(
     onnx: Onnx,
-    parts: { encoder: OnnxSession; decoder: MoonshineDecoder; table: TokenTable },
+    parts: {
+      encoder: OnnxSession;
+      audio: OnnxSession;
+      decoder: MoonshineDecoder;
+      table: TokenTable;
+    },
   ) {
     this.#onnx = onnx;
     this.#encoder = parts.encoder;
+    this.#audio = parts.audio;
     this.#decoder = parts.decoder;
     this.table = parts.table;
   }
@@ -59,12 +73,12 @@ export class MoonshineReader {
       return { unread: `the loop knows no ${description.kind} models` };
     const { files } = description;
     const graph = await readFile(join(folder, files.decoder));
-    const attention = revealAttention(graph);
-    if (!attention) return { unread: `${files.decoder} is not a file that the loop knows` };
+    if (!isKnownDecoder(graph))
+      return { unread: `${files.decoder} is not a file that the loop knows` };
     const onnx = loadOnnx();
     if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
     try {
-      return { reader: await MoonshineReader.#load(onnx, { folder, files, graph, attention }) };
+      return { reader: await MoonshineReader.#load(onnx, { folder, files, graph }) };
     } catch (error) {
       return { unread: `the runtime does not take the model: ${reasonOf(error)}` };
     }
@@ -76,18 +90,15 @@ export class MoonshineReader {
       folder: string;
       files: { encoder: string; tokens: string };
       graph: Uint8Array;
-      attention: AttentionOutput;
     },
   ): Promise<MoonshineReader> {
-    const { folder, files, graph, attention } = model;
-    const session = await onnx.open(graph);
+    const { folder, files, graph } = model;
+    const weights = new OrtFile(graph);
+    const session = await onnx.open(decoderGraph(weights));
+    const audio = await onnx.open(audioGraph(weights));
     const encoder = await onnx.open(await readFile(join(folder, files.encoder)));
     const table = new TokenTable(await readFile(join(folder, files.tokens), 'utf8'));
-    let layers = 0;
-    while (session.shapeOf(`past_key_values.${String(layers)}.decoder.key`)) layers++;
-    const [, heads = 0, , headSize = 0] = session.shapeOf('past_key_values.0.decoder.key') ?? [];
-    const decoder = { onnx, session, attention, layers, heads, headSize };
-    return new MoonshineReader(onnx, { encoder, decoder, table });
+    return new MoonshineReader(onnx, { encoder, audio, decoder: { onnx, session }, table });
   }
 
   /** The dear part of a reading. What it gives can be read several times, alone and with others. */
@@ -103,19 +114,23 @@ export class MoonshineReader {
       ['last_hidden_state'],
     );
     if (!hidden) throw new Error('the encoder gave no output');
-    return { hidden, frames: hidden.dims[1] ?? 0, seconds: length / 16000 };
+    const keys = this.#audio.run({ hidden }, audioKeys);
+    return { keys, frames: hidden.dims[1] ?? 0, seconds: length / 16000 };
   }
 
   /** Reads encodings of the same speech as one text. The times are those of the first. */
   read(encodings: readonly EncodedAudio[], { beams, given, bias }: ReadOptions): ReadText {
     const seconds = encodings[0]?.seconds ?? 0;
-    const found = beamSearch(stepsOver(this.#decoder, encodings, true), {
-      width: beams,
-      mostTokens: mostTokensOf(seconds),
-      endToken,
-      given,
-      bias,
-    });
+    const found = beamSearch(
+      stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined }),
+      {
+        width: beams,
+        mostTokens: mostTokensOf(seconds),
+        endToken,
+        given,
+        bias,
+      },
+    );
     return {
       ...timedText(this.table, found, secondOf),
       meanLogProbability: meanOf(found.logProbabilities),

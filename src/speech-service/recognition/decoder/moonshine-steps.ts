@@ -1,134 +1,143 @@
 import type { NextToken, Steps } from './beam-search.ts';
-import { logProbabilitiesOf, meanOf } from './log-probabilities.ts';
-import { type AttentionOutput, samplesOfFrame } from './moonshine-graph.ts';
+import { logProbability, meanOf } from './log-probabilities.ts';
+import {
+  heads,
+  headSize,
+  pastKeys,
+  presentKeys,
+  toldTokens,
+  vocabulary,
+} from './moonshine-graph.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
-import { floatsOf, rowsOf } from './tensors.ts';
+import { floatsOf } from './tensors.ts';
 
 export const beginToken = 1;
 export const endToken = 2;
 
-/** What the encoder made of some audio: a row of numbers for each frame. */
-export type EncodedAudio = { hidden: Tensor; frames: number; seconds: number };
+/** What the encoder made of some audio: the keys and values at which each token looks. */
+export type EncodedAudio = { keys: Feeds; frames: number; seconds: number };
 
-export type MoonshineDecoder = {
-  onnx: Onnx;
-  session: OnnxSession;
-  attention: AttentionOutput;
-  layers: number;
-  heads: number;
-  headSize: number;
+export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession };
+
+/** What is wanted of a reading besides the likeliest tokens. */
+export type WantedScores = {
+  /** Where each token looks. */
+  timed: boolean;
+  /** The scores of all tokens and not of the likeliest alone. */
+  whole: boolean;
 };
 
 /**
- * The decoder over one encoding. The keys and values of the audio are computed with the first token and stay; those of
- * the tokens grow by one with every step, for each beam:
+ * The decoder over one encoding. The keys and values of the tokens grow by one with every step, for each beam:
  *
- *     first     audio ─▶ keys of the audio ┐
- *               begin ─▶ keys of tokens ───┴▶ what the first token is
- *     next      a token for each beam, the keys of the beam that it continues ─▶ what comes after
+ *     first     begin, known tokens ─▶ what comes after them
+ *     next      a token for each beam, and the beam that it continues ─▶ what comes after it
  */
 class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
-  readonly #frames: number;
-  readonly #fixed: Feeds;
-  readonly #tokenKeys: readonly string[];
-  readonly #timed: boolean;
-  #audio: Feeds = {};
-  #tokens: Feeds = {};
+  readonly #audio: EncodedAudio;
+  readonly #wanted: WantedScores;
+  #past: Feeds = {};
+  #place = 0;
 
-  constructor(decoder: MoonshineDecoder, { hidden, frames }: EncodedAudio, timed: boolean) {
-    const { onnx } = decoder;
+  constructor(decoder: MoonshineDecoder, audio: EncodedAudio, wanted: WantedScores) {
     this.#decoder = decoder;
-    this.#frames = frames;
-    this.#timed = timed;
-    const length = frames * samplesOfFrame;
-    this.#fixed = {
-      encoder_hidden_states: hidden,
-      // Every 384th value is looked at, so the mask counts in samples although the encoding counts in frames.
-      encoder_attention_mask: onnx.integers(new BigInt64Array(length).fill(1n), [1, length]),
-    };
-    this.#tokenKeys = keysOf(decoder.layers, 'decoder');
+    this.#audio = audio;
+    this.#wanted = wanted;
   }
 
   first(): NextToken {
-    const { onnx, session, layers, heads, headSize } = this.#decoder;
-    const audioKeys = keysOf(layers, 'encoder');
-    const none = onnx.floats(new Float32Array(0), [1, heads, 0, headSize]);
-    const zeros = new Float32Array(heads * this.#frames * headSize);
-    const empty = onnx.floats(zeros, [1, heads, this.#frames, headSize]);
-    const begin = {
-      ...this.#fixed,
-      input_ids: onnx.integers(BigInt64Array.of(BigInt(beginToken)), [1, 1]),
-      ...past(this.#tokenKeys.map((key) => [key, none])),
+    const [said] = this.#begin([beginToken], [0], this.#wanted.whole);
+    return said ?? nothing;
+  }
+
+  after(given: readonly number[]): { said: NextToken; given: number[] } {
+    const tokens = [beginToken, ...given];
+    const said = this.#begin(tokens, [...tokens.keys()], true);
+    return {
+      said: said.at(-1) ?? nothing,
+      given: given.map((token, at) => logProbability(said[at] ?? nothing, token)),
     };
-    const out = session.run(
-      {
-        ...begin,
-        use_cache_branch: onnx.flag(false),
-        ...past(audioKeys.map((key) => [key, empty])),
-      },
-      ['logits', ...[...this.#tokenKeys, ...audioKeys].map((key) => `present.${key}`)],
-    );
-    this.#audio = past(audioKeys.map((key) => [key, out[`present.${key}`]]));
-    this.#tokens = past(this.#tokenKeys.map((key) => [key, out[`present.${key}`]]));
-    const [first = logProbabilitiesOf(new Float32Array(0))] = this.#said(out, 1);
-    if (!this.#timed) return first;
-    // Only the branch for later tokens tells its attention, so the begin goes through that one, too.
-    const { output } = this.#decoder.attention;
-    const again = session.run({ ...begin, use_cache_branch: onnx.flag(true), ...this.#audio }, [
-      output,
-    ]);
-    return { ...first, attention: this.#attended(again, 1)[0] };
   }
 
   next(beams: readonly { parent: number; token: number }[]): NextToken[] {
-    const { onnx, session, attention } = this.#decoder;
-    const parents = beams.map(({ parent }) => parent);
-    const ids = BigInt64Array.from(beams, ({ token }) => BigInt(token));
-    const tokens = Object.entries(this.#tokens).map(
-      ([name, kept]) => [name, rowsOf(onnx, kept, parents)] as const,
+    return this.#run(
+      beams.map(({ token }) => token),
+      {
+        parents: beams.map(({ parent }) => parent),
+        told: [...beams.keys()],
+        whole: this.#wanted.whole,
+      },
     );
+  }
+
+  #begin(tokens: readonly number[], told: readonly number[], whole: boolean): NextToken[] {
+    const none = this.#decoder.onnx.floats(new Float32Array(0), [1, heads, 0, headSize]);
+    this.#past = Object.fromEntries(pastKeys.map((key) => [key, none]));
+    this.#place = 0;
+    return this.#run(tokens, { parents: [0], told, whole });
+  }
+
+  #run(
+    tokens: readonly number[],
+    about: { parents: readonly number[]; told: readonly number[]; whole: boolean },
+  ): NextToken[] {
+    const { onnx, session } = this.#decoder;
+    const { timed } = this.#wanted;
+    const { parents, told, whole } = about;
+    const numbers = (values: readonly number[], dims: readonly number[]) =>
+      onnx.integers(BigInt64Array.from(values, BigInt), dims);
+    const each = tokens.length / parents.length;
     const out = session.run(
       {
-        // The audio's own stay one row: the graph spreads them over the beams, which is cheaper than copies.
-        ...this.#fixed,
-        ...this.#audio,
-        ...Object.fromEntries(tokens),
-        input_ids: onnx.integers(ids, [beams.length, 1]),
-        use_cache_branch: onnx.flag(true),
+        ...this.#audio.keys,
+        ...this.#past,
+        tokens: numbers(tokens, [parents.length, each]),
+        place: numbers([this.#place], [1]),
+        parents: numbers(parents, [parents.length]),
+        told: numbers(told, [told.length]),
       },
       [
-        'logits',
-        ...(this.#timed ? [attention.output] : []),
-        ...this.#tokenKeys.map((key) => `present.${key}`),
+        'best',
+        'bestTokens',
+        ...(whole ? ['scores'] : []),
+        ...(timed ? ['attention'] : []),
+        ...presentKeys,
       ],
     );
-    this.#tokens = past(this.#tokenKeys.map((key) => [key, out[`present.${key}`]]));
-    const attended = this.#timed ? this.#attended(out, beams.length) : [];
-    return this.#said(out, beams.length).map((said, beam) => ({
-      ...said,
-      attention: attended[beam],
-    }));
+    this.#place += each;
+    for (const [index, key] of presentKeys.entries()) {
+      const present = out[key];
+      if (present) this.#past[pastKeys[index] ?? ''] = present;
+    }
+    return saidOf(out, told, { timed, whole });
   }
+}
 
-  #said(out: Record<string, Tensor>, rows: number): NextToken[] {
-    const scores = floatsOf(out['logits']);
-    const size = scores.length / rows;
-    return Array.from({ length: rows }, (_, row) =>
-      logProbabilitiesOf(scores.subarray(row * size, (row + 1) * size)),
-    );
-  }
+const noScores = new Float32Array(0);
+const nothing: NextToken = { scores: noScores, norm: 0 };
 
-  /** For each beam what the head pays to each frame; the output is [beam, head, 1, frame]. */
-  #attended(out: Record<string, Tensor>, rows: number): Float32Array[] {
-    const { heads, attention } = this.#decoder;
-    const all = floatsOf(out[attention.output]);
-    const size = all.length / rows / heads;
-    return Array.from({ length: rows }, (_, row) => {
-      const from = (row * heads + attention.head) * size;
-      return all.slice(from, from + size);
-    });
-  }
+function saidOf(
+  out: Record<string, Tensor>,
+  told: readonly number[],
+  { timed, whole }: WantedScores,
+): NextToken[] {
+  const best = floatsOf(out['best']);
+  const tokens = out['bestTokens']?.data;
+  const scores = whole ? floatsOf(out['scores']) : noScores;
+  const attention = timed ? floatsOf(out['attention']) : undefined;
+  const frames = out['attention']?.dims[1] ?? 0;
+  return told.map((row, index) => {
+    const likely = new Map<number, number>();
+    for (let at = index * toldTokens; at < (index + 1) * toldTokens; at++)
+      likely.set(Number(tokens?.[at]), best[at] ?? -Infinity);
+    return {
+      scores: scores.subarray(index * vocabulary, (index + 1) * vocabulary),
+      norm: 0,
+      best: likely,
+      attention: attention?.slice(row * frames, (row + 1) * frames),
+    };
+  });
 }
 
 /**
@@ -139,10 +148,14 @@ class OneReading implements Steps {
 export function stepsOver(
   decoder: MoonshineDecoder,
   encodings: readonly EncodedAudio[],
-  timed: boolean,
+  { timed, whole }: WantedScores,
 ): Steps {
   const readings = encodings.map(
-    (encoding, index) => new OneReading(decoder, encoding, timed && index === 0),
+    (encoding, index) =>
+      new OneReading(decoder, encoding, {
+        timed: timed && index === 0,
+        whole: whole || encodings.length > 1,
+      }),
   );
   const [only] = readings;
   if (only && readings.length === 1) return only;
@@ -152,21 +165,18 @@ export function stepsOver(
   });
   return {
     first: () => together(readings.map((reading) => reading.first())),
+    after(given) {
+      const all = readings.map((reading) => reading.after(given));
+      const mean = (at: number) =>
+        all.reduce((sum, one) => sum + (one.given[at] ?? 0), 0) / Math.max(1, all.length);
+      return {
+        said: together(all.map(({ said }) => said)),
+        given: given.map((_, at) => mean(at)),
+      };
+    },
     next(beams) {
       const said = readings.map((reading) => reading.next(beams));
       return beams.map((_, beam) => together(said.flatMap((rows) => rows[beam] ?? [])));
     },
   };
-}
-
-function keysOf(layers: number, of: 'encoder' | 'decoder'): string[] {
-  return Array.from({ length: layers }, (_, layer) =>
-    ['key', 'value'].map((kind) => `${String(layer)}.${of}.${kind}`),
-  ).flat();
-}
-
-function past(entries: readonly (readonly [key: string, value: Tensor | undefined])[]): Feeds {
-  const feeds: Feeds = {};
-  for (const [key, value] of entries) if (value) feeds[`past_key_values.${key}`] = value;
-  return feeds;
 }

@@ -14,8 +14,6 @@ export type Tensor = {
 
 export type Feeds = Record<string, Tensor>;
 
-type ValueMetadata = { name: string; shape: number[] };
-
 type NativeSession = {
   loadModel(
     model: ArrayBufferLike,
@@ -24,7 +22,6 @@ type NativeSession = {
     options: RuntimeOptions,
   ): unknown;
   run(feeds: Feeds, outputs: Record<string, null>, options: object): Record<string, Tensor>;
-  readonly inputMetadata: readonly ValueMetadata[];
 };
 
 type RuntimeOptions = { intraOpNumThreads: 1; interOpNumThreads: 1; logSeverityLevel: 3 };
@@ -54,12 +51,7 @@ export class OnnxSession {
     this.#native = native;
   }
 
-  /** The dimensions of an input; −1 where they are not fixed. Undefined where there is no such input. */
-  shapeOf(input: string): readonly number[] | undefined {
-    return this.#native.inputMetadata.find(({ name }) => name === input)?.shape;
-  }
-
-  /** Runs as much of the graph as the outputs need. Blocks until it is done. */
+  /** Blocks until it is done. Outputs that are not asked for are not copied. */
   run(feeds: Feeds, outputs: readonly string[]): Record<string, Tensor> {
     return this.#native.run(feeds, Object.fromEntries(outputs.map((name) => [name, null])), {});
   }

@@ -4,9 +4,9 @@ import {
   type Variable,
   variablesOf,
 } from '../../../../../src/speech-service/models/whisper/ctranslate2.ts';
-import { Graph } from '../../../../../src/speech-service/models/whisper/graph.ts';
+import { Graph } from '../../../../../src/speech-service/models/graph.ts';
 import { Layers, quantised } from '../../../../../src/speech-service/models/whisper/layers.ts';
-import { Message } from '../../../../../src/speech-service/models/whisper/protobuf.ts';
+import { Message } from '../../../../../src/speech-service/models/protobuf.ts';
 import { whisperTokens } from '../../../../../src/speech-service/models/whisper/tokens.ts';
 import { loadOnnx, type Onnx } from '../../../../../src/speech-service/recognition/decoder/onnx.ts';
 import { noise } from '../../../../support/speech/made-up-voice.ts';

@@ -13,20 +13,35 @@ const formatVersion = 9;
 /** The version of the operators' meanings: the first that has the exact Gelu as one operator. */
 const operatorsVersion = 20;
 
+/** Operators that are no part of the format: the runtime has them beside it, several steps in one. */
+const ofRuntime = new Set(['DynamicQuantizeMatMul', 'MultiHeadAttention', 'RotaryEmbedding']);
+const runtimeDomain = 'com.microsoft';
+
 /** A graph that is put together node by node and written in ONNX's format. The same calls give the same bytes. */
 export class Graph {
   readonly #graph = new Message();
   readonly #known = new Set<string>();
+  readonly #name: string;
   #nodes = 0;
+  #needsRuntime = false;
+
+  constructor(name = 'whisper') {
+    this.#name = name;
+  }
 
   input(name: string, type: 'float' | 'int64', dims: readonly Dimension[]): Value {
     this.#graph.message(11, valueInfo(name, type, dims));
     return name;
   }
 
-  output(name: string, value: Value, dims: readonly Dimension[]): void {
+  output(
+    name: string,
+    value: Value,
+    dims: readonly Dimension[],
+    type: 'float' | 'int64' = 'float',
+  ): void {
     this.#node('Identity', [value], [name]);
-    this.#graph.message(12, valueInfo(name, 'float', dims));
+    this.#graph.message(12, valueInfo(name, type, dims));
   }
 
   floats(name: string, dims: readonly number[], values: Float32Array): Value {
@@ -63,13 +78,14 @@ export class Graph {
 
   finish(): Uint8Array {
     const operators = new Message().text(1, '').number(2, operatorsVersion);
-    this.#graph.text(2, 'whisper');
-    return new Message()
+    this.#graph.text(2, this.#name);
+    const whole = new Message()
       .number(1, formatVersion)
       .text(2, 'trunkline')
       .message(7, this.#graph)
-      .message(8, operators)
-      .finish();
+      .message(8, operators);
+    if (this.#needsRuntime) whole.message(8, new Message().text(1, runtimeDomain).number(2, 1));
+    return whole.finish();
   }
 
   #node(
@@ -83,6 +99,10 @@ export class Graph {
     for (const output of outputs) node.text(2, output);
     node.text(3, outputs[0] ?? '').text(4, operator);
     for (const [name, value] of Object.entries(attributes)) node.message(5, attribute(name, value));
+    if (ofRuntime.has(operator)) {
+      node.text(7, runtimeDomain);
+      this.#needsRuntime = true;
+    }
     this.#graph.message(1, node);
   }
 

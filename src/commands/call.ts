@@ -32,7 +32,7 @@ export function registerCall(program: Command): void {
 }
 
 async function call(audio: string[], options: CallCommandOptions): Promise<void> {
-  const { api, config, mayBeForeign } = targetBridge(options);
+  const { api, config, mayBeForeign, publicUrl } = targetBridge(options);
   const carrier = carriers[options.carrier];
   const stop = new AbortController();
   hangUpOnSignal(stop, options.watch && options.calls === 1);
@@ -54,7 +54,7 @@ async function call(audio: string[], options: CallCommandOptions): Promise<void>
     ...(options.rate === undefined ? {} : { rateHz: options.rate }),
     ...(options.from === undefined ? {} : { fromNumber: options.from }),
     ...(options.number === undefined ? {} : { toNumber: options.number }),
-    ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
   };
   if (options.calls > 1) return callMany(plan, options.calls);
   await callOne(plan, options.watch ? api : undefined);
@@ -80,6 +80,10 @@ async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
       console.log(`${plan.player.name} call ${callId}`);
       if (api) watched = watch(api, callId, printer, watching.signal);
     },
+  }).catch((error: unknown) => {
+    // Nobody looks any longer for a call that was never placed.
+    watching.abort();
+    throw error;
   });
   for (const result of results) report(result);
   if (results.every(({ outcome }) => outcome === 'refused')) {
@@ -131,7 +135,7 @@ async function waitForCall(
     // A bridge that is not ours has no list of calls: then the call is only played.
     const found = await findCall(api, carrierCallId).catch(() => undefined);
     if (found) return found.id;
-    await sleep(200);
+    await sleep(200, undefined, { signal }).catch(() => undefined);
   }
   return undefined;
 }
@@ -222,7 +226,7 @@ function addCallOptions(command: Command): Command {
     .option('--json', 'control messages as JSON, where the carrier has two forms of them')
     .option(
       '--public-url <url>',
-      'the address that signatures are made for, when it is not that of --to',
+      'the address that signatures are made for; by default TRUNKLINE_PUBLIC_URL, for the process of these settings',
     )
     .option('--no-watch', 'do not show the transcript and the ledger');
 }

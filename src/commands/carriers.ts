@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { randomBytes } from 'node:crypto';
-import { carrierNames, carriers } from '../carriers/all.ts';
+import { carrierNamed, carrierNames, carriers, type CarrierName } from '../carriers/all.ts';
 import type { PbxConfiguration } from '../carriers/carrier.ts';
 import { carrierSetups } from '../carriers/setups.ts';
 import { socketUrlOf } from '../carriers/voice-answer.ts';
@@ -15,28 +15,33 @@ type SetupListOptions = { url?: string; json?: boolean };
 
 const pbxNames = carrierNames.filter((name) => carriers[name].setup.configuration !== undefined);
 
-/** `trunkline carriers [pbx]`: what connects each carrier, or the configuration of a PBX. */
+/** `trunkline carriers [name]`: what connects each carrier, or one of them; for a PBX its configuration. */
 export function registerCarriers(program: Command): void {
   program
     .command('carriers')
-    .argument('[pbx]', `prints what to paste there: ${pbxNames.join(', ')}`, knownPbx)
+    .argument(
+      '[name]',
+      `one carrier, with what to click there; for ${pbxNames.join(', ')} what to paste there`,
+      knownCarrier,
+    )
     .description('the carriers: what is set, what is missing, which address each is told')
     .option('--url <url>', 'the running process; by default the one of these settings')
     .option('--json', 'as data')
-    .action((pbx: (typeof pbxNames)[number] | undefined, options: SetupListOptions) =>
-      pbx === undefined ? list(options) : configurationOf(pbx, options),
+    .action((name: CarrierName | undefined, options: SetupListOptions) =>
+      name !== undefined && pbxNames.includes(name)
+        ? configurationOf(name, options)
+        : list(options, name),
     );
 }
 
-function knownPbx(text: string): string {
-  const known: string[] = pbxNames;
-  if (known.includes(text)) return text;
+function knownCarrier(text: string): string {
+  if (carrierNamed(text) !== undefined) return text;
   throw new InvalidArgumentError(
-    `there is a configuration for ${known.join(', ')}; without a name all carriers are listed`,
+    `there is ${carrierNames.join(', ')}; without a name all are listed`,
   );
 }
 
-async function list({ url, json }: SetupListOptions): Promise<void> {
+async function list({ url, json }: SetupListOptions, name?: CarrierName): Promise<void> {
   const { api, config } = runningProcess(url);
   let items: ApiCarrier[];
   let source = `as ${api.url} says`;
@@ -50,12 +55,16 @@ async function list({ url, json }: SetupListOptions): Promise<void> {
     source = `No running process: ${error.message}. This is what the settings here say; which streams came is not known.`;
     items = carrierSetups({ config: config.carriers, publicUrl: publicUrlOf(config) });
   }
+  if (name !== undefined) items = items.filter((item) => item.name === name);
   if (json) {
     console.log(JSON.stringify({ running: isRunning, items }, null, 2));
     return;
   }
   console.log(source);
-  for (const item of items) console.log(`\n${linesOf(item, isRunning).join('\n')}`);
+  for (const item of items) {
+    console.log(`\n${linesOf(item, isRunning).join('\n')}`);
+    if (name !== undefined) item.steps.forEach((step, at) => console.log(`  ${at + 1}. ${step}`));
+  }
   if (items.some(({ address }) => address.startsWith('ws:')))
     console.log(
       '\nThese addresses are for this machine alone: set TRUNKLINE_PUBLIC_URL to the one by which carriers reach you.',
@@ -80,10 +89,7 @@ function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
   ];
 }
 
-async function configurationOf(
-  pbx: (typeof pbxNames)[number],
-  { url, json }: SetupListOptions,
-): Promise<void> {
+async function configurationOf(pbx: CarrierName, { url, json }: SetupListOptions): Promise<void> {
   const { api, config } = runningProcess(url);
   const bare = await addressOf(pbx, api, config);
   const secret = randomBytes(secretBytes).toString('hex');

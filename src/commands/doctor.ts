@@ -474,7 +474,7 @@ async function publicUrlFinding(publicUrl: string | undefined): Promise<Installa
     return {
       what: 'public url',
       state: 'wrong',
-      detail: `${publicUrl}: ${reasonOf(error)}`,
+      detail: `${publicUrl} does not answer: ${whyUnreachable(error)}`,
       todo: 'point it at this port',
     };
   }

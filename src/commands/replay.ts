@@ -31,7 +31,7 @@ export function registerReplay(program: Command): void {
     .option('--keep-ids', 'under the recorded ids instead of as a new call')
     .option(
       '--public-url <url>',
-      'the address that signatures are made for, when it is not that of --to',
+      'the address that signatures are made for; by default TRUNKLINE_PUBLIC_URL, for the process of these settings',
     )
     .action(send);
 }
@@ -39,7 +39,7 @@ export function registerReplay(program: Command): void {
 async function send(file: string, options: ReplayCommandOptions): Promise<void> {
   const speed = Number(options.speed);
   if (!(speed > 0)) throw new TrunklineError('BAD_INPUT', '--speed: give a number above 0');
-  const { api, config } = targetBridge(options);
+  const { api, config, publicUrl } = targetBridge(options);
   const frames = await framesOf(file);
   const players = Object.values(carriers).map(({ player }) => player);
   const name = options.carrier ?? idsOf(frames, players)?.carrier ?? '';
@@ -54,7 +54,7 @@ async function send(file: string, options: ReplayCommandOptions): Promise<void> 
       : { carrier: name, secrets: carrier.playerSecrets(config.carriers) }),
     api,
     ...(options.keepIds ? { keepIds: true } : {}),
-    ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    ...(publicUrl === undefined ? {} : { publicUrl }),
   });
   console.log(
     `${name} call ${result.callId}: ${result.sent} frames sent, ${result.answers.length} answers, closed ${result.closed}`,

@@ -1,6 +1,7 @@
 import { loadConfig, type Config } from '../config.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
+import { isLoopback } from '../port/addresses.ts';
 
 /** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
 export function whyUnreachable(error: unknown): string {
@@ -73,15 +74,22 @@ export function runningProcess(url: string | undefined): { api: Api; config: Con
   return { api: { url: address, ...(key === undefined ? {} : { key }) }, config };
 }
 
-/** The bridge that a call goes to. Where only its carrier address is named it may be another product, without our API. */
-export function targetBridge({ url, to }: { url?: string; to?: string }): {
+/**
+ * The bridge that a call goes to. Where only its carrier address is named it may be another product, without our API.
+ * A process on this machine is the one of these settings: carriers sign for its public address, whatever road a call
+ * takes from here.
+ */
+export function targetBridge(options: { url?: string; to?: string; publicUrl?: string }): {
   api: Api;
   config: Config;
   mayBeForeign: boolean;
+  publicUrl: string | undefined;
 } {
+  const { url, to } = options;
   const ofBridge = to === undefined ? undefined : new URL(to.replace(/^ws/, 'http')).origin;
-  return {
-    ...runningProcess(url ?? ofBridge),
-    mayBeForeign: url === undefined && to !== undefined,
-  };
+  const target = runningProcess(url ?? ofBridge);
+  const mayBeForeign = url === undefined && to !== undefined;
+  const isOurs = !mayBeForeign && isLoopback(new URL(target.api.url).hostname);
+  const publicUrl = options.publicUrl ?? (isOurs ? target.config.http.publicUrl : undefined);
+  return { ...target, mayBeForeign, publicUrl };
 }

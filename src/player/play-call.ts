@@ -152,16 +152,21 @@ async function withToken(
   for (const [name, value] of Object.entries(player.addressParameters?.(call) ?? {}))
     url.searchParams.set(name, value);
   if (plan.mint !== undefined) {
-    url.pathname = new URL(await plan.mint(call.callId)).pathname;
+    url.pathname = tokenPath(await plan.mint(call.callId));
     return url.href;
   }
   if (plan.api === undefined || hasToken(url) || player.canProve(plan.secrets ?? {}))
     return url.href;
   const ask = plan.apiIsOptional ? mintStreamIfOffered : mintStream;
   const minted = await ask(plan.api, { carrier: player.name, call_id: call.callId });
-  // The token's path on the road that was asked for: the public address may not be reachable from here.
-  if (minted) url.pathname = new URL(minted.url).pathname;
+  if (minted) url.pathname = tokenPath(minted.url);
   return url.href;
+}
+
+/** The token's path on the road that was asked for: the public address may lead through a proxy that takes a path away. */
+function tokenPath(mintedUrl: string): string {
+  const { pathname } = new URL(mintedUrl);
+  return pathname.slice(Math.max(0, pathname.indexOf('/carriers/')));
 }
 
 /** The address came from `POST /api/streams`: it is proof enough. */

@@ -257,10 +257,11 @@ export function sessionUrl(target: SpeechTarget, given: string): string | undefi
   // A fragment means nothing to a server (RFC 6455), and a WebSocket of an address with one cannot be made.
   url.hash = '';
   if (target.own === true) {
-    // The public address leads through a proxy, and one of before a restart to a port that may be another now.
-    url.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
-    url.host = base.host;
-    return url.href;
+    // The public address leads through a proxy that may take its path away, and one of before a restart to a port that
+    // may be another now.
+    const here = new URL(`/v2/live${url.search}`, base);
+    here.protocol = base.protocol === 'https:' ? 'wss:' : 'ws:';
+    return here.href;
   }
   const secure = base.protocol === 'https:';
   if (url.protocol !== 'wss:' && (url.protocol !== 'ws:' || secure)) return undefined;

@@ -2,6 +2,8 @@ import type { PullProgress } from './pull.ts';
 
 const barSigns = 24;
 const everyMs = 5_000;
+/** As often as a person can see: a chunk of a download is much shorter. */
+const drawnEveryMs = 100;
 
 export function progressLine(
   name: string,
@@ -25,16 +27,13 @@ export function progressDisplay(
   terminal: { isTTY?: boolean; write(text: string): unknown },
   say: (line: string) => void,
 ): ProgressDisplay {
-  let saidMs = -Infinity;
+  let shownMs = -Infinity;
   const show = (line: string, atTerminal: string) => {
-    if (terminal.isTTY) {
-      terminal.write(`\r\u001b[K${atTerminal}`);
-      return;
-    }
     const nowMs = performance.now();
-    if (nowMs - saidMs < everyMs) return;
-    saidMs = nowMs;
-    say(line);
+    if (nowMs - shownMs < (terminal.isTTY ? drawnEveryMs : everyMs)) return;
+    shownMs = nowMs;
+    if (terminal.isTTY) terminal.write(`\r\u001b[K${atTerminal}`);
+    else say(line);
   };
   return {
     progress(name, progress) {

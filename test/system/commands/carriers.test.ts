@@ -118,5 +118,9 @@ test('each configuration has a secret of its own, in our settings and in what is
   }
   const { ended, lines } = trunkline(['carriers', 'nobody']);
   expect(await ended).not.toBe(0);
-  expect(lines.join('\n')).toContain('there is a configuration for asterisk');
+  expect(lines.join('\n')).toContain('there is twilio, telnyx');
+  const one = await printed('telnyx', '--url', app.url);
+  expect(one).toMatch(/^as .*\n\nTelnyx \(telnyx\): ready\n/);
+  expect(one).toMatch(/^ {2}1\. /m);
+  expect(one).not.toContain('Twilio');
 });

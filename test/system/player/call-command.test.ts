@@ -16,9 +16,15 @@ import { tones } from '../../support/recognition/fixture-model.ts';
 
 let app: App;
 let folder: string;
+/** As behind a proxy that takes a path away: a carrier signs for this address, commands have another road. */
+const proven = {
+  TRUNKLINE_PUBLIC_URL: 'http://localhost:1/trunkline',
+  TRUNKLINE_TWILIO_AUTH_TOKEN: 'twilio-secret-of-the-tests',
+  TRUNKLINE_INSECURE: '1',
+};
 
 beforeAll(async () => {
-  app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '500' } });
+  app = await startApp({ env: { TRUNKLINE_REJOIN_WAIT_MS: '500', ...proven } });
   folder = await mkdtemp(join(tmpdir(), 'trunkline-call-'));
   const save = (name: string, samples: Int16Array): Promise<void> =>
     writeFile(join(folder, name), Uint8Array.from(samples, linearToMulaw));
@@ -41,6 +47,7 @@ function start(...words: string[]): ChildProcessByStdio<null, Readable, Readable
         HOME: folder,
         TRUNKLINE_DATA: folder,
         TRUNKLINE_URL: app.url,
+        ...proven,
       },
     },
   );
@@ -175,7 +182,10 @@ describe('trunkline call', () => {
     const slips: [string[], string][] = [
       [['--drop', 'much'], '2%'],
       [['--encoding', 'alaw'], 'BAD_INPUT: twilio streams mulaw, not alaw'],
-      [['--url', 'http://127.0.0.1:1'], 'UNREACHABLE: http://127.0.0.1:1 does not answer'],
+      [
+        ['--carrier', 'telnyx', '--url', 'http://127.0.0.1:1'],
+        'UNREACHABLE: http://127.0.0.1:1 does not answer',
+      ],
     ];
     const said = await Promise.all(slips.map(([words]) => trunkline('call', ...words)));
     for (const [at, { code, errors }] of said.entries()) {

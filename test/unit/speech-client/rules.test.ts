@@ -68,6 +68,18 @@ describe('where a session address may lead', () => {
   ])('%s', (given, expected) => {
     expect(sessionUrl(target, given)).toBe(expected);
   });
+
+  test.each([
+    'wss://calls.example.com/v2/live?token=t',
+    'wss://calls.example.com/behind/a/proxy/v2/live?token=t',
+    'ws://127.0.0.1:1234/v2/live?token=t',
+  ])(
+    'our own service is reached in this process, whatever the public address says: %s',
+    (given) => {
+      const own = { url: 'http://127.0.0.1:8080', keyHeader: 'x-service-key', own: true as const };
+      expect(sessionUrl(own, given)).toBe('ws://127.0.0.1:8080/v2/live?token=t');
+    },
+  );
 });
 
 describe('the gate before POST /v2/live', () => {

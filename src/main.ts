@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { startBridge } from './bridge/bridge.ts';
-import { carrierNames, carriers, firstCarrier } from './carriers/all.ts';
+import { carrierNames, carriers, factsOf, firstCarrier } from './carriers/all.ts';
 import { startCarriers } from './carriers/carriers.ts';
 import { loadConfig, type Config } from './config.ts';
 import { startConsole } from './console/console.ts';
@@ -218,6 +218,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       nodes: nodes.membership,
       link: nodes.link,
       carriers: carrierNames,
+      factsOf,
     }),
   );
   mount(

@@ -13,7 +13,7 @@ import { SpeechClient } from '../speech-client/client.ts';
 import type { SpeechConfig } from '../speech-client/config.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
-import type { Bridge } from './seam.ts';
+import type { Bridge, ReadFacts } from './seam.ts';
 import { Calls } from './call/calls.ts';
 import { CallLinks, linkKeyOf } from './api/call-links.ts';
 import { callsApi } from './api/calls-api.ts';
@@ -60,6 +60,8 @@ type BridgeOptions = {
   link?: NodeLink | undefined;
   /** Names that POST /api/streams takes. */
   carriers: readonly string[];
+  /** How the carriers' callbacks are read; without it nothing is learnt from them. */
+  factsOf?: ReadFacts;
   clock?: Clock;
 };
 
@@ -123,6 +125,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     log,
     recording,
     node,
+    factsOf: options.factsOf ?? (() => ({})),
     takeOverMs: options.nodes?.isFleet ? options.nodes.takeOverMs : 0,
     ...(relay === undefined ? {} : { relay }),
     secondPasses,
@@ -228,8 +231,11 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     mintToken: (request) => tokens.mint(storable(request)),
     claimNonce: (scheme, nonce, untilMs) => tokens.claimNonce(scheme, nonce, untilMs),
     lastStreamAt: (carrier) => lastStreamOf(store.db, carrier),
-    carrierStatus: (carrier, carrierCallId, status) =>
-      keepStatus(store, clock, storable({ carrier, carrierCallId, status })),
+    async carrierStatus(carrier, carrierCallId, status) {
+      const told = storable({ carrier, carrierCallId, status });
+      await keepStatus(store, clock, told);
+      await calls.told(told);
+    },
     health: () => {
       const shortage = memoryShortage(calls.legCount);
       return {

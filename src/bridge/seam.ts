@@ -49,8 +49,8 @@ export type StreamControl = {
   /** Ask the carrier to stop or go on sending; carriers without such a message ignore it. */
   pause(): void;
   resume(): void;
-  /** End the stream from our side in the way that harms the phone call least. */
-  disconnect(reason: string): void;
+  /** End the stream from our side in the way that harms the phone call least; `stop` where the phone call is over. */
+  disconnect(reason: string, how?: 'drain' | 'stop'): void;
   /** A final, for carriers that take results back; absent for the others. */
   result?(final: {
     track: string;
@@ -110,6 +110,22 @@ export type TokenClaim =
   | { outcome: 'accepted'; carrierCallId?: string; metadata: Record<string, unknown> }
   | { outcome: 'refused'; reason: 'unknown' | 'expired' | 'used' | 'other-carrier' | 'other-call' };
 
+/** What a callback of the carrier says of the phone call itself. */
+export type CallFacts = {
+  from?: string;
+  to?: string;
+  direction?: Direction;
+  /** The phone call is over, whatever its streams look like. */
+  isOver?: true;
+};
+
+/** How the callbacks of a carrier are read: each has its own words for the same facts. */
+export type ReadFacts = (told: {
+  carrier: string;
+  carrierCallId: string;
+  status: Readonly<Record<string, string>>;
+}) => CallFacts;
+
 /** What carriers/ may ask of the bridge. */
 export type Bridge = {
   openStream(start: StreamStart, control: StreamControl): Promise<OpenedStream>;
@@ -126,7 +142,7 @@ export type Bridge = {
   claimNonce(scheme: string, nonce: string, untilMs: number): Promise<boolean>;
   /** When a stream of this carrier began a call last, on any node; test calls do not count. */
   lastStreamAt(carrier: string): Promise<number | undefined>;
-  /** A status callback of the carrier, kept with the call; a call not seen yet keeps it too. */
+  /** A status callback of the carrier, kept with the call, which learns what it says; a call not seen yet keeps it too. */
   carrierStatus(
     carrier: string,
     carrierCallId: string,

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { ReadFacts } from '../bridge/seam.ts';
 import { asterisk } from './asterisk/asterisk.ts';
 import { asteriskSettings } from './asterisk/settings.ts';
 import { audiohook } from './audiohook/audiohook.ts';
@@ -75,3 +76,7 @@ export const firstCarrier: AnyCarrier = twilio;
 export function carrierNamed(name: string): AnyCarrier | undefined {
   return Object.hasOwn(carriers, name) ? carriers[name as CarrierName] : undefined;
 }
+
+/** What a stored callback says of its call, read by the carrier whose it is. */
+export const factsOf: ReadFacts = ({ carrier, carrierCallId, status }) =>
+  carrierNamed(carrier)?.factsOf?.(status, carrierCallId) ?? {};

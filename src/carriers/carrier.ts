@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import type { ZodType } from 'zod';
-import type { Bridge, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type { Bridge, CallFacts, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { Logger } from '../lib/log.ts';
@@ -153,6 +153,8 @@ export type CarrierSetup<Config> = {
   voiceProof?: readonly (keyof Config & string)[];
   /** What the carrier is told in place of the bare address; a secret stands in it as `<name>`. */
   address?(bare: string): string;
+  /** The same for its voice webhook. */
+  voiceAddress?(bare: string): string;
   /** What to click at the carrier, in order. Addresses stand beside the steps. */
   steps: readonly string[];
   /** Where the other end is a PBX of the operator's own: what to paste there. The secret is of letters and digits. */
@@ -181,6 +183,8 @@ export type Carrier<Config> = {
   /** On the detecting path: whether the first texts are this carrier's, `more` when the second will tell. */
   matchesTexts(first: FirstText, second: FirstText | undefined): boolean | 'more';
   webhooks: readonly CarrierWebhook<Config>[];
+  /** What one of its callbacks says of the call itself; absent where it has none. */
+  factsOf?(status: Readonly<Record<string, string>>, carrierCallId: string): CallFacts;
   setup: CarrierSetup<Config>;
   /** The carrier's own side of the protocol, for calls without a phone. */
   player: CarrierPlayer;

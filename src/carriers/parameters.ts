@@ -38,10 +38,10 @@ export function liftParameters(all: Record<string, string>): LiftedParameters {
   };
 }
 
-/** `outbound-api` and `outbound-dial` are outbound as well. */
-function directionOf(text: string | undefined): Direction | undefined {
-  if (text?.startsWith('inbound')) return 'inbound';
-  return text?.startsWith('outbound') ? 'outbound' : undefined;
+/** `outbound-api` and `outbound-dial` are outbound as well; some say `incoming` and `outgoing`. */
+export function directionOf(text: string | undefined): Direction | undefined {
+  if (/^in(?:bound|coming)/.test(text ?? '')) return 'inbound';
+  return /^out(?:bound|going)/.test(text ?? '') ? 'outbound' : undefined;
 }
 
 function roleOf(text: string | undefined): Party | undefined {

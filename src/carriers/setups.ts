@@ -34,6 +34,11 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
   const onward = keys.filter((key) => /(?:Dial|ContinueUrl)$/.test(key));
   const wayOn = onward.length === 0 || onward.some(isSet) ? [] : [onward.map(nameOf).join(' or ')];
   const bare = socketUrlOf(publicUrl, name);
+  const below = (action: string): string | undefined =>
+    webhooks.some((webhook) => webhook.action === action)
+      ? `${publicUrl}/carriers/${name}/${action}`
+      : undefined;
+  const voice = below('voice');
   const lastMs = lastStreamMs?.get(name);
   return {
     name,
@@ -42,12 +47,14 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
     set: keys.filter(isSet).map(nameOf),
     missing,
     address: setup.address?.(bare) ?? bare,
-    voice: webhooks.some(({ action }) => action === 'voice')
-      ? {
-          address: `${publicUrl}/carriers/${name}/voice`,
-          missing: [...missingOf(setup.voiceProof ?? setup.proofs[0] ?? []), ...wayOn],
-        }
-      : null,
+    voice:
+      voice === undefined
+        ? null
+        : {
+            address: setup.voiceAddress?.(voice) ?? voice,
+            missing: [...missingOf(setup.voiceProof ?? setup.proofs[0] ?? []), ...wayOn],
+          },
+    status_address: below('status') ?? null,
     steps: [...setup.steps],
     last_stream_at: lastMs === undefined ? null : new Date(lastMs).toISOString(),
   };

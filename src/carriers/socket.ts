@@ -386,7 +386,7 @@ export class StreamSocket {
     return {
       pause: () => this.#say({ type: 'pause' }),
       resume: () => this.#say({ type: 'resume' }),
-      disconnect: (reason) => this.#disconnect(reason),
+      disconnect: (reason, how) => this.#disconnect(reason, how),
       ...(this.#takesResults ? { result: (final) => this.#result(final) } : {}),
     };
   }
@@ -408,10 +408,10 @@ export class StreamSocket {
     };
   }
 
-  #disconnect(reason: string): void {
+  #disconnect(reason: string, how: 'drain' | 'stop' = 'drain'): void {
     if (this.#state.at !== 'live') return;
     const { closingEndsCall } = this.#state.start;
-    this.#end('drain', reason);
+    this.#end(how, reason);
     if (closingEndsCall) this.#state = { at: 'discarding', why: reason };
     else this.#leave('completed', reason);
   }

@@ -73,19 +73,20 @@ async function list({ url, json }: SetupListOptions, name?: CarrierName): Promis
 
 function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
   const voice = item.voice?.missing ?? [];
-  const since = item.last_stream_at ?? 'none since the start of the process';
+  const since = item.last_stream_at ?? 'none yet';
   const rows: [string, string | undefined][] = [
     ['stream', item.address],
     ['voice', item.voice?.address],
+    ['status', item.status_address ?? undefined],
     ['set', item.set.join(', ') || undefined],
     ['missing', item.missing.join(', ') || undefined],
     ['for voice', voice.filter((name) => !item.missing.includes(name)).join(', ') || undefined],
-    ['last proof', isRunning ? since : undefined],
+    ['last stream', isRunning ? since : undefined],
   ];
   const state = item.state === 'ready' ? 'ready' : 'only with a stream token (POST /api/streams)';
   return [
     `${item.title} (${item.name}): ${state}`,
-    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(11)}${text}`])),
+    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(12)}${text}`])),
   ];
 }
 

@@ -437,9 +437,13 @@ const ApiCarrier = z
       .object({ address: z.string(), missing: z.array(z.string()) })
       .nullable()
       .describe('Its voice webhook, where it has one.'),
+    status_address: z
+      .string()
+      .nullable()
+      .describe('Where its status callbacks go, which bring numbers, direction and the end.'),
     steps: z.array(z.string()).describe('What to do at the carrier.'),
     last_stream_at: DateTime.nullable().describe(
-      'When a stream showed its proof last, since the start of this process. Test calls count. Null also where strangers may stream: nothing is proven there.',
+      'When a stream began last, on any node; test calls show nothing of a carrier and do not count.',
     ),
   })
   .meta({ id: 'Carrier' });

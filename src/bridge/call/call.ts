@@ -1,4 +1,5 @@
 import { within } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
@@ -18,7 +19,14 @@ import {
 } from './state.ts';
 import { CallEvents } from '../events/call-events.ts';
 import type { CallLease } from '../events/lease.ts';
-import type { OpenedStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
+import type {
+  CallFacts,
+  OpenedStream,
+  StreamControl,
+  StreamEnd,
+  StreamEvent,
+  StreamStart,
+} from '../seam.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { LegGap } from '../leg/ledger.ts';
 import { Leg } from '../leg/leg.ts';
@@ -30,10 +38,17 @@ import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
 import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
 import { withdraws } from './consent.ts';
+import { learnt, toldFacts } from './facts.ts';
 import { callOverrides, sessionRequest } from './session-request.ts';
 
 /** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
 const longestGapS = 10_000_000;
+
+/**
+ * A carrier whose callback says that the call is over may still send what was said last. Where nothing has come for so
+ * long, the close of its socket was lost on the way.
+ */
+const overQuietMs = 5_000;
 
 type OpenCallOptions = {
   env: CallEnvironment;
@@ -63,6 +78,8 @@ export class Call {
   /** Of the last final: the summary is written in it. */
   #languageCode = 'en';
   #stopWaiting: (() => void) | undefined;
+  /** Since when the carrier's own callback says that the phone call is over. */
+  #overSinceMs: number | undefined;
 
   constructor({ env, record, state, onOver, onLeaseLost, fence = 0 }: OpenCallOptions) {
     this.#env = env;
@@ -136,6 +153,42 @@ export class Call {
 
   resume(by: 'operator' | 'carrier'): Promise<void> {
     return this.#pauses.resume(by);
+  }
+
+  // --- what callbacks of the carrier say ----------------------------------------------------------
+
+  /** Numbers and direction that the stream did not say; and that the phone call is over, which its socket may never say. */
+  learn(facts: CallFacts): void {
+    const news = learnt(this.record, facts);
+    if (news !== undefined) {
+      Object.assign(this.record, news);
+      this.events.partiesLearnt();
+      this.events.changed();
+    }
+    if (facts.isOver !== true) return;
+    this.#overSinceMs ??= this.#env.clock.monotonicMs();
+    // A call whose process goes away is left to the next one.
+    if (this.#state.at !== 'waiting' || this.#state.reason === 'drain') return;
+    this.#stopWaiting?.();
+    this.#take({ type: 'wait-over', legs: this.#openLegIds() });
+  }
+
+  /** Streams of a call that is over, and of which nothing comes any more, end as by their own stop. */
+  endWhenOver(nowMs: number): void {
+    if (this.#overSinceMs === undefined || this.#streams.size === 0) return;
+    const heardMs = Math.max(this.#overSinceMs, ...this.legs.map((leg) => leg.quietSinceMs));
+    if (nowMs - heardMs < overQuietMs) return;
+    const reason = 'the carrier says that the call is over';
+    for (const { control } of this.#streams.values()) control.disconnect(reason, 'stop');
+  }
+
+  /** Callbacks may have come to another node, or before a restart. */
+  async #lookForEnd(): Promise<void> {
+    try {
+      this.learn(await toldFacts(this.#env.store.db, this.record, this.#env.factsOf));
+    } catch (error) {
+      this.#log.warn({ reason: reasonOf(error) }, 'callbacks of a call could not be read');
+    }
   }
 
   // --- streams -----------------------------------------------------------------------------------
@@ -574,6 +627,7 @@ export class Call {
     this.#stopWaiting = this.#env.clock.after(this.#env.config.rejoinWaitMs, () =>
       this.#take({ type: 'wait-over', legs: this.#openLegIds() }),
     );
+    void this.#lookForEnd();
   }
 
   /**

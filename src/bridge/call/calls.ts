@@ -6,8 +6,9 @@ import { enqueueEvent } from '../../outbox/enqueue.ts';
 import type { CallState } from './state.ts';
 import { callKey, callMetadata, eventCallOf, type CallRecord } from './record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
-import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../seam.ts';
 import { Call } from './call.ts';
+import { toldFacts } from './facts.ts';
 import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { callOverrides, sessionFormat } from './session-request.ts';
@@ -121,6 +122,15 @@ export class Calls {
       onOver: (call) => this.#over(call),
       onLeaseLost: (call) => this.drop(call),
       ...(state === undefined ? {} : { state }),
+    });
+  }
+
+  /** A callback of the carrier is stored. In turn with streams that open: whichever comes first, the call hears of both. */
+  told(status: Parameters<ReadFacts>[0]): Promise<void> {
+    const key = callKey(status.carrier, status.carrierCallId);
+    return this.inTurn(key, () => {
+      this.#byKey.get(key)?.learn(this.#env.factsOf(status));
+      return Promise.resolve();
     });
   }
 
@@ -246,9 +256,13 @@ export class Calls {
 
   async #begin(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     const { store, clock, config } = this.#env;
-    const continues = await this.#endedBefore(start);
+    const [continues, facts] = await Promise.all([
+      this.#endedBefore(start),
+      toldFacts(store.db, start, this.#env.factsOf),
+    ]);
     const { record, dropped, ignored } = recordOf(
-      start,
+      // What the stream says itself counts first.
+      { ...facts, ...start },
       config.callParameters,
       clock.now(),
       continues,
@@ -303,7 +317,9 @@ export class Calls {
         'PARAMETER_IGNORED',
         `the parameter ${name} holds nothing that a session can use`,
       );
-    return call.opened(stream);
+    const opened = call.opened(stream);
+    call.learn(facts);
+    return opened;
   }
 
   /** The record that this carrier call id had before, if it had one: this one continues it. */
@@ -329,7 +345,10 @@ export class Calls {
     this.#stopPacing = this.#env.clock.after(paceMs, () => {
       const nowMs = this.#env.clock.monotonicMs();
       if (nowMs - lastMs < paceMs + lateTickMs)
-        for (const call of this.#byId.values()) call.keepPace(nowMs);
+        for (const call of this.#byId.values()) {
+          call.keepPace(nowMs);
+          call.endWhenOver(nowMs);
+        }
       this.#pace(nowMs);
     });
   }

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CallLinks } from '../api/call-links.ts';
-import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../seam.ts';
 import type { LiveFeed } from '../api/live-feed.ts';
 
 /** What every call of this process works with. */
@@ -41,6 +41,8 @@ export type CallEnvironment = {
     order(tx: Transaction<Database>, callId: string): Promise<void>;
     wake(): void;
   };
+  /** What a callback of a carrier says of its call. */
+  factsOf: ReadFacts;
   /** The audio of an ended call, here and at the speech service; what was said stays. */
   eraseAudio(callId: string): Promise<void>;
   /** After each commit that holds events: the outbox has work. */

@@ -1,16 +1,19 @@
 import type { EventCall, Role } from '../../protocol/events.ts';
 import type { Direction } from '../seam.ts';
 
-/** The facts of a call that stay the same from its first stream to its end; only `overrides` may still change. */
+/**
+ * The facts of a call. What its stream did not say of the parties may be learnt from callbacks; of the rest only
+ * `overrides` may still change.
+ */
 export type CallRecord = {
   readonly id: string;
   readonly carrier: string;
   readonly carrierCallId: string;
-  readonly direction: Direction | undefined;
-  readonly from: string | undefined;
-  readonly to: string | undefined;
+  direction: Direction | undefined;
+  from: string | undefined;
+  to: string | undefined;
   readonly startedAt: number;
-  readonly metadata: CustomMetadata;
+  metadata: CustomMetadata;
   readonly overrides: Record<string, unknown>;
   readonly continues: string | null;
 };
@@ -42,7 +45,7 @@ export function callKey(carrier: string, carrierCallId: string): string {
 export const metadataLimit = 2_000;
 
 /** Characters left free for the three keys of a leg, so that every leg of a call drops the same parameters. */
-const legKeysReserve = 160;
+export const legKeysReserve = 160;
 
 type MetadataFacts = {
   callId: string;

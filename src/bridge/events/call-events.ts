@@ -11,6 +11,7 @@ import type { CallLength, CallRecord } from '../call/record.ts';
 import {
   forgetLegStates,
   insertLeg,
+  insertPartyKeys,
   insertStream,
   keepShortGaps,
   updateCall,
@@ -305,6 +306,24 @@ export class CallEvents {
           end_reason: reason,
           counts,
         }),
+    });
+  }
+
+  /** Events from here on say the parties, and the call is found by their numbers. */
+  partiesLearnt(): void {
+    const { record } = this.#options;
+    const { direction = null, from = null, to = null, metadata } = record;
+    const custom_metadata = JSON.stringify(metadata);
+    void this.#commits.add({
+      rows: async (tx) => {
+        await updateCall(tx, this.#id, {
+          direction,
+          from_number: from,
+          to_number: to,
+          custom_metadata,
+        });
+        await insertPartyKeys(tx, record);
+      },
     });
   }
 

@@ -47,11 +47,17 @@ export async function insertCall(tx: Tx, record: CallRecord, node: string): Prom
       recover_tries: 0,
     })
     .execute();
-  const parties = [record.from ?? '', record.to ?? ''];
+  await insertPartyKeys(tx, record);
+}
+
+export async function insertPartyKeys(
+  tx: Tx,
+  { id, from = '', to = '' }: Pick<CallRecord, 'id' | 'from' | 'to'>,
+): Promise<void> {
   await insertKeys(
     tx,
-    record.id,
-    parties.flatMap((party) => partyKey(party) ?? []),
+    id,
+    [from, to].flatMap((party) => partyKey(party) ?? []),
   );
 }
 

@@ -142,7 +142,7 @@ function controlOf(relay: RelayIn): StreamControl {
   return {
     pause: () => ask({ type: 'pause' }),
     resume: () => ask({ type: 'resume' }),
-    disconnect: (reason) => ask({ type: 'disconnect', reason }),
+    disconnect: (reason, how) => ask({ type: 'disconnect', reason, ...(how && { how }) }),
     result: (final) => ask({ type: 'result', final }),
   };
 }

@@ -74,7 +74,11 @@ export const FromCallNode = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ended') }),
   z.object({ type: z.literal('pause') }),
   z.object({ type: z.literal('resume') }),
-  z.object({ type: z.literal('disconnect'), reason: z.string() }),
+  z.object({
+    type: z.literal('disconnect'),
+    reason: z.string(),
+    how: z.enum(['drain', 'stop']).optional(),
+  }),
   z.object({
     type: z.literal('result'),
     final: z.object({

@@ -176,7 +176,7 @@ export class RelayedStream implements CallStream {
       case 'resume':
         return control.resume();
       case 'disconnect':
-        return control.disconnect(message.reason);
+        return control.disconnect(message.reason, message.how);
       case 'result':
         return control.result?.(message.final);
       default:

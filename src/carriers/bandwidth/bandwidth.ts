@@ -1,4 +1,5 @@
 import { isObject } from '../../lib/json.ts';
+import { callFacts } from '../call-facts.ts';
 import type { Carrier } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
@@ -36,6 +37,7 @@ export const bandwidth: Carrier<BandwidthConfig> = {
     return metadata !== undefined && (isTranscription(metadata) || formatsOf(metadata).length > 0);
   },
   webhooks: bandwidthWebhooks,
+  factsOf: (event) => callFacts({ ...event, status: event['eventType'] === 'disconnect' }),
   setup: bandwidthSetup,
   player: bandwidthPlayer,
   playerSecrets: ({ bandwidthUsername: username, bandwidthPassword: password }) => ({

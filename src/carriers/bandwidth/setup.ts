@@ -7,7 +7,7 @@ export const bandwidthSetup: CarrierSetup<BandwidthConfig> = {
   proofs: [['bandwidthUsername', 'bandwidthPassword']],
   steps: [
     'Open the voice application of your number in the dashboard.',
-    'Enter the voice address as call-initiated callback, with POST, and the user name and password as callback credentials.',
+    'Enter the voice address as call-initiated callback and the status address as call-status callback, both with POST, and the user name and password as callback credentials.',
     'Save, and call the number.',
   ],
 };

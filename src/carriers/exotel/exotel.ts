@@ -1,3 +1,4 @@
+import { callFacts } from '../call-facts.ts';
 import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
@@ -32,6 +33,13 @@ export const exotel: Carrier<ExotelConfig> = {
     return message?.['event'] === 'start' && idsOf(message) !== undefined;
   },
   webhooks: exotelWebhooks,
+  factsOf: (form) =>
+    callFacts({
+      from: form['From'] ?? form['CallFrom'],
+      to: form['To'] ?? form['CallTo'],
+      direction: form['Direction'],
+      status: form['Status'] ?? form['CallStatus'],
+    }),
   setup: exotelSetup,
   player: exotelPlayer,
   playerSecrets: ({ exotelUsername: username, exotelPassword: password }) => ({

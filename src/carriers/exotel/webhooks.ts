@@ -1,9 +1,21 @@
+import type { Request } from 'express';
 import { z } from 'zod';
-import type { CarrierWebhook } from '../carrier.ts';
-import { basicProof, fieldsIn, requiredCallId } from '../forms.ts';
+import { Problem } from '../../port/problem.ts';
+import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
+import { basicProof, fieldsIn, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
 import { socketUrlOf, tokenOf } from '../voice-answer.ts';
 import type { ExotelConfig } from './settings.ts';
+
+const headers = [
+  {
+    name: 'authorization',
+    description:
+      'HTTP Basic, checked with TRUNKLINE_EXOTEL_USERNAME and TRUNKLINE_EXOTEL_PASSWORD.',
+    schema: z.string(),
+  },
+];
 
 export const exotelWebhooks: readonly CarrierWebhook<ExotelConfig>[] = [
   {
@@ -11,35 +23,77 @@ export const exotelWebhooks: readonly CarrierWebhook<ExotelConfig>[] = [
     action: 'voice',
     body: 'form',
     summary: 'What a Stream applet of Exotel asks for the address of its stream',
-    headers: [
-      {
-        name: 'authorization',
-        description:
-          'HTTP Basic, checked with TRUNKLINE_EXOTEL_USERNAME and TRUNKLINE_EXOTEL_PASSWORD.',
-        schema: z.string(),
-      },
-    ],
+    headers,
     answers: 'json',
-    async handle(request, { bridge, config, insecure, publicUrl }) {
-      const { exotelUsername: username, exotelPassword: password } = config;
-      const by = basicProof(request, { username, password, insecure });
-      const { originalUrl } = request;
-      const asked = originalUrl.includes('?')
-        ? originalUrl.slice(originalUrl.indexOf('?') + 1)
-        : '';
-      const fields = ownRecord(fieldsIn(asked));
-      const callId = requiredCallId(fields['CallSid'], 'CallSid');
-      // One call has one token, however often its applet asks: good once, and for that call.
-      const { token } = await bridge.mintToken({
-        carrier: 'exotel',
-        carrierCallId: callId,
-        ...(by ? { token: tokenOf(by.password, JSON.stringify(['exotel', callId])) } : {}),
-      });
-      const url = new URL(`${socketUrlOf(publicUrl(), 'exotel')}/${token}`);
-      url.searchParams.set('sample-rate', '16000');
-      const direction = /^(?:in|out)/.exec(fields['Direction'] ?? '')?.[0];
-      if (direction) url.searchParams.set('direction', `${direction}bound`);
-      return { json: { url: url.href } };
+    handle: async (request, context) => ({ json: { url: await streamUrl(request, context) } }),
+  },
+  {
+    method: 'get',
+    action: 'status',
+    body: 'form',
+    summary: 'What a Passthru applet of Exotel tells of a call',
+    headers,
+    answers: 'kept',
+    handle(request, context) {
+      proven(request, context);
+      return Promise.resolve(kept(askedFields(request)));
+    },
+  },
+  {
+    action: 'status',
+    body: 'bytes',
+    summary: 'Exotel’s status callbacks',
+    headers,
+    answers: 'kept',
+    handle(request, context) {
+      proven(request, context);
+      return Promise.resolve(kept(toldFields(request)));
     },
   },
 ];
+
+function proven(
+  request: Request,
+  { config, insecure }: Pick<WebhookContext<ExotelConfig>, 'config' | 'insecure'>,
+): BasicProof | undefined {
+  const { exotelUsername: username, exotelPassword: password } = config;
+  return basicProof(request, { username, password, insecure });
+}
+
+/** One call has one token, however often its applet asks: good once, and for that call. */
+async function streamUrl(request: Request, context: WebhookContext<ExotelConfig>): Promise<string> {
+  const by = proven(request, context);
+  const fields = askedFields(request);
+  const callId = requiredCallId(fields['CallSid'], 'CallSid');
+  const { token } = await context.bridge.mintToken({
+    carrier: 'exotel',
+    carrierCallId: callId,
+    ...(by ? { token: tokenOf(by.password, JSON.stringify(['exotel', callId])) } : {}),
+  });
+  const url = new URL(`${socketUrlOf(context.publicUrl(), 'exotel')}/${token}`);
+  url.searchParams.set('sample-rate', '16000');
+  const direction = /^(?:in|out)/.exec(fields['Direction'] ?? '')?.[0];
+  if (direction) url.searchParams.set('direction', `${direction}bound`);
+  return url.href;
+}
+
+function askedFields({ originalUrl }: Request): Record<string, string> {
+  const at = originalUrl.indexOf('?');
+  return ownRecord(fieldsIn(at < 0 ? '' : originalUrl.slice(at + 1)));
+}
+
+/** A form or JSON, as the request for the callback says. */
+function toldFields(request: Request): Record<string, string> {
+  if (request.is('application/json')) return textParameters(jsonBody(request));
+  if (!request.is('application/x-www-form-urlencoded'))
+    throw new Problem(
+      415,
+      'expected a form or JSON: set StatusCallbackContentType=application/json',
+    );
+  const body: unknown = request.body;
+  return ownRecord(fieldsIn(Buffer.isBuffer(body) ? body.toString('utf8') : ''));
+}
+
+function kept(fields: Record<string, string>) {
+  return { callId: fields['CallSid'], fields };
+}

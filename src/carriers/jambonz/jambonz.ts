@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
 import { binaryStart, saidBy } from '../binary/start.ts';
+import { callFacts } from '../call-facts.ts';
 import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { parseObject, textAt, textParameters, wholeAt } from '../json/frames.ts';
@@ -44,6 +45,7 @@ export const jambonz: Carrier<JambonzConfig> = {
     textAt(message, 'mixType') !== undefined &&
     wholeAt(message, 'sampleRate') !== undefined,
   webhooks: jambonzWebhooks,
+  factsOf: (told) => callFacts({ ...told, status: told['call_status'] }),
   setup: jambonzSetup,
   player: jambonzPlayer,
   playerSecrets: ({ jambonzUsername: username, jambonzPassword: password }) => ({

@@ -7,7 +7,7 @@ export const jambonzSetup: CarrierSetup<JambonzConfig> = {
   proofs: [['jambonzUsername', 'jambonzPassword']],
   steps: [
     'Run “npx trunkline carriers jambonz”: it prints what to enter, with a new password.',
-    'Open your application in the portal and enter the voice address as calling webhook, with POST and the user name and password.',
+    'Open your application in the portal and enter the voice address as calling webhook and the status address as call status webhook, both with POST and the user name and password.',
     'Call the number.',
   ],
   configuration,

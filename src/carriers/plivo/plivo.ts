@@ -1,3 +1,4 @@
+import { formFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt } from '../json/frames.ts';
@@ -33,6 +34,7 @@ export const plivo: Carrier<PlivoConfig> = {
     );
   },
   webhooks: plivoWebhooks,
+  factsOf: formFacts,
   setup: plivoSetup,
   player: plivoPlayer,
   playerSecrets: ({ plivoAuthToken: [authToken] }) => ({ authToken }),

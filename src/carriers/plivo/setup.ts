@@ -7,7 +7,7 @@ export const plivoSetup: CarrierSetup<PlivoConfig> = {
   proofs: [['plivoAuthToken']],
   steps: [
     'In the console of Plivo create an XML application.',
-    'Enter the voice address as its answer URL, with POST, and give it your number.',
+    'Enter the voice address as its answer URL and the status address as its hangup URL, both with POST, and give it your number.',
     'Call the number.',
   ],
 };

@@ -7,7 +7,7 @@ export const signalwireSetup: CarrierSetup<SignalwireConfig> = {
   proofs: [['signalwireToken']],
   voiceProof: ['signalwireSigningKey'],
   steps: [
-    'Open the phone number in the dashboard and let a cXML webhook handle its calls: enter the voice address, with POST.',
+    'Open the phone number in the dashboard and let a cXML webhook handle its calls: enter the voice address, with POST, and the status address as status callback.',
     'In cXML of your own put <Start><Stream> with the stream address, track both_tracks and authBearerToken before the verb that goes on.',
     'Call the number.',
   ],

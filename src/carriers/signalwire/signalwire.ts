@@ -1,3 +1,4 @@
+import { formFacts } from '../call-facts.ts';
 import type { Carrier } from '../carrier.ts';
 import { checkBearer } from '../credentials.ts';
 import { callDialect, callStreamSid } from '../json/call-dialect.ts';
@@ -29,6 +30,7 @@ export const signalwire: Carrier<SignalwireConfig> = {
   closesItself: false,
   matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'uuid'),
   webhooks: signalwireWebhooks,
+  factsOf: formFacts,
   setup: signalwireSetup,
   player: signalwirePlayer,
   playerSecrets: ({ signalwireToken: [bearer] }) => ({ bearer }),

@@ -1,3 +1,4 @@
+import { callFacts, formFacts } from '../call-facts.ts';
 import type { Carrier } from '../carrier.ts';
 import { checkBearer } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
@@ -30,6 +31,10 @@ export const telnyx: Carrier<TelnyxConfig> = {
     return start !== undefined && textAt(start, 'call_control_id') !== undefined;
   },
   webhooks: telnyxWebhooks,
+  factsOf: (status) =>
+    status['event_type'] === undefined
+      ? formFacts(status)
+      : callFacts({ ...status, status: status['event_type'] === 'call.hangup' }),
   setup: telnyxSetup,
   player: telnyxPlayer,
   playerSecrets: ({ telnyxToken: [bearer] }) => ({ bearer }),

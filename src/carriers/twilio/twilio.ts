@@ -1,3 +1,4 @@
+import { formFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { callDialect, callStreamSid } from '../json/call-dialect.ts';
 import { JsonCodec } from '../json/codec.ts';
@@ -28,6 +29,7 @@ export const twilio: Carrier<TwilioConfig> = {
   // The form of the ids decides and not the version: early Twilio streams announced 0.x too.
   matchesTexts: (first, second) => callStreamSid(first, second, (sid) => sid === 'lettered'),
   webhooks: twilioWebhooks,
+  factsOf: formFacts,
   setup: twilioSetup,
   player: twilioPlayer,
   playerSecrets: ({ twilioAuthToken: [authToken] }) => ({ authToken }),

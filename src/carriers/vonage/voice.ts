@@ -26,7 +26,10 @@ export async function voiceAnswer(
     ...(by ? { token: tokenOf(by.secret, by.jwt) } : {}),
   });
   const { from, to } = fields;
-  const events = { eventUrl: [`${publicUrl()}/carriers/vonage/status`] };
+  // Every party of the conversation has an id of its own: the address says which call its events belong to.
+  const events = {
+    eventUrl: [`${publicUrl()}/carriers/vonage/status?call=${encodeURIComponent(callId)}`],
+  };
   const socket = {
     type: 'websocket',
     uri: `${socketUrlOf(publicUrl(), 'vonage')}/${token}`,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { TrunklineError } from '../../lib/errors.ts';
 import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
 import { binaryStart, saidBy } from '../binary/start.ts';
+import { callFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { bearerOf } from '../credentials.ts';
 import { encodingOf, rateIn } from '../encodings.ts';
@@ -38,6 +39,8 @@ export const vonage: Carrier<VonageConfig> = {
   closesItself: false,
   matchesTexts: ({ message }) => message?.['event'] === 'websocket:connected',
   webhooks: vonageWebhooks,
+  // Other parties of the conversation have events of their own, which are not about the call that rang here.
+  factsOf: (event, callId) => (event['uuid'] === callId ? callFacts(event) : {}),
   setup: vonageSetup,
   player: vonagePlayer,
   playerSecrets: ({ vonageSignatureSecret: [authToken], vonageApiKey, vonageApplicationId }) => ({

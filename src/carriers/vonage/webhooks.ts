@@ -43,10 +43,17 @@ export const vonageWebhooks: readonly CarrierWebhook<VonageConfig>[] = [
     async handle(request, context) {
       await useUp(proven(request, context)?.nonces ?? [], context);
       const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
-      return { callId: fields['uuid'], fields };
+      return { callId: callInAddress(request) ?? fields['uuid'], fields };
     },
   },
 ];
+
+/** Our NCCO writes the call into the address for the events of the parties that it brings in. */
+function callInAddress({ originalUrl }: Request): string | undefined {
+  const at = originalUrl.indexOf('?');
+  const call = at < 0 ? null : new URLSearchParams(originalUrl.slice(at + 1)).get('call');
+  return call === null || call === '' || call.length > 256 ? undefined : call;
+}
 
 type UsedNonce = Parameters<NonceMemory['remember']>;
 

@@ -51,7 +51,8 @@ export class CarriersPanel {
 class CarrierRow {
   #light = h('span', { class: 'state' });
 
-  constructor({ name, title, set, missing, address, voice, steps }, placeTestCall) {
+  constructor(item, placeTestCall) {
+    const { name, title, set, missing, address, voice, status_address: status, steps } = item;
     const forVoice = (voice?.missing ?? []).filter((name) => !missing.includes(name));
     this.element = h(
       'details',
@@ -62,6 +63,8 @@ class CarrierRow {
         {},
         row('Stream address', ...copyable(address, `the stream address of ${title}`)),
         voice && row('Voice address', ...copyable(voice.address, `the voice address of ${title}`)),
+        status !== null &&
+          row('Status address', ...copyable(status, `the status address of ${title}`)),
         set.length > 0 && row('Set', ...names(set)),
         missing.length > 0 && row('Missing', ...names(missing)),
         forVoice.length > 0 && row('Missing for voice', ...names(forVoice)),

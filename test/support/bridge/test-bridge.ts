@@ -3,7 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll } from 'vitest';
 import { startBridge, type BridgePart } from '../../../src/bridge/bridge.ts';
-import type { CallStream, StreamControl, StreamStart } from '../../../src/bridge/seam.ts';
+import type {
+  CallStream,
+  ReadFacts,
+  StreamControl,
+  StreamStart,
+} from '../../../src/bridge/seam.ts';
 import { BridgeConfig } from '../../../src/bridge/config.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import { createLog } from '../../../src/lib/log.ts';
@@ -39,6 +44,7 @@ export type TestBridgeOptions = {
   outbox?: Record<string, unknown>;
   clock?: Clock;
   loopback?: boolean;
+  factsOf?: ReadFacts;
 };
 
 /** One for all tests of a file: its threads take longer to start than most tests. */
@@ -73,6 +79,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     publicUrl: () => url,
     loopback: options.loopback ?? true,
     carriers: ['twilio', 'telnyx'],
+    ...(options.factsOf === undefined ? {} : { factsOf: options.factsOf }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
   });
   app.use(express.json());

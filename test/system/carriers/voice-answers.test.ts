@@ -448,7 +448,7 @@ describe('what follows the stream comes from the configuration', () => {
         'content-type',
       ),
     ) as { action: string }[];
-    const events = { eventUrl: [`${publicUrl}/carriers/vonage/status`] };
+    const events = { eventUrl: [`${publicUrl}/carriers/vonage/status?call=${callId}`] };
     expect(JSON.parse(text)).toEqual(
       written.map((action) => (action.action === 'connect' ? { ...events, ...action } : action)),
     );

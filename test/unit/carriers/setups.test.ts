@@ -42,13 +42,15 @@ test.each(carrierNames)(
     const plain = one?.address.replace(/\/\/<.*>@/, '//');
     expect(plain?.startsWith(`wss://calls.example.com/carriers/${name}`)).toBe(true);
     const hasVoice = carriers[name].webhooks.some(({ action }) => action === 'voice');
-    expect(one?.voice?.address).toBe(hasVoice ? `${publicUrl}/carriers/${name}/voice` : undefined);
+    const voice = one?.voice?.address.replace(/\/\/<.*>@/, '//');
+    expect(voice).toBe(hasVoice ? `${publicUrl}/carriers/${name}/voice` : undefined);
+    const hasStatus = carriers[name].webhooks.some(({ action }) => action === 'status');
+    expect(one?.status_address).toBe(hasStatus ? `${publicUrl}/carriers/${name}/status` : null);
     expect(one?.steps.length).toBeGreaterThan(1);
     for (const step of one?.steps ?? []) expect(step).toMatch(/^[A-Z].*\.$/);
-    // A step speaks of a voice address only where there is one.
-    expect(one?.steps.join(' ').includes('voice address')).toBe(
-      hasVoice && !/Stream applet/.test(one?.steps.join(' ') ?? ''),
-    );
+    // A step speaks of an address exactly where there is one.
+    expect(one?.steps.join(' ').includes('voice address')).toBe(hasVoice);
+    expect(one?.steps.join(' ').includes('status address')).toBe(hasStatus);
   },
 );
 

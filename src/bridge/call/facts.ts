@@ -1,0 +1,50 @@
+import type { Kysely } from 'kysely';
+import type { Database } from '../../store/schema.ts';
+import type { CallFacts, ReadFacts } from '../seam.ts';
+import { metadataLimit, legKeysReserve, type CallRecord } from './record.ts';
+
+/** Callbacks of one call that are read for what they say; a call has a handful of them. */
+const statusesRead = 200;
+
+/**
+ * What the carrier's callbacks have said of this call until now, whichever node they came to. They come before its
+ * stream, while it goes on and after it. The first word holds: later ones may be about a call that was passed on.
+ */
+export async function toldFacts(
+  db: Kysely<Database>,
+  { carrier, carrierCallId }: Pick<CallRecord, 'carrier' | 'carrierCallId'>,
+  factsOf: ReadFacts,
+): Promise<CallFacts> {
+  const rows = await db
+    .selectFrom('call_statuses')
+    .select('status')
+    .where('carrier', '=', carrier)
+    .where('carrier_call_id', '=', carrierCallId)
+    .orderBy('received_at')
+    .limit(statusesRead)
+    .execute();
+  let facts: CallFacts = {};
+  for (const { status } of rows) {
+    const fields = JSON.parse(status) as Record<string, string>;
+    facts = { ...factsOf({ carrier, carrierCallId, status: fields }), ...facts };
+  }
+  return facts;
+}
+
+type KnownFacts = Pick<CallRecord, 'from' | 'to' | 'direction' | 'metadata'>;
+
+/** What a call learns that it did not know; undefined where that is nothing. What its stream said is never changed. Pure. */
+export function learnt(known: KnownFacts, facts: CallFacts): KnownFacts | undefined {
+  const from = known.from ?? facts.from;
+  const to = known.to ?? facts.to;
+  const direction = known.direction ?? facts.direction;
+  if (from === known.from && to === known.to && direction === known.direction) return undefined;
+  const metadata = {
+    ...known.metadata,
+    ...(direction === undefined ? {} : { direction }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  };
+  const fits = JSON.stringify(metadata).length <= metadataLimit - legKeysReserve;
+  return { from, to, direction, metadata: fits ? metadata : known.metadata };
+}

@@ -1,0 +1,45 @@
+import type { CallFacts } from '../bridge/seam.ts';
+import { directionOf } from './parameters.ts';
+
+// What the carriers' status callbacks say of a phone call, in one form.
+
+/** Longer ones are no telephone number and no address of a person. */
+const longestParty = 300;
+
+/** The words of all of them for a call that is over. */
+const over = new Set([
+  'busy', 'canceled', 'cancelled', 'cancel', 'completed', 'failed', 'no-answer', 'rejected', 'timeout', 'unanswered',
+]); // prettier-ignore
+
+type SaidFacts = {
+  from?: string | undefined;
+  to?: string | undefined;
+  direction?: string | undefined;
+  /** The state of the call in the carrier's word, or whether it is over. */
+  status?: string | boolean | undefined;
+};
+
+export function callFacts({ from, to, direction: spelt, status }: SaidFacts): CallFacts {
+  const direction = directionOf(spelt?.toLowerCase());
+  const isOver = typeof status === 'string' ? over.has(status.toLowerCase()) : status === true;
+  return {
+    ...(isParty(from) ? { from } : {}),
+    ...(isParty(to) ? { to } : {}),
+    ...(direction === undefined ? {} : { direction }),
+    ...(isOver ? { isOver } : {}),
+  };
+}
+
+function isParty(text: string | undefined): text is string {
+  return text !== undefined && text !== '' && text.length <= longestParty;
+}
+
+/** The form that most of those who post forms have in common. `CallStatus` is the call's own, never a dialled one's. */
+export function formFacts({
+  From: from,
+  To: to,
+  Direction: direction,
+  CallStatus: status,
+}: Readonly<Record<string, string>>): CallFacts {
+  return callFacts({ from, to, direction, status });
+}

@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import { callbackEnv, callbacks } from '../../support/carriers/callbacks.ts';
+import { CarrierClient } from '../../support/carriers/carrier-client.ts';
+import { usualForm } from '../../support/carriers/carrier-shape.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { provenConfig, provenEnv } from '../../support/carriers/proven-config.ts';
+import { startApp, type App } from '../../support/process/app.ts';
+import { until } from '../../support/process/until.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+
+/** The whole program, and calls whose streams say nothing of the parties and never say that they are over. */
+const config = provenConfig();
+const names = Object.keys(callbacks) as CarrierName[];
+const parties = { from: '+15550100123', to: '+15550100200' };
+let speech: FakeSpeech;
+let app: App;
+
+beforeAll(async () => {
+  speech = await FakeSpeech.start();
+  app = await startApp({
+    env: {
+      ...provenEnv(),
+      ...callbackEnv,
+      TRUNKLINE_SPEECH_URL: speech.url,
+      TRUNKLINE_ROLES: 'bridge',
+      // Far longer than a test waits: only the carrier's word ends a call whose socket is gone.
+      TRUNKLINE_REJOIN_WAIT_MS: '600000',
+      TRUNKLINE_FINALS_WAIT_MS: '500',
+    },
+  });
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await speech[Symbol.asyncDispose]();
+});
+
+async function tell(
+  carrier: CarrierName,
+  told: Parameters<NonNullable<(typeof callbacks)[CarrierName]>>[1],
+): Promise<void> {
+  const { path, ...request } = callbacks[carrier]!(app.url, told);
+  expect((await app.get(path, { method: 'POST', ...request })).status).toBe(204);
+}
+
+/** A stream with a frame of audio, which names no number. */
+async function stream(
+  carrier: CarrierName,
+  ids = carriers[carrier].player.newIds(),
+): Promise<{ callId: string; client: CarrierClient }> {
+  const { player } = carriers[carrier];
+  const { bytesPerMs, ...form } = usualForm(carrier);
+  const unsaid = { from: '', to: '', direction: '' as 'inbound' };
+  const call = playedCall({ ...ids, ...form, ...unsaid });
+  const url = `${app.url.replace('http', 'ws')}/carriers/${carrier}`;
+  const client = await CarrierClient.open(
+    url,
+    player.headers(url, call, carriers[carrier].playerSecrets(config)),
+    {
+      protocols: [...(player.protocols ?? [])],
+    },
+  );
+  const dialogue = player.newDialogue(call);
+  const bytes = Buffer.alloc(player.frameMs * bytesPerMs, 1);
+  client.send(
+    ...dialogue.opening(),
+    ...dialogue.media(
+      call.legs.map((leg) => ({ leg, bytes })),
+      0,
+    ),
+  );
+  return { callId: call.callId, client };
+}
+
+type Shown = {
+  id: string;
+  state: string;
+  from: string | null;
+  to: string | null;
+  direction: string | null;
+};
+
+const shown = (callId: string): Promise<Shown> =>
+  until(async () => {
+    const { items } = (await (await app.get(`/api/calls?carrier_call_id=${callId}`)).json()) as {
+      items: Shown[];
+    };
+    return items[0];
+  });
+
+type ShownEvent = { type: string; call: Shown; custom_metadata: object };
+
+async function eventsOf(id: string): Promise<ShownEvent[]> {
+  const response = await app.get(`/api/calls/${id}/events?limit=1000`);
+  return ((await response.json()) as { items: ShownEvent[] }).items;
+}
+
+const ended = (callId: string): Promise<boolean> =>
+  until(async () => (await shown(callId)).state === 'ended');
+
+describe.concurrent.each(names)('the callbacks of %s', (carrier) => {
+  test('bring the numbers and the direction of a call that goes on, and its end when its socket is gone', async () => {
+    const { callId, client } = await stream(carrier);
+    expect(await shown(callId)).toMatchObject({ from: null, to: null });
+    await tell(carrier, { callId, ...parties });
+    await until(async () => (await shown(callId)).from !== null);
+    expect(await shown(callId)).toMatchObject({ ...parties, direction: 'inbound', state: 'live' });
+    client.socket.terminate();
+    await tell(carrier, { callId, ...parties, isOver: true });
+    await ended(callId);
+    const { id } = await shown(callId);
+    const last = (await eventsOf(id)).find(({ type }) => type === 'call.ended');
+    expect(last).toMatchObject({ call: parties, custom_metadata: parties });
+    const found = await app.get(`/api/calls?number=${encodeURIComponent(parties.from)}&limit=200`);
+    expect(await found.text()).toContain(id);
+  });
+
+  test('that come before the stream are there when its call begins, and end it when its socket is gone', async () => {
+    const ids = carriers[carrier].player.newIds();
+    await tell(carrier, { callId: ids.callId, ...parties });
+    await tell(carrier, { callId: ids.callId, ...parties, isOver: true });
+    const { callId, client } = await stream(carrier, ids);
+    const { id } = await shown(callId);
+    const [started] = await eventsOf(id);
+    expect(started).toMatchObject({
+      type: 'call.started',
+      call: { ...parties, direction: 'inbound' },
+      custom_metadata: parties,
+    });
+    client.socket.terminate();
+    await ended(callId);
+  });
+});

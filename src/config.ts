@@ -219,9 +219,11 @@ function rolesOf(config: z.infer<typeof Config>): ProcessRole[] {
   const roles =
     config.roles ??
     (config.speech.url === undefined ? ['bridge', 'speech', 'console'] : ['bridge', 'console']);
-  if (roles.includes('bridge') && !roles.includes('speech') && config.speech.url === undefined)
+  // With a port for the other nodes those with a speech service are found in the database.
+  const isAlone = config.nodes.url === undefined && config.speech.url === undefined;
+  if (roles.includes('bridge') && !roles.includes('speech') && isAlone)
     throw refusal([
-      'roles: a bridge needs a speech service: add `speech` to TRUNKLINE_ROLES, or set TRUNKLINE_SPEECH_URL to the address of one',
+      'roles: a bridge needs a speech service: add `speech` to TRUNKLINE_ROLES, set TRUNKLINE_SPEECH_URL to the address of one, or TRUNKLINE_NODE_URL where other nodes of the database have one',
     ]);
   return [...new Set(roles)];
 }

@@ -17,6 +17,9 @@ import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
 import { startOutbox } from './outbox/outbox.ts';
+import type { SpeechTarget } from './speech-client/api.ts';
+import { speechUrls } from './speech-client/config.ts';
+import type { SpeechNode } from './speech-client/speech-nodes.ts';
 import { secondReaderFolder } from './speech-service/models/second-reader.ts';
 import { backgroundRecogniser } from './speech-service/recognition/pool/background.ts';
 import { startRecogniser } from './speech-service/recognition/pool/pool.ts';
@@ -198,6 +201,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
     const speech = mount(await startSpeechService({ ...part, others: otherSpeechNodes(nodes) }));
     nodes.membership.attach({
       legs: () => 0,
+      speech: () => speech.load(),
       takeOver: (lost) => speech.endSessionsOf(lost.map(({ node }) => node)),
       wasGivenUp: () => Promise.resolve(),
     });
@@ -213,7 +217,8 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       language,
       outbox,
       publicUrl,
-      speech: speechTarget(config, http, internalKey),
+      speech: config.speech,
+      speechNodes: speechNodesOf(config, http, internalKey, nodes),
       loopback: isLoopback(config.http.host),
       nodes: nodes.membership,
       link: nodes.link,
@@ -260,7 +265,12 @@ function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | u
         ? undefined
         : link.connect(address, `/node/sessions?${query}`, headers);
     },
-    serve: (take) => link.serve({ sockets: { '/node/sessions': take } }),
+    serve: ({ sockets: take, requests }) =>
+      link.serve({
+        ...(requests === undefined ? {} : { speech: requests }),
+        // By the one way a node passes a client on, by the other a bridge comes itself.
+        sockets: take === undefined ? {} : { '/node/sessions': take, '/v2/live': take },
+      }),
   };
 }
 
@@ -276,21 +286,68 @@ function recordingOf({ bridge, roles, http }: Config): { kept: boolean; days: nu
   };
 }
 
-/** The speech service that is configured, or our own by its real address and with the key made at this start. */
-function speechTarget(
-  config: Config,
+/**
+ * The nodes of the speech service: those that are configured, else our own by its real address and with the key made at
+ * this start, and those of the other nodes of the database, by the port that nodes have for one another.
+ */
+function speechNodesOf(
+  { speech, roles }: Config,
   http: HttpServer,
   internalKey: string,
-): Config['speech'] & { url: string; own?: boolean } {
-  const { url } = config.speech;
-  if (url !== undefined) return { ...config.speech, url };
-  return {
-    ...config.speech,
-    url: http.ownUrl,
-    key: internalKey,
-    keyHeader: 'x-service-key',
-    own: true,
+  { membership, link }: NodesPart,
+): () => readonly SpeechNode[] {
+  const { url, key, keyHeader, hosts } = speech;
+  if (url !== undefined) {
+    const listed = speechUrls(url).map((address) => ({
+      name: nameOf(address),
+      target: { url: address, key, keyHeader, hosts },
+      isOfFleet: false,
+    }));
+    return () => listed;
+  }
+  const own: SpeechNode[] = roles.includes('speech')
+    ? [
+        {
+          name: membership.node,
+          target: { url: http.ownUrl, key: internalKey, keyHeader: 'x-service-key', own: true },
+          isOfFleet: true,
+          isHere: true,
+        },
+      ]
+    : [];
+  if (link === undefined) return () => own;
+  const { ca, authorization } = link;
+  const targets = new Map<string, SpeechTarget>();
+  const targetAt = (address: string): SpeechTarget => {
+    const known = targets.get(address);
+    if (known !== undefined) return known;
+    const there = { url: address, key: authorization, keyHeader: 'authorization', own: true };
+    const target = { ...there, ca, keyOnSockets: true };
+    targets.set(address, target);
+    return target;
   };
+  return () => [
+    ...own,
+    ...membership.speechNodes.flatMap((row) =>
+      row.address === null || row.node === membership.node
+        ? []
+        : [
+            {
+              name: row.node,
+              target: targetAt(row.address),
+              isOfFleet: true,
+              isDraining: row.draining === 1,
+              load: { used: row.speech_used, capacity: row.speech_capacity, at: row.seen_at },
+            },
+          ],
+    ),
+  ];
+}
+
+/** What is stored of an address: the rest of it may be secret. */
+function nameOf(address: string): string {
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
 /** Says that the process is ready: a few lines on a terminal, one record for a machine. */
@@ -334,7 +391,11 @@ function sayReady({ config, log, http, parts }: OpenProcess): void {
 /** Which service recognises the calls. One elsewhere is named by its origin alone: the rest of an address may be secret. */
 function speechAddress({ roles, speech }: Config, base: string): Record<string, string> {
   if (roles.includes('bridge') && speech.url !== undefined)
-    return { speech: new URL(speech.url).origin };
+    return {
+      speech: speechUrls(speech.url)
+        .map((url) => new URL(url).origin)
+        .join(', '),
+    };
   return roles.includes('speech') ? { speech: `${base}/v2/live` } : {};
 }
 

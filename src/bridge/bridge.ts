@@ -11,6 +11,7 @@ import { memoryShortage } from '../port/memory.ts';
 import type { Part } from '../port/part.ts';
 import { SpeechClient } from '../speech-client/client.ts';
 import type { SpeechConfig } from '../speech-client/config.ts';
+import type { SpeechNode } from '../speech-client/speech-nodes.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { Bridge, ReadFacts } from './seam.ts';
@@ -49,8 +50,9 @@ type BridgeOptions = {
     /** Removes a call's events and deliveries in the given transaction. */
     eraseCall(tx: Transaction<Database>, callId: string): Promise<void>;
   };
-  /** The speech service: a hosted one as configured, or our own by its real address. */
-  speech: SpeechConfig & { url: string; own?: boolean };
+  speech: SpeechConfig;
+  /** The nodes of the speech service, ours or a hosted one's; read again for every request. */
+  speechNodes: () => readonly SpeechNode[];
   publicUrl: PublicUrl;
   /** True while nobody but this machine can reach us: recording is on then by default. */
   loopback: boolean;
@@ -79,10 +81,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const log = options.log.child({ part: 'bridge' });
   await using opened = new AsyncDisposableStack();
   const journal = opened.use(await openJournal({ dir: join(dataDir, 'journal'), log, clock }));
-  const { url, key, keyHeader, hosts, own } = options.speech;
-  const target = { url, key, keyHeader, hosts, own: own ?? false };
   const speech = opened.use(
-    new SpeechClient({ config: options.speech, target: () => target, clock, log }),
+    new SpeechClient({ config: options.speech, nodes: options.speechNodes, clock, log }),
   );
   const feed = new LiveFeed(config.liveBufferEvents);
   const node = await nodeIdOf(dataDir);

@@ -21,7 +21,7 @@ async function list({ url, json }: NodeListOptions): Promise<void> {
     console.log(JSON.stringify({ items }, null, 2));
     return;
   }
-  const heading = ['node', 'state', 'legs', 'roles', 'version', 'seen', 'address'];
+  const heading = ['node', 'state', 'legs', 'speech', 'roles', 'version', 'seen', 'address'];
   const rows = [heading, ...items.map(cellsOf)];
   const widths = heading.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   for (const row of rows)
@@ -42,7 +42,8 @@ function cellsOf(node: ApiNode): string[] {
   return [
     `${node.id}${node.self ? ' *' : ''}`,
     node.state,
-    `${node.legs}/${node.capacity}`,
+    node.roles.includes('bridge') ? `${node.legs}/${node.capacity}` : '-',
+    node.speech === null ? '-' : `${node.speech.used}/${node.speech.capacity}`,
     node.roles.join(','),
     node.version,
     `${node.silent_seconds.toFixed(1)} s ago`,

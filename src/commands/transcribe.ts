@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { speechUrls } from '../speech-client/config.ts';
 import { runningProcess } from './running-process.ts';
 import {
   collision,
@@ -162,13 +163,13 @@ function targetOf({ url, key }: TranscribeOptions): JobTarget | string {
   const { api, config } = runningProcess(url);
   const { speech } = config;
   const isNamed = url !== undefined || process.env['TRUNKLINE_URL'] !== undefined;
-  const address = isNamed || speech.url === undefined ? api.url : speech.url;
+  const [hosted] = speech.url === undefined ? [] : speechUrls(speech.url);
+  const address = isNamed || hosted === undefined ? api.url : hosted;
   const base = address.replace(/\/+$/, '').replace(/\/v2$/, '');
   if (!/^https?:$/.test(URL.parse(base)?.protocol ?? ''))
     return `--url ${base}: give an address that begins with http:// or https://`;
   // The key of one service is never shown to another one.
-  const isHosted =
-    speech.url !== undefined && URL.parse(speech.url)?.host === URL.parse(base)?.host;
+  const isHosted = hosted !== undefined && URL.parse(hosted)?.host === URL.parse(base)?.host;
   const used = key ?? (isHosted ? speech.key : api.key);
   if (used !== undefined && !/^[\x21-\x7e]+$/.test(used))
     return '--key: a key has printable characters without spaces';

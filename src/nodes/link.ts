@@ -17,11 +17,13 @@ import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 
 /** What nodes open to one another: relayed streams, what their calls tell, sockets of live sessions. */
-export type LinkPath = '/node/streams' | '/node/feed' | '/node/sessions';
+export type LinkPath = '/node/streams' | '/node/feed' | '/node/sessions' | '/v2/live';
 
 export type LinkDuties = {
   /** Operator requests that another node passed on. */
   api?: RequestListener;
+  /** The speech interface, for bridges at other nodes. */
+  speech?: RequestListener;
   sockets: Partial<Record<LinkPath, (socket: WebSocket, request: IncomingMessage) => void>>;
 };
 
@@ -30,6 +32,11 @@ export const maxNodeSockets = 20_000;
 const maxMessageBytes = 16_777_216;
 const answerWithinMs = 30_000;
 const connectWithinMs = 3_000;
+/** Hours of a recording that another node sends to be read. */
+const bodyWithinMs = 1_900_000;
+/** A node that has said nothing for so long in the middle of a request is gone. The speech service probes a file for a minute at most. */
+const quietMs = 120_000;
+const speechPath = /^\/(?:v2|file)(?:\/|$)/;
 
 type NodeLinkOptions = {
   config: NodesConfig & { url: string; key: string };
@@ -64,15 +71,19 @@ export class NodeLink implements AsyncDisposable {
     const file = (path: string | undefined): string | undefined =>
       path === undefined ? undefined : readFileSync(path, 'utf8');
     this.#ca = file(config.tlsCa);
-    const limits = { headersTimeout: 5_000, requestTimeout: answerWithinMs };
+    const limits = { headersTimeout: 5_000, requestTimeout: bodyWithinMs };
     this.#server = this.url.startsWith('https:')
       ? createTlsServer({ ...limits, cert: file(config.tlsCert), key: file(config.tlsKey) })
       : createServer(limits);
     this.#server.maxConnections = maxNodeSockets;
+    this.#server.setTimeout(quietMs);
     this.#server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      if (!this.#isNode(request)) response.writeHead(401).end();
-      else if (this.#duties.api === undefined) response.writeHead(503).end();
-      else this.#duties.api(request, response);
+      const isOfSpeech = speechPath.test(pathOf(request.url ?? ''));
+      const duty = isOfSpeech ? this.#duties.speech : this.#duties.api;
+      // A stranger's body is not read: the connection goes with the answer.
+      if (!this.#isNode(request)) response.writeHead(401, { connection: 'close' }).end();
+      else if (duty === undefined) response.writeHead(503, { 'retry-after': '5' }).end();
+      else duty(request, response);
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       // Nobody else listens any more: a stranger who hangs up early would end the process.
@@ -112,9 +123,19 @@ export class NodeLink implements AsyncDisposable {
   }
 
   /** Each part says what it does for the other nodes. */
-  serve({ api, sockets }: LinkDuties): void {
+  serve({ api, speech, sockets }: LinkDuties): void {
     if (api !== undefined) this.#duties.api = api;
+    if (speech !== undefined) this.#duties.speech = speech;
     Object.assign(this.#duties.sockets, sockets);
+  }
+
+  /** The authority that signed the certificates of the other nodes, and what is shown to them. */
+  get ca(): string | undefined {
+    return this.#ca;
+  }
+
+  get authorization(): string {
+    return `Bearer ${this.#key}`;
   }
 
   connect(
@@ -189,10 +210,10 @@ export class NodeLink implements AsyncDisposable {
   }
 
   get #headers(): Record<string, string> {
-    return { authorization: `Bearer ${this.#key}` };
+    return { authorization: this.authorization };
   }
 
   #isNode({ headers: { authorization } }: IncomingMessage): boolean {
-    return authorization !== undefined && equalSecrets(authorization, `Bearer ${this.#key}`);
+    return authorization !== undefined && equalSecrets(authorization, this.authorization);
   }
 }

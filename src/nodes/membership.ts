@@ -35,6 +35,8 @@ export type MembershipOptions = {
 /** What the parts of this process have to do with its being one of several. */
 export type NodeDuties = {
   legs(): number;
+  /** Channels of live sessions; undefined where there is no speech service. */
+  speech?(): { used: number; capacity: number };
   /** These nodes are gone: what they had is to go on here or elsewhere. Called again while they are in the table. */
   takeOver(lost: readonly LostNode[]): Promise<void>;
   /** The others had given this node up: it must look which of its calls it still has. */
@@ -58,6 +60,7 @@ export class Membership implements AsyncDisposable {
   #sinceMs = Infinity;
   #lastMs = -Infinity;
   #aheadMs = 0;
+  #speechNodes: readonly NodeRow[] = [];
   #beating: Promise<void> = Promise.resolve();
   #takingOver: Promise<void> | undefined;
   #stopTimer: () => void = () => undefined;
@@ -75,6 +78,7 @@ export class Membership implements AsyncDisposable {
     const nowMs = await options.store.databaseNow();
     await membership.#enter(nowMs);
     membership.#seen(nowMs);
+    await membership.#lookForSpeech(nowMs);
     // One process has a SQLite file: nobody else reads its signs of life.
     if (options.store.kind === 'postgres') membership.#schedule();
     return membership;
@@ -93,6 +97,11 @@ export class Membership implements AsyncDisposable {
   /** After so long the work of a node that is gone has been taken over, or nobody does it. */
   get takeOverMs(): number {
     return Math.round(this.#options.silentMs * 1.5) + takingOverMs;
+  }
+
+  /** The nodes with a speech service that are there, as this node last saw them. */
+  get speechNodes(): readonly NodeRow[] {
+    return this.#speechNodes;
   }
 
   attach(duties: NodeDuties): void {
@@ -171,6 +180,7 @@ export class Membership implements AsyncDisposable {
       for (const duties of this.#duties) await duties.wasGivenUp();
     }
     this.#seen(nowMs);
+    await this.#lookForSpeech(nowMs);
     if (this.isFleet && !this.#isDraining) await this.#lookForLost(nowMs, silentMs);
   }
 
@@ -205,10 +215,32 @@ export class Membership implements AsyncDisposable {
     this.#epoch = row.epoch;
   }
 
-  #facts(nowMs: number): Pick<NodeRow, 'seen_at' | 'legs' | 'ahead_ms'> {
+  #facts(
+    nowMs: number,
+  ): Pick<NodeRow, 'seen_at' | 'legs' | 'ahead_ms' | 'speech_capacity' | 'speech_used'> {
     this.#aheadMs = Math.round(this.#options.clock.now() - nowMs);
     const legs = this.#duties.reduce((sum, duties) => sum + duties.legs(), 0);
-    return { seen_at: nowMs, legs, ahead_ms: this.#aheadMs };
+    const speech = this.#duties.flatMap((duties) => duties.speech?.() ?? [])[0];
+    return {
+      seen_at: nowMs,
+      legs,
+      ahead_ms: this.#aheadMs,
+      speech_capacity: speech?.capacity ?? 0,
+      speech_used: speech?.used ?? 0,
+    };
+  }
+
+  /** One that has been silent for so long is not asked, whether or not anybody has given it up yet. */
+  async #lookForSpeech(nowMs: number): Promise<void> {
+    const { store, silentMs } = this.#options;
+    if (!this.isFleet) return;
+    const rows = await store.db
+      .selectFrom('nodes')
+      .selectAll()
+      .where('lost_at', 'is', null)
+      .where('seen_at', '>=', nowMs - silentMs)
+      .execute();
+    this.#speechNodes = rows.filter(({ roles }) => roles.split(',').includes('speech'));
   }
 
   async #lookForLost(nowMs: number, silentMs: number): Promise<void> {

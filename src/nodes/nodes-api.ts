@@ -23,6 +23,9 @@ function nodeOf(row: NodeRow, nowMs: number, self: string): ApiNode {
     address: row.address,
     legs: row.legs,
     capacity: row.capacity,
+    speech: row.roles.split(',').includes('speech')
+      ? { used: row.speech_used, capacity: row.speech_capacity }
+      : null,
     started_at: new Date(row.started_at).toISOString(),
     seen_at: new Date(row.seen_at).toISOString(),
     silent_seconds: Math.max(0, Math.round((nowMs - row.seen_at) / 100) / 10),

@@ -466,6 +466,10 @@ export const ApiNode = z
     address: z.string().nullable().describe('Where the others reach it; null where it is closed.'),
     legs: z.int(),
     capacity: z.int().describe('Legs that it takes.'),
+    speech: z
+      .object({ used: z.int(), capacity: z.int() })
+      .nullable()
+      .describe('Channels of live sessions at its speech service; null where it has none.'),
     started_at: DateTime,
     seen_at: DateTime.describe('Its latest sign of life, by the clock of the database.'),
     silent_seconds: z.number(),

@@ -13,9 +13,36 @@ export type SpeechTarget = {
   keyHeader: string;
   /** Further hosts that a session's address may lead to. */
   hosts?: readonly string[];
-  /** Our own service in this process: its sessions are reached here, whatever address it gives to others. */
+  /** A process of ours: its sessions are reached at this address, whatever address it gives to others. */
   own?: boolean;
+  /** The authority that signed its certificate, where that is none that everybody knows. */
+  ca?: string | undefined;
+  /** The port of our nodes takes nothing without the key, sockets neither. */
+  keyOnSockets?: boolean;
 };
+
+/** Connections, by the authority that is believed: the nodes of an installation may have one of their own. */
+export class ServiceAgents {
+  readonly #agents = new Map<string | undefined, Agent>();
+  readonly #options: Agent.Options;
+
+  constructor(options: Agent.Options) {
+    this.#options = options;
+  }
+
+  of({ ca }: SpeechTarget): Agent {
+    const known = this.#agents.get(ca);
+    if (known !== undefined) return known;
+    const connect = { timeout: 5_000, ...(ca === undefined ? {} : { ca }) };
+    const agent = new Agent({ ...this.#options, connect });
+    this.#agents.set(ca, agent);
+    return agent;
+  }
+
+  async close(): Promise<void> {
+    for (const agent of this.#agents.values()) await agent.destroy();
+  }
+}
 
 type CreateResult =
   | { outcome: 'created'; id: string; url: string }
@@ -52,6 +79,7 @@ const SessionList = z.looseObject({
 });
 
 const attemptMs = 10_000;
+const probeMs = 2_000;
 const eraseMs = 60_000;
 const answerBytes = 1_048_576;
 const recordBytes = 67_108_864;
@@ -69,32 +97,30 @@ const Refusal = z.looseObject({
 
 /** The HTTP half of the interface, one attempt at a time, every attempt with a deadline. Never throws. */
 export class SpeechApi {
-  readonly #agent = new Agent({
-    connect: { timeout: 5_000 },
+  readonly #agents = new ServiceAgents({
     keepAliveTimeout: 4_000,
     headersTimeout: attemptMs,
     bodyTimeout: attemptMs,
   });
-  readonly #target: () => SpeechTarget;
-
   readonly #clock: Clock;
 
-  constructor(target: () => SpeechTarget, clock: Clock) {
-    this.#target = target;
+  constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   async create(
+    target: SpeechTarget,
     body: StreamingRequest,
     region: string | undefined,
     signal: AbortSignal,
+    withinMs = attemptMs,
   ): Promise<CreateResult> {
-    const target = this.#target();
     const query = region === undefined ? '' : `?region=${encodeURIComponent(region)}`;
     let sent = false;
     try {
-      using attempt = deadline(this.#clock, attemptMs, signal);
+      using attempt = deadline(this.#clock, withinMs, signal);
       const response = await this.#ask(
+        target,
         'POST',
         `/v2/live${query}`,
         attempt.signal,
@@ -114,10 +140,15 @@ export class SpeechApi {
   }
 
   /** GET /v2/live/{id}. */
-  async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
+  async record(
+    target: SpeechTarget,
+    sessionId: string,
+    signal: AbortSignal,
+  ): Promise<RecordResult> {
     try {
       using attempt = deadline(this.#clock, attemptMs, signal);
       const response = await this.#ask(
+        target,
         'GET',
         `/v2/live/${encodeURIComponent(sessionId)}`,
         attempt.signal,
@@ -136,11 +167,14 @@ export class SpeechApi {
   }
 
   /** GET /v2/live: the ids of the sessions with this metadata; undefined when the service does not say. */
-  async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
+  async find(
+    target: SpeechTarget,
+    metadata: Record<string, unknown>,
+  ): Promise<string[] | undefined> {
     try {
       const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
       using attempt = deadline(this.#clock, attemptMs);
-      const response = await this.#ask('GET', `/v2/live?${query}`, attempt.signal);
+      const response = await this.#ask(target, 'GET', `/v2/live?${query}`, attempt.signal);
       const list = SessionList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
@@ -150,12 +184,14 @@ export class SpeechApi {
 
   /** DELETE /v2/live/{id}: 202 erased, 404 unknown, 403 not finished yet. */
   async erase(
+    target: SpeechTarget,
     sessionId: string,
     signal?: AbortSignal,
   ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
     try {
       using attempt = deadline(this.#clock, eraseMs, signal);
       const response = await this.#ask(
+        target,
         'DELETE',
         `/v2/live/${encodeURIComponent(sessionId)}`,
         attempt.signal,
@@ -169,21 +205,33 @@ export class SpeechApi {
     }
   }
 
+  /** Whether anything answers there that knows the interface. */
+  async answers(target: SpeechTarget): Promise<boolean> {
+    try {
+      using attempt = deadline(this.#clock, probeMs);
+      const response = await this.#ask(target, 'GET', '/v2/live?limit=1', attempt.signal);
+      await response.body.dump();
+      return response.statusCode < 500 && response.statusCode !== 401;
+    } catch {
+      return false; // looked at again by the caller
+    }
+  }
+
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#agents.close();
   }
 
   async #ask(
+    target: SpeechTarget,
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     signal: AbortSignal,
     body?: string,
   ): Promise<Dispatcher.ResponseData> {
-    const target = this.#target();
     // Redirects are not followed: the key must not travel to another place.
     return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
       method,
-      dispatcher: this.#agent,
+      dispatcher: this.#agents.of(target),
       signal,
       body: body ?? null,
       headers: {

@@ -3,18 +3,19 @@ import type { Logger } from '../lib/log.ts';
 import type { StreamingRequest } from '../protocol/live-request.ts';
 import { SpeechApi, sessionUrl, type RecordResult, type SpeechTarget } from './api.ts';
 import { CatchUp } from './catch-up.ts';
-import { Connection } from './connection.ts';
+import { Connection, type SessionLine } from './connection.ts';
 import type { SpeechConfig } from './config.ts';
 import { ServiceGate, type GateCause } from './service-gate.ts';
 import { speechTotals } from './metrics.ts';
 import { Orphans, type OrphanSearch } from './orphans.ts';
 import { SpeechJobs } from './jobs.ts';
 import { SpeechSession, type SessionOptions } from './session.ts';
+import { SpeechNodes, type SpeechNode } from './speech-nodes.ts';
 
 type SpeechClientOptions = {
   config: SpeechConfig;
-  /** Read again for every request. */
-  target: () => SpeechTarget;
+  /** The processes that are the service together. Read again for every request: nodes come and go. */
+  nodes: () => readonly SpeechNode[];
   clock: Clock;
   log: Logger;
 };
@@ -31,28 +32,39 @@ type CreateRequest = {
 
 /** `orphans`: answers that were lost; each may have made a session that nobody knows of. */
 type CreatedSession =
-  | { outcome: 'created'; id: string; url: string; orphans: number }
+  | { outcome: 'created'; id: string; url: string; service: string; orphans: number }
   | { outcome: 'refused'; reason: string; orphans: number }
   | { outcome: 'aborted'; orphans: number };
 
-type SessionStart = Omit<SessionOptions, 'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed'>;
+type SessionStart = Omit<
+  SessionOptions,
+  'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed' | 'line' | 'resumeWindowMs'
+> & {
+  /** The node that has it, as `create` said; undefined where an earlier version wrote it down. */
+  service?: string | undefined;
+};
 
+/** A service keeps a session without a socket about this long; later a new session is the better way. */
+const resumeWindowMs = 60_000;
+/** The same where another node would take the audio: a node that is started again is back by then. */
+const moveAfterMs = 5_000;
 const sweepMs = 1_000;
 const eraseAttempts = 12;
 
-/** One per process: creates, runs, reads and erases live sessions at one speech service. */
+/** One per process: creates, runs, reads and erases live sessions at the nodes of one speech service. */
 export class SpeechClient implements AsyncDisposable {
   readonly config: SpeechConfig;
   /** The other half of the interface: whole recordings. */
   readonly jobs: SpeechJobs;
   readonly #api: SpeechApi;
-  readonly #target: () => SpeechTarget;
+  readonly #nodes: SpeechNodes;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #gate: ServiceGate;
   readonly #catchUp: CatchUp;
   readonly #orphans: Orphans;
-  readonly #sessions = new Set<SpeechSession>();
+  /** With the name of the node that has it. */
+  readonly #sessions = new Map<SpeechSession, string | undefined>();
   /** Of every leg that waits for a session: says the cause again when it has changed. */
   readonly #tellCause = new Set<() => void>();
   #stopSweep: (() => void) | undefined;
@@ -65,12 +77,21 @@ export class SpeechClient implements AsyncDisposable {
     this.config = options.config;
     this.#clock = options.clock;
     this.#log = options.log.child({ component: 'speech-client' });
-    this.#target = options.target;
-    this.#api = new SpeechApi(options.target, this.#clock);
-    this.jobs = new SpeechJobs(options.target, this.#clock);
+    this.#api = new SpeechApi(this.#clock);
+    this.#nodes = new SpeechNodes({
+      nodes: options.nodes,
+      probe: (target) => this.#api.answers(target),
+      clock: this.#clock,
+      log: this.#log,
+    });
+    this.jobs = new SpeechJobs(this.#nodes, this.#clock);
     this.#gate = new ServiceGate(this.#clock);
     this.#catchUp = new CatchUp(this.#clock);
-    this.#orphans = new Orphans(this.#api, this.#clock, this.#log);
+    const keepers = {
+      find: (metadata: Record<string, unknown>) => this.#find(metadata),
+      erase: (id: string) => this.#eraseOnce(id),
+    };
+    this.#orphans = new Orphans(keepers, this.#clock, this.#log);
   }
 
   /** Asks until there is a session, however long that takes; only the signal or a real refusal ends it. */
@@ -91,13 +112,13 @@ export class SpeechClient implements AsyncDisposable {
   }
 
   async #ask(request: CreateRequest): Promise<CreatedSession> {
-    const { body, region, signal, sinceMs } = request;
+    const { signal, sinceMs } = request;
     let orphans = 0;
     while (!signal.aborted) {
       if (!(await this.#gate.enter(sinceMs, signal))) break;
-      const result = await this.#api.create(withAcks(body, this.config.model), region, signal);
-      if (result.outcome === 'unreachable' && result.uncertain) orphans++;
-      if (result.outcome === 'refused' && result.isMade === true) orphans++;
+      const asked = await this.#askNodes(request);
+      orphans += asked.orphans;
+      const { result } = asked;
       if (signal.aborted && result.outcome !== 'created') {
         this.#gate.leave();
         break;
@@ -107,7 +128,7 @@ export class SpeechClient implements AsyncDisposable {
           this.#refusal = undefined;
           this.#settle('created');
           speechTotals.created++;
-          return { outcome: 'created', id: result.id, url: result.url, orphans };
+          return { ...result, orphans };
         case 'refused':
           speechTotals.createFailures++;
           this.#refusal = wordsOf(result);
@@ -128,22 +149,67 @@ export class SpeechClient implements AsyncDisposable {
     return { outcome: 'aborted', orphans };
   }
 
+  /** One node after the other, until one takes the session or says that the request itself is wrong. */
+  async #askNodes(request: CreateRequest): Promise<{ result: AskedResult; orphans: number }> {
+    const { region, signal } = request;
+    const body = withAcks(request.body, this.config.model);
+    const candidates = this.#nodes.candidates();
+    let worst: AskedResult = this.#noneToAsk();
+    let orphans = 0;
+    for (const [at, node] of candidates.entries()) {
+      const told = this.#nodes.asked(node);
+      const withinMs = this.#nodes.patienceMs(at < candidates.length - 1);
+      const result = await this.#api.create(node.target, body, region, signal, withinMs);
+      if (result.outcome === 'unreachable' && result.uncertain) orphans++;
+      if (result.outcome === 'refused' && result.isMade === true) orphans++;
+      if (result.outcome === 'created') {
+        told('created');
+        return { result: { ...result, service: node.name }, orphans };
+      }
+      if (result.outcome === 'refused' || signal.aborted) {
+        told('other');
+        return { result, orphans };
+      }
+      told(result.outcome, 'waitMs' in result ? result.waitMs : undefined);
+      // A node that is full will have room again: that is worth more than what the dead ones say.
+      if (at === 0 || result.outcome === 'busy') worst = result;
+    }
+    const busyForMs = this.#nodes.busyForMs();
+    if (worst.outcome === 'busy' && busyForMs !== undefined && candidates.length !== 1)
+      worst = { outcome: 'busy', waitMs: Math.max(250, busyForMs) };
+    return { result: worst, orphans };
+  }
+
+  #noneToAsk(): AskedResult {
+    const busyForMs = this.#nodes.busyForMs();
+    if (busyForMs !== undefined) return { outcome: 'busy', waitMs: Math.max(250, busyForMs) };
+    const reason = 'no speech node is there';
+    return { outcome: 'unreachable', reason, waitMs: undefined, uncertain: false };
+  }
+
   session(start: SessionStart): SpeechSession {
     const { coalesceMs, catchUpSpeed } = this.config;
+    const { service, ...rest } = start;
+    const target = this.#targetOf(service, start.url);
     const session: SpeechSession = new SpeechSession({
-      ...start,
+      ...rest,
       // One of before a restart was checked when it was created; where it leads to now may have changed.
-      url: sessionUrl(this.#target(), start.url) ?? start.url,
+      url: (target && sessionUrl(target, start.url)) ?? start.url,
+      line: lineOf(target),
+      resumeWindowMs: () => (this.#nodes.hasOther(service) ? moveAfterMs : resumeWindowMs),
       clock: this.#clock,
       catchUp: this.#catchUp,
       coalesceBytes: Math.floor((start.bytesPerSecond * coalesceMs) / 1_000),
       catchUpSpeed,
       onOver: (reason) => {
         this.#sessions.delete(session);
+        const node = this.#nodes.named(service);
+        // What a session of a node has shown, the next leg need not find out: the node is looked at in the background.
+        if (reason === 'lost' && node !== undefined) this.#nodes.failed(node, 'unreachable');
         start.onOver(reason);
       },
     });
-    this.#sessions.add(session);
+    this.#sessions.set(session, service);
     this.#stopSweep ??= this.#clock.after(sweepMs, () => this.#sweep());
     return session;
   }
@@ -152,11 +218,15 @@ export class SpeechClient implements AsyncDisposable {
    * Ends a session whose client is gone: then its record has all that it heard. Resolves when the service has closed it,
    * cannot be reached, or at the signal.
    */
-  endSession(url: string, signal: AbortSignal): Promise<unknown> {
+  endSession(
+    { url, service }: { url: string; service?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<unknown> {
     const { promise, resolve } = Promise.withResolvers<undefined>();
     try {
-      const address = sessionUrl(this.#target(), url) ?? url;
-      const connection = new Connection(address, {}, this.#clock, {
+      const target = this.#targetOf(service, url);
+      const address = (target && sessionUrl(target, url)) ?? url;
+      const connection = new Connection(address, lineOf(target), this.#clock, {
         onOpen: () => connection.sendText('{"type":"stop_recording"}'),
         onMessage: () => undefined,
         onEnd: () => resolve(undefined),
@@ -168,15 +238,80 @@ export class SpeechClient implements AsyncDisposable {
     return promise;
   }
 
-  async record(sessionId: string, signal: AbortSignal): Promise<RecordResult> {
-    return await this.#api.record(sessionId, signal);
+  /** From the node that has it, else from whoever knows of it. Only who must know can say that there is none. */
+  async record(sessionId: string, signal: AbortSignal, service?: string): Promise<RecordResult> {
+    let unavailable: RecordResult | undefined;
+    let isFleetAsked = false;
+    for (const node of this.#whoKnows(service)) {
+      if (node.isOfFleet && isFleetAsked) continue;
+      const result = await this.#api.record(node.target, sessionId, signal);
+      if (result.outcome === 'found') return result;
+      if (result.outcome === 'unavailable') unavailable ??= result;
+      else if (node.name === service && !node.isOfFleet) return result;
+      else isFleetAsked ||= node.isOfFleet;
+    }
+    const isSaid = unavailable === undefined || (isFleetAsked && this.#areAllOfFleet());
+    return isSaid ? { outcome: 'unknown' } : (unavailable ?? { outcome: 'unknown' });
+  }
+
+  #areAllOfFleet(): boolean {
+    return this.#nodes.all().every(({ isOfFleet }) => isOfFleet);
+  }
+
+  /** The named node first, those that do not answer last. */
+  #whoKnows(service?: string): SpeechNode[] {
+    const rank = ({ name }: SpeechNode): number =>
+      name === service ? 0 : this.#nodes.causeOf(name) === 'unreachable' ? 2 : 1;
+    return [...this.#nodes.all()].sort((a, b) => rank(a) - rank(b));
+  }
+
+  #targetOf(service: string | undefined, url: string): SpeechTarget | undefined {
+    const nodes = this.#nodes.all();
+    const named = this.#nodes.named(service);
+    if (named !== undefined) return named.target;
+    const host = URL.parse(url)?.host;
+    const byHost = nodes.find(({ target }) => URL.parse(target.url)?.host === host);
+    // Any node of a database leads to its sessions.
+    return (byHost ?? nodes.find(({ isOfFleet }) => isOfFleet) ?? nodes[0])?.target;
+  }
+
+  /** The sessions of this metadata, of all nodes; undefined when one that may have some does not say. */
+  async #find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
+    const found: string[] = [];
+    let isFleetAsked = false;
+    let isSilent = false;
+    for (const node of this.#whoKnows()) {
+      if (node.isOfFleet && isFleetAsked) continue;
+      const ids = await this.#api.find(node.target, metadata);
+      if (ids === undefined) isSilent = true;
+      else found.push(...ids);
+      isFleetAsked ||= node.isOfFleet && ids !== undefined;
+    }
+    return isSilent && !(isFleetAsked && this.#areAllOfFleet()) ? undefined : found;
+  }
+
+  /** At the node that has it: the others do not know of it. */
+  async #eraseOnce(
+    sessionId: string,
+    signal?: AbortSignal,
+  ): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'> {
+    let isFailed = false;
+    let isFleetAsked = false;
+    for (const node of this.#whoKnows()) {
+      if (node.isOfFleet && isFleetAsked) continue;
+      const result = await this.#api.erase(node.target, sessionId, signal);
+      if (result === 'erased' || result === 'unfinished') return result;
+      if (result === 'failed') isFailed = true;
+      else isFleetAsked ||= node.isOfFleet;
+    }
+    return isFailed && !(isFleetAsked && this.#areAllOfFleet()) ? 'failed' : 'unknown';
   }
 
   /** DELETE /v2/live/{id}, asked again for two minutes while the service still finishes the session. */
   async erase(sessionId: string, signal?: AbortSignal): Promise<'erased' | 'unknown' | 'failed'> {
     for (let attempt = 0; attempt < eraseAttempts; attempt++) {
       if (this.#closed || signal?.aborted) break;
-      const result = await this.#api.erase(sessionId, signal);
+      const result = await this.#eraseOnce(sessionId, signal);
       if (result === 'erased' || result === 'unknown') return result;
       await wait(this.#clock, 10_000, signal);
     }
@@ -193,7 +328,7 @@ export class SpeechClient implements AsyncDisposable {
       return { state: 'degraded', detail: `the service refuses our sessions: ${this.#refusal}` };
     switch (this.#gate.cause) {
       case undefined:
-        return { state: 'ok' };
+        return this.#nodesHealth();
       case 'busy':
         return { state: 'degraded', detail: `no free session; ${this.#gate.waiting} legs wait` };
       case 'unauthorized':
@@ -206,12 +341,27 @@ export class SpeechClient implements AsyncDisposable {
     }
   }
 
+  /** Sessions can be had, and some of the nodes give none. */
+  #nodesHealth(): { state: 'ok' | 'degraded'; detail?: string } {
+    const nodes = this.#nodes.all();
+    const { full, silent } = this.#nodes.passedOver();
+    if (silent.length > 0)
+      return {
+        state: 'degraded',
+        detail: `${silent.length} of ${nodes.length} speech nodes do not answer: ${silent.join(', ')}; sessions go to the others`,
+      };
+    if (full.length > 0 && full.length === nodes.length)
+      return { state: 'degraded', detail: 'all speech nodes are full' };
+    return { state: 'ok' };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
     this.#stopSweep?.();
     this.#orphans.close();
-    for (const session of [...this.#sessions]) session.drop();
+    this.#nodes.close();
+    for (const session of [...this.#sessions.keys()]) session.drop();
     await this.#api.close();
     await this.jobs.close();
   }
@@ -221,7 +371,11 @@ export class SpeechClient implements AsyncDisposable {
     // Once per trouble, not once per attempt of a thousand legs.
     if (this.#gate.cause !== cause)
       this.#log.warn(
-        { cause, reason, service: new URL(this.#target().url).host },
+        {
+          cause,
+          reason,
+          services: this.#nodes.all().map(({ target }) => new URL(target.url).host),
+        },
         'no live session can be had for now; audio is journalled',
       );
     this.#settle(cause, waitMs);
@@ -238,9 +392,30 @@ export class SpeechClient implements AsyncDisposable {
   #sweep(): void {
     this.#stopSweep = undefined;
     const nowMs = this.#clock.monotonicMs();
-    for (const session of this.#sessions) session.tick(nowMs);
+    for (const [session, service] of [...this.#sessions]) {
+      if (service !== undefined && this.#nodes.isGone(service)) {
+        speechTotals.moved++;
+        session.nodeIsGone();
+      } else session.tick(nowMs);
+    }
     if (this.#sessions.size > 0) this.#stopSweep = this.#clock.after(sweepMs, () => this.#sweep());
   }
+}
+
+type AskedResult =
+  | Exclude<Awaited<ReturnType<SpeechApi['create']>>, { outcome: 'created' }>
+  | { outcome: 'created'; id: string; url: string; service: string };
+
+/** What the sockets of a session need besides their address. The key of a service goes out on HTTP only. */
+function lineOf(target: SpeechTarget | undefined): SessionLine {
+  const { key, keyHeader, ca, keyOnSockets } = target ?? {};
+  return {
+    headers:
+      keyOnSockets === true && key !== undefined && keyHeader !== undefined
+        ? { [keyHeader]: key }
+        : {},
+    ca,
+  };
 }
 
 /** The service's own words, for people who have to mend what it refuses. */

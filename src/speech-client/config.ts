@@ -1,14 +1,37 @@
 import { z } from 'zod';
 
+/** Addresses that one setting may name. */
+export const maxSpeechUrls = 64;
+
+/** The addresses of a setting that may name several nodes. */
+export function speechUrls(text: string): string[] {
+  return text.split(',').map((url) => url.trim());
+}
+
 /** Which speech service the bridge uses and how patient it is with it. */
 export const SpeechConfig = z.strictObject({
   url: z
-    .url({ protocol: /^https?$/, error: 'must begin with http:// or https://' })
-    .refine((url) => !/\/v2(\/.*)?$/.test(url), 'is the base address, without /v2')
+    .string()
+    .refine(
+      (text) => speechUrls(text).every((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? '')),
+      'must begin with http:// or https://',
+    )
+    .refine(
+      (text) => speechUrls(text).every((url) => !/\/v2(\/.*)?$/.test(url)),
+      'is the base address, without /v2',
+    )
+    .refine(
+      (text) => {
+        const urls = speechUrls(text);
+        return urls.length <= maxSpeechUrls && new Set(urls).size === urls.length;
+      },
+      `names each speech node once, and at most ${String(maxSpeechUrls)} of them`,
+    )
     .optional()
     .meta({
       env: 'TRUNKLINE_SPEECH_URL',
-      description: 'Base address of the speech service without /v2; unset: our own.',
+      description:
+        'Base address of the speech service without /v2, or of each of its nodes, separated by commas; unset: our own, and those of the other nodes on the database.',
     }),
   key: z
     .string()

@@ -54,6 +54,13 @@ export type ConnectionEnd = {
   opened: boolean;
 };
 
+/** What a socket needs besides its address. */
+export type SessionLine = {
+  headers: Record<string, string>;
+  /** The authority that signed the certificate of the other end, where nobody else knows it. */
+  ca?: string | undefined;
+};
+
 type ConnectionEvents = {
   onOpen(): void;
   onMessage(message: Buffer): void;
@@ -74,16 +81,15 @@ export class Connection {
   #over = false;
   readonly #stopConnectTimer: () => void;
 
-  constructor(
-    url: string,
-    headers: Record<string, string>,
-    clock: Clock,
-    events: ConnectionEvents,
-  ) {
+  constructor(url: string, { headers, ca }: SessionLine, clock: Clock, events: ConnectionEvents) {
     this.#clock = clock;
     this.#events = events;
     this.#heardAtMs = clock.monotonicMs();
-    this.#socket = new WebSocket(url, { ...socketOptions, headers });
+    this.#socket = new WebSocket(url, {
+      ...socketOptions,
+      headers,
+      ...(ca === undefined ? {} : { ca }),
+    });
     // ws has a handshake deadline of its own, but not over name look-up and connect together.
     this.#stopConnectTimer = clock.after(connectMs, () => {
       if (!this.#opened) this.drop();

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { Agent, request, type Dispatcher } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import { deadline, type Clock } from '../lib/clock.ts';
 import { parseJson } from '../lib/json.ts';
-import { codeOf, readBody, refusalIn, type SpeechTarget } from './api.ts';
+import { codeOf, readBody, refusalIn, ServiceAgents } from './api.ts';
 import { retryAfterMs } from './back-off.ts';
 import { boundedUtterance, cut } from './bounds.ts';
+import type { SpeechNode, SpeechNodes } from './speech-nodes.ts';
 
 /** Utterances of one recording that are taken; three hours of quick talk have a third of it. */
 export const maxUtterances = 20_000;
@@ -41,6 +42,14 @@ export type Spoken = {
   end: number;
   text: string;
   language: string;
+};
+
+/** `service`: the node that has it, which alone reads it. */
+type Stored = {
+  outcome: 'stored';
+  audioUrl: string;
+  fileId: string | undefined;
+  service: string | undefined;
 };
 
 type JobState =
@@ -84,18 +93,17 @@ const JobRecord = z.looseObject({
 
 /** Whole recordings: uploads, jobs and their deletion, one attempt at a time, every attempt with a deadline. Never throws. */
 export class SpeechJobs {
-  readonly #target: () => SpeechTarget;
+  readonly #nodes: Pick<SpeechNodes, 'all' | 'named' | 'candidates' | 'failed'>;
   readonly #clock: Clock;
   /** Deadlines are our own: an upload has no answer for as long as it lasts. */
-  readonly #agent = new Agent({
-    connect: { timeout: 5_000 },
+  readonly #agents = new ServiceAgents({
     keepAliveTimeout: 4_000,
     headersTimeout: 0,
     bodyTimeout: 0,
   });
 
-  constructor(target: () => SpeechTarget, clock: Clock) {
-    this.#target = target;
+  constructor(nodes: Pick<SpeechNodes, 'all' | 'named' | 'candidates' | 'failed'>, clock: Clock) {
+    this.#nodes = nodes;
     this.#clock = clock;
   }
 
@@ -103,10 +111,8 @@ export class SpeechJobs {
    * POST /v2/upload, streamed: the file is never whole in memory. The signal ends it while bytes are left to send. Once
    * the service has all of them the answer is waited for, because only the answer tells how to delete them again.
    */
-  async upload(
-    audio: Audio,
-    signal: AbortSignal,
-  ): Promise<{ outcome: 'stored'; audioUrl: string; fileId: string | undefined } | JobTrouble> {
+  async upload(audio: Audio, signal: AbortSignal): Promise<Stored | JobTrouble> {
+    const node = this.#nodes.candidates()[0] ?? this.#nodeOf(undefined);
     using attempt = deadline(this.#clock, uploadMs(audio.bytes) + answerMs);
     const boundary = `trunkline-${randomBytes(16).toString('hex')}`;
     const head = Buffer.from(
@@ -122,37 +128,49 @@ export class SpeechJobs {
       signal.throwIfAborted();
       yield tail;
     }
-    return await this.#answered(
+    const result = await this.#answered(
       'the upload',
       () =>
-        this.#ask('POST', '/v2/upload', attempt.signal, {
+        this.#ask(node, 'POST', '/v2/upload', attempt.signal, {
           body: Readable.from(form(), { objectMode: false }),
           headers: {
             'content-type': `multipart/form-data; boundary=${boundary}`,
             'content-length': String(head.length + audio.bytes + tail.length),
           },
         }),
-      (json) => {
+      (json): Stored | undefined => {
         const stored = UploadAnswer.safeParse(json).data;
         return (
           stored && {
             outcome: 'stored',
             audioUrl: stored.audio_url,
             fileId: stored.audio_metadata?.id,
+            service: node?.name,
           }
         );
       },
     );
+    if (result.outcome === 'later' && node !== undefined && !signal.aborted)
+      this.#nodes.failed(node, 'unreachable', result.waitMs);
+    return result;
   }
 
   /** POST /v2/pre-recorded. */
   async begin(
     body: Record<string, unknown>,
+    service?: string,
   ): Promise<{ outcome: 'begun'; id: string } | JobTrouble> {
     using attempt = deadline(this.#clock, attemptMs);
     return await this.#answered(
       'the job',
-      () => this.#ask('POST', '/v2/pre-recorded', attempt.signal, jsonBody(body)),
+      () =>
+        this.#ask(
+          this.#nodeOf(service),
+          'POST',
+          '/v2/pre-recorded',
+          attempt.signal,
+          jsonBody(body),
+        ),
       (json) => {
         const begun = BeginAnswer.safeParse(json).data;
         return begun && { outcome: 'begun', id: begun.id };
@@ -161,11 +179,12 @@ export class SpeechJobs {
   }
 
   /** The ids of the jobs with this metadata; undefined when the service does not say now. */
-  async find(metadata: Record<string, unknown>): Promise<string[] | undefined> {
+  async find(metadata: Record<string, unknown>, service?: string): Promise<string[] | undefined> {
     try {
       using attempt = deadline(this.#clock, attemptMs);
       const query = `limit=100&custom_metadata=${encodeURIComponent(JSON.stringify(metadata))}`;
-      const response = await this.#ask('GET', `/v2/pre-recorded?${query}`, attempt.signal);
+      const path = `/v2/pre-recorded?${query}`;
+      const response = await this.#ask(this.#nodeOf(service), 'GET', path, attempt.signal);
       const list = JobList.safeParse(parseJson(await readBody(response, recordBytes)));
       return response.statusCode === 200 ? list.data?.items.map(({ id }) => id) : undefined;
     } catch {
@@ -174,10 +193,10 @@ export class SpeechJobs {
   }
 
   /** GET /v2/pre-recorded/{id}. */
-  async state(id: string): Promise<JobState> {
+  async state(id: string, service?: string): Promise<JobState> {
     try {
       using attempt = deadline(this.#clock, attemptMs);
-      const response = await this.#ask('GET', pathOf(id), attempt.signal);
+      const response = await this.#ask(this.#nodeOf(service), 'GET', pathOf(id), attempt.signal);
       const text = await readBody(response, recordBytes);
       if (response.statusCode === 404) return { outcome: 'unknown' };
       if (response.statusCode !== 200)
@@ -193,33 +212,40 @@ export class SpeechJobs {
   }
 
   /** Deletes a job with its audio; one that is not over yet is cancelled first, where the service knows how. */
-  async erase(id: string): Promise<'erased' | 'failed'> {
-    const first = await this.#delete(pathOf(id));
+  async erase(id: string, service?: string): Promise<'erased' | 'failed'> {
+    const node = this.#nodeOf(service);
+    const first = await this.#delete(node, pathOf(id));
     if (first !== 403) return isGone(first) ? 'erased' : 'failed';
     try {
       using attempt = deadline(this.#clock, attemptMs);
-      const response = await this.#ask('POST', `${pathOf(id)}/cancel`, attempt.signal);
+      const response = await this.#ask(node, 'POST', `${pathOf(id)}/cancel`, attempt.signal);
       await readBody(response, answerBytes);
     } catch {
       return 'failed'; // asked again by the caller, with its own bound
     }
-    return isGone(await this.#delete(pathOf(id))) ? 'erased' : 'failed';
+    return isGone(await this.#delete(node, pathOf(id))) ? 'erased' : 'failed';
   }
 
   /** Deletes an upload that no job reads. A service that has no such route answers like one that has no such file. */
-  async eraseFile(id: string): Promise<'erased' | 'failed'> {
-    const status = await this.#delete(`/file/${encodeURIComponent(id)}`);
+  async eraseFile(id: string, service?: string): Promise<'erased' | 'failed'> {
+    const status = await this.#delete(this.#nodeOf(service), `/file/${encodeURIComponent(id)}`);
     return isGone(status) || status === 405 || status === 501 ? 'erased' : 'failed';
   }
 
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#agents.close();
   }
 
-  async #delete(path: string): Promise<number | undefined> {
+  /** The node that has it. Any node of a database answers for the others; what has no name is at the first one. */
+  #nodeOf(service: string | undefined): SpeechNode | undefined {
+    const nodes = this.#nodes.all();
+    return this.#nodes.named(service) ?? nodes.find(({ isOfFleet }) => isOfFleet) ?? nodes[0];
+  }
+
+  async #delete(node: SpeechNode | undefined, path: string): Promise<number | undefined> {
     try {
       using attempt = deadline(this.#clock, eraseMs);
-      const response = await this.#ask('DELETE', path, attempt.signal);
+      const response = await this.#ask(node, 'DELETE', path, attempt.signal);
       await readBody(response, answerBytes);
       return response.statusCode;
     } catch {
@@ -261,16 +287,18 @@ export class SpeechJobs {
   }
 
   async #ask(
+    node: SpeechNode | undefined,
     method: 'GET' | 'POST' | 'DELETE',
     path: string,
     signal: AbortSignal,
     { body, headers }: { body?: string | Readable; headers?: Record<string, string> } = {},
   ): Promise<Dispatcher.ResponseData> {
-    const target = this.#target();
+    if (node === undefined) throw new Error('no speech node is there');
+    const { target } = node;
     // Redirects are not followed: neither the key nor the audio must travel to another place.
     return await request(`${target.url.replace(/\/+$/, '')}${path}`, {
       method,
-      dispatcher: this.#agent,
+      dispatcher: this.#agents.of(target),
       signal,
       body: body ?? null,
       headers: {

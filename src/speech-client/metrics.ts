@@ -13,6 +13,8 @@ export const speechTotals = {
   created: 0,
   createFailures: 0,
   orphansErased: 0,
+  passedOver: 0,
+  moved: 0,
   closes: new Map<number, number>(),
   closed(code: number): void {
     this.closes.set(code, (this.closes.get(code) ?? 0) + 1);
@@ -30,6 +32,10 @@ const lines = {
   created: 'Live sessions created.',
   createFailures: 'Attempts to create a live session that failed.',
   orphansErased: 'Sessions erased whose creation was answered to nobody.',
+  passedOver:
+    'Times that a speech node began to be passed over, because it was full or did not answer.',
+  moved:
+    'Live sessions that were given up because their speech node is gone: their legs go on at another.',
 } as const;
 
 for (const key of Object.keys(lines) as (keyof typeof lines)[]) {

@@ -1,6 +1,5 @@
 import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import type { SpeechApi } from './api.ts';
 import { backOffMs } from './back-off.ts';
 import { speechTotals } from './metrics.ts';
 
@@ -17,17 +16,24 @@ export type OrphanSearch = {
   isKnown: (sessionId: string) => boolean;
 };
 
+/** All nodes of the service together. */
+export type OrphanKeepers = {
+  /** Undefined when a node that may have some does not say. */
+  find(metadata: Record<string, unknown>): Promise<string[] | undefined>;
+  erase(sessionId: string): Promise<'erased' | 'unknown' | 'unfinished' | 'failed'>;
+};
+
 /**
  * A request whose answer was lost may have made a session that nobody will use. It is looked for by its
  * metadata and erased once the service lets go of it, in the background: no leg waits for it.
  */
 export class Orphans {
-  readonly #api: SpeechApi;
+  readonly #api: OrphanKeepers;
   readonly #clock: Clock;
   readonly #log: Logger;
   #closed = false;
 
-  constructor(api: SpeechApi, clock: Clock, log: Logger) {
+  constructor(api: OrphanKeepers, clock: Clock, log: Logger) {
     this.#api = api;
     this.#clock = clock;
     this.#log = log;

@@ -5,7 +5,7 @@ import { readServerMessage, type ServerMessage } from '../protocol/live-messages
 import { backOffMs } from './back-off.ts';
 import { boundedMessage } from './bounds.ts';
 import type { CatchUp, SessionBehind } from './catch-up.ts';
-import { Connection, type ConnectionEnd } from './connection.ts';
+import { Connection, type ConnectionEnd, type SessionLine } from './connection.ts';
 import { InFlight, type InFlightState } from './in-flight.ts';
 import { scanAck, SeenMessages, sessionTimeOf, type AckRange } from './messages.ts';
 import { speechTotals as totals } from './metrics.ts';
@@ -16,8 +16,6 @@ export const maxPieceBytes = 512_000;
 const progressMs = 10_000;
 /** A service drops a quiet session after about 30 s; an empty chunk counts as life. */
 const keepAliveMs = 15_000;
-/** A service keeps a session without a socket about this long; later a new session is the better way. */
-const resumeWindowMs = 60_000;
 /** A socket that stayed open this long was a good one: the back-off begins anew. */
 const stableMs = 5_000;
 const reconnect = { firstMs: 300, maxMs: 5_000 };
@@ -50,6 +48,9 @@ export type SessionOptions = {
   from: InFlightState | number;
   /** Begun by a process that was killed: what it read may never have been stored. */
   takenOver: boolean;
+  line: SessionLine;
+  /** How long it may be without a socket until a new session is the better way. */
+  resumeWindowMs: () => number;
   source: AudioSource;
   bytesPerSecond: number;
   coalesceBytes: number;
@@ -162,6 +163,12 @@ export class SpeechSession implements SessionBehind {
     this.#finish('dropped');
   }
 
+  /** The node that has it is gone: whoever has audio for it goes on at another. */
+  nodeIsGone(): void {
+    this.hasSwallowed = true;
+    this.#finish('lost');
+  }
+
   /** Ends the session for good without reading on: the service finalises its record, nobody listens. */
   close(): void {
     if (this.#link.at === 'open') this.#link.connection.close(1000);
@@ -207,12 +214,13 @@ export class SpeechSession implements SessionBehind {
   #connect(): void {
     totals.connects++;
     const flight = this.inFlight;
+    const { clock, log, line } = this.#options;
     const headers = {
+      ...line.headers,
       [acknowledgedBytesHeader]: String(flight.counterAt(flight.acknowledged)),
     };
-    const { clock, log } = this.#options;
     try {
-      const connection: Connection = new Connection(this.url, headers, clock, {
+      const connection: Connection = new Connection(this.url, { ...line, headers }, clock, {
         onOpen: () => this.#opened(connection),
         onMessage: (message) => this.#taken(message),
         onEnd: (end) => this.#ended(end),
@@ -269,7 +277,7 @@ export class SpeechSession implements SessionBehind {
     // The service found a message too big: smaller ones from now on, or it would never end.
     if (end.code === 1009)
       this.#pieceBytes = Math.max(16_000, Math.floor(this.#pieceBytes / 2 / 800) * 800);
-    if (nowMs - this.#lostAtMs > resumeWindowMs) return this.#finish('lost');
+    if (nowMs - this.#lostAtMs > this.#options.resumeWindowMs()) return this.#finish('lost');
     this.#link = { at: 'waiting' };
     this.#options.catchUp.remove(this);
     this.#resumed++;

@@ -1,10 +1,14 @@
 import { mkdir } from 'node:fs/promises';
+import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
+import express, { type Router } from 'express';
 import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { httpLimits } from '../port/http.ts';
 import type { Part } from '../port/part.ts';
+import { problemHandler } from '../port/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './results/answer.ts';
 import { Admissions } from './api/admissions.ts';
@@ -51,6 +55,8 @@ type SpeechServiceOptions = {
 export type SpeechService = Part &
   AsyncDisposable & {
     readonly openSessions: number;
+    /** Channels of live sessions: those that are open or about to be, and how many there may be. */
+    load(): { used: number; capacity: number };
     /** These nodes are gone, and their unfinished live sessions with them: the records say so. */
     endSessionsOf(nodes: readonly string[]): Promise<void>;
   };
@@ -157,6 +163,8 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recordRoutes({ ...shared, base: '/v2/transcription', kinds: ['pre-recorded', 'live'] }),
   ];
 
+  options.others?.serve({ requests: interfaceFor(routers, log) });
+
   return {
     name: 'speech-service',
     routers: [
@@ -177,6 +185,14 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       const ended = await rows.endOfLost(nodes, clock.now());
       if (ended > 0) log.error({ sessions: ended }, 'live sessions of a lost node ended in error');
     },
+    load() {
+      const { state, streams, capacity } = recogniser.status();
+      const isReady = state === 'ready' || state === 'starting';
+      return {
+        used: streams + sessions.channelsPromised,
+        capacity: isReady ? Math.min(capacity, config.maximumSessions) : 0,
+      };
+    },
     get openSessions() {
       return sessions.open;
     },
@@ -189,4 +205,16 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       await closing;
     },
   };
+}
+
+/** The speech interface for the bridges of other nodes, which have shown the key of the nodes. */
+function interfaceFor(routers: readonly Router[], log: Logger): RequestListener {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use('/v2', express.json({ limit: httpLimits.jsonBodyBytes, inflate: false }));
+  for (const router of routers) app.use(router);
+  app.use((_request, response) => void response.status(404).end());
+  app.use(problemHandler((error) => log.error({ err: error }, 'a request of a node failed')));
+  return app;
 }

@@ -18,6 +18,7 @@ import * as callList from './migrations/013-call-list.ts';
 import * as fleet from './migrations/014-fleet.ts';
 import * as speakers from './migrations/015-speakers.ts';
 import * as exchanges from './migrations/016-exchanges.ts';
+import * as speechNodes from './migrations/017-speech-nodes.ts';
 
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
 type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
@@ -40,6 +41,7 @@ export const migrations: Migration[] = [
   { name: '014-fleet', ...fleet },
   { name: '015-speakers', ...speakers },
   { name: '016-exchanges', ...exchanges },
+  { name: '017-speech-nodes', ...speechNodes },
 ];
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */

@@ -179,6 +179,8 @@ export type SecondPassesTable = {
   file_id: string | null;
   job_id: string | null;
   last_trouble: string | null;
+  /** The speech node that has the upload and the job; null where an earlier version began. */
+  service: string | null;
 };
 
 /** Keys that are made here, by name: all nodes have the same. */
@@ -402,6 +404,9 @@ export type NodesTable = {
   /** Legs that it takes, and that it has. */
   capacity: number;
   legs: number;
+  /** Channels of live sessions that its speech service takes, and that it has; 0 where it has none. */
+  speech_capacity: number;
+  speech_used: number;
   draining: number;
   started_at: number;
   seen_at: number;

@@ -105,7 +105,7 @@ describe('settings that cannot be used stop the start and say where they were se
       'a bridge without a speech service',
       { TRUNKLINE_ROLES: 'bridge,console' },
       '',
-      /`speech` to TRUNKLINE_ROLES, or set TRUNKLINE_SPEECH_URL/,
+      /`speech` to TRUNKLINE_ROLES, set TRUNKLINE_SPEECH_URL to the address of one, or TRUNKLINE_NODE_URL/,
     ],
     ['an address that is none', { TRUNKLINE_PUBLIC_URL: 'ftp://x' }, '', /http\.publicUrl/],
     [

@@ -227,9 +227,9 @@ async function heardBySession(
   const rate = bytesPerSecondOf(legRecordFrom(leg, ['customer', 'agent']));
   let heard: number | 'lost' | undefined;
   const ask = async (): Promise<void> => {
-    await speech.endSession(current.url, stop.signal);
+    await speech.endSession(current, stop.signal);
     while (!stop.signal.aborted) {
-      const found = await speech.record(current.id, stop.signal);
+      const found = await speech.record(current.id, stop.signal, current.service);
       if (found.outcome === 'unknown') {
         heard = 'lost';
         return;

@@ -70,7 +70,7 @@ export class PastSessions {
     const { entry } = session;
     let answeredAtMs: number | undefined;
     for (let attempt = 0; !signal.aborted; attempt++) {
-      const result = await speech.record(entry.id, signal);
+      const result = await speech.record(entry.id, signal, entry.service);
       if (signal.aborted) return;
       if (result.outcome === 'unknown') {
         log.warn({ sessionId: entry.id }, 'the service no longer knows the session');

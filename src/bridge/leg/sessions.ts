@@ -80,7 +80,8 @@ type LegSessionsOptions = {
   onHopeless: (cause: LegGapCause) => void;
 };
 
-type MadeSession = { id: string; url: string };
+/** `service`: the speech node that made it; undefined where an earlier version wrote it down. */
+type MadeSession = { id: string; url: string; service?: string | undefined };
 
 /**
  * The live sessions of one leg, one after the other: which one hears the audio, when the next takes over, and
@@ -228,9 +229,17 @@ export class LegSessions {
 
   snapshot(): Pick<LegSnapshot, 'current' | 'sessions' | 'asking'> {
     const session = this.#current;
+    const service = session && this.#recordOf(session)?.service;
     return {
       ...(session
-        ? { current: { id: session.id, url: session.url, flight: session.inFlight.state() } }
+        ? {
+            current: {
+              id: session.id,
+              url: session.url,
+              ...(service === undefined ? {} : { service }),
+              flight: session.inFlight.state(),
+            },
+          }
         : {}),
       // Read or not, their messages may not be durable yet when this process is killed: the next one asks again.
       sessions: this.#history.map((one) => ({ ...one, unread: true })),
@@ -347,7 +356,10 @@ export class LegSessions {
         this.#isCreating = false;
       });
     if (created.orphans > 0) this.#cancelOrphans();
-    if (created.outcome === 'created') return { id: created.id, url: created.url };
+    if (created.outcome === 'created') {
+      const { id, url, service } = created;
+      return { id, url, service };
+    }
     if (created.outcome === 'refused' && !this.#abort.signal.aborted) this.#refused(created.reason);
     return undefined;
   }
@@ -382,17 +394,23 @@ export class LegSessions {
   // --- the current session -----------------------------------------------------------------------
 
   /** A session that was made for the audio that nobody has acknowledged. */
-  #startNew({ id, url }: MadeSession): void {
+  #startNew({ id, url, service }: MadeSession): void {
     const base = this.#ledger.settled;
     const said = this.#saidBefore(base);
-    this.#history.push({ id, base, unread: true, ...(said ? { from: said } : {}) });
+    this.#history.push({
+      id,
+      ...(service === undefined ? {} : { service }),
+      base,
+      unread: true,
+      ...(said ? { from: said } : {}),
+    });
     legTotals.sessions++;
-    this.#start({ id, url }, base);
+    this.#start({ id, url, service }, base);
     this.#options.onSession?.({ id, offsetS: this.#secondsAt(base) });
   }
 
   /** `from`: the leg position of its first byte, or the state in which an earlier process left it. */
-  #start({ id, url }: MadeSession, from: InFlightState | number): void {
+  #start({ id, url, service }: MadeSession, from: InFlightState | number): void {
     const { speech, log, onTakenBack } = this.#options;
     const source = {
       cut: undefined as number | undefined,
@@ -403,6 +421,7 @@ export class LegSessions {
     const session: SpeechSession = speech.session({
       id,
       url,
+      service,
       from,
       takenOver: typeof from !== 'number',
       source,

@@ -13,7 +13,7 @@ export type LegSnapshot = {
   /** The leg's own file holds everything needed before this position. */
   spilled: number;
   ledger: LedgerSnapshot;
-  current?: { id: string; url: string; flight: InFlightState };
+  current?: { id: string; url: string; service?: string; flight: InFlightState };
   sessions: SessionSnapshot[];
   /** A session was being asked for: its answer may never have come. */
   asking?: boolean;
@@ -24,6 +24,8 @@ export type LegSnapshot = {
 /** One live session of a leg, as the leg and its journal remember it. */
 export type SessionSnapshot = {
   id: string;
+  /** The speech node that has it. */
+  service?: string;
   /** Leg position of its first byte, and after its last one once another session took over. */
   base: number;
   end?: number;

@@ -130,7 +130,10 @@ export class PassRows {
   }
 
   /** What the service has of a call that was erased meanwhile. */
-  async note(id: string, held: Pick<Updateable<SecondPassesTable>, 'file_id' | 'job_id'>) {
+  async note(
+    id: string,
+    held: Pick<Updateable<SecondPassesTable>, 'file_id' | 'job_id' | 'service'>,
+  ) {
     await this.#store.db
       .updateTable('second_passes')
       .set({ ...held, due_at: 0 })
@@ -159,5 +162,6 @@ function newPass(callId: string, node: string, redaction: PassRedaction, now: nu
     file_id: null,
     job_id: null,
     last_trouble: null,
+    service: null,
   };
 }

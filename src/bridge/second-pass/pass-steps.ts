@@ -113,7 +113,7 @@ export class PassSteps {
     if (result.outcome === 'refused') return this.#giveUp(row, result.reason);
     if (result.outcome === 'later')
       return signal.aborted ? undefined : this.#putOff(row, result.reason, result.waitMs);
-    const held = { file_id: result.fileId ?? null };
+    const held = { file_id: result.fileId ?? null, service: result.service ?? null };
     const changes = { state: 'uploaded' as const, audio_url: result.audioUrl, ...held };
     await this.#goOn(row, { ...changes, due_at: this.#now, tries: 0 }, held);
     return undefined;
@@ -136,7 +136,7 @@ export class PassSteps {
     const { store, jobs, config, model } = this.#options;
     if (row.asked === 1) {
       // An answer was lost, or the process was killed before it: the job may be there already.
-      const found = await jobs.find(jobMetadata(row.id));
+      const found = await jobs.find(jobMetadata(row.id), row.service ?? undefined);
       if (found === undefined)
         return this.#putOff(row, 'the speech service does not list its jobs', undefined);
       if (found[0] !== undefined) return this.#begun(row, found[0]);
@@ -155,6 +155,7 @@ export class PassSteps {
         template: config.session,
         overrides,
       }),
+      row.service ?? undefined,
     );
     switch (result.outcome) {
       case 'begun':
@@ -173,7 +174,7 @@ export class PassSteps {
   }
 
   async #look(row: PassRow): Promise<PutOff> {
-    const state = await this.#options.jobs.state(row.job_id ?? '');
+    const state = await this.#options.jobs.state(row.job_id ?? '', row.service ?? undefined);
     switch (state.outcome) {
       case 'unfinished': {
         const passedMs = Math.max(0, this.#now - row.created_at);
@@ -244,6 +245,7 @@ export class PassSteps {
       audio_url: null,
       file_id: null,
       job_id: null,
+      service: null,
       last_trouble: reason,
       due_at: this.#dueIn(row, delayMs),
     });
@@ -340,14 +342,15 @@ export class PassSteps {
     return undefined;
   }
 
-  async #isErased({ id, job_id, file_id, asked }: PassRow): Promise<boolean> {
+  async #isErased({ id, job_id, file_id, asked, service }: PassRow): Promise<boolean> {
     const { jobs } = this.#options;
-    const found = job_id === null && asked === 1 ? await jobs.find(jobMetadata(id)) : [];
+    const node = service ?? undefined;
+    const found = job_id === null && asked === 1 ? await jobs.find(jobMetadata(id), node) : [];
     if (found === undefined) return false;
     let isGone = true;
     for (const job of job_id === null ? found : [job_id])
-      isGone = (await jobs.erase(job)) === 'erased' && isGone;
-    if (file_id !== null) isGone = (await jobs.eraseFile(file_id)) === 'erased' && isGone;
+      isGone = (await jobs.erase(job, node)) === 'erased' && isGone;
+    if (file_id !== null) isGone = (await jobs.eraseFile(file_id, node)) === 'erased' && isGone;
     return isGone;
   }
 }

@@ -24,9 +24,15 @@ export class NodesPanel {
             h(
               'tr',
               {},
-              ['Node', 'State', 'Legs', 'Runs', 'Version', 'Last sign of life'].map((name) =>
-                h('th', { scope: 'col' }, name),
-              ),
+              [
+                'Node',
+                'State',
+                'Legs',
+                'Speech channels',
+                'Runs',
+                'Version',
+                'Last sign of life',
+              ].map((name) => h('th', { scope: 'col' }, name)),
             ),
           ),
           this.#rows,
@@ -46,13 +52,16 @@ export class NodesPanel {
   }
 }
 
-function nodeRow({ id, self, state, legs, capacity, roles, version, silent_seconds: silent }) {
+function nodeRow(node) {
+  const { id, self, state, legs, capacity, speech, roles, version } = node;
+  const { silent_seconds: silent } = node;
   return h(
     'tr',
     {},
     h('td', { title: id }, id.slice(0, 8), self ? ' (this one)' : ''),
     h('td', {}, h('span', { class: 'state', dataset: { state: lights[state] } }, states[state])),
-    h('td', {}, `${legs} of ${capacity}`),
+    h('td', {}, roles.includes('bridge') ? `${legs} of ${capacity}` : ''),
+    h('td', {}, speech === null ? '' : `${speech.used} of ${speech.capacity}`),
     h('td', {}, roles.join(', ')),
     h('td', {}, version),
     h('td', {}, silent < 1 ? 'Now' : `${Math.round(silent)} s ago`),

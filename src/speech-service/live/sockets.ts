@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
@@ -24,8 +24,11 @@ export type OtherSpeechNodes = {
     query: string,
     headers: Record<string, string>,
   ) => Promise<WebSocket | undefined>;
-  /** Takes what the other nodes pass on. */
-  serve: (take: (socket: WebSocket, request: IncomingMessage) => void) => void;
+  /** Takes what the other nodes pass on, and what bridges at other nodes ask. */
+  serve: (duties: {
+    sockets?: (socket: WebSocket, request: IncomingMessage) => void;
+    requests?: RequestListener;
+  }) => void;
 };
 
 const paths = new Set(['/v2/live', '/v2/live/', '/v2/live/ws']);
@@ -134,7 +137,7 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
     });
   }
 
-  options.others?.serve((webSocket, request) => {
+  const take = (webSocket: WebSocket, request: IncomingMessage): void => {
     const token = new URL(request.url ?? '', 'http://local').searchParams.get('token') ?? '';
     webSocket.pause();
     options.sessions
@@ -147,7 +150,8 @@ export function liveSockets(options: SocketsOptions): Upgrade & { close(): void 
         else webSocket.close(4401, 'unknown or expired token');
       })
       .catch(() => webSocket.terminate());
-  });
+  };
+  options.others?.serve({ sockets: take });
 
   return {
     owns: (pathname) => paths.has(pathname),

@@ -25,12 +25,12 @@ export type Fleet = AsyncDisposable & {
 export async function fleetOf(
   count: number,
   postgres: TestPostgres | undefined,
-  more: Record<string, string> = {},
+  more: Record<string, string> | ((at: number) => Record<string, string>) = {},
 ): Promise<Fleet> {
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());
   const databaseUrl = (await postgres?.newDatabase()) ?? '';
-  const start = async (): Promise<App> => {
+  const start = async (at: number): Promise<App> => {
     const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-node-'));
     stack.defer(() => rm(dataDir, { recursive: true, force: true }));
     const env = {
@@ -43,11 +43,11 @@ export async function fleetOf(
       TRUNKLINE_NODE_KEY: 'the-same-key-at-all-nodes',
       TRUNKLINE_REJOIN_WAIT_MS: '1500',
       TRUNKLINE_QUIET_FILL_MS: '0',
-      ...more,
+      ...(typeof more === 'function' ? more(at) : more),
     };
     return stack.use(await startApp({ dataDir, env }));
   };
-  const nodes = await Promise.all(Array.from({ length: count }, start));
+  const nodes = await Promise.all(Array.from({ length: count }, (_, at) => start(at)));
   return { speech, nodes, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 

@@ -41,6 +41,8 @@ export async function legRig(options: {
   clock?: Clock;
   config?: Partial<SpeechConfig>;
   dir?: string;
+  /** Further speech nodes. */
+  others?: readonly string[];
   /** The service is ours: its sessions are reached by the same address, whatever they say. */
   own?: boolean;
 }): Promise<Rig> {
@@ -50,12 +52,12 @@ export async function legRig(options: {
   const journal = await openJournal({ dir, clock, log });
   const speech = new SpeechClient({
     config: SpeechConfig.parse(options.config ?? {}),
-    target: () => ({
-      url: options.url,
-      keyHeader: 'x-service-key',
-      key: 'secret',
-      own: options.own ?? false,
-    }),
+    nodes: () =>
+      [options.url, ...(options.others ?? [])].map((url) => ({
+        name: url,
+        target: { url, keyHeader: 'x-service-key', key: 'secret', own: options.own ?? false },
+        isOfFleet: false,
+      })),
     clock,
     log,
   });

@@ -75,7 +75,14 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     log: quietLog,
     language,
     outbox,
-    speech: { ...SpeechConfig.parse({}), url: options.speechUrl },
+    speech: SpeechConfig.parse({}),
+    speechNodes: () => [
+      {
+        name: options.speechUrl,
+        target: { url: options.speechUrl, keyHeader: 'x-service-key' },
+        isOfFleet: false,
+      },
+    ],
     publicUrl: () => url,
     loopback: options.loopback ?? true,
     carriers: ['twilio', 'telnyx'],

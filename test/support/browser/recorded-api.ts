@@ -318,6 +318,7 @@ const recordedNodes: NodeList = {
     address: 'http://10.0.0.11:9090',
     legs: state === 'here' ? 12 : 0,
     capacity: 2_000,
+    speech: null,
     started_at: '2026-02-03T09:00:00.000Z',
     seen_at: '2026-02-03T09:15:00.000Z',
     silent_seconds: state === 'here' ? 0.4 : 42,

@@ -3,8 +3,19 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { createLog } from '../../../src/lib/log.ts';
 import { SpeechJobs } from '../../../src/speech-client/jobs.ts';
+import { SpeechNodes } from '../../../src/speech-client/speech-nodes.ts';
 import { until } from '../../support/process/until.ts';
+
+function nodesOf(url: string): SpeechNodes {
+  return new SpeechNodes({
+    nodes: () => [{ name: url, target: { url, keyHeader: 'x-service-key' }, isOfFleet: false }],
+    probe: () => Promise.resolve(true),
+    clock: systemClock,
+    log: createLog({ level: 'silent' }),
+  });
+}
 
 test('an upload to a service that reads nothing stays where it is, with little in memory, until it is broken off', async () => {
   const sockets: Socket[] = [];
@@ -13,7 +24,7 @@ test('an upload to a service that reads nothing stays where it is, with little i
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const jobs = new SpeechJobs(() => ({ url, keyHeader: 'x-service-key' }), systemClock);
+  const jobs = new SpeechJobs(nodesOf(url), systemClock);
   const pieceBytes = 320_000;
   const pieces = 2_000;
   let given = 0;

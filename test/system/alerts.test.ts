@@ -21,13 +21,12 @@ import { FakeSpeech } from '../support/speech/fake-speech.ts';
  * the input of promtool's rule tests: the first answer for five minutes, then each of the next, the last one for
  * forty. promtool says which alerts fired.
  */
-const monitoring = resolve(import.meta.dirname, '../../config/monitoring');
-const rulesPath = resolve(monitoring, 'rules.yaml');
+const rulesPath = resolve(import.meta.dirname, '../../config/deploy/alerts.yaml');
 const rules = (
   parse(readFileSync(rulesPath, 'utf8')) as { groups: { rules: Rule[] }[] }
 ).groups.flatMap((group) => group.rules);
 const dashboard = JSON.parse(
-  readFileSync(resolve(monitoring, 'dashboard.json'), 'utf8'),
+  readFileSync(resolve(import.meta.dirname, '../../config/deploy/dashboard.json'), 'utf8'),
 ) as Dashboard;
 const expressions = [
   ...rules.map(({ expr }) => expr),

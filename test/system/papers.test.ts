@@ -15,9 +15,12 @@ const notRun: Record<string, string> = {
   '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':
     'its second line wants the address that the first prints',
   'config/operating/README.md: docker build -t trunkline .': 'needs a Docker daemon and a network',
-  'config/operating/README.md: cd config/operating': 'needs a Docker daemon and a network',
+  'config/operating/README.md: cd config/deploy': 'needs a Docker daemon and a network',
+  'config/deploy/README.md: cd config/deploy': 'needs a Docker daemon and a network',
+  'config/deploy/README.md: kubectl apply -f config/deploy/kubernetes/namespace.yaml':
+    'needs a cluster; test/system/deploy.test.ts reads the manifests with the schemas',
   'config/operating/README.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
-    'needs root and systemd; test/unit/operating.test.ts compares the unit with npm start',
+    'needs root and systemd; test/unit/deploy.test.ts compares the unit with npm start',
   'config/operating/README.md: export TRUNKLINE_NODE_URL=http://10.0.0.11:9090                    # where the others reach this one; it listens there':
     'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
   'src/carriers/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':

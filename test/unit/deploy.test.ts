@@ -1,0 +1,208 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { configFields } from '../../src/config.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const read = (name: string): string => readFileSync(resolve(root, name), 'utf8');
+const settings = configFields.map(({ env }) => env);
+/** A stop may take 27 s; what else it waits for comes on top. */
+const stopS = 27;
+
+describe('systemd', () => {
+  const unit = read('config/deploy/trunkline.service');
+
+  test('the unit starts what npm start starts, and names settings that there are', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
+    const started = /^ExecStart=\/opt\/trunkline\/node_modules\/\.bin\/node (.*)$/m.exec(unit)?.[1];
+    expect(`exec node ${started ?? ''}`).toBe(scripts.start);
+    const variables = [...unit.matchAll(/^Environment=(.*)$/gm)]
+      .flatMap(([, words = '']) => words.split(' '))
+      .map((word) => word.split('=')[0] ?? '')
+      .filter((name) => !/^MALLOC_|^TRUNKLINE_CONFIG$/.test(name));
+    expect(variables.length).toBeGreaterThan(1);
+    expect(variables.filter((name) => !settings.includes(name))).toEqual([]);
+  });
+
+  test('the unit allows a stop more time than it may take', () => {
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(stopS + 3);
+  });
+});
+
+describe('compose', () => {
+  const read1 = (name: string) =>
+    parse(read(`config/deploy/${name}`), { merge: true }) as Composition;
+  const files = ['compose.yaml', 'compose-single.yaml'];
+  const nodesOf = ({ services }: Composition): [string, Service][] =>
+    Object.entries(services).filter(([, { build }]) => build !== undefined);
+
+  test.each(files)('%s: nodes have no privilege, a disk each, and time to stop', (name) => {
+    const composition = read1(name);
+    const disks = nodesOf(composition).map(([, service]) => {
+      expect(service).toMatchObject({
+        build: '../..',
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+      });
+      expect(parseInt(service.stop_grace_period, 10)).toBeGreaterThan(stopS + 3);
+      const [volume = '', ...others] = service.volumes;
+      expect(volume).toMatch(/:\/data$/);
+      expect(others).toEqual([]);
+      return volume.split(':')[0] ?? '';
+    });
+    expect(new Set(disks).size).toBe(disks.length);
+    const named = Object.values(composition.services)
+      .flatMap(({ volumes }) => volumes)
+      .map((volume) => volume.split(':')[0] ?? '')
+      .filter((source) => !source.startsWith('.'));
+    expect(named.toSorted()).toEqual(Object.keys(composition.volumes).toSorted());
+    expect(read('Dockerfile')).toContain('VOLUME /data');
+  });
+
+  test.each(files)('%s names settings that there are, and services that there are', (name) => {
+    const composition = read1(name);
+    for (const [service, { environment, depends_on }] of nodesOf(composition)) {
+      expect(
+        Object.keys(environment).filter((variable) => !settings.includes(variable)),
+        service,
+      ).toEqual([]);
+      for (const other of Object.keys(depends_on ?? {}))
+        expect(Object.keys(composition.services)).toContain(other);
+    }
+    const { environment } = composition.services['proxy'] as Service;
+    for (const upstream of environment['UPSTREAMS']?.split(' ') ?? [])
+      expect(Object.keys(composition.services)).toContain(upstream.split(':')[0]);
+  });
+
+  test('the bridges believe the proxy alone, and the nodes of a fleet are told apart', () => {
+    const { services, networks } = read1('compose.yaml');
+    const proxy = services['proxy']?.networks as { inside: { ipv4_address: string } };
+    const believed = Object.values(services).flatMap(
+      ({ environment }) => environment['TRUNKLINE_TRUSTED_PROXIES'] ?? [],
+    );
+    expect(believed).toEqual([proxy.inside.ipv4_address, proxy.inside.ipv4_address]);
+    const [given] = networks.inside.ipam.config;
+    // Docker gives its other addresses out of the upper half.
+    expect(given).toMatchObject({ subnet: '172.30.80.0/24', ip_range: '172.30.80.128/25' });
+    for (const [name, { environment }] of nodesOf(read1('compose.yaml')))
+      expect(environment['TRUNKLINE_NODE_URL']).toBe(`http://${name}:9090`);
+    const single = read1('compose-single.yaml');
+    expect(single.services['trunkline']?.environment['TRUNKLINE_TRUSTED_PROXIES']).toBe(
+      single.networks.inside.ipam.config[0]?.subnet,
+    );
+  });
+
+  test('secrets that stand beside a composition come into neither the repository nor the image', () => {
+    // The image copies config/.
+    for (const file of ['.dockerignore', '.gitignore'])
+      expect(read(file).split('\n')).toEqual(expect.arrayContaining(['config/deploy/*.env', 'config/deploy/.env'])); // prettier-ignore
+  });
+});
+
+describe('Kubernetes', () => {
+  const manifests = readdirSync(resolve(root, 'config/deploy/kubernetes')).flatMap((file) =>
+    parseAllDocuments(read(`config/deploy/kubernetes/${file}`)).map(
+      (document) => document.toJS() as Manifest,
+    ),
+  );
+  const sets = manifests.filter(({ kind }) => kind === 'StatefulSet');
+
+  test.each(sets.map((set) => [set.metadata.name, set] as const))(
+    '%s has no privilege, is asked how it is, and has time to stop',
+    (_name, { spec }) => {
+      const pod = spec.template.spec;
+      expect(pod).toMatchObject({
+        automountServiceAccountToken: false,
+        enableServiceLinks: false,
+        securityContext: {
+          runAsNonRoot: true,
+          runAsUser: 1000,
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+      });
+      const [container] = pod.containers;
+      expect(container).toMatchObject({
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        startupProbe: { httpGet: { path: '/health/live' } },
+        livenessProbe: { httpGet: { path: '/health/live' } },
+        readinessProbe: { httpGet: { path: '/health/ready' } },
+      });
+      const waitS = Number(container?.lifecycle.preStop.exec.command[1]);
+      // Those in front have heard of it, by two looks, before the port is closed.
+      expect(waitS).toBeGreaterThan(4);
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(waitS + stopS + 3);
+      expect(spec.volumeClaimTemplates).toHaveLength(1);
+    },
+  );
+
+  test('every set has a disruption budget that lets one go at a time', () => {
+    const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget');
+    expect(budgets.map(({ spec }) => spec.selector)).toEqual(sets.map(({ spec }) => spec.selector));
+    for (const { spec } of budgets) expect(spec.maxUnavailable).toBe(1);
+  });
+
+  test('manifests name settings that there are, and services that there are', () => {
+    const config = manifests.find(({ kind }) => kind === 'ConfigMap');
+    const names = [
+      ...Object.keys(config?.data ?? {}),
+      ...sets.flatMap(({ spec }) =>
+        (spec.template.spec.containers[0]?.env ?? []).map(({ name }) => name),
+      ),
+    ].filter((name) => name !== 'POD_IP');
+    expect(names.filter((name) => !settings.includes(name))).toEqual([]);
+    const services = manifests.filter(({ kind }) => kind === 'Service');
+    const addressed = JSON.stringify(manifests).match(/http:\/\/[a-z-]+\.trunkline\.svc/g) ?? [];
+    expect(addressed.length).toBeGreaterThan(0);
+    for (const address of addressed)
+      expect(services.map(({ metadata }) => `http://${metadata.name}.trunkline.svc`)).toContain(
+        address,
+      );
+  });
+
+  test('secrets are named in the guide, and none stands in a manifest', () => {
+    expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    const guide = read('config/deploy/README.md');
+    const secret = sets.flatMap(({ spec }) =>
+      (spec.template.spec.containers[0]?.env ?? []).flatMap(
+        ({ valueFrom }) => valueFrom?.secretKeyRef?.key ?? [],
+      ),
+    );
+    expect(secret.length).toBeGreaterThan(2);
+    for (const name of secret) expect(guide).toContain(name);
+  });
+});
+
+type Service = {
+  build?: string;
+  environment: Record<string, string>;
+  volumes: string[];
+  stop_grace_period: string;
+  depends_on?: object;
+  networks: unknown;
+};
+type Composition = {
+  services: Record<string, Service>;
+  networks: { inside: { ipam: { config: { subnet: string; ip_range?: string }[] } } };
+  volumes: object;
+};
+type Container = {
+  env?: { name: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
+  lifecycle: { preStop: { exec: { command: string[] } } };
+};
+type Manifest = {
+  kind: string;
+  metadata: { name: string };
+  data?: object;
+  spec: {
+    selector: object;
+    maxUnavailable?: number;
+    volumeClaimTemplates: object[];
+    template: { spec: { terminationGracePeriodSeconds: number; containers: Container[] } };
+  };
+};

@@ -20,7 +20,7 @@ export function refuseHalf(pair: Record<string, string | undefined>): void {
 
 /** `Authorization: Bearer`; undefined when the header is of another kind. */
 export function bearerOf(request: Pick<UpgradeRequest, 'headers'>): string | undefined {
-  return /^Bearer +([A-Za-z0-9._~+/=-]{1,4000})$/i.exec(
+  return /^Bearer +([\x21-\x7e]{1,4000})$/i.exec(
     request.headers['authorization'] ?? '',
   )?.[1];
 }

@@ -63,14 +63,16 @@ class InfobipDialect implements BinaryDialect {
       this.#request,
       ownRecord([...Object.entries(fields), ...Object.entries(custom)]),
     );
+    const { call_id: joined, ...parameters } = said.rest;
     return binaryStart({
-      said,
-      carrierCallId: callId,
+      said: { ...said, rest: parameters },
+      // Each party of a dialog is a call of its own there: what belongs together has the operator's id.
+      carrierCallId: joined ?? callId,
       streamId: this.#streamId,
       format: { encoding: 'pcm16', rateHz },
       formatSaid: `${rateHz} Hz`,
       channels: 'mixed',
-      carrierIds: { call_id: callId },
+      carrierIds: { infobip_call_id: callId },
       closingEndsCall: false,
       remedy: 'set the sample rate of the media stream to 8000, 16000, 32000 or 48000',
     });

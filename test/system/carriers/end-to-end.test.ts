@@ -131,6 +131,37 @@ describe.concurrent('from the carrier to the transcript', () => {
     expectWhole(await place('asterisk', { api: { url: app.url } }));
   });
 
+  test.each([
+    ['vonage', {}],
+    ['infobip', { call_id: 'dialog-of-two-parties' }],
+  ] satisfies [CarrierName, Record<string, string>][])(
+    '%s: sockets that hear one party each are joined into one call of two legs',
+    async (carrier, own) => {
+      const { callId } = carriers[carrier].player.newIds();
+      const results = await Promise.all(
+        legs.map((leg) =>
+          playCall({
+            player: carriers[carrier].player,
+            to: app.url,
+            legs: [leg],
+            speed: 1,
+            secrets: secretsOf(carrier),
+            // Of Vonage the sockets bring the id of the call, of Infobip each its own.
+            callId: 'call_id' in own ? `${callId}-${leg.leg}` : callId,
+            parameters: { ...own, leg: leg.leg },
+          }),
+        ),
+      );
+      expect(results.flat().map(({ outcome }) => outcome)).toEqual(['played', 'played']);
+      const call = await ended('call_id' in own ? own.call_id : callId);
+      expectWhole(call);
+      expect(call.legs.map(({ role, track }) => [role, track]).toSorted()).toEqual([
+        ['agent', 'outbound'],
+        ['customer', 'inbound'],
+      ]);
+    },
+  );
+
   test('a track that never speaks holds nothing up', async () => {
     const call = await place('telnyx', { secrets: secretsOf('telnyx'), legs: legs.slice(0, 1) });
     expect(call.transcript.map(({ text }) => text.toLowerCase()).join(' ')).toContain(

@@ -20,9 +20,7 @@ export function refuseHalf(pair: Record<string, string | undefined>): void {
 
 /** `Authorization: Bearer`; undefined when the header is of another kind. */
 export function bearerOf(request: Pick<UpgradeRequest, 'headers'>): string | undefined {
-  return /^Bearer +([\x21-\x7e]{1,4000})$/i.exec(
-    request.headers['authorization'] ?? '',
-  )?.[1];
+  return /^Bearer +([\x21-\x7e]{1,4000})$/i.exec(request.headers['authorization'] ?? '')?.[1];
 }
 
 /** A shared secret that the carrier sends as a bearer token. Nothing sent leaves the stream token. */

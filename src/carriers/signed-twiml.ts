@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { CarrierWebhook, WebhookContext } from './carrier.ts';
 import { requiredCallId, signedForm, type SignedForm } from './forms.ts';
 import { ownRecord } from './parameters.ts';
+import { streamToken } from './stream-token.ts';
 import { twimlAnswer } from './twiml.ts';
 import { consentOf, tokenOf, type NextStep } from './voice-answer.ts';
 
@@ -65,10 +66,11 @@ export function signedTwimlWebhooks<Config>(
 async function voiceAnswer<Config>(
   { carrier, next }: TwimlCompany<Config>,
   { fields: all, by }: SignedForm,
-  { bridge, config, publicUrl, announcement }: WebhookContext<Config>,
+  context: WebhookContext<Config>,
 ): Promise<string> {
+  const { config, publicUrl, announcement } = context;
   const fields = ownRecord(all);
-  const { token } = await bridge.mintToken({
+  const token = await streamToken(context, {
     carrier,
     carrierCallId: requiredCallId(fields['CallSid'], 'CallSid'),
     ...consentOf(announcement),
@@ -78,7 +80,7 @@ async function voiceAnswer<Config>(
   return twimlAnswer({
     carrier,
     publicUrl: publicUrl(),
-    parameters: { from, to, direction, token },
+    stream: token === undefined ? undefined : { parameters: { from, to, direction, token } },
     announcement,
     ...next(config),
   });

@@ -11,9 +11,14 @@ export type TwimlAnswer = NextStep & {
   carrier: string;
   /** Base address by which the carrier reaches us. */
   publicUrl: string;
-  /** A stream token in the address, for carriers whose parameters are not known to arrive. */
-  pathToken?: string;
-  parameters: Record<string, string | undefined>;
+  /** Undefined where none can be had: the call goes on without. */
+  stream:
+    | {
+        /** A stream token in the address, for carriers whose parameters are not known to arrive. */
+        pathToken?: string;
+        parameters: Record<string, string | undefined>;
+      }
+    | undefined;
   announcement: string | undefined;
 };
 
@@ -22,7 +27,9 @@ export type TwimlAnswer = NextStep & {
  * leaves the call alone.
  */
 export function twimlAnswer(answer: TwimlAnswer): string {
-  const { carrier, publicUrl, pathToken, parameters, announcement } = answer;
+  const { carrier, publicUrl, announcement } = answer;
+  if (answer.stream === undefined) return xmlDocument(element('Response', {}, [nextVerb(answer)]));
+  const { pathToken, parameters } = answer.stream;
   const socket = socketUrlOf(publicUrl, carrier);
   const stream = element(
     'Stream',

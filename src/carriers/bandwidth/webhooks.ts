@@ -5,6 +5,7 @@ import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
+import { streamToken } from '../stream-token.ts';
 import {
   answerPauseS,
   consentOf,
@@ -77,21 +78,24 @@ function fieldsOf(request: Request): Record<string, string> {
  */
 async function voiceAnswer(
   { fields, by }: ProvenEvent,
-  { bridge, config, publicUrl, announcement }: WebhookContext<BandwidthConfig>,
+  context: WebhookContext<BandwidthConfig>,
 ): Promise<string> {
+  const { config, publicUrl, announcement } = context;
   const { from, to, direction } = fields;
   const callId = requiredCallId(fields['callId'], 'callId');
-  const { token } = await bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'bandwidth',
     carrierCallId: callId,
     ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.password, `bandwidth ${callId}`) } : {}),
   });
+  const { bandwidthDial: dial, bandwidthContinueUrl: continueUrl } = config;
+  const then = next(dial, continueUrl);
+  if (token === undefined) return xmlDocument(element('Response', {}, [then]));
   const said =
     announcement === undefined ? [] : [element('SpeakSentence', {}, [xmlText(announcement)])];
   const started = startStream(publicUrl(), { from, to, direction, token }, by);
-  const { bandwidthDial: dial, bandwidthContinueUrl: continueUrl } = config;
-  return xmlDocument(element('Response', {}, [...said, started, next(dial, continueUrl)]));
+  return xmlDocument(element('Response', {}, [...said, started, then]));
 }
 
 /** A stream of both tracks, which does not hold the call up: it goes on whatever became of the stream. */

@@ -5,6 +5,7 @@ import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { basicProof, fieldsIn, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
+import { streamToken } from '../stream-token.ts';
 import { socketUrlOf, tokenOf } from '../voice-answer.ts';
 import type { ExotelConfig } from './settings.ts';
 
@@ -65,11 +66,13 @@ async function streamUrl(request: Request, context: WebhookContext<ExotelConfig>
   const by = proven(request, context);
   const fields = askedFields(request);
   const callId = requiredCallId(fields['CallSid'], 'CallSid');
-  const { token } = await context.bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'exotel',
     carrierCallId: callId,
     ...(by ? { token: tokenOf(by.password, JSON.stringify(['exotel', callId])) } : {}),
   });
+  // The applet that asks is passed over, and the flow goes on.
+  if (token === undefined) throw new Problem(503, 'no stream can be had now');
   const url = new URL(`${socketUrlOf(context.publicUrl(), 'exotel')}/${token}`);
   url.searchParams.set('sample-rate', '16000');
   const direction = /^(?:in|out)/.exec(fields['Direction'] ?? '')?.[0];

@@ -4,6 +4,7 @@ import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
 import { ownRecord } from '../parameters.ts';
+import { streamToken } from '../stream-token.ts';
 import { answerPauseS, consentOf, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
 import type { JambonzConfig } from './settings.ts';
 
@@ -58,16 +59,19 @@ function provenCall(
  */
 async function voiceAnswer(
   { callId: named, by }: ProvenCall,
-  { bridge, config, publicUrl, announcement }: WebhookContext<JambonzConfig>,
+  context: WebhookContext<JambonzConfig>,
 ): Promise<object[]> {
+  const { config, publicUrl, announcement } = context;
   const callId = requiredCallId(named, 'call_sid');
-  const { token } = await bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'jambonz',
     carrierCallId: callId,
     ...consentOf(announcement),
     ...(by ? { token: tokenOf(by.password, JSON.stringify(['jambonz', callId])) } : {}),
   });
   const { jambonzDial: dial, jambonzContinueUrl: continueUrl } = config;
+  const next = nextVerb({ dial, continueUrl });
+  if (token === undefined) return [next];
   const listen = {
     enable: true,
     url: socketUrlOf(publicUrl(), 'jambonz'),
@@ -77,7 +81,7 @@ async function voiceAnswer(
     metadata: { token },
   };
   const said = announcement === undefined ? [] : [{ verb: 'say', text: announcement }];
-  return [...said, { verb: 'config', listen }, nextVerb({ dial, continueUrl })];
+  return [...said, { verb: 'config', listen }, next];
 }
 
 function nextVerb({ dial, continueUrl }: NextStep): object {

@@ -4,6 +4,7 @@ import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
 import { formFields, requiredCallId } from '../forms.ts';
 import { ownRecord } from '../parameters.ts';
+import { streamToken } from '../stream-token.ts';
 import {
   answerPauseS,
   consentOf,
@@ -98,10 +99,11 @@ function signedFields(
  */
 async function voiceAnswer(
   { fields, by }: SignedFields,
-  { bridge, config, publicUrl, announcement }: WebhookContext<PlivoConfig>,
+  context: WebhookContext<PlivoConfig>,
 ): Promise<string> {
+  const { config, publicUrl, announcement } = context;
   const callId = requiredCallId(fields['CallUUID'], 'CallUUID');
-  const { token } = await bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'plivo',
     carrierCallId: callId,
     ...consentOf(announcement),
@@ -109,6 +111,8 @@ async function voiceAnswer(
   });
   const { From: from, To: to, Direction: direction } = fields;
   const { plivoDial: dial, plivoContinueUrl: continueUrl } = config;
+  const next = nextElement({ dial, continueUrl });
+  if (token === undefined) return xmlDocument(element('Response', {}, [next]));
   const stream = element(
     'Stream',
     {
@@ -125,9 +129,7 @@ async function voiceAnswer(
     [xmlText(`${socketUrlOf(publicUrl(), 'plivo')}/${token}`)],
   );
   const said = announcement === undefined ? [] : [element('Speak', {}, [xmlText(announcement)])];
-  return xmlDocument(
-    element('Response', {}, [...said, stream, nextElement({ dial, continueUrl })]),
-  );
+  return xmlDocument(element('Response', {}, [...said, stream, next]));
 }
 
 /** Plivo's own default, a day: no call is longer. */

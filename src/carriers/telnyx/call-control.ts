@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
+import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Problem } from '../../port/problem.ts';
 import type { WebhookContext } from '../carrier.ts';
 import { requiredCallId } from '../forms.ts';
+import { streamToken } from '../stream-token.ts';
 import { consentOf, socketUrlOf, tokenOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
 
@@ -62,7 +64,7 @@ export async function leadCall(
       return send({ name: 'speak', body: { payload: announcement ?? '', ...voice } });
     }
     case 'go-on': {
-      const streaming = streamed(callId, context).then(send);
+      const streaming = streamed(callId, context).then((command) => command && send(command));
       const transferring =
         dial === undefined ? undefined : send({ name: 'transfer', body: { to: dial } });
       await Promise.all([warned(streaming, log), transferring]);
@@ -73,14 +75,16 @@ export async function leadCall(
 /** Its token is the call's own: it opens one stream, however often it is asked for. */
 async function streamed(
   callId: string,
-  { bridge, config, publicUrl, announcement }: WebhookContext<TelnyxConfig>,
-): Promise<Command> {
-  const { token } = await bridge.mintToken({
+  context: WebhookContext<TelnyxConfig>,
+): Promise<Command | undefined> {
+  const { config, publicUrl, announcement } = context;
+  const token = await streamToken(context, {
     carrier: 'telnyx',
     carrierCallId: callId,
     ...consentOf(announcement),
     token: tokenOf(config.telnyxApiKey ?? '', JSON.stringify(['telnyx', callId])),
   });
+  if (token === undefined) return undefined;
   const stream_url = `${socketUrlOf(publicUrl(), 'telnyx')}/${token}`;
   return { name: 'streaming_start', body: { stream_url, stream_track: 'both_tracks' } };
 }
@@ -89,7 +93,7 @@ async function warned(streaming: Promise<void>, log: Logger): Promise<void> {
   try {
     await streaming;
   } catch (error) {
-    const reason = error instanceof Problem ? error.message : 'no stream token could be minted';
+    const reason = reasonOf(error);
     log.warn({ carrier: 'telnyx', reason }, 'a call goes on without its stream');
   }
 }

@@ -8,6 +8,7 @@ import { parseObject } from '../json/frames.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { ownRecord } from '../parameters.ts';
 import { leadCall } from './call-control.ts';
+import { streamToken } from '../stream-token.ts';
 import { twimlAnswer } from '../twiml.ts';
 import { consentOf, tokenOf } from '../voice-answer.ts';
 import type { TelnyxConfig } from './settings.ts';
@@ -97,7 +98,7 @@ async function voiceAnswer(
   if (!request.is('application/x-www-form-urlencoded')) throw new Problem(415, 'expected a form');
   const { telnyxDial: dial, telnyxContinueUrl: continueUrl } = context.config;
   const { CallSid, Direction: direction } = ownRecord(fieldsIn(text));
-  const { token } = await context.bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'telnyx',
     carrierCallId: requiredCallId(CallSid, 'CallSid'),
     ...consentOf(context.announcement),
@@ -106,8 +107,7 @@ async function voiceAnswer(
   return twimlAnswer({
     carrier: 'telnyx',
     publicUrl: context.publicUrl(),
-    pathToken: token,
-    parameters: { direction },
+    stream: token === undefined ? undefined : { pathToken: token, parameters: { direction } },
     announcement: context.announcement,
     dial,
     continueUrl,

@@ -1,6 +1,7 @@
 import { consentOf, socketUrlOf, tokenOf, type NextStep } from '../voice-answer.ts';
 import type { WebhookContext } from '../carrier.ts';
 import { requiredCallId } from '../forms.ts';
+import { streamToken } from '../stream-token.ts';
 import type { VonageConfig } from './settings.ts';
 
 /** A number or a SIP address; `headers` of an endpoint hold 512 bytes in all. */
@@ -16,10 +17,11 @@ export type AskedCall = { fields: Record<string, string>; by?: { secret: string;
  */
 export async function voiceAnswer(
   { fields, by }: AskedCall,
-  { bridge, config, publicUrl, announcement }: WebhookContext<VonageConfig>,
+  context: WebhookContext<VonageConfig>,
 ): Promise<object[]> {
+  const { config, publicUrl, announcement } = context;
   const callId = requiredCallId(fields['uuid'], 'uuid');
-  const { token } = await bridge.mintToken({
+  const token = await streamToken(context, {
     carrier: 'vonage',
     carrierCallId: callId,
     ...consentOf(announcement),
@@ -44,13 +46,11 @@ export async function voiceAnswer(
       direction: 'inbound',
     },
   };
-  const said = announcement === undefined ? [] : [{ action: 'talk', text: announcement }];
   const { vonageDial: dial, vonageContinueUrl: continueUrl } = config;
-  return [
-    ...said,
-    { action: 'connect', ...events, endpoint: [socket] },
-    ...nextAction({ dial, continueUrl }, events),
-  ];
+  const next = nextAction({ dial, continueUrl }, events);
+  if (token === undefined) return next;
+  const said = announcement === undefined ? [] : [{ action: 'talk', text: announcement }];
+  return [...said, { action: 'connect', ...events, endpoint: [socket] }, ...next];
 }
 
 /** With neither the caller stays with the socket, which is then the other end of the call. */

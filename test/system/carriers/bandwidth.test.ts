@@ -132,6 +132,25 @@ describe('the voice answer of Bandwidth', () => {
     ]);
   });
 
+  test('where the store has no token the call goes on as it would without us', async () => {
+    const config = {
+      ...secrets,
+      bandwidthDial: '+15550100300',
+      consentAnnouncement: 'Transcribed.',
+    };
+    await using server = await carrierServer({ config });
+    server.bridge.mintToken = () => Promise.reject(new Error('the disk is full'));
+    const { status, text } = await post(server, 'voice', incoming);
+    const alone = new Bxml.Response([
+      new Bxml.Transfer({}, [new Bxml.PhoneNumber('+15550100300')]),
+    ]);
+    const head = /^<\?xml[^>]*\?>\s*/;
+    expect([status, text.trim().replace(head, '')]).toEqual([
+      200,
+      alone.toBxml().trim().replace(head, ''),
+    ]);
+  });
+
   test('a number that is markup stays text', async () => {
     await using server = await carrierServer({ config: secrets });
     const { text } = await post(server, 'voice', { ...incoming, from: '"/><Hangup/>&\'<' });

@@ -1,5 +1,8 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { Dialogue } from '../../../src/player/dialogue.ts';
 import { callbackEnv, callbacks } from '../../support/carriers/callbacks.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { usualForm } from '../../support/carriers/carrier-shape.ts';
@@ -27,6 +30,8 @@ beforeAll(async () => {
       // Far longer than a test waits: only the carrier's word ends a call whose socket is gone.
       TRUNKLINE_REJOIN_WAIT_MS: '600000',
       TRUNKLINE_FINALS_WAIT_MS: '500',
+      TRUNKLINE_CONSENT_WITHDRAW_KEY: '9',
+      TRUNKLINE_RECORDING: 'on',
     },
   });
 });
@@ -47,7 +52,7 @@ async function tell(
 async function stream(
   carrier: CarrierName,
   ids = carriers[carrier].player.newIds(),
-): Promise<{ callId: string; client: CarrierClient }> {
+): Promise<{ callId: string; client: CarrierClient; dialogue: Dialogue }> {
   const { player } = carriers[carrier];
   const { bytesPerMs, ...form } = usualForm(carrier);
   const unsaid = { from: '', to: '', direction: '' as 'inbound' };
@@ -69,7 +74,7 @@ async function stream(
       0,
     ),
   );
-  return { callId: call.callId, client };
+  return { callId: call.callId, client, dialogue };
 }
 
 type Shown = {
@@ -131,3 +136,39 @@ describe.concurrent.each(names)('the callbacks of %s', (carrier) => {
     await ended(callId);
   });
 });
+
+/** An empty message says of these that no more audio comes; the others say stop, or their callback does. */
+const emptyEnds: readonly CarrierName[] = ['vonage', 'jambonz', 'freeswitch'];
+/** These have no message for a key press. */
+const keyless: readonly CarrierName[] = ['audiohook', 'bandwidth', 'infobip', 'ringcx'];
+const withKeys = carrierNames.filter((name) => !keyless.includes(name));
+
+test.concurrent.each(withKeys)(
+  'a key press on %s withdraws the consent: the call is paused for good, and its audio goes at its end',
+  async (carrier) => {
+    const { callId, client, dialogue } = await stream(carrier);
+    const { id } = await shown(callId);
+    client.send(...(dialogue.dtmf?.('9', 40) ?? []));
+    const paused = await until(async () =>
+      (await eventsOf(id)).find(({ type }) => type === 'call.paused'),
+    );
+    expect(paused).toMatchObject({ data: { by: 'consent' } });
+    const resumed = await app.get(`/api/calls/${id}/resume`, { method: 'POST' });
+    expect(resumed.status).toBe(409);
+    // Nothing of Asterisk says that its call is over.
+    if (carrier === 'asterisk') return client.socket.terminate();
+    const legs = ((await (await app.get(`/api/calls/${id}`)).json()) as { legs: { id: string }[] })
+      .legs;
+    if (emptyEnds.includes(carrier)) client.send(Buffer.alloc(0));
+    else client.send(...dialogue.closing(60));
+    if (carrier === 'plivo') {
+      client.socket.terminate();
+      await tell(carrier, { callId, isOver: true });
+    }
+    await until(async () => (await eventsOf(id)).at(-1)?.type === 'call.completed');
+    expect((await app.get(`/api/calls/${id}/recording`)).status).toBe(404);
+    const kept = await readdir(join(app.dataDir, 'journal', 'legs'));
+    expect(kept.filter((file) => legs.some((leg) => file.startsWith(leg.id)))).toEqual([]);
+    client.socket.terminate();
+  },
+);

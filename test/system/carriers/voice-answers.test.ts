@@ -9,6 +9,7 @@ import { carrierNamed } from '../../../src/carriers/all.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 
 // Bandwidth's answer has a test of its own, Twilio's stands in `webhooks.test.ts`.
 
@@ -343,6 +344,27 @@ describe.each(companies)('the voice answer of $carrier', (company) => {
     expect(server.bridge.tokens.size).toBe(0);
   });
 
+  test.each(['fails', 'hangs'])(
+    'where the store %s the call goes on as it would without us',
+    async (how) => {
+      const clock = new TestClock(how === 'hangs' ? 60 : 1);
+      await using server = await carrierServer({ config, publicUrl, clock });
+      server.bridge.mintToken = () =>
+        how === 'fails'
+          ? Promise.reject(new Error('the disk is full'))
+          : new Promise(() => undefined);
+      const { status, text } = await asked(server, ask(callId));
+      expect(server.log.join('')).toContain('a call goes on without its stream');
+      expect(text).not.toContain('wss:');
+      // Its applet asks for nothing but the address of a stream.
+      if (carrier === 'exotel') return expect(status).toBe(503);
+      expect(status).toBe(200);
+      expect(text).toContain(to.slice(1));
+      if (carrier === 'jambonz')
+        expect(validateApp(JSON.parse(text) as unknown)).toMatchObject({ valid: true });
+    },
+  );
+
   test('a number that is markup stays text', async () => {
     await using server = await carrierServer({ config, publicUrl });
     const answer = await asked(server, ask(callId, { from: '"/><Hangup/>;token=x&\'<' }));
@@ -381,6 +403,14 @@ describe('what follows the stream comes from the configuration', () => {
     const { text, type } = await asked(server, company.ask(callId));
     expect(type).toContain('text/xml');
     expect(text).toContain(`</Start>${verb}</Response>`);
+    // cXML and TeXML are dialects of TwiML: what its library writes of the stream is what they are answered.
+    const xml = new twilioPackage.twiml.VoiceResponse();
+    const { address } = company.streamOf(text);
+    const statusCallback = `${publicUrl}/carriers/${name}/status`;
+    const options = { url: address, track: 'both_tracks', statusCallback } as const;
+    xml.start().stream({ ...options, statusCallbackMethod: 'POST' });
+    const head = /<Stream [^>]*?(?=\/?>)/;
+    expect(head.exec(text)?.[0]).toBe(head.exec(xml.toString())?.[0]);
     expect(text).toContain('track="both_tracks"');
     expect(text).toContain(`statusCallback="${publicUrl}/carriers/${name}/status"`);
   }); // prettier-ignore

@@ -10,6 +10,8 @@ import {
 } from '../../support/carriers/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 
+type TwilioXml = InstanceType<typeof twilioPackage.twiml.VoiceResponse>;
+
 const token = 'twilio-secret-of-the-tests';
 const call = {
   CallSid: 'CA77d0c1b2a3f44e5d8c9b0a1f2e3d4c5b',
@@ -91,16 +93,53 @@ describe('the voice webhook of Twilio', () => {
   });
 
   test.each([
-    [{}, '<Pause length="14400"/>'],
+    [{}, (xml: TwilioXml): void => void xml.pause({ length: 14_400 })],
+    [{ twilioDial: '+15550100200' }, (xml: TwilioXml): void => void xml.dial('+15550100200')],
+    [{ twilioDial: 'sip:queue@pbx.example' }, (xml: TwilioXml): void => void xml.dial().sip('sip:queue@pbx.example')],
     [
       { twilioContinueUrl: 'https://crm.example/next?a=1&b=2' },
-      '<Redirect method="POST">https://crm.example/next?a=1&amp;b=2</Redirect>',
+      (xml: TwilioXml): void => void xml.redirect({ method: 'POST' }, 'https://crm.example/next?a=1&b=2'),
     ],
-    [{ twilioDial: 'sip:queue@pbx.example' }, '<Dial><Sip>sip:queue@pbx.example</Sip></Dial>'],
-  ])('what follows comes from the configuration: %j', async (config, verb) => {
-    await using server = await carrierServer({ config: { twilioAuthToken: [token], ...config } });
-    const { text } = await post(server, '/carriers/twilio/voice', call);
-    expect(text).toContain(`</Start>${verb}</Response>`);
+    [
+      { twilioDial: '+15550100200', consentAnnouncement: 'This call is <transcribed> & analysed.' },
+      (xml: TwilioXml): void => void xml.dial('+15550100200'),
+    ],
+  ])('is the TwiML that the vendor’s library writes, and what follows is configured: %j', async (config, add) => {
+    const publicUrl = 'https://bridge.example.net';
+    await using server = await carrierServer({ config: { twilioAuthToken: [token], ...config }, publicUrl });
+    const { text } = await post(server, '/carriers/twilio/voice', call, { publicUrl });
+    const xml = new twilioPackage.twiml.VoiceResponse();
+    if ('consentAnnouncement' in config) xml.say(config.consentAnnouncement);
+    const stream = xml.start().stream({
+      url: 'wss://bridge.example.net/carriers/twilio',
+      track: 'both_tracks',
+      statusCallback: 'https://bridge.example.net/carriers/twilio/status',
+      statusCallbackMethod: 'POST',
+    });
+    const minted = [...server.bridge.tokens.keys()][0] ?? '';
+    const { From: from, To: to, Direction: direction } = call;
+    for (const [name, value] of Object.entries({ from, to, direction, token: minted }))
+      stream.parameter({ name, value });
+    add(xml);
+    const head = /^<\?xml[^>]*\?>\s*/;
+    expect(text.trim().replace(head, '')).toBe(xml.toString().replace(head, ''));
+  }); // prettier-ignore
+
+  test('where the store has no token the call goes on as it would without us', async () => {
+    const config = { twilioAuthToken: [token], twilioDial: '+15550100200' };
+    await using server = await carrierServer({
+      config: { ...config, consentAnnouncement: 'This call is transcribed.' },
+    });
+    server.bridge.mintToken = () => Promise.reject(new Error('the disk is full'));
+    const { status, text } = await post(server, '/carriers/twilio/voice', call);
+    const alone = new twilioPackage.twiml.VoiceResponse();
+    alone.dial('+15550100200');
+    const head = /^<\?xml[^>]*\?>\s*/;
+    expect([status, text.trim().replace(head, '')]).toEqual([
+      200,
+      alone.toString().replace(head, ''),
+    ]);
+    expect(server.log.join('')).toContain('a call goes on without its stream');
   });
 
   test('a number that is markup stays text', async () => {

@@ -2,7 +2,7 @@
  * Sentences as callers say them, for measuring only: no number, threshold or word list of the recogniser was ever
  * chosen with a look at them. Whoever tunes with them makes a third set.
  */
-export const namesAndNumbers = [
+const namesAndNumbers = [
   'My name is Gwendolyn Pritchard and I live in Harrisburg.',
   'The order was placed by Mister Okafor on the nineteenth of June.',
   'Can I talk to Doctor Lindqvist, please?',
@@ -19,7 +19,7 @@ export const namesAndNumbers = [
   'The train leaves at a quarter past six from platform nine.',
   'I ordered forty boxes and only fourteen arrived.',
 ];
-export const shortAnswers = [
+const shortAnswers = [
   'Yes.',
   'No, the other one.',
   'That is right.',
@@ -31,14 +31,14 @@ export const shortAnswers = [
   'Yes, please do.',
   'Wait a moment.',
 ];
-export const spelledWords = [
+const spelledWords = [
   'It is spelled S M Y T H E.',
   'B as in boy, R as in Robert, O, W, N.',
   'The postcode is K one A, zero B one.',
   'That is J A C O B, at home.',
   'The licence plate reads F X T, four four two.',
 ];
-export const talk = [
+const talk = [
   'The washing machine stops in the middle of the cycle and then the door stays locked.',
   'I was told that somebody would call me yesterday afternoon, and nobody did.',
   'If the parcel is damaged you can refuse it, and we will send another one free of charge.',
@@ -56,4 +56,9 @@ export const talk = [
   'Please turn the router off, wait for ten seconds and turn it on again.',
 ];
 
-export const secondSet = [...namesAndNumbers, ...shortAnswers, ...spelledWords, ...talk];
+export const kindsOfSecondSet = {
+  'names and numbers': namesAndNumbers,
+  'short answers': shortAnswers,
+  'spelled words': spelledWords,
+  talk,
+};

@@ -24,7 +24,7 @@ async function again(call: string | undefined, options: Options): Promise<void> 
       'name one call, or say --incomplete for all that lack words',
     );
   if (call === undefined) {
-    const counts = (await post(options, '/api/calls/transcribe')) as TranscribeAllAgain;
+    const counts = await allAgain(options);
     if (options.json) console.log(JSON.stringify(counts));
     else
       console.log(
@@ -38,6 +38,20 @@ async function again(call: string | undefined, options: Options): Promise<void> 
   )) as TranscribeAgain;
   if (options.json) console.log(JSON.stringify(answer));
   else console.log(told[answer.status]);
+}
+
+/** A request looks through so many; the last one knows of those that wait. */
+async function allAgain(options: Options): Promise<Omit<TranscribeAllAgain, 'next'>> {
+  const sum = { ordered: 0, already: 0, without_recording: 0, waiting: 0 };
+  for (let next: string | null = ''; next !== null;) {
+    const query: string = next === '' ? '' : `?before=${encodeURIComponent(next)}`;
+    const some = (await post(options, `/api/calls/transcribe${query}`)) as TranscribeAllAgain;
+    for (const name of ['ordered', 'already', 'without_recording'] as const)
+      sum[name] += some[name];
+    sum.waiting = some.waiting;
+    ({ next } = some);
+  }
+  return sum;
 }
 
 const told: Record<TranscribeAgain['status'], string> = {

@@ -150,6 +150,10 @@ export const TranscribeAllAgain = z
     already: z.int().describe('Are on their way.'),
     without_recording: z.int().describe('Cannot be read again: nothing of their audio is left.'),
     waiting: z.int().describe('Not over for us: their audio waits in the journal.'),
+    next: z
+      .string()
+      .nullable()
+      .describe('Where to go on: one request looks through 1,000 calls. Pass it as `before`.'),
   })
   .meta({ id: 'TranscribeAllAgain' });
 export type TranscribeAllAgain = z.infer<typeof TranscribeAllAgain>;

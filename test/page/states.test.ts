@@ -81,7 +81,9 @@ test('what is read, what is empty and what failed are told apart, and a button r
   const data = recorded({ calls: [], events: {}, deliveries: [] });
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open('about:blank');
-  const failing = new Set(['/api/calls?', '/api/deliveries?', '/api/installation', '/v2/']);
+  const failing = new Set([
+    ...['/api/calls?', '/api/live', '/api/deliveries?', '/api/installation', '/v2/'],
+  ]);
   const held: (() => void)[] = [];
   let hold = true;
   await page.route(

@@ -107,9 +107,14 @@ test('a call that lacks words says so in the list and above its words, and can b
       : event,
   );
   const other = recordedCall({ id: 'call_01JK5S000000000123456789AB', from: '+15550109999' });
+  const looked = [
+    { ordered: 3, already: 1, without_recording: 996, waiting: 0, next: 'call_1' },
+    { ordered: 2, already: 0, without_recording: 1, waiting: 0, next: null },
+  ];
   const data = recorded({
     calls: [recordedCall({ incomplete }), other, ...manyCalls(2)],
     events: { [callId]: events },
+    onPost: () => looked.shift(),
   });
   await using api = await startRecordedApi(data);
   const { page, ...opened } = await browser.open(`${api.url}/#/calls`);
@@ -119,6 +124,8 @@ test('a call that lacks words says so in the list and above its words, and can b
   await page.getByRole('button', { name: 'Incomplete only' }).click();
   await eventually(() => rows.count()).toBe(1);
   await rows.locator('.incomplete').waitFor();
+  await page.getByRole('button', { name: 'Transcribe all again' }).click();
+  await page.getByText('Transcribing 6 again, 997 have no recording.').waitFor();
   expect(await opened.violations()).toEqual([]);
   await rows.first().click();
   await page.getByText('31.3 s without words: the speech service refused it').waitFor();

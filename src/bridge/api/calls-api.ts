@@ -35,6 +35,8 @@ const EventsQuery = z.object({
   type: z.string().max(50).optional(),
 });
 
+const TranscribeAllQuery = z.object({ before: z.string().min(1).max(100).optional() });
+
 /** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
 export function callsApi(options: CallsApiOptions): Router {
   const { store, calls, journal, eraser, feed, secondPasses, stereoRoles } = options;
@@ -167,8 +169,9 @@ export function callsApi(options: CallsApiOptions): Router {
     response.json(await found(callJson(db, request.params.id, live)));
   });
 
-  router.post('/api/calls/transcribe', async (_request, response) => {
-    const counts = await secondPasses.orderAllAgain();
+  router.post('/api/calls/transcribe', async (request, response) => {
+    const { before } = readKnown(TranscribeAllQuery, request);
+    const { counts, next } = await secondPasses.orderAllAgain(before);
     const finishing = await db
       .selectFrom('calls')
       .select((eb) => eb.fn.countAll().as('calls'))
@@ -179,6 +182,7 @@ export function callsApi(options: CallsApiOptions): Router {
       already: counts.already,
       without_recording: counts['no-recording'],
       waiting: Number(finishing?.calls ?? 0),
+      next,
     });
   });
 

@@ -10,7 +10,7 @@ import { voicesOf } from './voices.ts';
 
 /** Rows of one look that are deleted at the service at once. */
 export const maxCleaningAtOnce = 2;
-/** Calls that one request has read again; the newest, so that asking twice reaches what is still incomplete. */
+/** Incomplete calls that one request looks through; the answer says where the next one goes on. */
 export const maxOrderedAtOnce = 1_000;
 /** A step is short; what is left of an upload is broken off. An erasure waits this long for its last answer. */
 const leaveMs = 15_000;
@@ -68,20 +68,25 @@ export class SecondPasses {
     return outcome;
   }
 
-  /** Every ended call whose missing words are in its recording, the newest first. */
-  async orderAllAgain(): Promise<Record<OrderedAgain, number>> {
+  /**
+   * Every ended call whose missing words are in its recording, the newest first, of the calls before `before`. `next` is
+   * where the next request goes on.
+   */
+  async orderAllAgain(
+    before: string | undefined,
+  ): Promise<{ counts: Record<OrderedAgain, number>; next: string | null }> {
     const counts = { ordered: 0, already: 0, 'no-recording': 0 };
-    const rows = await this.#options.store.db
+    let incompletes = this.#options.store.db
       .selectFrom('calls')
       .select(['id', 'incomplete'])
-      .where('incomplete', 'is not', null)
-      .orderBy('id', 'desc')
-      .limit(maxOrderedAtOnce)
-      .execute();
+      .where('incomplete', 'is not', null);
+    if (before !== undefined) incompletes = incompletes.where('id', '<', before);
+    const rows = await incompletes.orderBy('id', 'desc').limit(maxOrderedAtOnce).execute();
     for (const { id, incomplete } of rows)
       if (incompleteFrom(incomplete)?.causes.some(({ cause }) => isInRecording(cause)) === true)
         counts[await this.orderAgain(id)]++;
-    return counts;
+    const last = rows.length < maxOrderedAtOnce ? undefined : rows.at(-1);
+    return { counts, next: last?.id ?? null };
   }
 
   get #redaction(): PassRedaction {

@@ -96,10 +96,19 @@ export class CallsView {
 
   async #transcribeAgain() {
     this.#again.disabled = true;
+    let read = 0;
+    let lost = 0;
     try {
-      const { ordered, already, without_recording: lost } = await post('/api/calls/transcribe');
-      const rest = lost > 0 ? `, ${lost} have no recording` : '';
-      setText(this.#said, `Transcribing ${ordered + already} again${rest}.`);
+      // A request looks through so many calls and says where the next one goes on.
+      for (let next = ''; next !== null;) {
+        const query = next === '' ? '' : `?before=${encodeURIComponent(next)}`;
+        const some = await post(`/api/calls/transcribe${query}`);
+        read += some.ordered + some.already;
+        lost += some.without_recording;
+        const rest = lost > 0 ? `, ${lost} have no recording` : '';
+        setText(this.#said, `Transcribing ${read} again${rest}.`);
+        next = some.next ?? null;
+      }
     } catch (error) {
       setText(this.#said, error.message);
     }

@@ -85,9 +85,9 @@ function onState(state) {
   isLive = state === 'live';
   connection.dataset.state = state;
   setText(connection, wire.lostAt ? 'No connection' : (states[state] ?? ''));
-  if (!isLive) return;
-  void book.loadNewest();
-  view?.connected?.();
+  // Without live updates the list is still there to be read, or its answer says why it is not.
+  if (isLive || (state === 'away' && !book.isLoaded)) void book.loadNewest();
+  if (isLive) view?.connected?.();
 }
 
 /** Said on every view: what stands there is as old as the connection. */

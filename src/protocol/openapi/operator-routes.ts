@@ -288,8 +288,17 @@ export const operatorRoutes: readonly Route[] = [
   },
   {
     ...act('/api/calls/transcribe', 'Transcribe every call again that lacks words'),
-    answers: { 202: answer('How many of the newest 1,000 are read.', TranscribeAllAgain) },
-    errors: [],
+    description:
+      'The newest first, 1,000 calls that lack words at a request. Ask again with `next` as `before` until it is null.',
+    query: [
+      {
+        name: 'before',
+        description: 'Only calls older than this one: `next` of the answer before.',
+        schema: z.string(),
+      },
+    ],
+    answers: { 202: answer('How many of them are read.', TranscribeAllAgain) },
+    errors: [400],
   },
   {
     method: 'get',

@@ -1,3 +1,5 @@
+import { newId } from '../../../src/lib/ids.ts';
+import { maxOrderedAtOnce } from '../../../src/bridge/second-pass/second-passes.ts';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -103,7 +105,19 @@ test('a recorded call that was refused is read again when somebody asks, and its
     statistics: { incomplete: null, gaps: 0, talk: { customer: 1, agent: 0 }, duration: 3 },
   });
 
-  // The other one by the command line, with all that lack words.
+  // The other one by the command line, with all that lack words: also behind a thousand of which nothing is left.
+  const row = await store.db
+    .selectFrom('calls')
+    .selectAll()
+    .where('id', '=', second)
+    .executeTakeFirstOrThrow();
+  const lost = Array.from({ length: maxOrderedAtOnce }, (_, at) => ({
+    ...row,
+    id: newId('call', Date.now() + 60_000),
+    carrier_call_id: `lost-${at}`,
+    has_recording: 0,
+  }));
+  while (lost.length > 0) await store.db.insertInto('calls').values(lost.splice(0, 250)).execute();
   const command = ['--disable-warning=ExperimentalWarning', 'src/cli.ts', 'transcribe-again'];
   const { stdout } = await promisify(execFile)(
     process.execPath,
@@ -113,9 +127,11 @@ test('a recorded call that was refused is read again when somebody asks, and its
   expect(JSON.parse(stdout)).toEqual({
     ordered: 1,
     already: 0,
-    without_recording: 0,
+    without_recording: maxOrderedAtOnce,
     waiting: 0,
   });
+  expect((await app.get('/api/calls/transcribe?befor=call_1', post)).status).toBe(400);
+  await store.db.deleteFrom('calls').where('carrier_call_id', 'like', 'lost-%').execute();
   await revised(app, second);
   expect((await app.json('/api/calls?incomplete=true')).items).toEqual([]);
   const unknown = await app.get('/api/calls/call_unknown/transcribe', post);

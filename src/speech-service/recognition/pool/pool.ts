@@ -178,7 +178,7 @@ class Pool implements RecogniserPool {
       streams: this.#streams.size,
       capacity: this.#capacity(),
       busy: sum(({ load }) => load.busy) / Math.max(1, ready.length),
-      latenessMs: Math.max(0, ...ready.map(({ load }) => load.latenessMs)),
+      latenessMs: Math.max(0, ...ready.map(({ latenessMs }) => latenessMs)),
       rssBytes: sum(({ load }) => load.rssBytes),
     };
   }

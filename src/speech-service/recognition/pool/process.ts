@@ -104,6 +104,12 @@ export class RecogniserProcess {
     return this.#load;
   }
 
+  /** How late the process is. One that stands still reports nothing, and what its callers say waits all the while. */
+  get latenessMs(): number {
+    const dueMs = this.streams > 0 ? this.#silentMs - loadEveryMs : 0;
+    return Math.max(this.#load.latenessMs, dueMs);
+  }
+
   /** How late the process was at its last reports, the newest last. */
   get lateness(): readonly number[] {
     return this.#lateness;

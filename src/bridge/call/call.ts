@@ -211,6 +211,11 @@ export class Call {
     return this.opened(stream);
   }
 
+  /** How many legs the call would have more with this stream. */
+  newTracksOf(start: StreamStart): number {
+    return start.tracks.filter((track) => this.#goingLeg(start, track) === undefined).length;
+  }
+
   /**
    * Adds the stream to the call's state before its rows are written. Otherwise the last other stream could end
    * while they are being written, and the call would be over when this stream begins.

@@ -217,13 +217,14 @@ export class Calls {
   }
 
   async #open(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
-    const refusal = this.#refusal(start);
+    const going = this.#byKey.get(key);
+    const joins = going?.takesStreams === true;
+    const refusal = this.#refusal(start, joins ? going.newTracksOf(start) : start.tracks.length);
     if (refusal !== undefined) {
       bridgeMetrics.refused.inc({ reason: refusal.code });
       return { outcome: 'refused', reason: refusal.reason };
     }
-    const going = this.#byKey.get(key);
-    if (going?.takesStreams) return going.join(start, control);
+    if (joins) return going.join(start, control);
     try {
       return await this.#begin(key, start, control);
     } catch (error) {
@@ -233,14 +234,11 @@ export class Calls {
     }
   }
 
-  #refusal(start: StreamStart): { code: string; reason: string } | undefined {
+  /** A stream that comes back to legs that are there, with `newTracks` 0, needs no room: its call has it already. */
+  #refusal(start: StreamStart, newTracks: number): { code: string; reason: string } | undefined {
     if (this.#draining) return { code: 'draining', reason: 'this node is shutting down' };
-    const room = this.#env.store.acceptsNewCalls();
-    if (!room.ok) return { code: 'disk', reason: room.reason };
-    if (this.legCount + start.tracks.length > this.#env.config.maxLegs)
-      return { code: 'capacity', reason: `at capacity: ${this.#env.config.maxLegs} legs are open` };
-    const shortage = memoryShortage(this.legCount);
-    if (shortage !== undefined) return { code: 'memory', reason: shortage };
+    const full = newTracks > 0 ? this.#isFull(newTracks) : undefined;
+    if (full !== undefined) return full;
     if (start.tracks.length === 0) return { code: 'format', reason: 'the stream names no track' };
     const channels = start.tracks[0]?.channels ?? 1;
     if (
@@ -252,6 +250,15 @@ export class Calls {
         reason: `a sample rate of ${start.sampleRate} Hz cannot be transcribed; set the carrier to 8000 or 16000 Hz`,
       };
     return undefined;
+  }
+
+  #isFull(newLegs: number): { code: string; reason: string } | undefined {
+    const room = this.#env.store.acceptsNewCalls();
+    if (!room.ok) return { code: 'disk', reason: room.reason };
+    if (this.legCount + newLegs > this.#env.config.maxLegs)
+      return { code: 'capacity', reason: `at capacity: ${this.#env.config.maxLegs} legs are open` };
+    const shortage = memoryShortage(this.legCount);
+    return shortage === undefined ? undefined : { code: 'memory', reason: shortage };
   }
 
   async #begin(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {

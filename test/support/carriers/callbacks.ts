@@ -18,81 +18,42 @@ const keys = generateKeyPairSync('ed25519');
 const signalwireKey = 'PSK_signalwire_of_the_tests';
 const config = provenConfig();
 
-/** What the settings lack of `provenConfig` for the callbacks to be taken. */
-export const callbackSecrets = {
-  signalwireSigningKey: [signalwireKey],
-  telnyxPublicKey: keys.publicKey
+/** What the environment lacks of `provenEnv` for the callbacks to be taken. */
+export const callbackEnv = {
+  TRUNKLINE_SIGNALWIRE_SIGNING_KEY: signalwireKey,
+  TRUNKLINE_TELNYX_PUBLIC_KEY: keys.publicKey
     .export({ format: 'der', type: 'spki' })
     .subarray(-32)
     .toString('base64'),
-};
-export const callbackEnv = {
-  TRUNKLINE_SIGNALWIRE_SIGNING_KEY: signalwireKey,
-  TRUNKLINE_TELNYX_PUBLIC_KEY: callbackSecrets.telnyxPublicKey,
 };
 
 const formType = { 'content-type': 'application/x-www-form-urlencoded' };
 const jsonType = { 'content-type': 'application/json' };
 
-/** Of each carrier that calls back. `base`: how it reaches the bridge. */
-export const callbacks: Partial<Record<CarrierName, (base: string, told: ToldCall) => Callback>> = {
-  twilio: (base, told) => twilioLike(base, told, 'twilio', config.twilioAuthToken[0] ?? ''),
-  signalwire: (base, told) => twilioLike(base, told, 'signalwire', signalwireKey),
-  plivo(base, told) {
-    const path = '/carriers/plivo/status';
-    const fields = { CallUUID: told.callId, ...formFields(told) };
+/** The proof of each carrier that calls back, over any body at any address. `base`: how it reaches the bridge. */
+const proofs = {
+  twilio: (url, body) => twilioLike('twilio', config.twilioAuthToken[0] ?? '', url, body),
+  signalwire: (url, body) => twilioLike('signalwire', signalwireKey, url, body),
+  plivo(url, body) {
     const nonce = randomUUID();
-    const sorted = Object.entries(fields)
+    const sorted = [...new URLSearchParams(body)]
       .toSorted(([one], [other]) => (one < other ? -1 : 1))
       .map(([name, value]) => name + value)
       .join('');
     const signature = createHmac('sha256', config.plivoAuthToken[0] ?? '')
-      .update(`${base}${path}?${sorted}.${nonce}`)
+      .update(`${url}${sorted && `?${sorted}`}.${nonce}`)
       .digest('base64');
-    const proof = { 'x-plivo-signature-v3': signature, 'x-plivo-signature-v3-nonce': nonce };
-    return { path, headers: { ...formType, ...proof }, body: form(fields) };
+    return { 'x-plivo-signature-v3': signature, 'x-plivo-signature-v3-nonce': nonce };
   },
-  telnyx(_base, { callId, from, to, isOver }) {
-    const payload = { call_control_id: callId, from, to, direction: 'incoming' };
-    const data = {
-      id: randomUUID(),
-      event_type: isOver ? 'call.hangup' : 'streaming.started',
-      payload,
-    };
-    const body = JSON.stringify({ data });
+  telnyx(_url, body) {
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const signature = sign(null, Buffer.from(`${timestamp}|${body}`), keys.privateKey);
-    const proof = {
+    return {
       'telnyx-timestamp': timestamp,
       'telnyx-signature-ed25519': signature.toString('base64'),
     };
-    return { path: '/carriers/telnyx/status', headers: { ...jsonType, ...proof }, body };
   },
-  bandwidth: (_base, { callId, from, to, isOver }) => ({
-    path: '/carriers/bandwidth/status',
-    headers: { ...jsonType, ...basic(config.bandwidthUsername, config.bandwidthPassword) },
-    body: JSON.stringify({
-      eventType: isOver ? 'disconnect' : 'mediaStreamStarted',
-      callId,
-      from,
-      to,
-      direction: 'inbound',
-    }),
-  }),
-  jambonz: (_base, { callId, from, to, isOver }) => ({
-    path: '/carriers/jambonz/status',
-    headers: { ...jsonType, ...basic(config.jambonzUsername, config.jambonzPassword) },
-    body: JSON.stringify({
-      call_sid: callId,
-      call_status: isOver ? 'completed' : 'in-progress',
-      from,
-      to,
-      direction: 'inbound',
-    }),
-  }),
-  vonage(_base, { callId, from, to, isOver }) {
-    const status = isOver ? 'completed' : 'answered';
-    const body = JSON.stringify({ uuid: callId, status, from, to, direction: 'inbound' });
+  vonage(_url, body) {
     const claims = {
       iss: 'Vonage',
       api_key: config.vonageApiKey,
@@ -106,41 +67,84 @@ export const callbacks: Partial<Record<CarrierName, (base: string, told: ToldCal
     const signature = createHmac('sha256', config.vonageSignatureSecret[0] ?? '')
       .update(signed)
       .digest('base64url');
-    const authorization = `Bearer ${signed}.${signature}`;
-    return { path: '/carriers/vonage/status', headers: { ...jsonType, authorization }, body };
+    return { authorization: `Bearer ${signed}.${signature}` };
   },
-  exotel: (_base, { callId, from = '', to = '', isOver }) => ({
-    method: 'GET',
-    path: `/carriers/exotel/status?${form({
-      CallSid: callId,
-      CallFrom: from,
-      CallTo: to,
-      Direction: 'incoming',
-      CallStatus: isOver ? 'completed' : 'in-progress',
-    })}`,
-    headers: basic(config.exotelUsername, config.exotelPassword),
-  }),
-};
+  bandwidth: () => basic(config.bandwidthUsername, config.bandwidthPassword),
+  jambonz: () => basic(config.jambonzUsername, config.jambonzPassword),
+  exotel: () => basic(config.exotelUsername, config.exotelPassword),
+} satisfies Partial<Record<CarrierName, (url: string, body: string) => Record<string, string>>>;
 
-function twilioLike(
+export type CallingBack = keyof typeof proofs;
+export const callingBack = Object.keys(proofs) as CallingBack[];
+
+/** A request with whatever body, proven as the carrier proves it. */
+export function provenRequest(
+  carrier: CallingBack,
   base: string,
-  told: ToldCall,
-  carrier: 'twilio' | 'signalwire',
-  secret: string,
+  { path, body, headers = {} }: { path: string; body: string; headers?: Record<string, string> },
 ): Callback {
-  const path = `/carriers/${carrier}/status`;
-  const fields = { CallSid: told.callId, ...formFields(told) };
-  const signature = twilioPackage.getExpectedTwilioSignature(secret, base + path, fields);
-  return {
-    path,
-    headers: { ...formType, [`x-${carrier}-signature`]: signature },
-    body: form(fields),
-  };
+  return { path, headers: { ...headers, ...proofs[carrier](base + path, body) }, body };
 }
 
-function formFields({ from = '', to = '', isOver }: ToldCall): Record<string, string> {
-  const CallStatus = isOver ? 'completed' : 'in-progress';
-  return { From: from, To: to, Direction: 'inbound', CallStatus };
+/** What the carrier tells of this call to its status address. */
+export function callbackOf(carrier: CallingBack, base: string, told: ToldCall): Callback {
+  const path = `/carriers/${carrier}/status`;
+  const { callId, from = '', to = '', isOver = false } = told;
+  const asForm = (fields: Record<string, string>): Callback =>
+    provenRequest(carrier, base, { path, body: form(fields), headers: formType });
+  const asJson = (body: object): Callback =>
+    provenRequest(carrier, base, { path, body: JSON.stringify(body), headers: jsonType });
+  const parties = { from, to, direction: 'inbound' };
+  switch (carrier) {
+    case 'twilio':
+    case 'signalwire':
+    case 'plivo':
+      return asForm({
+        [carrier === 'plivo' ? 'CallUUID' : 'CallSid']: callId,
+        From: from,
+        To: to,
+        Direction: 'inbound',
+        CallStatus: isOver ? 'completed' : 'in-progress',
+      });
+    case 'telnyx':
+      return asJson({
+        data: {
+          id: randomUUID(),
+          event_type: isOver ? 'call.hangup' : 'streaming.started',
+          payload: { call_control_id: callId, from, to, direction: 'incoming' },
+        },
+      });
+    case 'bandwidth':
+      return asJson({
+        eventType: isOver ? 'disconnect' : 'mediaStreamStarted',
+        callId,
+        ...parties,
+      });
+    case 'jambonz':
+      return asJson({
+        call_sid: callId,
+        call_status: isOver ? 'completed' : 'in-progress',
+        ...parties,
+      });
+    case 'vonage':
+      return asJson({ uuid: callId, status: isOver ? 'completed' : 'answered', ...parties });
+    case 'exotel': {
+      const asked = { CallSid: callId, CallFrom: from, CallTo: to, Direction: 'incoming' };
+      const query = form({ ...asked, CallStatus: isOver ? 'completed' : 'in-progress' });
+      return { method: 'GET', path: `${path}?${query}`, headers: proofs.exotel() };
+    }
+  }
+}
+
+function twilioLike(
+  carrier: string,
+  secret: string,
+  url: string,
+  body: string,
+): Record<string, string> {
+  const fields = Object.fromEntries(new URLSearchParams(body));
+  const signature = twilioPackage.getExpectedTwilioSignature(secret, url, fields);
+  return { [`x-${carrier}-signature`]: signature };
 }
 
 function form(fields: Record<string, string>): string {

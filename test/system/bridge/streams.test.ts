@@ -377,3 +377,22 @@ test('when a carrier streamed last outlives the process, and a test call is no s
   expect(await app.bridge.lastStreamAt('twilio')).toBeGreaterThan(0);
   expect(await app.bridge.lastStreamAt('telnyx')).toBeUndefined();
 });
+
+test('a call whose socket broke comes back when every place is taken, and a further leg does not', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  const config = { maxLegs: 1, rejoinWaitMs: 600_000 };
+  await using app = await testBridge({ store, speechUrl: speech.url, config });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  stream.end('close');
+  const reason = 'the disk is nearly full';
+  Object.defineProperty(store, 'acceptsNewCalls', { value: () => ({ ok: false, reason }) });
+  const full = await app.bridge.openStream(streamStart({ ...twoTracks, streamId: 'MZ3' }), new TestControl()); // prettier-ignore
+  expect(full).toEqual({ outcome: 'refused', reason });
+  const again = await app.open({ streamId: 'MZ2' });
+  await speak(again.stream, 'inbound', seededAudio(1_600, 2));
+  again.stream.end('stop');
+  const { data } = await app.ended(stream.callId);
+  expect(data.legs).toMatchObject([{ ledger: { received: 3_200 } }]);
+});

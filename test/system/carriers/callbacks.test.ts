@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import type { Dialogue } from '../../../src/player/dialogue.ts';
-import { callbackEnv, callbacks } from '../../support/carriers/callbacks.ts';
+import {
+  callbackEnv,
+  callbackOf,
+  callingBack,
+  provenRequest,
+  type CallingBack,
+} from '../../support/carriers/callbacks.ts';
 import { CarrierClient } from '../../support/carriers/carrier-client.ts';
 import { usualForm } from '../../support/carriers/carrier-shape.ts';
 import { playedCall } from '../../support/carriers/played-call.ts';
@@ -14,7 +20,6 @@ import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 
 /** The whole program, and calls whose streams say nothing of the parties and never say that they are over. */
 const config = provenConfig();
-const names = Object.keys(callbacks) as CarrierName[];
 const parties = { from: '+15550100123', to: '+15550100200' };
 let speech: FakeSpeech;
 let app: App;
@@ -40,11 +45,8 @@ afterAll(async () => {
   await speech[Symbol.asyncDispose]();
 });
 
-async function tell(
-  carrier: CarrierName,
-  told: Parameters<NonNullable<(typeof callbacks)[CarrierName]>>[1],
-): Promise<void> {
-  const { path, ...request } = callbacks[carrier]!(app.url, told);
+async function tell(carrier: CallingBack, told: Parameters<typeof callbackOf>[2]): Promise<void> {
+  const { path, ...request } = callbackOf(carrier, app.url, told);
   expect((await app.get(path, { method: 'POST', ...request })).status).toBe(204);
 }
 
@@ -103,7 +105,7 @@ async function eventsOf(id: string): Promise<ShownEvent[]> {
 const ended = (callId: string): Promise<boolean> =>
   until(async () => (await shown(callId)).state === 'ended');
 
-describe.concurrent.each(names)('the callbacks of %s', (carrier) => {
+describe.concurrent.each(callingBack)('the callbacks of %s', (carrier) => {
   test('bring the numbers and the direction of a call that goes on, and its end when its socket is gone', async () => {
     const { callId, client } = await stream(carrier);
     expect(await shown(callId)).toMatchObject({ from: null, to: null });
@@ -170,5 +172,85 @@ test.concurrent.each(withKeys)(
     const kept = await readdir(join(app.dataDir, 'journal', 'legs'));
     expect(kept.filter((file) => legs.some((leg) => file.startsWith(leg.id)))).toEqual([]);
     client.socket.terminate();
+  },
+);
+
+const text = 'x'.repeat(2_000);
+const ids = ['', '0', text, '\u0000', '\ud800', '../../etc', '__proto__', 'a\r\nSet-Cookie: x'];
+const values: unknown[] = [...ids, 5, true, null, {}, [], ['a'], { a: { b: 'c' } }, 1e308];
+const deep = (open: string, close: string, levels: number): string =>
+  open.repeat(levels) + close.repeat(levels);
+
+/** Bodies that the carrier itself would have to prove: what a broken or hostile one sends. */
+const hostileBodies: string[] = [
+  '',
+  'null',
+  '"text"',
+  '{',
+  deep('[', ']', 15_000),
+  deep('{"a":', '}', 5_000),
+  `{"data":${deep('{"payload":', '}', 2_500)}}`,
+  JSON.stringify({ data: { event_type: 5, payload: [] } }),
+  JSON.stringify({ data: { event_type: 'call.initiated', payload: { call_control_id: {} } } }),
+  '{"__proto__":{"call_sid":"a","CallSid":"a"},"constructor":{"prototype":{}}}',
+  ...values.map((value) =>
+    JSON.stringify({
+      callId: value,
+      call_sid: value,
+      uuid: value,
+      CallSid: value,
+      from: value,
+      to: value,
+      direction: value,
+      status: value,
+      call_status: value,
+      eventType: value,
+      data: { event_type: 'call.answered', payload: { call_control_id: value, from: value } },
+    }),
+  ),
+  ...ids.map((id) => new URLSearchParams({ CallSid: id, CallUUID: id, From: id }).toString()),
+  Array.from({ length: 5_000 }, (_, at) => `f${at}=1`).join('&'),
+  'CallSid=a&CallSid=b&CallUUID=a&CallUUID=b&From=%&To=%zz&Direction',
+  'a'.repeat(40_000),
+];
+
+const types = ['application/json', 'application/x-www-form-urlencoded', 'text/plain', 'x', ''];
+
+test.concurrent.each(callingBack)(
+  'whatever %s sends to its addresses is answered, and a call beside it goes on',
+  async (carrier) => {
+    const { callId, client, dialogue } = await stream(carrier);
+    const { id } = await shown(callId);
+    const statuses = new Map<number, number>();
+    const ask = async (path: string, request: RequestInit): Promise<void> => {
+      const response = await app.get(path, request);
+      const answer = await response.text();
+      expect(answer).not.toMatch(/ at file:|node_modules/);
+      // Whoever has proven that he knows them may have them back: the stream needs them.
+      const hasProof = Object.keys(request.headers ?? {}).some((name) => name !== 'content-type');
+      if (!hasProof) expect(answer).not.toMatch(/secret-of-the-tests|-secret"|PSK_/);
+      statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1);
+    };
+    for (const action of ['voice', 'status'])
+      for (const [at, body] of hostileBodies.entries()) {
+        const path = `/carriers/${carrier}/${action}`;
+        const type = types[at % types.length] ?? '';
+        const headers = type === '' ? {} : { 'content-type': type };
+        const proven = provenRequest(carrier, app.url, { path, body, headers });
+        await ask(path, { method: 'POST', headers: proven.headers, body });
+        if (at % 3 > 0) continue;
+        await ask(path, { method: 'POST', headers, body });
+        await ask(`${path}?${encodeURI(body.slice(0, 2_000))}`, { headers: proven.headers });
+      }
+    // 404 is a path without this method; 405 would be as good.
+    for (const status of statuses.keys())
+      expect([200, 204, 400, 401, 403, 404, 413, 415, 431], [...statuses].join(' ')).toContain(
+        status,
+      );
+    expect(await shown(callId)).toMatchObject({ id, from: null, state: 'live' });
+    client.send(...dialogue.closing(60));
+    client.socket.terminate();
+    expect(app.lines.filter((line) => /"level":[56]0/.test(line))).toEqual([]);
+    expect((await app.get('/health/live')).status).toBe(200);
   },
 );

@@ -52,6 +52,9 @@ test(
     expect(wordsFound(heard.join(' '))).toBeGreaterThan(0.8);
     for (const type of ['Name', 'Amount'])
       await byMouse.page.locator(`mark[data-type="${type}"]`).first().waitFor();
+    // Each fact of the call stands there once, also where the speech service is told it as well.
+    const facts = await byMouse.page.locator('.details dd').allTextContents();
+    expect(facts.filter((fact) => fact === '+15550100123')).toHaveLength(1);
     await byMouse.page.locator('.mood[data-sentiment=negative]').first().waitFor();
     await byMouse.page.locator('.mood[data-sentiment=positive]').first().waitFor();
     expect(byMouse.problems).toEqual([]);

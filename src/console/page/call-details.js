@@ -23,7 +23,12 @@ export class DetailsPanel {
       ['To', call.to],
       ['Direction', titleOf(call.direction ?? '')],
       ['Carrier', call.carrier],
-      ...Object.entries(call.custom_metadata ?? {}).map(([name, value]) => [name, textOf(value)]),
+      ['Call ID', call.id],
+      ["Carrier's call ID", call.carrier_call_id],
+      // The bridge adds its own facts for the speech service: they stand above already.
+      ...Object.entries(call.custom_metadata ?? {})
+        .filter(([name, value]) => (name === 'call_id' ? call.id : call[name]) !== value)
+        .map(([name, value]) => [name, textOf(value)]),
     ].filter(([, value]) => value !== null && value !== undefined && value !== '');
     const drawn = JSON.stringify([rows, zoneName()]);
     if (this.#list.dataset.drawn === drawn) return;

@@ -2,6 +2,7 @@ import { testCallButton } from './test-call-button.js';
 import { post } from './api.js';
 import { CallFilters } from './call-filters.js';
 import { addressOf, changed, isListAddress, queryOf } from './call-query.js';
+import { CallHeadings } from './call-headings.js';
 import { CallRow } from './call-row.js';
 import { h, onNextFrame, setText } from './dom.js';
 import { FoundCalls } from './found-calls.js';
@@ -16,6 +17,7 @@ export class CallsView {
   #live = h('ol', { class: 'calls', 'aria-labelledby': 'live-heading' });
   #earlier = h('ol', { class: 'calls', 'aria-labelledby': 'earlier-heading' });
   #earlierHeading = h('h2', { id: 'earlier-heading', hidden: true }, 'Earlier');
+  #headings = new CallHeadings();
   #count = h('span', { class: 'count' });
   #state = new PageState('the calls', () => this.#book.loadNewest());
   #older = h(
@@ -69,10 +71,11 @@ export class CallsView {
       h('h2', { id: 'live-heading' }, 'Live calls ', this.#count),
       this.#live,
       this.#state.element,
-      this.#earlierHeading,
+      h('div', { class: 'list-head' }, this.#earlierHeading, this.#headings.element),
       this.#earlier,
       this.#older,
     );
+    this.#headings.show(new URLSearchParams());
     this.element.append(this.#filters.element, this.#all, this.#found.element);
     this.follow(location.hash);
     this.#unwatch = book.watch((id) => this.#change(id));
@@ -155,6 +158,7 @@ export class CallsView {
     this.#older.hidden = !this.#book.hasOlder();
     const shown = (list) => [...list.children].some(({ hidden }) => !hidden);
     this.#earlierHeading.hidden = !shown(this.#earlier);
+    this.#headings.element.hidden = this.#earlierHeading.hidden;
     const live = this.#live.childElementCount;
     this.#filters.suggest([...this.#book.calls.values()].map(({ carrier }) => carrier));
     setText(this.#count, live === 0 ? '' : String(live));

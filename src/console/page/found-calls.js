@@ -1,5 +1,6 @@
 import { get } from './api.js';
 import { addressOf, askedOf } from './call-query.js';
+import { CallHeadings } from './call-headings.js';
 import { CallRow } from './call-row.js';
 import { h, setText } from './dom.js';
 import { zoneNow } from './format.js';
@@ -21,6 +22,7 @@ export class FoundCalls {
   #fresh = new Set();
   #list = h('ol', { class: 'calls', 'aria-label': 'Calls found' });
   #state = new PageState('the calls', () => this.#read());
+  #headings = new CallHeadings();
   #told = h('p', { class: 'quiet', role: 'status' });
   #freshly = h('button', { type: 'button', hidden: true, onclick: () => void this.#read() });
   #before = h('a', { rel: 'prev', hidden: true });
@@ -28,7 +30,7 @@ export class FoundCalls {
   element = h(
     'div',
     { class: 'view', hidden: true },
-    this.#told,
+    h('div', { class: 'list-head' }, this.#told, this.#headings.element),
     this.#freshly,
     this.#state.element,
     this.#list,
@@ -50,7 +52,9 @@ export class FoundCalls {
     this.#reading++;
     this.#clear();
     this.#query = query;
-    if (query !== undefined) void this.#read();
+    if (query === undefined) return;
+    this.#headings.show(query);
+    void this.#read();
   }
 
   take(message) {
@@ -107,6 +111,7 @@ export class FoundCalls {
     this.#list.replaceChildren(...[...this.#rows.values()].map(({ row }) => row.element));
     this.#state.ready(items.length === 0 ? this.#emptyText() : '');
     setText(this.#told, items.length === 0 ? '' : toldOf(items.length, next !== null));
+    this.#headings.element.hidden = items.length === 0;
     this.#drawPages(next);
   }
 
@@ -151,6 +156,7 @@ export class FoundCalls {
     this.#drawFresh();
     this.#list.replaceChildren();
     setText(this.#told, '');
+    this.#headings.element.hidden = true;
     this.#next.hidden = true;
     this.#before.hidden = true;
   }

@@ -24,6 +24,7 @@ program
 const commands: Record<string, () => Promise<(program: Command) => void>> = {
   config: async () => (await import('./commands/config.ts')).registerConfig,
   call: async () => (await import('./commands/call.ts')).registerCall,
+  migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,
   nodes: async () => (await import('./commands/nodes.ts')).registerNodes,
   carriers: async () => (await import('./commands/carriers.ts')).registerCarriers,
   record: async () => (await import('./commands/record.ts')).registerRecord,

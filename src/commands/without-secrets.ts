@@ -4,8 +4,11 @@
  * answered as it is.
  */
 export function withoutSecrets(text: string): string {
-  const url = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? URL.parse(text) : null;
-  if (url === null) return text;
+  const [scheme] = /^[a-z][a-z0-9+.-]*:\/\//i.exec(text) ?? [];
+  if (scheme === undefined) return text;
+  const url = URL.parse(text);
+  // Several hosts of one database, for example: which part is the password nobody knows.
+  if (url === null) return `${scheme}********`;
   const user = url.username === '' && url.password === '' ? '' : '********@';
   const rest = url.pathname.length > 1 || url.search !== '' || url.hash !== '' ? '/********' : '';
   return `${url.protocol}//${user}${url.host}${rest}`;

@@ -8,7 +8,10 @@ export const errorCodes = {
   DATA_UNUSABLE: 'The data folder cannot be made, or not written by this process.',
   STORE_FAILED: 'The database refused or lost a statement.',
   STORE_CORRUPT: 'The SQLite file is damaged; it is never replaced by an empty one in silence.',
-  STORE_NEWER: 'The database was written by a newer version of Trunkline.',
+  STORE_NEWER:
+    'The database was changed by a newer version of Trunkline in a way that this one cannot work with.',
+  STORE_OLDER:
+    'The database lacks migrations, and TRUNKLINE_MIGRATE=by-command lets no start make them: run `npx trunkline migrate`.',
   STORE_TOO_OLD: 'The SQLite library is older than the first version without the WAL-reset bug.',
   UNREACHABLE: 'The running process could not be reached at the given address.',
   UNAUTHORIZED: 'The running process wants one of its API keys, or refuses the one it was given.',

@@ -19,9 +19,25 @@ import * as fleet from './migrations/014-fleet.ts';
 import * as speakers from './migrations/015-speakers.ts';
 import * as exchanges from './migrations/016-exchanges.ts';
 import * as speechNodes from './migrations/017-speech-nodes.ts';
+import * as rolling from './migrations/018-rolling.ts';
 
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
-type Migration = { name: string; up: (db: Kysely<any>) => Promise<void> };
+type Migration = {
+  name: string;
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a migration outlives the tables' types
+  up: (db: Kysely<any>) => Promise<void>;
+  /**
+   * Only of a migration that takes something away: how many migrations a program must know to run beside it. Without it
+   * the migration only adds, and every program since `018-rolling` goes on and starts beside it.
+   */
+  needs?: number;
+  /**
+   * Indexes of tables that may be large. On Postgres they are made after the commit and hold nobody up; until then, and
+   * where that was broken off, the programs work without them.
+   */
+  concurrently?: readonly LargeIndex[];
+};
+
+export type LargeIndex = { name: string; table: string; columns: readonly string[] };
 
 /** In order, forward only. A released migration is never edited: databases out there have run it. The next one mends it. */
 export const migrations: Migration[] = [
@@ -42,41 +58,121 @@ export const migrations: Migration[] = [
   { name: '015-speakers', ...speakers },
   { name: '016-exchanges', ...exchanges },
   { name: '017-speech-nodes', ...speechNodes },
+  { name: '018-rolling', ...rolling },
 ];
+
+/** The first migration whose programs know that a newer schema may be one that they can work with. */
+const rollingSince = 18;
 
 /** Any number, the same in every process: by it Postgres lets one process migrate at a time. */
 const migrationLock = 7_260_515;
 
 const lockMaxMs = 120_000;
 
-/** Brings the database to this program's schema in one transaction, or leaves it as it was. */
+export type SchemaState = {
+  /** Migrations that the database has had. */
+  applied: number;
+  /** Migrations that this program knows. */
+  known: number;
+  /** What the database has not had yet, in order. */
+  missing: string[];
+  /** The fewest migrations that a program must know to work with the database as it is. */
+  needs: number;
+};
+
+/** Brings the database to this program's schema in one transaction, or leaves it as it was. Answers how it was before. */
 export async function migrate(
   db: Kysely<Database>,
   kind: 'sqlite' | 'postgres',
   clock: Clock = systemClock,
   list: Migration[] = migrations,
-): Promise<void> {
-  await db.transaction().execute(async (tx) => {
+): Promise<SchemaState> {
+  return db.transaction().execute(async (tx) => {
     if (kind === 'postgres') {
-      await sql`set local lock_timeout = '60s'`.execute(tx);
+      // Who waits for the lock of a table holds up all who come after, calls too: the whole is rather tried again.
+      await sql`set local lock_timeout = '1500ms'`.execute(tx);
       await sql`set local statement_timeout = '120s'`.execute(tx);
       await ourTurn(tx, clock);
     }
-    const applied = await appliedVersion(tx);
-    if (applied > list.length)
-      throw new TrunklineError(
-        'STORE_NEWER',
-        `The database has schema ${applied}, this program knows ${list.length}: start the newer program, or restore a copy made before it.`,
-      );
+    await tx.schema
+      .createTable('schema_version')
+      .ifNotExists()
+      .addColumn('version', 'integer', (column) => column.primaryKey())
+      .addColumn('name', 'text', (column) => column.notNull())
+      .addColumn('applied_at', 'bigint', (column) => column.notNull())
+      .execute();
+    const state = await stateOf(tx, list);
+    refuseNewer(state);
     for (const [index, migration] of list.entries()) {
-      if (index < applied) continue;
+      if (index < state.applied) continue;
       await migration.up(tx);
+      if (kind === 'sqlite')
+        for (const { name, table, columns } of migration.concurrently ?? [])
+          await tx.schema
+            .createIndex(name)
+            .on(table)
+            .columns([...columns])
+            .execute();
+      const version = index + 1;
+      const row = { version, name: migration.name, applied_at: clock.now() };
+      // The column is younger than the migrations before it.
+      const needs = version < rollingSince ? {} : { needs: migration.needs ?? rollingSince };
       await tx
         .insertInto('schema_version')
-        .values({ version: index + 1, name: migration.name, applied_at: clock.now() })
+        .values({ ...row, ...needs })
         .execute();
     }
+    return state;
   });
+}
+
+/** The large indexes that Postgres lacks, or has half. Those that another process is making are not among them. */
+export async function missingIndexes(
+  db: Kysely<Database>,
+  list: Migration[] = migrations,
+): Promise<LargeIndex[]> {
+  const wanted = list.flatMap(({ concurrently = [] }) => concurrently);
+  const { rows } = await sql<{ name: string }>`
+    select relname as name from pg_class join pg_index on indexrelid = pg_class.oid
+    where pg_table_is_visible(pg_class.oid) and (indisvalid or exists (
+      select 1 from pg_stat_progress_create_index where index_relid = pg_class.oid))`.execute(db);
+  const there = new Set(rows.map(({ name }) => name));
+  return wanted.filter(({ name }) => !there.has(name));
+}
+
+/** Looks and changes nothing. */
+export async function schemaState(
+  db: Kysely<Database>,
+  list: Migration[] = migrations,
+): Promise<SchemaState> {
+  const tables = await db.introspection.getTables();
+  if (!tables.some(({ name }) => name === 'schema_version'))
+    return { applied: 0, known: list.length, missing: list.map(({ name }) => name), needs: 0 };
+  return stateOf(db, list);
+}
+
+/** For a start that is not to migrate: the schema is one that this program can work with, or it says what to do. */
+export async function refuseOtherSchema(
+  db: Kysely<Database>,
+  list: Migration[] = migrations,
+): Promise<void> {
+  const state = await schemaState(db, list);
+  refuseNewer(state);
+  if (state.missing.length > 0)
+    throw new TrunklineError(
+      'STORE_OLDER',
+      `The database has schema ${state.applied}, this program needs ${state.known}, and TRUNKLINE_MIGRATE=by-command lets no start migrate: run \`npx trunkline migrate\` with these settings first.`,
+    );
+}
+
+/** A newer schema that only adds is one that this program can work with: its nodes go on, and start, beside newer ones. */
+function refuseNewer({ applied, known, needs }: SchemaState): void {
+  if (needs <= known) return;
+  const whom = Number.isFinite(needs) ? ` and takes programs that know ${needs} or more` : '';
+  throw new TrunklineError(
+    'STORE_NEWER',
+    `The database has schema ${applied}${whom}; this program knows ${known}: start the newer program, or restore a copy made before it.`,
+  );
 }
 
 /**
@@ -99,17 +195,20 @@ async function ourTurn(tx: Transaction<Database>, clock: Clock): Promise<void> {
   }
 }
 
-async function appliedVersion(tx: Transaction<Database>): Promise<number> {
-  await tx.schema
-    .createTable('schema_version')
-    .ifNotExists()
-    .addColumn('version', 'integer', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('applied_at', 'bigint', (column) => column.notNull())
-    .execute();
-  const row = await tx
+async function stateOf(db: Kysely<Database>, list: Migration[]): Promise<SchemaState> {
+  const row = await db
     .selectFrom('schema_version')
     .select((eb) => eb.fn.max('version').as('version'))
     .executeTakeFirst();
-  return row?.version ?? 0;
+  const applied = row?.version ?? 0;
+  const missing = list.slice(applied).map(({ name }) => name);
+  const state = { applied, known: list.length, missing, needs: 0 };
+  if (applied <= list.length) return state;
+  // One that does not say what it needs is of no program that knows this rule: nothing can be promised beside it.
+  const unknown = await db
+    .selectFrom('schema_version')
+    .select('needs')
+    .where('version', '>', list.length)
+    .execute();
+  return { ...state, needs: Math.max(...unknown.map(({ needs }) => needs ?? Infinity)) };
 }

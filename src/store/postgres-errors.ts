@@ -7,10 +7,11 @@ const connectionCodes = new Set([
   '57P03', // it is starting
   '25P03', // idle in a transaction for too long
   '53300', // too many connections
+  '25006', // it takes no writes: a replica, or a primary that has become one
 ]); // prettier-ignore
 
-/** Deadlock, serialization failure, lock not to be had in time, read-only for the moment of a failover. */
-const tryAgainCodes = new Set(['40001', '40P01', '55P03', '25006']);
+/** Deadlock, serialization failure, lock not to be had in time. */
+const tryAgainCodes = new Set(['40001', '40P01', '55P03']);
 
 /** The connection cannot be trusted any more, and what it was doing has an unknown end. */
 export function isConnectionTrouble(error: unknown): boolean {
@@ -37,6 +38,26 @@ export function isWorthAnotherTry(error: unknown): boolean {
  */
 export function isRefusedForGood(error: unknown): boolean {
   return /^(22|23|54)/.test(codeOf(error) ?? '');
+}
+
+/** What was reached is a replica: it may lack commits that were acknowledged, and takes none. */
+export class ReplicaReached extends Error {
+  readonly code = '25006';
+
+  constructor() {
+    super('DATABASE_URL leads to a replica; the primary is needed.');
+  }
+}
+
+/** PgBouncer before 1.20, and later ones for most settings: what a session is to have cannot be said when it begins. */
+export function refusesSettings(error: unknown): boolean {
+  // The code is that of any protocol violation.
+  return codeOf(error) === '08P01' && /startup parameter/.test((error as Error).message);
+}
+
+/** PgBouncer in statement mode lets nobody hold a transaction. */
+export function refusesTransactions(error: unknown): boolean {
+  return codeOf(error) === '08P01' && /statement pooling/.test((error as Error).message);
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -6,38 +6,44 @@ import {
   sql,
   type DatabaseConnection,
   type Driver,
-  type PostgresDialectConfig,
   type TransactionSettings,
 } from 'kysely';
-import pg from 'pg';
+import { randomBytes } from 'node:crypto';
 import { within, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
-import { storableText } from '../lib/storable.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Health } from '../lib/health.ts';
-import { timed } from './metrics.ts';
-import { migrate } from './migrations.ts';
-import { isConnectionTrouble, isRefusedForGood, isWorthAnotherTry } from './postgres-errors.ts';
+import {
+  migrate,
+  missingIndexes,
+  refuseOtherSchema,
+  schemaState,
+  type SchemaState,
+} from './migrations.ts';
+import { PostgresConnections } from './postgres-connections.ts';
+import {
+  isConnectionTrouble,
+  isRefusedForGood,
+  isWorthAnotherTry,
+  refusesTransactions,
+  ReplicaReached,
+} from './postgres-errors.ts';
 import type { Database } from './schema.ts';
 import { maxCloseMs, maxDatabaseWaitMs, type Backend, type BackendOptions } from './backend.ts';
 
 /*
  * Postgres for several nodes. Each statement has a deadline on the server and a longer one on this side, so that a
- * half-open connection is noticed. A commit whose answer was lost is looked up by its transaction id: a guess would
- * store an event twice or not at all.
+ * half-open connection is noticed. A commit whose answer was lost is looked up by a mark that the transaction made, also
+ * after a failover: a guess would store an event twice or not at all.
  */
 
-/** Connections of one process. Callers beyond them wait for `connectMaxMs` at most and then fail. */
-export const maxPostgresConnections = 10;
-const sessionSettings =
-  '-c synchronous_commit=on -c statement_timeout=5000 -c lock_timeout=2000 ' +
-  '-c idle_in_transaction_session_timeout=10000 -c tcp_user_timeout=10000 ' +
-  '-c default_transaction_isolation=read\\ committed';
-const answerMaxMs = 10_000;
-const connectMaxMs = 5_000;
 const transactionTries = 5;
 const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
+/** A backup that holds the lock of a table is waited for so long. */
+const migrateMaxMs = 600_000;
+const marksKeptMs = 600_000;
+const marksPerStep = 10_000;
 /**
  * Work is done again for so long. Where Postgres refuses connections or does not take them up, the last attempt has ended
  * within the 10 s that clients wait for an answer.
@@ -47,42 +53,32 @@ const retryEveryMs = 100;
 const probeEveryMs = 5_000;
 
 export async function openPostgres(options: BackendOptions): Promise<Backend> {
-  const { log, clock } = options;
-  const pool = new pg.Pool({
-    connectionString: options.config.databaseUrl,
-    max: maxPostgresConnections,
-    options: sessionSettings,
-    connectionTimeoutMillis: connectMaxMs,
-    query_timeout: answerMaxMs,
-    idleTimeoutMillis: 30_000,
-    keepAlive: true,
-    application_name: 'trunkline',
-    types: { getTypeParser: parserOf },
-  });
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
-  // A connection that breaks while it is lent out fails its statement, whose caller hears the reason. Without this
-  // listener the error event would end the process as well.
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const clients = new Set<pg.PoolClient>();
-  pool
-    .on('connect', (client) => clients.add(client))
-    .on('remove', (client) => clients.delete(client));
+  const { log, clock, config } = options;
   const closing = new AbortController();
   const { signal } = closing;
-  const db = new Kysely<Database>({ dialect: new CheckedPostgresDialect(pool, clock, signal) });
+  const connections = new PostgresConnections(config, log);
+  const dialect = new CheckedPostgresDialect(connections, clock, signal);
+  const db = new Kysely<Database>({ dialect });
   const state: { health: Health } = { health: { state: 'ok' } };
   try {
-    await whenReady(log, clock, async () => {
-      await refuseReplica(db);
-      await migrate(db, 'postgres', clock);
+    await whenReady(log, clock, startMaxMs, async () => {
+      await connections.learn();
+      if (config.migrate === 'at-start') await migrate(db, 'postgres', clock);
+      else await refuseOtherSchema(db);
     });
   } catch (error) {
     await db.destroy();
-    if (error instanceof TrunklineError) throw error;
-    throw new TrunklineError('STORE_FAILED', `Postgres cannot be used: ${reasonOf(error)}`, {
-      cause: error,
-    });
+    throw cannotBeUsed(error);
   }
+  connections.marksCommits = true;
+  void forgetMarks(db, clock, signal, log);
+  if (config.migrate === 'at-start')
+    void makeIndexes(db, connections, log).catch((error: unknown) =>
+      log.warn(
+        { reason: reasonOf(error) },
+        'an index could not be made; the next start tries again',
+      ),
+    );
   void probe(db, clock, signal, (error) => {
     state.health =
       error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
@@ -107,7 +103,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
       if (await within(clock, waitMs, destroyed)) return;
       log.warn('Postgres does not answer: what it was asked last may or may not be stored');
       // Breaks the connection of a statement under way, whose caller hears of it.
-      for (const client of clients) (client as unknown as pg.Client).end().catch(() => undefined);
+      connections.breakAll();
     },
   };
 }
@@ -122,22 +118,108 @@ async function probe(
   while (!signal.aborted) {
     await wait(clock, probeEveryMs, signal);
     if (signal.aborted) return;
-    await sql`select 1`.execute(db).then(
-      () => tell(undefined),
-      (error: unknown) => tell(error ?? new Error('no reason was given')),
+    await takesWrites(db).then(tell, (error: unknown) =>
+      tell(error ?? new Error('no reason was given')),
     );
   }
 }
 
+/** Undefined, or why not: a primary that became a replica answers every read. */
+async function takesWrites(db: Kysely<Database>): Promise<Error | undefined> {
+  const { rows } = await sql<{
+    readonly: boolean;
+  }>`select pg_is_in_recovery() or current_setting('transaction_read_only') = 'on' as readonly`.execute(
+    db,
+  );
+  return rows[0]?.readonly === true ? new ReplicaReached() : undefined;
+}
+
+/** Marks are asked for within half a minute. What is older goes in steps, faster than it comes. */
+async function forgetMarks(
+  db: Kysely<Database>,
+  clock: Clock,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  while (!signal.aborted) {
+    await wait(clock, probeEveryMs, signal);
+    for (let more = true; more && !signal.aborted;)
+      more = await sql`
+        delete from commit_marks where (at, mark) in (
+          select at, mark from commit_marks
+          where at < (extract(epoch from now()) * 1000)::bigint - ${marksKeptMs}::bigint
+          order by at limit ${marksPerStep})`
+        .execute(db)
+        .then(
+          ({ numAffectedRows }) => numAffectedRows === BigInt(marksPerStep),
+          (error: unknown) => {
+            log.warn({ reason: reasonOf(error) }, 'old marks of commits stay for now');
+            return false;
+          },
+        );
+  }
+}
+
+/** One after the other. A process that is ended meanwhile leaves half an index, which the next one makes anew. */
+async function makeIndexes(
+  db: Kysely<Database>,
+  connections: PostgresConnections,
+  log: Logger,
+): Promise<void> {
+  for (const index of await missingIndexes(db)) {
+    log.info({ index: index.name }, 'an index is made beside the work');
+    await connections.makeIndex(index);
+  }
+}
+
+function cannotBeUsed(error: unknown): Error {
+  if (error instanceof TrunklineError) return error;
+  const why = refusesTransactions(error)
+    ? 'the pool in front of it is in statement mode, and Trunkline needs transactions: set pool_mode = transaction'
+    : reasonOf(error);
+  return new TrunklineError('STORE_FAILED', `Postgres cannot be used: ${why}`, { cause: error });
+}
+
+/** `trunkline migrate`: looks at the schema, or brings it to this program's. Nodes may run meanwhile. */
+export async function migratePostgres(
+  options: Pick<BackendOptions, 'config' | 'log' | 'clock'>,
+  isCheck: boolean,
+): Promise<SchemaState> {
+  const { config, log, clock } = options;
+  const connections = new PostgresConnections(config, log);
+  const dialect = new CheckedPostgresDialect(connections, clock, new AbortController().signal);
+  const db = new Kysely<Database>({ dialect });
+  try {
+    let state: SchemaState | undefined;
+    await whenReady(log, clock, migrateMaxMs, async () => {
+      await connections.learn();
+      state = isCheck ? await schemaState(db) : await migrate(db, 'postgres', clock);
+    });
+    if (state === undefined) throw new Error('nothing was looked at');
+    if (!isCheck) await makeIndexes(db, connections, log);
+    return state;
+  } catch (error) {
+    throw cannotBeUsed(error);
+  } finally {
+    await db.destroy();
+  }
+}
+
 /** Waits, with an end, for a database that starts beside this process or is busy while several nodes start. */
-async function whenReady(log: Logger, clock: Clock, attempt: () => Promise<void>): Promise<void> {
-  const endMs = clock.monotonicMs() + startMaxMs;
+async function whenReady(
+  log: Logger,
+  clock: Clock,
+  maxMs: number,
+  attempt: () => Promise<void>,
+): Promise<void> {
+  const endMs = clock.monotonicMs() + maxMs;
   for (;;) {
     try {
       await attempt();
       return;
     } catch (error) {
-      if (!isWorthAnotherTry(error) || clock.monotonicMs() >= endMs) throw error;
+      if (!isWorthAnotherTry(error) || refusesTransactions(error)) throw error;
+      if (clock.monotonicMs() >= endMs) throw error;
       log.warn({ reason: reasonOf(error) }, 'Postgres is not ready yet, tried again in a second');
       // Not the clock's timer, which does not keep the process alive: at the start nothing else may do so yet.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -189,136 +271,83 @@ async function databaseNow(db: Kysely<Database>): Promise<number> {
   return now;
 }
 
-/** A replica may lack commits that were acknowledged, and takes no writes: claims and reads go to the primary. */
-async function refuseReplica(db: Kysely<Database>): Promise<void> {
-  const { rows } = await sql<{ replica: boolean }>`select pg_is_in_recovery() as replica`.execute(
-    db,
-  );
-  if (rows[0]?.replica)
-    throw new TrunklineError(
-      'STORE_FAILED',
-      'DATABASE_URL leads to a replica; the primary is needed.',
-    );
-}
-
-/** Times and counts are below 2^53, so both databases give plain numbers. */
-function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === int8Oid || oid === numericOid) return Number;
-  // Any number of the server's is an oid; the package's enumeration knows the built-in ones.
-  // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
-  return pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown;
-}
-const int8Oid = 20;
-const numericOid = 1700;
-
 class CheckedPostgresDialect extends PostgresDialect {
-  readonly #pool: pg.Pool;
+  readonly #connections: PostgresConnections;
   readonly #clock: Clock;
   readonly #closing: AbortSignal;
 
-  constructor(pool: pg.Pool, clock: Clock, closing: AbortSignal) {
-    super({ pool });
-    this.#pool = pool;
+  constructor(connections: PostgresConnections, clock: Clock, closing: AbortSignal) {
+    super({ pool: connections.forKysely });
+    this.#connections = connections;
     this.#clock = clock;
     this.#closing = closing;
   }
 
   override createDriver(): Driver {
-    return new CheckedPostgresDriver(this.#pool, this.#clock, this.#closing, {
-      pool: discardingPool(this.#pool),
-    });
+    return new CheckedPostgresDriver(this.#connections, this.#clock, this.#closing);
   }
-}
-
-type KyselyPool = Exclude<PostgresDialectConfig['pool'], (...args: never[]) => unknown>;
-
-/** A connection that once timed out or broke is ended, never given to the next caller. */
-function discardingPool(pool: pg.Pool): KyselyPool {
-  return {
-    options: pool.options,
-    end: () => pool.end(),
-    connect: async () => {
-      const client = await pool.connect();
-      const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
-      const release = client.release.bind(client);
-      let broken = false;
-      let isInTransaction = false;
-      // Kysely awaits promises only; the callback form of `query` is not used here.
-      const checked = async (...args: unknown[]): Promise<unknown> => {
-        const kind = kindOf(args[0]);
-        // The statements of a transaction are in the time of the whole.
-        const isTimed = !isInTransaction && kind !== 'begin' && kind !== 'end';
-        if (kind === 'begin' || kind === 'end') isInTransaction = kind === 'begin';
-        const run = (): Promise<unknown> => query(...args.map(storableParameters));
-        try {
-          return await (isTimed ? timed(kind, run) : run());
-        } catch (error) {
-          if (isConnectionTrouble(error)) broken = true;
-          throw error;
-        }
-      };
-      return Object.assign(client, {
-        query: checked,
-        release: (end?: boolean | Error) => {
-          // The pool hands the same client out again: it goes back without this wrapping.
-          Reflect.deleteProperty(client, 'query');
-          client.release = release;
-          release(broken || end);
-        },
-      });
-    },
-  };
-}
-
-function kindOf(statement: unknown): 'begin' | 'end' | 'read' | 'write' {
-  const text = typeof statement === 'string' ? statement : '';
-  if (/^\s*(?:begin|start transaction)\b/i.test(text)) return 'begin';
-  if (/^\s*(?:commit|rollback)\s*$/i.test(text)) return 'end';
-  return /^\s*select\b/i.test(text) ? 'read' : 'write';
-}
-
-/** The last guard for all parts: a text that Postgres would refuse must not fail every try of its transaction. */
-function storableParameters(argument: unknown): unknown {
-  if (!Array.isArray(argument)) return argument;
-  return argument.map((value: unknown) =>
-    typeof value === 'string' ? storableText(value) : value,
-  );
 }
 
 /** The connection of the driver itself, a class that Kysely does not export. */
 type DriverConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 
+/** By these the end of a transaction is looked up. */
+type CommitMark = { at: number; mark: string; xid: string };
+
 class CheckedPostgresDriver extends PostgresDriver {
-  readonly #pool: pg.Pool;
+  readonly #connections: PostgresConnections;
   readonly #clock: Clock;
   readonly #closing: AbortSignal;
-  readonly #transactionIds = new WeakMap<DatabaseConnection, string>();
+  readonly #marks = new WeakMap<DatabaseConnection, CommitMark>();
 
-  constructor(pool: pg.Pool, clock: Clock, closing: AbortSignal, config: PostgresDialectConfig) {
-    super(config);
-    this.#pool = pool;
+  constructor(connections: PostgresConnections, clock: Clock, closing: AbortSignal) {
+    super({ pool: connections.forKysely });
+    this.#connections = connections;
     this.#clock = clock;
     this.#closing = closing;
   }
 
+  /** One round trip: the settings where the connection has none, and the mark. */
   override async beginTransaction(
-    connection: DatabaseConnection,
+    connection: DriverConnection,
     settings: TransactionSettings,
   ): Promise<void> {
-    await super.beginTransaction(connection, settings);
-    const { rows } = await connection.executeQuery<{ id: string }>(
-      CompiledQuery.raw('select pg_current_xact_id()::text as id'),
-    );
-    if (rows[0]) this.#transactionIds.set(connection, rows[0].id);
+    this.#marks.delete(connection);
+    const { settingsOfTransaction, marksCommits } = this.#connections;
+    if (
+      !marksCommits ||
+      settings.accessMode !== undefined ||
+      settings.isolationLevel !== undefined
+    ) {
+      await super.beginTransaction(connection, settings);
+      if (settingsOfTransaction !== '')
+        await connection.executeQuery(CompiledQuery.raw(settingsOfTransaction));
+      return;
+    }
+    const mark = String(randomBytes(8).readBigInt64BE());
+    try {
+      const { rows } = await connection.executeQuery<{ at: number; xid: string }>(
+        CompiledQuery.raw(
+          `begin; ${settingsOfTransaction} insert into commit_marks (at, mark)
+          values ((extract(epoch from now()) * 1000)::bigint, ${mark})
+          returning at, pg_current_xact_id()::text as xid`,
+        ),
+      );
+      if (rows[0]) this.#marks.set(connection, { ...rows[0], mark });
+    } catch (error) {
+      // Kysely rolls back what has begun; of this it does not know that it has.
+      await this.rollbackTransaction(connection);
+      throw error;
+    }
   }
 
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
     try {
       await super.commitTransaction(connection);
     } catch (error) {
-      const id = this.#transactionIds.get(connection);
-      if (id === undefined || !isConnectionTrouble(error)) throw error;
-      if (!(await this.#wasCommitted(id))) throw error;
+      const mark = this.#marks.get(connection);
+      if (mark === undefined || !isConnectionTrouble(error)) throw error;
+      if (!(await this.#wasCommitted(mark))) throw error;
     }
   }
 
@@ -327,18 +356,23 @@ class CheckedPostgresDriver extends PostgresDriver {
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
 
-  /** The answer to COMMIT was lost: the server remembers how the transaction ended. */
-  async #wasCommitted(id: string): Promise<boolean> {
+  /**
+   * The answer to COMMIT was lost. Once the server has no such transaction under way any more, its mark is there or it
+   * was undone. The number of the transaction alone would not do: a promoted standby gives the numbers that it has not
+   * heard of to others.
+   */
+  async #wasCommitted({ at, mark, xid }: CommitMark): Promise<boolean> {
     const endMs = this.#clock.monotonicMs() + commitLookupMs;
     let last: unknown;
     while (this.#clock.monotonicMs() < endMs && !this.#closing.aborted) {
       try {
-        const { rows } = await this.#pool.query<{ status: string | null }>(
-          'select pg_xact_status($1::xid8) as status',
-          [id],
-        );
-        if (rows[0]?.status === 'committed') return true;
-        if (rows[0]?.status === 'aborted') return false;
+        if (!(await this.#isUnderWay(xid))) {
+          const { rows } = await this.#connections.query<{ found: boolean }>(
+            'select exists (select 1 from commit_marks where at = $1 and mark = $2) as found',
+            [at, mark],
+          );
+          return rows[0]?.found === true;
+        }
       } catch (error) {
         last = error;
       }
@@ -351,5 +385,19 @@ class CheckedPostgresDriver extends PostgresDriver {
         cause: last,
       },
     );
+  }
+
+  async #isUnderWay(xid: string): Promise<boolean> {
+    try {
+      const { rows } = await this.#connections.query<{ status: string | null }>(
+        'select pg_xact_status($1::xid8) as status',
+        [xid],
+      );
+      return rows[0]?.status === 'in progress';
+    } catch (error) {
+      // A number that this server has not given yet: the transaction was another server's.
+      if (isRefusedForGood(error)) return false;
+      throw error;
+    }
   }
 }

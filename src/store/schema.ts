@@ -414,10 +414,25 @@ export type NodesTable = {
   ahead_ms: number;
   /** When the others gave it up; null while it is there. */
   lost_at: number | null;
+  /** When it left on purpose, with nothing under way: the others need not wait for its silence. */
+  left_at: number | null;
 };
 
-type SchemaVersionTable = { version: number; name: string; applied_at: number };
+/** One row for each transaction of the last minutes (Postgres): whether it was committed can be looked up. */
+type CommitMarksTable = { at: number; mark: number };
+
+type SchemaVersionTable = {
+  version: number;
+  name: string;
+  applied_at: number;
+  /** How many migrations a program must know to run beside this one; null for those that are older than this column. */
+  needs: number | null;
+};
 
 export type Database = CallsTables &
   EventsTables &
-  SpeechTables & { nodes: NodesTable; schema_version: SchemaVersionTable };
+  SpeechTables & {
+    nodes: NodesTable;
+    schema_version: SchemaVersionTable;
+    commit_marks: CommitMarksTable;
+  };

@@ -21,7 +21,7 @@ import type { Health } from '../lib/health.ts';
 import { maxCloseMs, type Backend, type BackendOptions } from './backend.ts';
 import { createPrivate } from './folder-lock.ts';
 import { timed } from './metrics.ts';
-import { migrate } from './migrations.ts';
+import { migrate, refuseOtherSchema, schemaState, type SchemaState } from './migrations.ts';
 import type { Database } from './schema.ts';
 import { SqliteClient, SqliteError, type StatementsResult } from './sqlite-client.ts';
 import type { SqlStatement } from './sqlite-thread.ts';
@@ -84,13 +84,34 @@ async function ready(
       options.onFailure?.(refusal);
     });
     const db = new Kysely<Database>({ dialect: new SqliteThreadsDialect({ reader, queue }) });
-    await migrate(db, 'sqlite', clock);
+    if (options.config.migrate === 'at-start') await migrate(db, 'sqlite', clock);
+    else await refuseOtherSchema(db);
     options.lock.noteDatabaseMade();
     return backend(path, { writer, reader, queue, db }, options);
   } catch (error) {
     await reader?.close(clock, maxCloseMs);
     await writer.close(clock, maxCloseMs);
     throw error;
+  }
+}
+
+/** Of a folder that no process has. */
+export async function migrateSqlite(dataDir: string, isCheck: boolean): Promise<SchemaState> {
+  const path = join(dataDir, 'trunkline.sqlite');
+  createPrivate(path);
+  const writer = await SqliteClient.open({ path, role: 'writer', busyTimeoutMs });
+  try {
+    assertVersion(writer.version);
+    const reader = await SqliteClient.open({ path, role: 'reader', busyTimeoutMs });
+    try {
+      const queue = new WriterQueue(writer, systemClock, () => undefined);
+      const db = new Kysely<Database>({ dialect: new SqliteThreadsDialect({ reader, queue }) });
+      return isCheck ? await schemaState(db) : await migrate(db, 'sqlite');
+    } finally {
+      await reader.close(systemClock, maxCloseMs);
+    }
+  } finally {
+    await writer.close(systemClock, maxCloseMs);
   }
 }
 

@@ -6,7 +6,8 @@ import { DiskWatch } from './disk.ts';
 import { FolderLock } from './folder-lock.ts';
 import { timed } from './metrics.ts';
 import type { Database } from './schema.ts';
-import { openSqlite } from './sqlite.ts';
+import type { SchemaState } from './migrations.ts';
+import { migrateSqlite, openSqlite } from './sqlite.ts';
 import type { Backend } from './backend.ts';
 import { StoreConfig } from './config.ts';
 
@@ -71,6 +72,27 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await disk.close();
     lock.release();
     throw error;
+  }
+}
+
+/**
+ * `trunkline migrate`: brings the database to this program's schema, or only looks. On Postgres nodes may run meanwhile;
+ * SQLite is one process's own, so that nothing else may have the folder.
+ */
+export async function migrateStore(
+  options: Pick<StoreOptions, 'log'> & { config: StoreConfig; isCheck: boolean },
+): Promise<SchemaState> {
+  const { config, isCheck } = options;
+  const log = (options.log ?? createLog({ level: 'silent' })).child({ part: 'store' });
+  if (config.databaseUrl !== undefined) {
+    const { migratePostgres } = await import('./postgres.ts');
+    return migratePostgres({ config, log, clock: systemClock }, isCheck);
+  }
+  const lock = FolderLock.take(config.dataDir);
+  try {
+    return await migrateSqlite(config.dataDir, isCheck);
+  } finally {
+    lock.release();
   }
 }
 

@@ -1,16 +1,21 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
+type WireState = {
+  cutAt?: string;
+  /** Whether the statement still reaches the server, whose answer is then swallowed. */
+  pass: boolean;
+  silent: boolean;
+  cuts: number;
+  swallowed: number;
+  /** Once the server has answered the statement at which the line was cut. */
+  onAnswered?: () => void;
+};
+
 /** A way to Postgres that can be cut at a statement, before or after it is passed on, or go silent. */
 export async function postgresWire(target: string) {
   const url = new URL(target);
   const port = Number(url.port);
-  const state: { cutAt?: string; pass: boolean; silent: boolean; cuts: number; swallowed: number } =
-    {
-      pass: false,
-      silent: false,
-      cuts: 0,
-      swallowed: 0,
-    };
+  const state: WireState = { pass: false, silent: false, cuts: 0, swallowed: 0 };
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, url.hostname);
@@ -25,9 +30,16 @@ export async function postgresWire(target: string) {
       }
       if (state.cutAt !== undefined && bytes.includes(state.cutAt)) {
         delete state.cutAt;
-        state.cuts++;
-        if (!state.pass) upstream.destroy();
-        else upstream.write(bytes);
+        if (!state.pass) {
+          state.cuts++;
+          upstream.destroy();
+        } else {
+          upstream.write(bytes);
+          upstream.once('data', () => {
+            state.cuts++;
+            state.onAnswered?.();
+          });
+        }
         // The answer never comes back.
         client.destroy();
         setTimeout(() => upstream.destroy(), 300);

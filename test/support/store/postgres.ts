@@ -16,6 +16,16 @@ export type TestPostgres = AsyncDisposable & {
   newDatabase(copyOf?: string): Promise<string>;
   /** Only of a cluster of our own: it is gone, at once, and comes back on the same port with what it had. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
+  /** Only of a cluster of our own: a second server that follows the first over the wire. */
+  standby?(isSynchronous: boolean): Promise<Standby>;
+};
+
+export type Standby = AsyncDisposable & {
+  readonly port: number;
+  /** It takes writes from here on, with what it has heard. */
+  promote(): Promise<void>;
+  /** It is there and hears nothing: what the first server does from here on is unknown to it. */
+  stopHearing(): Promise<void>;
 };
 
 /** Why there is none, for the name of a skipped test; undefined when there is one. */
@@ -53,22 +63,12 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
     'shared_buffers=32MB',
     'listen_addresses=127.0.0.1',
   ];
-  const start = () =>
-    endsWithUs(
-      spawn(
-        join(bin, 'postgres'),
-        [
-          '-D',
-          data,
-          '-p',
-          String(port),
-          '-k',
-          folder,
-          ...settings.flatMap((setting) => ['-c', setting]),
-        ],
-        { ...as, stdio: 'ignore' },
-      ),
-    );
+  const startServer = (dataFolder: string, atPort: number) => {
+    const words = settings.flatMap((setting) => ['-c', setting]);
+    const args = ['-D', dataFolder, '-p', String(atPort), '-k', folder, ...words];
+    return endsWithUs(spawn(join(bin, 'postgres'), args, { ...as, stdio: 'ignore' }));
+  };
+  const start = () => startServer(data, port);
   const url = `postgres://trunkline@127.0.0.1:${port}/postgres`;
   let server: ReturnType<typeof start> | undefined = start();
   const end = async (): Promise<void> => {
@@ -80,7 +80,46 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
     await ended;
   };
   await untilItAnswers(url);
+  const standby = async (isSynchronous: boolean): Promise<Standby> => {
+    const copy = join(folder, 'standby');
+    const second = await freePort();
+    const of = ['-h', '127.0.0.1', '-p', String(port), '-U', 'trunkline'];
+    await run(
+      join(bin, 'pg_basebackup'),
+      [...of, '-D', copy, '-R', '-X', 'stream', '-c', 'fast'],
+      as,
+    );
+    const following = startServer(copy, second);
+    const secondUrl = `postgres://trunkline@127.0.0.1:${second}/postgres`;
+    await untilItAnswers(secondUrl);
+    const follows = 'select count(*)::int as n from pg_stat_replication where state = $1';
+    while ((await ask(url, follows, ['streaming'])) !== 1)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    if (isSynchronous) {
+      await ask(url, "alter system set synchronous_standby_names = '*'");
+      await ask(url, 'select pg_reload_conf()');
+    }
+    return {
+      port: second,
+      promote: async () => {
+        await ask(secondUrl, 'select pg_promote(true, 30)');
+      },
+      stopHearing: async () => {
+        await ask(secondUrl, "alter system set primary_conninfo = ''");
+        await ask(secondUrl, 'select pg_reload_conf()');
+        while ((await ask(url, follows, ['streaming'])) !== 0)
+          await new Promise((resolve) => setTimeout(resolve, 50));
+      },
+      [Symbol.asyncDispose]: async () => {
+        const ended = new Promise((resolve) => following.once('exit', resolve));
+        following.kill('SIGQUIT');
+        await ended;
+        await rm(copy, { recursive: true, force: true });
+      },
+    };
+  };
   return {
+    standby,
     newDatabase: (copyOf) => newDatabase(url, copyOf),
     outage: {
       begin: end,
@@ -94,6 +133,18 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The first column of the first row. */
+async function ask(url: string, text: string, values: unknown[] = []): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query({ text, values, rowMode: 'array' });
+    return (rows[0] as unknown[] | undefined)?.[0];
+  } finally {
+    await client.end();
+  }
 }
 
 let databases = 0;
@@ -135,13 +186,13 @@ function binaries(): string | undefined {
   return undefined;
 }
 
-function accountOf(name: string): { uid: number; gid: number } {
+export function accountOf(name: string): { uid: number; gid: number } {
   const id = (flag: string): number =>
     Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

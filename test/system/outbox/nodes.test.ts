@@ -95,7 +95,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     await alone[Symbol.asyncDispose]();
   });
 
-  test('an older node goes on while a newer one brings the schema further, and does not start anew on it', async () => {
+  test('an older node goes on while a newer one brings the schema further, and starts anew on it', async () => {
     const databaseUrl = await postgres.newDatabase();
     await using older = await temporaryStore({ databaseUrl });
     await using newer = await temporaryStore({ databaseUrl });
@@ -110,7 +110,7 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
       },
     };
     const issued: Issued[] = [];
-    let migrated: Promise<void> | undefined;
+    let migrated: Promise<unknown> | undefined;
     for (let event = 0; event < 60; event++) {
       issued.push(await enqueue(older, `call_${event % 5}`));
       outbox.wake();
@@ -121,7 +121,8 @@ describe.skipIf(postgresMissing !== undefined)('several nodes on one Postgres', 
     await until(() => crm.arrivals.length >= 60);
     const acknowledged = new Set(issued.map((event) => event.id));
     expect(violations({ issued, acknowledged, arrivals: crm.arrivals, crashes: 0 })).toEqual([]);
-    await expect(temporaryStore({ databaseUrl })).rejects.toMatchObject({ code: 'STORE_NEWER' });
+    await using again = await temporaryStore({ databaseUrl });
+    await enqueue(again, 'call_1');
   });
 
   test('nodes whose clocks differ by minutes do no work twice: the database’s clock decides', async () => {

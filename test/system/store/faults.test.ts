@@ -12,7 +12,8 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from 'kysely';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { migrate, migrations } from '../../../src/store/migrations.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { StoreConfig } from '../../../src/store/config.ts';
+import { migrateStore, openStore, type Store } from '../../../src/store/store.ts';
 import { postgresWire } from '../../support/store/postgres-wire.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
@@ -87,14 +88,57 @@ describe('a damaged database', () => {
 });
 
 describe('the schema', () => {
-  test('of a newer program is refused', async () => {
+  test.each([
+    ['that takes something away is refused', migrations.length + 1],
+    ['that does not say what it needs is refused', null],
+    ['that only adds is one that this program works with', undefined],
+  ])('of a newer program %s', async (_, needs) => {
     await using folder = await temporaryFolder();
     await filled(folder.path);
-    const database = new DatabaseSync(join(folder.path, 'trunkline.sqlite'));
-    database.exec("INSERT INTO schema_version VALUES (99, 'later', 0)");
-    database.close();
-    await expect(openStore({ ...quiet, dataDir: folder.path })).rejects.toMatchObject({
-      code: 'STORE_NEWER',
+    {
+      await using store = await openStore({ ...quiet, dataDir: folder.path });
+      const next = {
+        name: '999-next',
+        up: async (db: Parameters<(typeof migrations)[number]['up']>[0]) => {
+          await sql`alter table event_calls add column colour text`.execute(db);
+        },
+        ...(typeof needs === 'number' ? { needs } : {}),
+      };
+      await migrate(store.db, 'sqlite', systemClock, [...migrations, next]);
+      if (needs === null)
+        await store.db
+          .updateTable('schema_version')
+          .set({ needs })
+          .where('name', '=', '999-next')
+          .execute();
+    }
+    const opening = openStore({ ...quiet, dataDir: folder.path });
+    if (needs !== undefined) {
+      await expect(opening).rejects.toMatchObject({ code: 'STORE_NEWER' });
+      return;
+    }
+    await using store = await opening;
+    await addCall(store, 'goes on');
+  });
+
+  test('is made by the command alone where no start is to make it', async () => {
+    await using folder = await temporaryFolder();
+    const settings = { ...quiet, dataDir: folder.path, migrate: 'by-command' } as const;
+    await expect(openStore(settings)).rejects.toMatchObject({
+      code: 'STORE_OLDER',
+      message: expect.stringContaining('npx trunkline migrate'),
+    });
+    const config = StoreConfig.parse(settings);
+    const before = await migrateStore({ config, isCheck: true });
+    expect(before).toMatchObject({ applied: 0, missing: migrations.map(({ name }) => name) });
+    await expect(openStore(settings)).rejects.toMatchObject({ code: 'STORE_OLDER' });
+    await migrateStore({ config, isCheck: false });
+    expect((await migrateStore({ config, isCheck: true })).missing).toEqual([]);
+    await using store = await openStore(settings);
+    await addCall(store, 'goes on');
+    // Another process has the folder.
+    await expect(migrateStore({ config, isCheck: false })).rejects.toMatchObject({
+      code: 'DATA_LOCKED',
     });
   });
 
@@ -188,7 +232,7 @@ describe.skipIf(postgresMissing !== undefined)('Postgres', () => {
     await using wire = await postgresWire(await postgres.newDatabase());
     await using store = await temporaryStore({ databaseUrl: wire.url });
     let runs = 0;
-    Object.assign(wire.state, { cutAt: 'commit', pass });
+    Object.assign(wire.state, { cutAt: 'commit\0', pass });
     await store.transaction(async (tx) => {
       runs++;
       await tx

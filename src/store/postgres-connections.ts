@@ -1,0 +1,276 @@
+import type { PostgresDialectConfig } from 'kysely';
+import pg from 'pg';
+import { storableText } from '../lib/storable.ts';
+import type { Logger } from '../lib/log.ts';
+import type { StoreConfig } from './config.ts';
+import { timed } from './metrics.ts';
+import type { LargeIndex } from './migrations.ts';
+import { isConnectionTrouble, ReplicaReached, refusesSettings } from './postgres-errors.ts';
+import { TrunklineError } from '../lib/errors.ts';
+
+/** Connections of one process. Callers beyond them wait for `connectMaxMs` at most and then fail. */
+export const maxPostgresConnections = 10;
+const connectMaxMs = 5_000;
+/** Beyond the server's own limit of a statement: the line itself is given up then. */
+const answerGraceMs = 5_000;
+
+type KyselyPool = Exclude<PostgresDialectConfig['pool'], (...args: never[]) => unknown>;
+type DatabaseConfig = Pick<StoreConfig, 'databaseUrl' | 'statementTimeoutMs'>;
+
+/**
+ * The connections to whichever server takes the writes: of several hosts the next is tried when one cannot be reached or
+ * is a replica. Whether a pool such as PgBouncer stands before it is learned at the start: there a session belongs to
+ * nobody, and each transaction brings its settings along.
+ */
+export class PostgresConnections {
+  /** From when the table of marks is there. */
+  marksCommits = false;
+  /** What Kysely takes its connections from. */
+  readonly forKysely: KyselyPool;
+  readonly #urls: string[];
+  readonly #settings: Record<string, string>;
+  readonly #log: Logger;
+  readonly #pool: pg.Pool;
+  readonly #clients = new Set<pg.PoolClient>();
+  #isPooled = false;
+
+  constructor({ databaseUrl = '', statementTimeoutMs }: DatabaseConfig, log: Logger) {
+    this.#log = log;
+    this.#urls = addressesOf(databaseUrl);
+    this.#settings = {
+      synchronous_commit: 'on',
+      statement_timeout: String(statementTimeoutMs),
+      lock_timeout: '2000',
+      idle_in_transaction_session_timeout: '10000',
+    };
+    const pool = new pg.Pool({
+      connectionString: this.#urls[0],
+      max: maxPostgresConnections,
+      options: this.#startOptions,
+      connectionTimeoutMillis: connectMaxMs,
+      query_timeout: statementTimeoutMs + answerGraceMs,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      application_name: 'trunkline',
+      types: { getTypeParser: parserOf },
+      // The package's types know no answer of it that is waited for; the pool does wait.
+      // eslint-disable-next-line @typescript-eslint/no-misused-promises
+      onConnect: refuseReplica,
+    });
+    pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+    // A connection that breaks while it is lent out fails its statement, whose caller hears the reason. Without this
+    // listener the error event would end the process as well.
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool
+      .on('connect', (client) => this.#clients.add(client))
+      .on('remove', (client) => this.#clients.delete(client));
+    this.#pool = pool;
+    this.forKysely = {
+      options: pool.options,
+      end: () => pool.end(),
+      connect: async () => discarding(await this.#connect()),
+    };
+  }
+
+  /** In the words of SQL, each ended by a semicolon; empty where the connection itself has them. */
+  get settingsOfTransaction(): string {
+    if (!this.#isPooled) return '';
+    return Object.entries(this.#settings)
+      .map(([name, value]) => `set local ${name} = '${value}';`)
+      .join(' ');
+  }
+
+  /** Finds out what stands at the address. Rejects while nothing does. */
+  async learn(): Promise<void> {
+    this.#isPooled = await this.#isBehindPool();
+    // Left out where it is refused: every connection of this pool is made with these options.
+    this.#pool.options.options = this.#isPooled ? undefined : this.#startOptions;
+    const { rows } = await this.query<{ sync: string; statement: string }>(
+      "select current_setting('synchronous_commit') as sync, current_setting('statement_timeout') as statement",
+    );
+    if (!this.#isPooled) return;
+    const [found] = rows;
+    if (found?.sync === 'off')
+      throw new TrunklineError(
+        'STORE_FAILED',
+        'Behind this pool synchronous_commit is off, and a commit that was acknowledged could be lost: ALTER ROLE ... SET synchronous_commit = on',
+      );
+    this.#log.info(
+      'DATABASE_URL leads to a pool such as PgBouncer: its sessions are shared, and each transaction brings its settings along',
+    );
+    if (found?.statement === '0')
+      this.#log.warn(
+        'behind the pool single statements have no time limit at the server: ALTER ROLE ... SET statement_timeout would give them one',
+      );
+  }
+
+  /** A question beside the transactions. */
+  async query<Row extends pg.QueryResultRow>(
+    text: string,
+    values: unknown[] = [],
+  ): Promise<pg.QueryResult<Row>> {
+    const client = await this.#connect();
+    try {
+      const result = await client.query<Row>(text, values);
+      client.release();
+      return result;
+    } catch (error) {
+      client.release(isConnectionTrouble(error));
+      throw error;
+    }
+  }
+
+  /** Beside all work and for as long as it takes: writers of the table go on. What an earlier try left is dropped. */
+  async makeIndex({ name, table, columns }: LargeIndex): Promise<void> {
+    const client = new pg.Client({
+      connectionString: this.#pool.options.connectionString,
+      connectionTimeoutMillis: connectMaxMs,
+      ...(this.#isPooled ? {} : { options: '-c statement_timeout=0 -c lock_timeout=0' }),
+    });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query(`drop index concurrently if exists ${name}`);
+      await client.query(`create index concurrently ${name} on ${table} (${columns.join(', ')})`);
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  }
+
+  /** Breaks the connections of statements under way, whose callers hear of it. */
+  breakAll(): void {
+    for (const client of this.#clients)
+      (client as unknown as pg.Client).end().catch(() => undefined);
+  }
+
+  get #startOptions(): string {
+    const settings = {
+      ...this.#settings,
+      tcp_user_timeout: '10000',
+      default_transaction_isolation: 'read\\ committed',
+    };
+    return Object.entries(settings)
+      .map(([name, value]) => `-c ${name}=${value}`)
+      .join(' ');
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    const { options } = this.#pool;
+    for (let tries = 1; ; tries++) {
+      const url = options.connectionString;
+      try {
+        return await this.#pool.connect();
+      } catch (error) {
+        // Nobody was asked: all connections are lent out.
+        const isCrowded = error instanceof Error && error.message.includes('timeout exceeded');
+        if (isCrowded || this.#urls.length === 1) throw error;
+        // Of many callers who fail at one host, one turns to the next.
+        if (options.connectionString === url)
+          options.connectionString =
+            this.#urls[(this.#urls.indexOf(url ?? '') + 1) % this.#urls.length];
+        if (tries >= this.#urls.length) throw error;
+      }
+    }
+  }
+
+  /** A pool takes no settings, or takes them and forgets them. */
+  async #isBehindPool(): Promise<boolean> {
+    let last: unknown;
+    for (const connectionString of this.#urls) {
+      const client = new pg.Client({
+        connectionString,
+        options: this.#startOptions,
+        connectionTimeoutMillis: connectMaxMs,
+        query_timeout: connectMaxMs,
+      });
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        const { rows } = await client.query<{ ms: string }>(
+          "select setting as ms from pg_settings where name = 'statement_timeout'",
+        );
+        return rows[0]?.ms !== this.#settings['statement_timeout'];
+      } catch (error) {
+        if (refusesSettings(error)) return true;
+        last = error;
+      } finally {
+        await client.end().catch(() => undefined);
+      }
+    }
+    throw last;
+  }
+}
+
+/** One address for each host of a list, as libpq writes it. */
+export function addressesOf(databaseUrl: string): string[] {
+  const [, start = '', hosts = '', rest = ''] =
+    /^(postgres(?:ql)?:\/\/(?:[^/?]*@)?)([^/?@]*)(.*)$/s.exec(databaseUrl) ?? [];
+  const list = hosts.split(',');
+  return list.length < 2 ? [databaseUrl] : list.map((host) => `${start}${host}${rest}`);
+}
+
+/** A replica may lack commits that were acknowledged, and takes no writes: claims and reads go to the primary. */
+async function refuseReplica(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ replica: boolean }>(
+    'select pg_is_in_recovery() as replica',
+  );
+  if (rows[0]?.replica === true) throw new ReplicaReached();
+}
+
+/** A connection that once timed out or broke is ended, never given to the next caller. */
+function discarding(client: pg.PoolClient): Awaited<ReturnType<KyselyPool['connect']>> {
+  const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
+  const release = client.release.bind(client);
+  let broken = false;
+  let isInTransaction = false;
+  // Kysely awaits promises only; the callback form of `query` is not used here.
+  const checked = async (...args: unknown[]): Promise<unknown> => {
+    const kind = kindOf(args[0]);
+    // The statements of a transaction are in the time of the whole.
+    const isTimed = !isInTransaction && kind !== 'begin' && kind !== 'end';
+    if (kind === 'begin' || kind === 'end') isInTransaction = kind === 'begin';
+    const run = (): Promise<unknown> => query(...args.map(storableParameters));
+    try {
+      const result = await (isTimed ? timed(kind, run) : run());
+      // Of several statements in one question the last is the answer.
+      return Array.isArray(result) ? (result.at(-1) as unknown) : result;
+    } catch (error) {
+      if (isConnectionTrouble(error)) broken = true;
+      throw error;
+    }
+  };
+  return Object.assign(client, {
+    query: checked,
+    release: (end?: boolean | Error) => {
+      // The pool hands the same client out again: it goes back without this wrapping.
+      Reflect.deleteProperty(client, 'query');
+      client.release = release;
+      release(broken || end);
+    },
+  });
+}
+
+function kindOf(statement: unknown): 'begin' | 'end' | 'read' | 'write' {
+  const text = typeof statement === 'string' ? statement : '';
+  if (/^\s*(?:begin|start transaction)\b/i.test(text)) return 'begin';
+  if (/^\s*(?:commit|rollback)\s*$/i.test(text)) return 'end';
+  return /^\s*select\b/i.test(text) ? 'read' : 'write';
+}
+
+/** The last guard for all parts: a text that Postgres would refuse must not fail every try of its transaction. */
+function storableParameters(argument: unknown): unknown {
+  if (!Array.isArray(argument)) return argument;
+  return argument.map((value: unknown) =>
+    typeof value === 'string' ? storableText(value) : value,
+  );
+}
+
+/** Times and counts are below 2^53, so both databases give plain numbers. */
+function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === int8Oid || oid === numericOid) return Number;
+  // Any number of the server's is an oid; the package's enumeration knows the built-in ones.
+  // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
+  return pg.types.getTypeParser(oid, format ?? 'text') as (value: string) => unknown;
+}
+const int8Oid = 20;
+const numericOid = 1700;

@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { chownSync, existsSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { endsWithUs } from '../process/ends-with-us.ts';
+import { accountOf, freePort } from './postgres.ts';
+
+const program = '/usr/sbin/pgbouncer';
+
+export const pgbouncerMissing: string | undefined = existsSync(program)
+  ? undefined
+  : 'PgBouncer is not installed';
+
+/** A real PgBouncer before one database. */
+export async function pgbouncer(
+  databaseUrl: string,
+  mode: 'transaction' | 'statement',
+  more: readonly string[] = [],
+): Promise<AsyncDisposable & { readonly url: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-pgbouncer-'));
+  const target = new URL(databaseUrl);
+  const port = await freePort();
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
+  const settings = join(folder, 'pgbouncer.ini');
+  const users = join(folder, 'users.txt');
+  writeFileSync(users, '"trunkline" ""\n');
+  writeFileSync(
+    settings,
+    [
+      '[databases]',
+      `* = host=${target.hostname} port=${target.port}`,
+      '[pgbouncer]',
+      'listen_addr = 127.0.0.1',
+      `listen_port = ${port}`,
+      'unix_socket_dir =',
+      'auth_type = trust',
+      `auth_file = ${users}`,
+      `pool_mode = ${mode}`,
+      // Fewer than there are connections of one process: every one of them is shared.
+      'default_pool_size = 3',
+      'max_client_conn = 200',
+      ...more,
+      '',
+    ].join('\n'),
+  );
+  if (user) for (const path of [folder, settings, users]) chownSync(path, user.uid, user.gid);
+  const child = endsWithUs(
+    spawn(program, [settings], { ...user, stdio: ['ignore', 'ignore', 'pipe'] }),
+  );
+  const lines: string[] = [];
+  await new Promise<void>((resolve, reject) => {
+    child.once('exit', () => reject(new Error(`PgBouncer ended:\n${lines.join('\n')}`)));
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      lines.push(line);
+      if (line.includes('process up')) resolve();
+    });
+  });
+  const url = new URL(databaseUrl);
+  url.port = String(port);
+  return {
+    url: url.href,
+    [Symbol.asyncDispose]: async () => {
+      const ended = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGQUIT');
+      child.kill('SIGTERM');
+      await ended;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}

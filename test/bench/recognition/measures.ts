@@ -242,9 +242,10 @@ export async function legsPerCore(
   return rows;
 }
 
-/** One prompt after the other with 0.6 s between them, and the seconds where each ends. */
+/** One prompt after the other with 0.6 s between them, and the seconds where each begins and ends. */
 export function monologue(prompts: readonly Prompt[], from: number, seconds: number) {
   const audio = new Int16Array(seconds * 8000);
+  const starts: number[] = [];
   const ends: number[] = [];
   let at = 0.4;
   for (let index = from * 7; at < seconds - 2; index++) {
@@ -252,11 +253,12 @@ export function monologue(prompts: readonly Prompt[], from: number, seconds: num
     const { startS, endS } = speechSpan(samples);
     if (at + endS - startS > seconds - 1) break;
     audio.set(samples.subarray(startS * 8000, endS * 8000), Math.round(at * 8000));
+    starts.push(at);
     at += endS - startS;
     ends.push(at);
     at += 0.6;
   }
-  return { audio, ends };
+  return { audio, starts, ends };
 }
 
 /** Memory of one recogniser process, alone and with sessions that speak. */

@@ -9,8 +9,13 @@ export type NextToken = LogProbabilities & { attention?: Float32Array | undefine
 export type Steps = {
   /** What comes first. */
   first(): NextToken;
-  /** What comes after tokens that are known, and how likely they were, where the model reads them all at once. */
-  after?(given: readonly number[]): { said: NextToken; given: number[] };
+  /**
+   * Reads tokens at once, where the model can: what comes first, and what comes after each of them. With `whole` it
+   * tells how likely each of the tokens was, and otherwise of the likeliest alone.
+   */
+  after?(tokens: readonly number[], whole: boolean): NextToken[];
+  /** Forgets all but so many of these tokens. */
+  keep?(count: number): void;
   /** What comes after each of these beams. A beam is one of the last step, by its index, and one more token. */
   next(beams: readonly { parent: number; token: number }[]): NextToken[];
 };
@@ -23,6 +28,11 @@ export type BeamOptions = {
   endToken: number;
   /** The text goes on after these tokens, which are known: they were read before, with the audio before. */
   given?: readonly number[] | undefined;
+  /**
+   * What an earlier reading of nearly the same audio wrote. Its tokens are read at once, and those that this reading
+   * would have written as well are taken over, so the text is the same and each of them saves a step. Needs a width of 1.
+   */
+  draft?: readonly number[] | undefined;
   /** The bonus for words that are expected. */
   bias?: VocabularyBias | undefined;
   /** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
@@ -65,17 +75,8 @@ type Candidate = {
  * lead to an unlikely text: a greedy reading then repeats itself or loses words.
  */
 export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
-  let open: Beam[] = [
-    {
-      tokens: [],
-      logProbabilities: [],
-      attention: [],
-      ended: false,
-      sum: 0,
-      bias: options.bias?.start,
-    },
-  ];
-  const { given, ...begin } = begun(steps, options.given ?? []);
+  const { beam, given, ...begin } = begun(steps, options);
+  let open: Beam[] = [beam];
   let { said } = begin;
   const ended: Beam[] = [];
   while (open.length > 0) {
@@ -109,21 +110,50 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
   return { ...best, given, shared: sharesOf(best.tokens, [...ended, ...open]) };
 }
 
+type Begun = { beam: Beam; said: NextToken[]; given: readonly number[] };
+
+/** The text so far: nothing, or what of the draft holds. */
 function begun(
   steps: Steps,
-  known: readonly number[],
-): { said: NextToken[]; given: readonly number[] } {
-  if (known.length > 0 && steps.after) {
-    const { said, given } = steps.after(known);
-    return { said: [said], given };
-  }
+  { given: known = [], draft = [], bias, endToken }: BeamOptions,
+): Begun {
+  const empty = { tokens: [], logProbabilities: [], attention: [], ended: false, sum: 0 };
+  const beam = { ...empty, bias: bias?.start };
   const given: number[] = [];
+  const hoped = bias ? [] : draft;
+  if (steps.after && steps.keep && known.length + hoped.length > 0) {
+    const said = steps.after([...known, ...hoped], known.length > 0);
+    for (const [at, token] of known.entries()) given.push(logProbabilityOf(said[at], token));
+    const told = said.slice(known.length);
+    const differs = hoped.findIndex(
+      (token, at) => token === endToken || likeliestOfOne(told[at]) !== token,
+    );
+    const tokens = differs < 0 ? hoped : hoped.slice(0, differs);
+    steps.keep(known.length + tokens.length);
+    const logProbabilities = tokens.map((token, at) => logProbabilityOf(told[at], token));
+    const attention = tokens.map((_, at) => told[at]?.attention);
+    const sum = logProbabilities.reduce((total, one) => total + one, 0);
+    const last = told[tokens.length];
+    return {
+      beam: { ...beam, tokens, logProbabilities, attention, sum },
+      said: last ? [last] : [],
+      given,
+    };
+  }
   let said = [steps.first()];
   for (const token of known) {
-    given.push(said[0] ? logProbability(said[0], token) : -Infinity);
+    given.push(logProbabilityOf(said[0], token));
     said = steps.next([{ parent: 0, token }]);
   }
-  return { said, given };
+  return { beam, said, given };
+}
+
+function logProbabilityOf(said: NextToken | undefined, token: number): number {
+  return said ? logProbability(said, token) : -Infinity;
+}
+
+function likeliestOfOne(said: NextToken | undefined): number | undefined {
+  return said && likeliest(said, 1)[0];
 }
 
 function candidatesAfter(

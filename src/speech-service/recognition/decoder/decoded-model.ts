@@ -44,7 +44,7 @@ export class DecodedModel implements PieceModel {
   read(
     samples: Float32Array,
     _language: string,
-    { given = [], hurried = false, expected }: ReadingWishes = {},
+    { given = [], hurried = false, draft, expected }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
     const bias = this.#biasOf(expected);
@@ -52,7 +52,7 @@ export class DecodedModel implements PieceModel {
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
-      text = this.#reader.read([encoding], { beams: hurried ? 1 : beams, given, bias });
+      text = this.#reader.read([encoding], { beams: hurried ? 1 : beams, given, draft, bias });
     });
     const tookS = (performance.now() - startedMs) / 1e3;
     if (hurried) this.price.alsoSpent(cpuS);

@@ -84,11 +84,9 @@ export function decoderGraph(file: OrtFile): Uint8Array {
   const asked = graph.node('Gather', [rows, inputs.told]);
   const said = parts.normalised(asked, 'model.decoder.norm.weight', 1);
   const logits = parts.products(said, ['/proj_out']);
-  const scores = graph.node('LogSoftmax', [logits], { axis: 1 });
-  graph.output('scores', scores, ['N', vocabulary]);
-  const [best = '', tokens = ''] = graph.nodes('TopK', [scores, graph.integers([toldTokens])], 2, {
-    axis: 1,
-  });
+  graph.output('scores', graph.node('LogSoftmax', [logits], { axis: 1 }), ['N', vocabulary]);
+  const told = [graph.integers([toldTokens])];
+  const [best = '', tokens = ''] = graph.nodes('TopK', ['scores', ...told], 2, { axis: 1 });
   graph.output('best', best, ['N', toldTokens]);
   graph.output('bestTokens', tokens, ['N', toldTokens], 'int64');
   return graph.finish();
@@ -216,6 +214,16 @@ class MoonshineLayers {
     const rows = stored[0]?.weights.dims[0] ?? 0;
     const columns = stored.map(({ weights }) => weights.dims[1] ?? 0);
     const total = columns.reduce((sum, count) => sum + count, 0);
+    const [name = ''] = names;
+    const [only] = stored;
+    if (only && stored.length === 1)
+      return this.graph.node('DynamicQuantizeMatMul', [
+        x,
+        this.graph.bytes(name, [rows, total], only.weights.bytes),
+        this.graph.floats(`${name} scale`, [], Float32Array.of(only.scale)),
+        this.graph.bytes(`${name} zero`, [], Uint8Array.of(only.zero)),
+        ...(only.bias ? [this.graph.floats(`${name} bias`, [total], only.bias)] : []),
+      ]);
     const weights = new Uint8Array(rows * total);
     const scales = new Float32Array(total);
     const zeros = new Uint8Array(total);
@@ -228,14 +236,11 @@ class MoonshineLayers {
       zeros.fill(one.zero, at, at + count);
       at += count;
     }
-    const [name = ''] = names;
-    const bias = stored.length === 1 ? stored[0]?.bias : undefined;
     return this.graph.node('DynamicQuantizeMatMul', [
       x,
       this.graph.bytes(name, [rows, total], weights),
       this.graph.floats(`${name} scale`, [total], scales),
       this.graph.bytes(`${name} zero`, [total], zeros),
-      ...(bias ? [this.graph.floats(`${name} bias`, [total], bias)] : []),
     ]);
   }
 

@@ -34,6 +34,8 @@ export type ReadOptions = {
   beams: number;
   /** What is known to be said first. The text that is read goes on after it and does not hold it. */
   given?: readonly number[] | undefined;
+  /** What an earlier reading of nearly the same audio wrote. */
+  draft?: readonly number[] | undefined;
   bias?: VocabularyBias | undefined;
 };
 
@@ -119,7 +121,7 @@ export class MoonshineReader {
   }
 
   /** Reads encodings of the same speech as one text. The times are those of the first. */
-  read(encodings: readonly EncodedAudio[], { beams, given, bias }: ReadOptions): ReadText {
+  read(encodings: readonly EncodedAudio[], { beams, given, draft, bias }: ReadOptions): ReadText {
     const seconds = encodings[0]?.seconds ?? 0;
     const found = beamSearch(
       stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined }),

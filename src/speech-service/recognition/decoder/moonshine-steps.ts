@@ -1,5 +1,5 @@
 import type { NextToken, Steps } from './beam-search.ts';
-import { logProbability, meanOf } from './log-probabilities.ts';
+import { meanOf } from './log-probabilities.ts';
 import {
   heads,
   headSize,
@@ -51,13 +51,24 @@ class OneReading implements Steps {
     return said ?? nothing;
   }
 
-  after(given: readonly number[]): { said: NextToken; given: number[] } {
-    const tokens = [beginToken, ...given];
-    const said = this.#begin(tokens, [...tokens.keys()], true);
-    return {
-      said: said.at(-1) ?? nothing,
-      given: given.map((token, at) => logProbability(said[at] ?? nothing, token)),
-    };
+  after(tokens: readonly number[], whole: boolean): NextToken[] {
+    const all = [beginToken, ...tokens];
+    return this.#begin(all, [...all.keys()], whole || this.#wanted.whole);
+  }
+
+  keep(count: number): void {
+    const { onnx } = this.#decoder;
+    const kept = count + 1; // the begin, too
+    if (kept >= this.#place) return;
+    for (const [name, tensor] of Object.entries(this.#past)) {
+      const all = floatsOf(tensor);
+      const size = all.length / heads;
+      const part = new Float32Array(heads * kept * headSize);
+      for (let head = 0; head < heads; head++)
+        part.set(all.subarray(head * size, head * size + kept * headSize), head * kept * headSize);
+      this.#past[name] = onnx.floats(part, [1, heads, kept, headSize]);
+    }
+    this.#place = kept;
   }
 
   next(beams: readonly { parent: number; token: number }[]): NextToken[] {
@@ -165,14 +176,12 @@ export function stepsOver(
   });
   return {
     first: () => together(readings.map((reading) => reading.first())),
-    after(given) {
-      const all = readings.map((reading) => reading.after(given));
-      const mean = (at: number) =>
-        all.reduce((sum, one) => sum + (one.given[at] ?? 0), 0) / Math.max(1, all.length);
-      return {
-        said: together(all.map(({ said }) => said)),
-        given: given.map((_, at) => mean(at)),
-      };
+    after(tokens, whole) {
+      const all = readings.map((reading) => reading.after(tokens, whole));
+      return [0, ...tokens].map((_, at) => together(all.flatMap((said) => said[at] ?? [])));
+    },
+    keep(count) {
+      for (const reading of readings) reading.keep(count);
     },
     next(beams) {
       const said = readings.map((reading) => reading.next(beams));

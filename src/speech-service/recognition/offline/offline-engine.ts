@@ -18,7 +18,7 @@ import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
-import { busyMs, isPressed, PartialWords, pressedMs } from './readings.ts';
+import { busyMs, PartialWords, pressedMs, sureWords } from './readings.ts';
 import { beginOf, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
@@ -95,15 +95,17 @@ function measure(sherpa: Sherpa, model: PieceModel, vadModel: string) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
-/** The first readings for a first word: after 0.4 s of speech, 0.3 s later, and then every 0.1 s. */
-const firstPartialsS = [0.4, 0.3];
-const firstEveryS = 0.1;
+/** The first readings for a first word: after 0.5 s of speech, and then every 0.2 s. */
+const firstPartialS = 0.5;
+const firstEveryS = 0.2;
 /**
  * Two readings of so little audio can agree by chance. A first word from less than this is shown only
  * when a third reading, with another margin before it, begins with the same word.
  */
 const youngS = 0.85;
 const partialEveryS = 0.5;
+/** A reading for a partial reads all of the piece again, so long pieces are read less often: after this share of them. */
+const partialGrowth = 0.3;
 /** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
 const wordsOfSignal = 3;
 /** A live final may be told so long after its end is decided; no reading begins that would end later. */
@@ -164,6 +166,8 @@ export class OfflineSession implements EngineSession {
   #partial = new PartialWords();
   #partialAt = 0;
   #partials = 0;
+  /** What the last reading for a partial wrote, of the piece that begins there. */
+  #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
   #live = true;
   #finishing = false;
@@ -327,16 +331,17 @@ export class OfflineSession implements EngineSession {
     // A reading cannot be interrupted. Under load a long partial would make other callers' finals late.
     const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
     if (takesMs > longestPartialMs(level)) return false;
-    const everyS = this.#partialEveryS(needed);
+    const everyS = this.#partialEveryS(needed, (track.end - open.pieceFrom) / rateHz);
     const since = Math.max(this.#partialAt, open.from);
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
   }
 
   /** The pause between partials: 0.5 s for a process at ease, up to about 2 s for one under load. */
-  #partialEveryS(needed: number): number {
-    if (!this.#partial.silent) return partialEveryS * (1 + 4 * needed);
+  #partialEveryS(needed: number, lengthS: number): number {
+    if (!this.#partial.silent)
+      return Math.max(partialEveryS, partialGrowth * lengthS) * (1 + 4 * needed);
     if (needed > 0.4) return partialEveryS;
-    return firstPartialsS[this.#partials] ?? firstEveryS;
+    return this.#partials === 0 ? firstPartialS : firstEveryS;
   }
 
   #glance(): void {
@@ -346,11 +351,17 @@ export class OfflineSession implements EngineSession {
     const end = track.end;
     this.#partialAt = end;
     this.#partials++;
-    const about = { hint: language.hint, hurried: isPressed(this.#parts.load()) };
-    const { reading, heard, said, timed } = reader.glance(open, end, onsetMarginS, about);
-    const again = () => reader.glance(open, end, onsetMarginS / 3, about).reading.words;
+    const draft = this.#drafted.from === open.pieceFrom ? this.#drafted.ids : [];
+    const about = { hint: language.hint, draft };
+    const { reading, heard, said, timed, ids } = reader.glance(open, end, onsetMarginS, about);
+    this.#drafted = { from: open.pieceFrom, ids };
     const young = end - open.pieceFrom <= youngS * rateHz;
-    const words = this.#partial.update(reading.words, end / rateHz, young ? again : undefined);
+    const words = this.#partial.update(reading.words, end / rateHz, {
+      again: young
+        ? () => reader.glance(open, end, onsetMarginS / 3, { ...about, draft: ids }).reading.words
+        : undefined,
+      sure: timed ? sureWords(timed) : 0,
+    });
     this.#show(words, { heard, text: reading.text, said, timed });
   }
 
@@ -360,7 +371,9 @@ export class OfflineSession implements EngineSession {
     this.#partialAt = this.#parts.track.end;
     this.#partials++;
     const { reading, timed } = first;
-    const words = this.#partial.update(reading.words, cut.to / rateHz);
+    const words = this.#partial.update(reading.words, cut.to / rateHz, {
+      sure: timed ? sureWords(timed) : 0,
+    });
     const heard = this.#parts.track.view(cut.from, cut.to);
     this.#show(words, { heard, text: reading.text, said, timed });
   }

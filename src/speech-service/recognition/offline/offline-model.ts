@@ -27,6 +27,8 @@ export type PieceResult = OfflineResult & {
 export type ReadingWishes = {
   given?: readonly number[] | undefined;
   hurried?: boolean | undefined;
+  /** The signs that an earlier reading of nearly the same audio wrote: they cost less to find again. */
+  draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
 };
 

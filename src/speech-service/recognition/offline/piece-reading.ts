@@ -151,25 +151,27 @@ export class PieceReader {
     { pieceFrom, cutBefore }: { pieceFrom: number; cutBefore: boolean },
     end: number,
     marginS: number,
-    about: { hint: string; hurried: boolean },
+    about: { hint: string; draft: readonly number[] },
   ) {
-    const { hint, hurried } = about;
+    const { hint, draft } = about;
     const seam = cutBefore ? this.seam : undefined;
     const longest = this.#model.longestS * rateHz;
     // With a seam the audio must begin with the known words; such a model has no limit of its own.
     const from =
       seam?.from ?? Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
     const heard = this.#track.view(from, end);
-    const result = this.#read(heard.slice(), hint, { given: seam?.given, hurried });
+    // What is shown for a moment is read with one beam. What an earlier glance wrote costs nearly nothing again.
+    const result = this.#read(heard.slice(), hint, { given: seam?.given, hurried: true, draft });
     const { text, lang } = result;
     if (this.estimatedTimes)
-      return { reading: readingOf(text, heard.length / rateHz), heard, said: lang };
+      return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
     const timed = wordsWithoutLoops(
       tokenWords(result, (end - heard.length) / rateHz, end / rateHz),
       heard.length / rateHz,
     );
     const words = timed.map(({ word }) => word);
-    return { reading: { text: words.join(' '), words }, timed, heard, said: lang };
+    const ids = result.ids?.flat() ?? [];
+    return { reading: { text: words.join(' '), words }, timed, heard, said: lang, ids };
   }
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */

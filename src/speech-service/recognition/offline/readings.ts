@@ -110,6 +110,15 @@ export function agreedReading(readings: readonly Reading[]): {
   return { reading, agreement: agreement(reading, readings) };
 }
 
+/** A word that is so sure, with all words before it, is shown after one reading. */
+const sureEnough = 0.93;
+
+/** How many words at the beginning of a reading are sure by themselves. */
+export function sureWords(words: readonly { confidence: number }[]): number {
+  const doubtful = words.findIndex(({ confidence }) => confidence < sureEnough);
+  return doubtful < 0 ? words.length : doubtful;
+}
+
 /** The seconds of the stream between which a word ended, as far as readings of the growing audio tell. */
 export type WordBounds = { saidBy?: number; notBefore?: number };
 
@@ -130,13 +139,18 @@ export class PartialWords {
 
   /**
    * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
-   * another margin. It is given for so little audio that two readings may agree by chance.
+   * another margin. It is given for so little audio that two readings may agree by chance. `sure` counts the words at
+   * the beginning of which the model is sure by itself: they need no second reading.
    */
-  update(words: string[], atS: number, again?: () => string[]): string[] | undefined {
+  update(
+    words: string[],
+    atS: number,
+    { again, sure: trusted = 0 }: { again?: (() => string[]) | undefined; sure?: number } = {},
+  ): string[] | undefined {
     const common = commonStart(this.#last, words);
     const sure = this.silent
-      ? this.#first(words, Math.min(common, words.length - 1), again)
-      : Math.max(common, Math.min(words.length - 1, this.#shown.length));
+      ? this.#first(words, { common, trusted, again })
+      : Math.max(common, Math.min(trusted, words.length - 2), kept(words, this.#shown));
     this.note(words, atS);
     this.#last = words;
     const show = words.slice(0, Math.max(0, sure));
@@ -145,8 +159,14 @@ export class PartialWords {
     return show;
   }
 
-  #first(words: string[], sure: number, again?: () => string[]): number {
-    if (sure < 1) return 0;
+  #first(
+    words: string[],
+    about: { common: number; trusted: number; again: (() => string[]) | undefined },
+  ): number {
+    const { common, trusted, again } = about;
+    const followed = words.length - 1;
+    if (Math.min(trusted, followed) > 0) return Math.min(trusted, followed);
+    if (Math.min(common, followed) < 1) return 0;
     return again && commonStart(again(), words) < 1 ? 0 : 1;
   }
 
@@ -178,6 +198,11 @@ function commonStart(a: readonly string[], b: readonly string[]): number {
   while (count < a.length && count < b.length && bare(a[count] ?? '') === bare(b[count] ?? ''))
     count++;
   return count;
+}
+
+/** As many words as are shown stay shown, whatever they are now; but the last of a reading may be half a word. */
+function kept(words: readonly string[], shown: readonly string[]): number {
+  return Math.min(words.length - 1, shown.length);
 }
 
 function same(a: readonly string[], b: readonly string[]): boolean {

@@ -105,7 +105,7 @@ describe.skipIf(!model || prompts.length === 0)('a recogniser with the default m
       const reader = new PieceReader(new OfflineModel(loadSherpa(), folder, description), track);
       const { reading } = reader.glance({ pieceFrom: 0, cutBefore: true }, track.end, 0, {
         hint: '',
-        hurried: false,
+        draft: [],
       });
       expect(reading.text).not.toMatch(/(\b[\p{L}\d]+\b)(?:[-,. ]+\1\b){3,}/iu);
     },

@@ -11,7 +11,7 @@ type Probabilities = Partial<Record<string, number>>;
 
 function stepsOf(
   after: (text: string) => Probabilities,
-): Steps & { steps: number; widest: number } {
+): Steps & { steps: number; widest: number; restart: (text: string) => void } {
   let beams = [''];
   const said = (text: string) => ({
     ...logProbabilitiesOf(
@@ -22,6 +22,9 @@ function stepsOf(
   const model = {
     steps: 0,
     widest: 0,
+    restart(text: string) {
+      beams = [text];
+    },
     first: () => said(''),
     next(chosen: readonly { parent: number; token: number }[]) {
       model.steps++;
@@ -72,6 +75,31 @@ test('the search stops when no open text can become the best any more', () => {
   const model = stepsOf((text) => (text === '' ? { $: 0.9, a: 0.1 } : { a: 0.99, $: 0.01 }));
   expect(textOf(beamSearch(model, options).tokens)).toBe('$');
   expect(model.steps).toBe(0);
+});
+
+test('of a draft what one beam would write itself is taken over, and saves its steps', () => {
+  const model = Object.assign(stepsOf(garden), {
+    kept: 0,
+    after(tokens: readonly number[]) {
+      const said = [model.first()];
+      for (const token of tokens) said.push(...model.next([{ parent: 0, token }]));
+      model.steps = 0;
+      return said;
+    },
+    keep(count: number) {
+      model.kept = count;
+      model.restart('ab'.slice(0, count));
+    },
+  });
+  const draft = ['a', 'b', 'c'].map((letter) => letters.indexOf(letter));
+  const alone = stepsOf(garden);
+  const plain = beamSearch(alone, { ...options, width: 1 });
+  const found = beamSearch(model, { ...options, width: 1, draft });
+  expect(textOf(found.tokens)).toBe('ab$');
+  expect(found.logProbabilities).toEqual(plain.logProbabilities);
+  expect(found.attention).toEqual(plain.attention);
+  expect(model.kept).toBe(2);
+  expect(model.steps).toBe(alone.steps - 2);
 });
 
 test('a model that says nothing gives an empty text', () => {

@@ -66,12 +66,24 @@ test('in little audio another reading must confirm the first word, and is asked 
     asked++;
     return words;
   };
-  expect(partial.update(['Do', 'rese'], 0.4, again([]))).toBeUndefined();
+  expect(partial.update(['Do', 'rese'], 0.4, { again: again([]) })).toBeUndefined();
   expect(asked).toBe(0);
-  expect(partial.update(['Do', 'reset'], 0.7, again(['To', 'reset']))).toBeUndefined();
-  expect(partial.update(['Do', 'reset'], 0.8, again(['Do', 'reset']))).toEqual(['Do']);
-  expect(partial.update(['Do', 'reset', 'your'], 0.9, again([]))).toEqual(['Do', 'reset']);
+  expect(partial.update(['Do', 'reset'], 0.7, { again: again(['To', 'reset']) })).toBeUndefined();
+  expect(partial.update(['Do', 'reset'], 0.8, { again: again(['Do', 'reset']) })).toEqual(['Do']);
+  expect(partial.update(['Do', 'reset', 'your'], 0.9, { again: again([]) })).toEqual([
+    'Do',
+    'reset',
+  ]);
   expect(asked).toBe(2);
+});
+
+test('a word that the model is sure of is shown at once, later ones when two more follow', () => {
+  const partial = new PartialWords();
+  const again = () => expect.unreachable('nothing is read twice for a sure word');
+  expect(partial.update(['Please'], 0.4, { again, sure: 1 })).toBeUndefined();
+  expect(partial.update(['Please', 'ent'], 0.7, { again, sure: 1 })).toEqual(['Please']);
+  const words = ['Please', 'enter', 'your', 'pin'];
+  expect(partial.update(words, 1.2, { sure: 4 })).toEqual(['Please', 'enter']);
 });
 
 test('readings of the growing audio bound when a word was said', () => {

@@ -265,6 +265,10 @@ function otherSpeechNodes({ link, membership }: NodesPart): OtherSpeechNodes | u
         ? undefined
         : link.connect(address, `/node/sessions?${query}`, headers);
     },
+    forward: async (node, request, response, withinMs) => {
+      const address = (await membership.peers()).get(node);
+      return address !== undefined && (await link.forward(address, request, response, withinMs));
+    },
     serve: ({ sockets: take, requests }) =>
       link.serve({
         ...(requests === undefined ? {} : { speech: requests }),

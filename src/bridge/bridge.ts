@@ -166,6 +166,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       legs: () => calls.legCount,
       takeOver: async (lost) => {
         await takeOverCalls({ calls, lost, aheadMs: nodes.aheadMs, log });
+        await secondPasses.takeOver(lost);
       },
       wasGivenUp: () => calls.checkLeases(),
     });

@@ -11,7 +11,7 @@ import { nodeMetrics } from './metrics.ts';
 export type NodeRow = Selectable<NodesTable>;
 
 /** A node that the others gave up: when it was last there, and how far its clock was ahead of the database's. */
-export type LostNode = { node: string; seenAt: number; aheadMs: number };
+export type LostNode = { node: string; seenAt: number; aheadMs: number; silentMs: number };
 
 /** Of the time after which a node counts as lost. Two signs of life may be late before anybody doubts. */
 const beatsPerSilence = 5;
@@ -276,6 +276,7 @@ export class Membership implements AsyncDisposable {
       node: row.node,
       seenAt: row.seen_at,
       aheadMs: row.ahead_ms,
+      silentMs: nowMs - row.seen_at,
     }));
     // Beside the signs of life: a hundred calls take longer than one of those may be late.
     this.#takingOver = this.#takeOver(nodes).finally(() => {

@@ -238,6 +238,11 @@ export class SpeechClient implements AsyncDisposable {
     return promise;
   }
 
+  /** Whether another node than this one would take audio now. */
+  hasOther(service: string | undefined): boolean {
+    return this.#nodes.hasOther(service);
+  }
+
   /** From the node that has it, else from whoever knows of it. Only who must know can say that there is none. */
   async record(sessionId: string, signal: AbortSignal, service?: string): Promise<RecordResult> {
     let unavailable: RecordResult | undefined;

@@ -15,6 +15,7 @@ import { Admissions } from './api/admissions.ts';
 import { jobCallbackRoutes } from './api/job-callback-routes.ts';
 import { jobOwner, jobRoutes } from './api/job-routes.ts';
 import { liveOwner, liveRoutes } from './api/live-routes.ts';
+import { toOtherNode } from './api/other-node.ts';
 import { recordRoutes } from './api/record-routes.ts';
 import { Callbacks, callbackSender } from './callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from './config.ts';
@@ -153,7 +154,9 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     'pre-recorded': jobOwner({ store, jobs, files }),
   };
   const shared = { records, owners, publicUrl };
+  const { others } = options;
   const routers = [
+    ...(others === undefined ? [] : [toOtherNode({ store, node, others })]),
     liveRoutes({ config, sessions, admissions, publicUrl }),
     jobRoutes({ config, jobs, files, records, log, publicUrl }),
     fileRoutes({ config: config.jobs, files, publicUrl, clock }),
@@ -163,7 +166,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recordRoutes({ ...shared, base: '/v2/transcription', kinds: ['pre-recorded', 'live'] }),
   ];
 
-  options.others?.serve({ requests: interfaceFor(routers, log) });
+  others?.serve({ requests: interfaceFor(routers, log) });
 
   return {
     name: 'speech-service',

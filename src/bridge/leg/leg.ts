@@ -128,6 +128,7 @@ export class Leg {
       left,
       onAcknowledged: (position) => this.#acknowledged(position),
       onTakenBack: (start, end) => this.#takenBack(start, end),
+      onUnsaid: (start, end) => this.#tellGap(start, end, 0, 'service'),
       onState: (state) => this.#setState(state),
       onStarted: () => this.#entry.changedNow(),
       onChanged: () => this.#entry.changed(),

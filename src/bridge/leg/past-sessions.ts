@@ -33,6 +33,8 @@ type PastSessionsOptions = {
   onHeard(entry: SessionSnapshot, position: number): void;
   /** The last words of a session cannot be had. */
   onLate: () => void;
+  /** Of a session that was lost: what it heard after its last final will never be said. */
+  onUnsaid(entry: SessionSnapshot): void;
   onChange(): void;
 };
 
@@ -75,6 +77,7 @@ export class PastSessions {
       if (result.outcome === 'unknown') {
         log.warn({ sessionId: entry.id }, 'the service no longer knows the session');
         this.#options.onLate();
+        this.#options.onUnsaid(entry);
         break;
       }
       if (result.outcome === 'found') {
@@ -84,6 +87,17 @@ export class PastSessions {
         if (done || late) {
           if (!done) this.#options.onLate();
           this.#take(session, result.record);
+          if (!done || isEmpty(result.record)) this.#options.onUnsaid(entry);
+          break;
+        }
+      }
+      // Its speech node is away and others are there: the call is not held up for what that one may still have.
+      if (result.outcome === 'unavailable' && speech.hasOther(entry.service)) {
+        answeredAtMs ??= clock.monotonicMs();
+        if (clock.monotonicMs() - answeredAtMs > this.#options.patienceMs()) {
+          log.warn({ sessionId: entry.id }, 'the speech node that had the session stays away');
+          this.#options.onLate();
+          this.#options.onUnsaid(entry);
           break;
         }
       }
@@ -121,6 +135,11 @@ export class PastSessions {
     });
     if (spoken) this.#options.onMessage(spoken, entry.id, origin / bytesPerSecond);
   }
+}
+
+/** A session that ended with its node: its record has no words. */
+function isEmpty({ status, result }: SessionRecord): boolean {
+  return status === 'error' && (result?.messages ?? []).length === 0;
 }
 
 export function pastOf(session: SpeechSession, entry: SessionSnapshot): PastSession {

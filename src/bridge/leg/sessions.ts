@@ -19,6 +19,8 @@ const changeAtLatestS = 10_500;
 const doubtMs = 1_500;
 /** A session that another one replaced has this long to be finished at the service. */
 const replacedMs = 180_000;
+/** Less than this after a final is the breath after a sentence. */
+const leastUnsaidS = 0.3;
 /** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
 const refusedRetryMs = 60_000;
 
@@ -76,6 +78,8 @@ type LegSessionsOptions = {
   onChanged: () => void;
   /** The leg may be done: nothing is under way here that was before. */
   onIdle: () => void;
+  /** Leg positions that a session had acknowledged before it was lost, and whose words nobody will say. */
+  onUnsaid: (start: number, end: number) => void;
   /** The rest of the leg's audio can no longer be transcribed. */
   onHopeless: (cause: LegGapCause) => void;
 };
@@ -153,6 +157,7 @@ export class LegSessions {
         session.end = this.#ledger.settled;
       },
       onLate: () => this.#finalsAreLate(),
+      onUnsaid: (session) => this.#unsaid(session),
       onChange: () => {
         options.onChanged();
         options.onIdle();
@@ -470,6 +475,18 @@ export class LegSessions {
       for (const [channel, position] of (said ?? []).entries())
         from[channel] = Math.max(from[channel] ?? 0, position ?? 0);
     return from.some((position) => position > base) ? from : undefined;
+  }
+
+  /** What a lost session had acknowledged and never said: the next one does not hear it, and nobody else says so. */
+  #unsaid(session: SessionSnapshot): void {
+    const { base, end, said, isUnsaid } = session;
+    // Only of one that was seen to be lost: what another process heard of a session is in that process's own rows.
+    if (said === undefined || end === undefined || isUnsaid === true) return;
+    session.isUnsaid = true;
+    const { channels } = this.#options.request;
+    const spoken = Array.from({ length: channels }, (_, channel) => said[channel] ?? base);
+    const start = Math.max(base, Math.min(...spoken));
+    if (this.#secondsAt(end - start) >= leastUnsaidS) this.#options.onUnsaid(start, end);
   }
 
   #acknowledged(position: number): void {

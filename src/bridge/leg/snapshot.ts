@@ -33,6 +33,8 @@ export type SessionSnapshot = {
   from?: number[];
   /** Leg positions, by channel, up to which it had spoken when it was lost: its acks may say less. */
   said?: number[];
+  /** It is lost for good, and that the rest of what it heard was never said has been told. */
+  isUnsaid?: true;
   /** Messages may be missing that GET still has. */
   unread: boolean;
 };

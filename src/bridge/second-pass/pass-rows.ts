@@ -70,6 +70,25 @@ export class PassRows {
       .execute();
   }
 
+  /**
+   * Passes of lost nodes are this node's from now on: what the service has of them needs no disk. One that waits for
+   * its upload does so only when its node has been lost for so long that its disk is not expected any more.
+   */
+  async takeOver(lost: readonly string[], lostForLong: readonly string[]): Promise<number> {
+    const taken = await this.#store.db
+      .updateTable('second_passes')
+      .set({ node: this.#node, due_at: 0 })
+      .where((each) =>
+        each.or([
+          each.and([each('node', 'in', [...lost]), each('state', '<>', 'waiting')]),
+          ...(lostForLong.length === 0 ? [] : [each('node', 'in', [...lostForLong])]),
+        ]),
+      )
+      .returning('id')
+      .execute();
+    return taken.length;
+  }
+
   async due(states: readonly PassState[], now: number, limit: number): Promise<PassRow[]> {
     return this.#store.db
       .selectFrom('second_passes')
@@ -123,6 +142,8 @@ export class PassRows {
       .updateTable('second_passes')
       .set(changes)
       .where('id', '=', row.id)
+      // A node that stood still while another took its passes changes none of them.
+      .where('node', '=', this.#node)
       .where('state', '=', row.state)
       .returning('id')
       .executeTakeFirst();

@@ -73,7 +73,8 @@ export class PassSteps {
   async take(row: PassRow, signal: AbortSignal): Promise<PutOff> {
     if (row.state === 'cleaning') return this.#clean(row);
     if (this.#now > this.#deadlineOf(row)) {
-      const trouble = row.last_trouble === null ? '' : `, at last ${row.last_trouble}`;
+      const why = (await this.#elsewhere(row)) ?? row.last_trouble;
+      const trouble = why === null ? '' : `, at last ${why}`;
       await this.#giveUp(row, `no revised transcript could be had in time${trouble}`);
       return undefined;
     }
@@ -103,7 +104,11 @@ export class PassSteps {
       callId: row.call_id ?? '',
       stereoRoles: config.stereoRoles,
     });
-    if (recording === undefined) return this.#giveUp(row, 'the call has no recording any more');
+    if (recording === undefined)
+      return this.#giveUp(
+        row,
+        (await this.#elsewhere(row)) ?? 'the call has no recording any more',
+      );
     if (recording.bytes > maxWavBytes)
       return this.#giveUp(row, 'the recording is too long for one file');
     const read = (from: number, to: number) => this.#slowly(recording, from, to, signal);
@@ -117,6 +122,19 @@ export class PassSteps {
     const changes = { state: 'uploaded' as const, audio_url: result.audioUrl, ...held };
     await this.#goOn(row, { ...changes, due_at: this.#now, tries: 0 }, held);
     return undefined;
+  }
+
+  /** Why the recording cannot be read here; undefined where it is this node's own. */
+  async #elsewhere({ call_id }: PassRow): Promise<string | undefined> {
+    const { store, node } = this.#options;
+    const call = await store.db
+      .selectFrom('calls')
+      .select('node')
+      .where('id', '=', call_id ?? '')
+      .executeTakeFirst();
+    return call === undefined || call.node === node
+      ? undefined
+      : 'the recording lies on the disk of a node that is lost';
   }
 
   async *#slowly(

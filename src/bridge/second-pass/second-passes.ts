@@ -17,6 +17,8 @@ const leaveMs = 15_000;
 const stopMs = 3_000;
 /** An erasure that has not been committed by then has failed: the pass goes on. */
 const leftMs = 60_000;
+/** A disk that has been away for so long is not waited for: the call says that its recording is not read again. */
+const lostDiskMs = 3_600_000;
 const lookMs = { first: 500, least: 500, most: 30_000, afterTrouble: 5_000 };
 
 type Running = { row: PassRow; leave: AbortController; done: Promise<void> };
@@ -92,6 +94,17 @@ export class SecondPasses {
   get #redaction(): PassRedaction {
     const { config } = this.#options;
     return { types: [...config.redactEntities], form: config.redactForm };
+  }
+
+  /** `silentMs`: how long each of these nodes has given no sign of life. */
+  async takeOver(lost: readonly { node: string; silentMs: number }[]): Promise<void> {
+    const patienceMs = Math.min(lostDiskMs, this.#options.config.secondPassWithinMs);
+    const names = lost.map(({ node }) => node);
+    const gone = lost.filter(({ silentMs }) => silentMs > patienceMs).map(({ node }) => node);
+    const taken = await this.#rows.takeOver(names, gone);
+    if (taken === 0) return;
+    this.#options.log.warn({ passes: taken }, 'second passes of a lost node go on here');
+    this.wake();
   }
 
   wake(): void {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { reasonOf } from '../../lib/errors.ts';
@@ -24,6 +24,13 @@ export type OtherSpeechNodes = {
     query: string,
     headers: Record<string, string>,
   ) => Promise<WebSocket | undefined>;
+  /** Passes a request without a body on; false where that node is not there, or did not begin to answer in time. */
+  forward: (
+    node: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    withinMs: number,
+  ) => Promise<boolean>;
   /** Takes what the other nodes pass on, and what bridges at other nodes ask. */
   serve: (duties: {
     sockets?: (socket: WebSocket, request: IncomingMessage) => void;

@@ -1,33 +1,108 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { WebSocket } from 'ws';
+import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
+import type { Dialogue, PlayedCall } from '../../../src/player/dialogue.ts';
 import type { AnyJson } from '../bridge/test-bridge.ts';
 import { freePort } from '../bridge/fleet.ts';
-import {
-  CarrierClient,
-  twilioConnected,
-  twilioMedia,
-  twilioStart,
-  twilioStop,
-} from '../carriers/carrier-client.ts';
+import { usualForm } from '../carriers/carrier-shape.ts';
+import { playedCall } from '../carriers/played-call.ts';
+import { provenConfig, provenEnv } from '../carriers/proven-config.ts';
 import { startApp, type App } from '../process/app.ts';
+import { endsWithUs } from '../process/ends-with-us.ts';
 import { until } from '../process/until.ts';
 import { seededAudio } from '../speech/audio.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
 import type { TestPostgres } from '../store/postgres.ts';
+import { FaultProxy } from './fault-proxy.ts';
 
 /** What befalls a fleet in the middle of its calls. */
-export const fleetFaults = ['kill', 'kill-and-disk', 'stop', 'database', 'balancer'] as const;
+export const fleetFaults = [
+  'kill',
+  'kill-and-disk',
+  'stop',
+  'database',
+  'balancer',
+  'speech',
+] as const;
 export type FleetFault = (typeof fleetFaults)[number];
 
 const tickMs = 100;
-const bytesPerTick = 800;
 const lookEveryMs = 300;
+const config = provenConfig();
 
-/** Whoever stands in front of the nodes: looks whether they are well, and cuts what goes to one that is not. */
-async function balancer(nodes: () => readonly App[]) {
+/** The door of the fleet, whoever keeps it. */
+type Door = { url: string; cutAll: () => void | Promise<void>; close: () => void };
+
+/** HAProxy from Debian; undefined where it is not installed. */
+export const haproxyPath = ['/usr/sbin/haproxy', '/usr/bin/haproxy'].find((path) =>
+  existsSync(path),
+);
+
+/** A real TCP balancer: it asks each node how it is, and cuts what goes to one that does not answer. */
+async function haproxy(ports: readonly number[], folder: string): Promise<Door> {
+  if (haproxyPath === undefined) throw new Error('haproxy is not installed');
+  const port = await freePort();
+  const socket = join(folder, 'haproxy.sock');
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(
+    file,
+    [
+      'global',
+      `  stats socket ${socket} mode 600 level admin`,
+      'defaults',
+      '  mode tcp',
+      '  timeout connect 2s',
+      '  timeout client 1h',
+      '  timeout server 1h',
+      '  retries 2',
+      '  option redispatch',
+      'listen fleet',
+      `  bind 127.0.0.1:${port}`,
+      '  balance leastconn',
+      '  option httpchk GET /health/live',
+      '  timeout check 1s',
+      '  default-server check inter 300ms fall 2 rise 1 on-marked-down shutdown-sessions',
+      ...ports.map((one, at) => `  server node${at} 127.0.0.1:${one}`),
+      '',
+    ].join('\n'),
+  );
+  const child = endsWithUs(spawn(haproxyPath, ['-f', file, '-db'], { stdio: 'ignore' }));
+  await until(
+    () =>
+      new Promise<boolean>((resolve) => {
+        const probe = connect(port, '127.0.0.1');
+        probe.once('connect', () => {
+          probe.destroy();
+          resolve(true);
+        });
+        probe.once('error', () => resolve(false));
+      }),
+  );
+  const order = (text: string): Promise<void> =>
+    new Promise((resolve) => {
+      const line = connect(socket);
+      line.on('error', () => resolve());
+      line.on('close', () => resolve());
+      line.resume();
+      line.end(`${text}\n`);
+    });
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    cutAll: async () => {
+      for (const at of ports.keys()) await order(`shutdown sessions server fleet/node${at}`);
+    },
+    close: () => child.kill('SIGKILL'),
+  };
+}
+
+/** A balancer of our own, where there is no other: looks whether the nodes are well, and cuts what goes to one that is not. */
+async function balancer(nodes: () => readonly App[]): Promise<Door> {
   const sick = new Map<string, number>();
   const pairs = new Set<{ url: string; client: Socket; node: Socket }>();
   let next = 0;
@@ -86,59 +161,103 @@ async function balancer(nodes: () => readonly App[]) {
 
 /** A phone call whose carrier comes back whenever its socket goes; it speaks in real time, come what may. */
 class Caller {
-  readonly callSid: string;
-  sentBytes = 0;
+  readonly carrier: CarrierName;
+  readonly callId: string;
+  /** Bytes that stand for a second of one leg. */
+  readonly bytesPerSecond: number;
+  readonly legs: number;
   redials = 0;
-  #client: CarrierClient | undefined;
-  #isOver = false;
-  #chunk = 0;
   readonly #url: string;
+  readonly #call: PlayedCall;
   readonly #audio: Buffer;
+  readonly #frameMs: number;
+  #line: { socket: WebSocket; dialogue: Dialogue; beganMs: number; isReady: boolean } | undefined;
+  #isOver = false;
+  /** Milliseconds of the call that were said, or passed while there was no line. */
+  #saidMs = 0;
 
-  constructor(url: string, callSid: string, audio: Buffer) {
+  constructor(url: string, carrier: CarrierName, seconds: number, seed: number) {
+    const form = usualForm(carrier);
+    const { player } = carriers[carrier];
+    this.carrier = carrier;
     this.#url = url;
-    this.callSid = callSid;
-    this.#audio = audio;
+    this.bytesPerSecond = form.bytesPerMs * 1_000;
+    this.legs = form.legs.length;
+    this.#frameMs = player.frameMs;
+    this.#audio = seededAudio(seconds * this.bytesPerSecond, seed);
+    const { encoding, rateHz, legs } = form;
+    this.#call = playedCall({ ...player.newIds(), encoding, rateHz, legs });
+    this.callId = this.#call.callId;
     void this.#dial();
   }
 
-  say(tick: number): void {
-    const at = tick * bytesPerTick;
-    const client = this.#client;
-    if (client?.closed !== undefined || client === undefined) return;
-    for (let from = at; from < at + bytesPerTick; from += 160) {
-      client.send(twilioMedia(++this.#chunk, this.#audio.subarray(from, from + 160)));
-      this.sentBytes += 160;
+  say(untilMs: number): void {
+    for (; this.#saidMs + this.#frameMs <= untilMs; this.#saidMs += this.#frameMs) {
+      const line = this.#line;
+      if (line?.isReady !== true || line.socket.readyState !== WebSocket.OPEN) continue;
+      const perMs = this.bytesPerSecond / 1_000;
+      const bytes = this.#audio.subarray(
+        this.#saidMs * perMs,
+        (this.#saidMs + this.#frameMs) * perMs,
+      );
+      const frames = this.#call.legs.map((leg) => ({ leg, bytes }));
+      for (const frame of line.dialogue.media(frames, this.#saidMs - line.beganMs))
+        line.socket.send(frame);
     }
   }
 
   hangUp(): void {
     this.#isOver = true;
-    this.#client?.send(twilioStop);
+    const line = this.#line;
+    if (line?.socket.readyState !== WebSocket.OPEN) return;
+    for (const frame of line.dialogue.closing(this.#saidMs - line.beganMs)) line.socket.send(frame);
+    if (!line.dialogue.waitsForOver) line.socket.close(1000);
   }
 
   close(): void {
     this.#isOver = true;
-    this.#client?.socket.terminate();
+    this.#line?.socket.terminate();
   }
 
   async #dial(): Promise<void> {
+    const { player } = carriers[this.carrier];
     while (!this.#isOver) {
-      const client = await CarrierClient.open(`${this.#url}/carriers/twilio`).catch(
-        () => undefined,
-      );
-      if (client === undefined) {
+      const call =
+        this.redials === 0 ? this.#call : { ...this.#call, streamId: player.newIds().streamId };
+      const address = new URL(`${this.#url}/carriers/${this.carrier}`);
+      for (const [name, value] of Object.entries(player.addressParameters?.(call) ?? {}))
+        address.searchParams.set(name, value);
+      const socket = new WebSocket(address, [...(player.protocols ?? [])], {
+        headers: player.headers(address.href, call, carriers[this.carrier].playerSecrets(config)),
+        perMessageDeflate: false,
+        handshakeTimeout: 5_000,
+      });
+      socket.on('error', () => undefined);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      const opened = new Promise<boolean>((resolve) => {
+        socket.once('open', () => resolve(true));
+        void closed.then(() => resolve(false));
+      });
+      if (!(await opened)) {
         await new Promise((resolve) => setTimeout(resolve, 200));
         continue;
       }
-      const streamSid = `MZ${this.callSid}-${this.redials++}`;
-      this.#chunk = 1;
-      client.send(
-        twilioConnected,
-        twilioStart({ callSid: this.callSid, streamSid, tracks: ['inbound'] }),
-      );
-      this.#client = client;
-      await new Promise((resolve) => client.socket.once('close', resolve));
+      this.redials++;
+      const dialogue = player.newDialogue(call);
+      const line = { socket, dialogue, beganMs: this.#saidMs, isReady: dialogue.readyAtOnce };
+      socket.on('message', (data: Buffer, isBinary) => {
+        if (isBinary) return;
+        const answer = dialogue.received(data.toString(), this.#saidMs - line.beganMs);
+        for (const frame of answer.send) socket.send(frame);
+        if (answer.ready === true && !line.isReady) {
+          line.beganMs = this.#saidMs;
+          line.isReady = true;
+        }
+        if (answer.over === true) socket.close();
+      });
+      this.#line = line;
+      for (const frame of dialogue.opening()) socket.send(frame);
+      await closed;
     }
   }
 }
@@ -150,15 +269,18 @@ type ToldEvent = {
   data: { duration: number; short_gaps: { seconds: number }; code: string };
 };
 
-/** What one round came to. Of the first five each one is a broken promise. */
+/** What one round came to. Of the first six each one is a broken promise. */
 export type RoundFigures = {
   fault: FleetFault;
   neverEnded: number;
   eventsWrong: number;
   deliveriesWrong: number;
   unevenBytes: number;
+  /** Calls that read otherwise after the stopped node went on than before. */
+  fencedWrites: number;
   /** Seconds of audio that did not arrive and that no gap tells of, more than half a second of a call. */
   untoldS: number;
+  untoldOf: string[];
   records: number;
   redials: number;
   takenOver: number;
@@ -174,6 +296,11 @@ export type FleetTrialOptions = {
   seconds: number;
   /** How long a node is stopped. */
   stoppedMs: number;
+  faults?: readonly FleetFault[];
+  /** Each in turn; all of them where none is named. */
+  carriers?: readonly CarrierName[];
+  /** Who stands in front of the nodes. */
+  door?: 'own' | 'haproxy';
   random: (below: number) => number;
   onRound(figures: RoundFigures): void;
 };
@@ -181,14 +308,26 @@ export type FleetTrialOptions = {
 /** Rounds of calls over several nodes behind a balancer, one fault in the middle of each. */
 export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
   const { postgres, random, calls, seconds } = options;
+  const { faults = fleetFaults, carriers: names = carrierNames } = options;
   await using stack = new AsyncDisposableStack();
-  const speech = stack.use(await FakeSpeech.start());
+  // Two speech nodes: a bridge has somewhere to go when one of them is away.
+  const speech = [stack.use(await FakeSpeech.start()), stack.use(await FakeSpeech.start())];
+  const lines: FaultProxy[] = [];
+  for (const node of speech) {
+    const line = stack.use(await FaultProxy.start(node.port));
+    node.publicPort = line.port;
+    lines.push(line);
+  }
   const databaseUrl = await postgres.newDatabase();
   const crm = await receiver();
   stack.defer(() => crm.close());
-  const env = async (): Promise<Record<string, string>> => ({
+  const ports: number[] = [];
+  for (let at = 0; at < options.nodes; at++) ports.push(await freePort());
+  const env = async (at: number): Promise<Record<string, string>> => ({
+    ...provenEnv(),
+    PORT: String(ports[at]),
     TRUNKLINE_ROLES: 'bridge,console',
-    TRUNKLINE_SPEECH_URL: speech.url,
+    TRUNKLINE_SPEECH_URL: lines.map(({ url }) => url).join(','),
     TRUNKLINE_INSECURE: '1',
     TRUNKLINE_WEBHOOK_URL: crm.url,
     TRUNKLINE_WEBHOOK_SECRET: `whsec_${Buffer.alloc(32, 7).toString('base64')}`,
@@ -205,25 +344,26 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
   };
   const nodes: App[] = [];
   for (let at = 0; at < options.nodes; at++)
-    nodes.push(await startApp({ dataDir: await folder(), env: await env() }));
+    nodes.push(await startApp({ dataDir: await folder(), env: await env(at) }));
   stack.defer(async () => {
     for (const app of nodes) await app[Symbol.asyncDispose]();
   });
-  const door = await balancer(() => nodes);
+  const door =
+    options.door === 'haproxy' ? await haproxy(ports, await folder()) : await balancer(() => nodes);
   stack.defer(() => door.close());
 
   for (let round = 0; round < options.rounds; round++) {
-    const fault = fleetFaults[round % fleetFaults.length] ?? 'kill';
+    const fault = faults[round % faults.length] ?? 'kill';
     const callers = Array.from({ length: calls }, (_, at) => {
-      const audio = seededAudio(seconds * 8_000, round * 1_000 + at);
-      return new Caller(door.url, `CA${round}-${at}`, audio);
+      const carrier = names[at % names.length] ?? 'twilio';
+      return new Caller(door.url, carrier, seconds, round * 1_000 + at);
     });
     const struckAt = Math.floor((seconds * 1_000) / tickMs / 3) + random(10);
     const startedMs = performance.now();
     let struckAtMs = 0;
     let mending: Promise<void> = Promise.resolve();
     for (let tick = 0; tick < (seconds * 1_000) / tickMs; tick++) {
-      for (const caller of callers) caller.say(tick);
+      for (const caller of callers) caller.say((tick + 1) * tickMs);
       if (tick === struckAt) {
         struckAtMs = Date.now();
         mending = strike(fault, random(nodes.length));
@@ -232,9 +372,26 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, Math.max(0, waitMs)));
     }
     for (const caller of callers) caller.hangUp();
+    // All calls end while the node stands still; what it does when it goes on must change none of them.
+    const before = fault === 'stop' ? await asRead(callers) : undefined;
     await mending;
-    options.onRound(await figuresOf(fault, callers, struckAtMs));
+    if (before !== undefined) await new Promise((resolve) => setTimeout(resolve, 3_000));
+    const figures = await figuresOf(fault, callers, struckAtMs);
+    if (before !== undefined) {
+      const after = await asRead(callers);
+      figures.fencedWrites = after.filter((text, at) => text !== before[at]).length;
+    }
+    options.onRound(figures);
     for (const caller of callers) caller.close();
+  }
+
+  async function asRead(callers: readonly Caller[]): Promise<(string | undefined)[]> {
+    return Promise.all(
+      callers.map(async ({ callId }) => {
+        const records = await until(() => recordsOf(callId), 90_000).catch(() => undefined);
+        return JSON.stringify(records?.map(({ call, events }) => [call.id, call.legs, events]));
+      }),
+    );
   }
 
   async function strike(fault: FleetFault, which: number): Promise<void> {
@@ -242,8 +399,15 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
     if (app === undefined) return;
     switch (fault) {
       case 'balancer':
-        door.cutAll();
+        await door.cutAll();
         return;
+      case 'speech': {
+        const line = lines[which % lines.length];
+        await line?.refuse();
+        await new Promise((resolve) => setTimeout(resolve, 12_000));
+        await line?.accept();
+        return;
+      }
       case 'database':
         await postgres.outage?.begin();
         await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -261,7 +425,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
         // Its supervisor is slow: the others have its calls by then.
         await new Promise((resolve) => setTimeout(resolve, 6_000));
         const { dataDir } = app;
-        nodes[which] = await startApp({ dataDir, env: await env() });
+        nodes[which] = await startApp({ dataDir, env: await env(which) });
       }
     }
   }
@@ -277,18 +441,25 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       eventsWrong: 0,
       deliveriesWrong: 0,
       unevenBytes: 0,
+      fencedWrites: 0,
       untoldS: 0,
+      untoldOf: [],
       records: 0,
       redials: 0,
       takenOver: 0,
       gapS: 0,
       goesOnAfterMs: [],
     };
-    for (const caller of callers) {
-      const records = await until(() => recordsOf(caller.callSid), 90_000).catch(() => undefined);
-      figures.redials += caller.redials - 1;
+    // Side by side: one that never ends must not make the others wait for its deadline.
+    const found = await Promise.all(
+      callers.map(({ callId }) => until(() => recordsOf(callId), 90_000).catch(() => undefined)),
+    );
+    for (const [at, caller] of callers.entries()) {
+      const records = found[at];
+      figures.redials += Math.max(0, caller.redials - 1);
       if (records === undefined) {
         figures.neverEnded++;
+        figures.untoldOf.push(`${caller.carrier} never ended`);
         continue;
       }
       figures.records += records.length;
@@ -317,14 +488,17 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
         }
       }
       figures.gapS += told;
-      const missing = (seconds * 8_000 - received) / 8_000;
-      if (missing - told > 0.5) figures.untoldS += missing - told;
+      const missing = seconds * caller.legs - received / caller.bytesPerSecond;
+      if (missing - told > 0.5 * caller.legs) {
+        figures.untoldS += missing - told;
+        figures.untoldOf.push(`${caller.carrier} ${(missing - told).toFixed(1)}`);
+      }
     }
     return figures;
   }
 
   async function recordsOf(
-    callSid: string,
+    callId: string,
   ): Promise<{ call: AnyJson; events: AnyJson[] }[] | false> {
     const json = async (path: string): Promise<AnyJson> => {
       for (const app of nodes) {
@@ -335,7 +509,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       }
       return undefined;
     };
-    const list = await json(`/api/calls?carrier_call_id=${callSid}`);
+    const list = await json(`/api/calls?carrier_call_id=${encodeURIComponent(callId)}`);
     if (list === undefined || list.items.length === 0) return false;
     const found: { call: AnyJson; events: AnyJson[] }[] = [];
     for (const { id } of list.items) {

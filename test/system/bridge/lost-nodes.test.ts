@@ -122,3 +122,31 @@ test.skipIf(postgresMissing !== undefined)(
   },
   120_000,
 );
+
+test.skipIf(postgresMissing !== undefined)(
+  'a recording that was to be read again is lost with its node: the call says so, instead of waiting for ever',
+  async () => {
+    await using fleet = await fleetOf(2, postgres, {
+      TRUNKLINE_RECORDING: 'on',
+      TRUNKLINE_SECOND_PASS: 'on',
+      TRUNKLINE_SECOND_PASS_WITHIN_MS: '4000',
+    });
+    // The service takes no recording before the node is gone.
+    fleet.speech.recordings.script.upload = () => ({ status: 503 });
+    const [lost, left] = fleet.nodes as [App, App];
+    const { client, say } = await callAt(lost);
+    say(seededAudio(16_000, 1));
+    await until(async () => (await newestCall(lost))?.transcript.length === 2);
+    client.send(twilioStop);
+    const { call } = await endedCallAt(lost);
+    await lost.end('SIGKILL');
+    const told = await until(async () =>
+      (await eventsAt(left, call.id)).find(
+        ({ type, data }) => type === 'call.warning' && data.code === 'NO_SECOND_PASS',
+      ),
+    );
+    expect(told.data.message).toContain('the disk of a node that is lost');
+    expect((await eventsAt(left, call.id)).at(-1)).toEqual(told);
+  },
+  120_000,
+);

@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { WebSocket } from 'ws';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { callAt, endedCallAt, expectToldOnce, fleetOf, nodesSeenBy } from '../../support/bridge/fleet.ts'; // prettier-ignore
@@ -7,6 +8,7 @@ import type { App } from '../../support/process/app.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
+import { buildWavHeader } from '../../support/speech/wav-file.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 
 let postgres: TestPostgres | undefined;
@@ -67,6 +69,25 @@ test.skipIf(postgresMissing !== undefined)(
     // Over, it says so at any door.
     const late = throughDoor(session.url, door);
     expect(await new Promise((resolve) => late.once('close', resolve))).toBe(4403);
+    // Its audio, and an uploaded file, lie on the disk of the one and are read and deleted through the other.
+    const heard = await door.get(`/v2/live/${session.id}/file`, {
+      headers: { range: 'bytes=0-99' },
+    });
+    expect([heard.status, (await heard.arrayBuffer()).byteLength]).toEqual([206, 100]);
+    const form = new FormData();
+    form.set(
+      'audio',
+      new Blob([Buffer.concat([buildWavHeader(16_000), Buffer.alloc(16_000)])]),
+      'a.wav',
+    );
+    const stored = (await (await owner.get('/v2/upload', { method: 'POST', body: form })).json()) as AnyJson; // prettier-ignore
+    const { pathname } = new URL(stored.audio_url);
+    const bytes = async (app: App) => Buffer.from(await (await app.get(pathname)).arrayBuffer());
+    expect((await bytes(door)).equals(await bytes(owner))).toBe(true);
+    expect((await door.get(pathname, { method: 'DELETE' })).status).toBe(202);
+    expect((await owner.get(pathname)).status).toBe(404);
+    expect((await door.get(`/v2/live/${session.id}`, { method: 'DELETE' })).status).toBe(202);
+    expect((await readdir(join(owner.dataDir, 'speech'))).some((name) => name.startsWith(session.id))).toBe(false); // prettier-ignore
     const stranger = throughDoor('ws://x/?token=nobody-knows-this-token', door);
     expect(await new Promise((resolve) => stranger.once('close', resolve))).toBe(4401);
   },

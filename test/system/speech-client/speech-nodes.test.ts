@@ -74,3 +74,28 @@ test('a speech node dies in the middle of its sessions: they go on at another wi
   }
   expect(struck).toBeGreaterThan(0);
 });
+
+test('a speech node dies for good: what it had acknowledged and not said is a gap, and its leg ends without it', async () => {
+  await using dying = await FakeSpeech.start({ words: 'frames' });
+  await using other = await FakeSpeech.start({ words: 'frames' });
+  await using proxy = await FaultProxy.start(dying.port);
+  dying.publicPort = proxy.port;
+  await using rig = await legRig({
+    url: proxy.url,
+    others: [other.url],
+    clock: new TestClock(20),
+  });
+  // Whoever chance asks first, the session is at the one that dies.
+  other.script.create = () => ({ status: 429, headers: { 'retry-after': '1' } });
+  const leg = rig.leg();
+  await until(() => isLive(leg));
+  delete other.script.create;
+  // Twenty frames after the last final: acknowledged, and no words of them were said.
+  leg.push(70);
+  await until(() => leg.leg.ledger().acknowledged === 70 * 160);
+  await proxy.refuse();
+  leg.push(50);
+  await until(() => other.sessions.size === 1 && isLive(leg));
+  await leg.leg.finish({ finalsMs: 5_000, withinMs: 600_000 });
+  expect(leg.gaps).toEqual([{ startS: 1, durationS: 0.4, bytes: 0, cause: 'service' }]);
+});

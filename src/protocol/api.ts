@@ -109,7 +109,18 @@ const callFields = {
   tags: z.array(z.string()).optional().describe('As people wrote them, in their order.'),
 };
 
-export const ApiCall = z.object({ ...callFields, transcript: z.array(Turn) }).meta({ id: 'Call' });
+export const ApiCall = z
+  .object({
+    ...callFields,
+    transcript: z.array(Turn),
+    judged_turns: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'The `turn_id` of each utterance whose sentiment is known: one without a call.sentiment is neutral.',
+      ),
+  })
+  .meta({ id: 'Call' });
 export type ApiCall = z.infer<typeof ApiCall>;
 
 export const CallSort = z.enum(['newest', 'oldest', 'longest', 'shortest']);

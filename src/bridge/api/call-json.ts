@@ -9,6 +9,7 @@ import { lengthOf } from '../call/length.ts';
 import {
   incompleteFrom,
   legsOf,
+  judgedTurns,
   turnsByCall,
   type CallRow,
   type LegRow,
@@ -17,7 +18,7 @@ import type { Call } from '../call/call.ts';
 import type { LegState } from '../leg/sessions.ts';
 
 /** A call as /api/calls shows it, and what operators ask of it beside that. */
-type CallJson = Omit<CallItem, 'last_turn'> & Pick<ApiCall, 'transcript'>;
+type CallJson = Omit<CallItem, 'last_turn'> & Pick<ApiCall, 'transcript' | 'judged_turns'>;
 
 type Live = (id: string) => Call | undefined;
 type Read = { db: Kysely<Database>; rows: readonly CallRow[]; live: Live };
@@ -104,7 +105,12 @@ export async function callJson(
   live: (id: string) => Call | undefined,
 ): Promise<CallJson | undefined> {
   const row = await db.selectFrom('calls').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && (await callsJson({ db, rows: [row], live }))[0];
+  if (row === undefined) return undefined;
+  const [calls, judged] = await Promise.all([
+    callsJson({ db, rows: [row], live }),
+    judgedTurns(db, id),
+  ]);
+  return calls[0] && { ...calls[0], judged_turns: judged };
 }
 
 /** What `trunkline doctor` looks at beside the call itself and its events. */

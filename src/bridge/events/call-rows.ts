@@ -234,6 +234,17 @@ export async function pausesOf(db: Kysely<Database>, callId: string): Promise<Sp
   return spans;
 }
 
+/** The utterances whose sentiment is known; a neutral one has its row alone, and no event. */
+export async function judgedTurns(db: Kysely<Database>, callId: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('leg_results')
+    .select(['leg_id', 'session_id', 'key'])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.sentiment')
+    .execute();
+  return rows.map((row) => turnIdOf(row.leg_id, row.session_id, row.key));
+}
+
 /** Every final of the call as a turn, in order of time. */
 export async function turnsOf(db: Kysely<Database>, callId: string): Promise<Turn[]> {
   return (await turnsByCall(db, [callId])).get(callId) ?? [];

@@ -225,6 +225,8 @@ export class CallView {
     this.#notes.element.hidden = call.notes === undefined;
     if (call.notes !== undefined) this.#notes.draw(call);
     this.#missing.draw(call);
+    // The feed tells of a call without them.
+    if (call.judged_turns) this.#transcript.changed(this.#conversation.judged(call.judged_turns));
     this.#warnings.draw(call.warnings);
     this.#drawClock();
     this.#openRecording();

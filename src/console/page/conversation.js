@@ -12,6 +12,7 @@ export class Conversation {
   #byKey = new Map();
   #seen = new Set();
   #pausedAt;
+  #judged = new Set();
 
   /** Takes a message; answers the entries that changed. */
   take(message) {
@@ -22,7 +23,7 @@ export class Conversation {
       case 'call.transcript':
         return this.#final(message);
       case 'call.sentiment':
-        return this.#about(message, { sentiments: message.data.results });
+        return this.#about(message, { sentiments: message.data.results, isTold: true });
       case 'call.entities':
         return this.#about(message, { entities: message.data.results });
       case 'call.translation':
@@ -49,6 +50,20 @@ export class Conversation {
       default:
         return [];
     }
+  }
+
+  /** Utterances whose sentiment is known: of those that were found neutral there is no other word. */
+  judged(turnIds) {
+    this.#judged = new Set(turnIds);
+    return this.utterances.filter((entry) => this.#neutral(entry));
+  }
+
+  #neutral(entry) {
+    if (entry.isTold || entry.sentiments.length > 0 || !this.#judged.has(entry.turn_id))
+      return false;
+    const { start, end, text } = entry;
+    entry.sentiments = [{ sentiment: 'neutral', emotion: 'neutral', start, end, text }];
+    return true;
   }
 
   get utterances() {
@@ -100,7 +115,9 @@ export class Conversation {
     const known = this.#byKey.get(key);
     const entry = { kind: 'utterance', key, role: leg.role, legId: leg.id, ...data };
     if (known) return [Object.assign(known, entry)];
-    return [this.#insert({ entities: [], sentiments: [], translations: [], ...entry })];
+    const made = this.#insert({ entities: [], sentiments: [], translations: [], ...entry });
+    this.#neutral(made);
+    return [made];
   }
 
   /** Add-ons follow their final; one without (its final was lost) brings the utterance itself. */

@@ -117,8 +117,12 @@ test('what nobody felt is no event unless it is asked for, and the course of the
   await using store = await temporaryStore();
   const sentimentsIn = async (config: Record<string, unknown>) => {
     await using app = await testBridge({ store, speechUrl: speech.url, config });
-    const events = await app.events(await wholeCall(app));
+    const callId = await wholeCall(app);
+    const events = await app.events(callId);
     const [summary, completed] = events.slice(-2);
+    // The page of the call shows them all the same, also while it goes on.
+    const { judged_turns: judged, transcript } = await app.json(`/api/calls/${callId}`);
+    expect(judged.toSorted()).toEqual(transcript.map((turn: AnyJson) => turn.turn_id).toSorted());
     expect(summary.data.sentiment.customer).toHaveLength(2);
     expect(completed.data.sentiment.overall).toBe('neutral');
     return events.filter(({ type }) => type === 'call.sentiment').length;

@@ -20,6 +20,7 @@ type Conversation = {
   ended: unknown;
   summary: unknown;
   take(message: LiveFeedMessage): ViewEntry[];
+  judged(turnIds: string[]): ViewEntry[];
 };
 type CallFigures = {
   talk: Record<string, number>;
@@ -68,6 +69,28 @@ describe('a conversation', () => {
     expect(straight.entries.map(({ start }) => start)).toEqual(
       straight.entries.map(({ start }) => start).toSorted((a, b) => a - b),
     );
+  });
+
+  test('an utterance that was judged and has no event is neutral, in whatever order that is known', () => {
+    const ids = ['turn_0', 'turn_1'];
+    // The first is neutral, the second negative; nobody has judged the rest yet.
+    const events = recordedEvents().filter(
+      ({ type, data }) =>
+        type !== 'call.sentiment' || ('turn_id' in data && data.turn_id === 'turn_1'),
+    );
+    const moods = (one: Conversation) =>
+      one.utterances.map(({ sentiments }) =>
+        sentiments.map((each) => (each as { sentiment: string }).sentiment).join(),
+      );
+    const before = newConversation();
+    before.judged(ids);
+    for (const event of events) before.take(event);
+    const after = newConversation();
+    for (const event of events) after.take(event);
+    expect(after.judged(ids)).toHaveLength(1);
+    expect(after.judged(ids)).toHaveLength(0);
+    expect(moods(before)).toEqual(['neutral', 'negative', '', '', '']);
+    expect(moods(after)).toEqual(moods(before));
   });
 
   test('a partial gives way to its final and never comes back', () => {

@@ -26,9 +26,9 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
   const nameOf = (key: string): string => String(setup.settings[key]?.meta()?.['env']);
   const missingOf = (keys: readonly string[]): string[] =>
     keys.filter((key) => !isSet(key)).map(nameOf);
-  const [missing = []] = setup.proofs
-    .map(missingOf)
-    .toSorted((one, other) => one.length - other.length);
+  // A number whose voice answer starts its stream needs no proof but the one of the voice webhook.
+  const proofs = [...setup.proofs, ...(setup.voiceProof === undefined ? [] : [setup.voiceProof])];
+  const [missing = []] = proofs.map(missingOf).toSorted((one, other) => one.length - other.length);
   const keys = Object.keys(setup.settings);
   // A voice answer starts the stream and then dials, or goes on elsewhere: one of the two must be said.
   const onward = keys.filter((key) => /(?:Dial|ContinueUrl)$/.test(key));

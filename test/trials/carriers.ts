@@ -1,7 +1,7 @@
 /**
  * The carriers at length: `node test/trials/carriers.ts [frames a carrier]`.
  * Mutated frames into every codec, a million frames out of order, 500 live legs that each claim another's call,
- * silent and dripping sockets. Unauthenticated upgrades by the thousand are the trial `upgrade-flood`.
+ * silent and dripping sockets, 10,000 mutated openings at the detecting address. Unauthenticated upgrades by the thousand are the trial `upgrade-flood`.
  */
 import { connect, type Socket } from 'node:net';
 import { carriers } from '../../src/carriers/all.ts';
@@ -18,6 +18,7 @@ import {
   twilioStop,
 } from '../support/carriers/carrier-client.ts';
 import { fixtureNames, readFixture, upgradeRequest } from '../support/carriers/carrier-fixture.ts';
+import { provenConfig } from '../support/carriers/proven-config.ts';
 import { carrierServer, type CarrierServer } from '../support/carriers/carrier-server.ts';
 import { upgrade } from '../support/faults/upgrade-flood.ts';
 
@@ -30,6 +31,7 @@ export async function run(): Promise<string[]> {
     permute(1_000_000),
     await swapped(500),
     await slow(500, 200, 50),
+    await mutatedOpenings(10_000),
   ];
 }
 
@@ -169,6 +171,41 @@ async function slow(silent: number, dripping: number, good: number): Promise<str
   ).length;
   const text = `${silent} silent and ${dripping} dripping sockets gone after ${goneS.toFixed(1)} s, ${exact} of ${good} good calls byte-exact`;
   return goneS < 15 && exact === good ? text : broken(text);
+}
+
+/** With every carrier's secret set: none is let in, and none is taken for another carrier's. */
+async function mutatedOpenings(rounds: number): Promise<string> {
+  const random = randomFrom(20);
+  const below = (limit: number): number => Math.floor(random() * limit);
+  await using server = await carrierServer({ config: provenConfig() });
+  const openings = fixtureNames().map((name) => ({
+    name: name.split('-')[0] ?? '',
+    frames: readFixture(name)
+      .filter(({ from }) => from === 'carrier')
+      .slice(0, 4),
+  }));
+  const reasons = new Map<string, number>();
+  const knock = async (round: number): Promise<void> => {
+    const { frames } = openings[round % openings.length] ?? { frames: [] };
+    const at = below(frames.length);
+    const client = await CarrierClient.open(`${server.url}/carriers`);
+    for (const [index, { data, isBinary }] of frames.entries()) {
+      const bytes = Buffer.from(data);
+      if (index === at && bytes.length > 0)
+        for (let change = 0; change <= below(3); change++)
+          bytes[below(bytes.length)] = isBinary ? below(256) : 32 + below(95);
+      client.socket.send(isBinary ? bytes : bytes.toString('latin1'), { binary: isBinary });
+    }
+    await Promise.race([client.untilClosed(), client.ping().catch(() => undefined)]);
+    await client.close();
+    const reason = client.closed?.reason ?? '';
+    reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  };
+  for (let round = 0; round < rounds; round += 50)
+    await Promise.all(Array.from({ length: 50 }, (_, at) => knock(round + at)));
+  const told = [...reasons].map(([reason, count]) => `${count} ${reason || 'left before a word'}`);
+  const text = `${rounds} mutated openings: ${server.bridge.streams.length} let in; ${told.join(', ')}`;
+  return server.bridge.streams.length === 0 ? text : broken(text);
 }
 
 function slowSocket(port: number, drips: boolean): { socket: Socket; gone: Promise<void> } {

@@ -507,6 +507,26 @@ describe('stream tokens', () => {
   });
 });
 
+test('a dialect of Twilio streams by a token on its path, whatever its ids; the detecting path names the path to use', async () => {
+  await using server = await carrierServer({ config });
+  const start = {
+    ...twilioStart({ callSid: 'call-7', streamSid: 'stream.7', encoding: 'audio/x-l16' }),
+    streamSid: 'stream.7',
+  };
+  await using lost = await CarrierClient.open(`${server.url}/carriers`);
+  lost.send(twilioConnected, start);
+  expect(await lost.untilClosed()).toEqual({
+    code: 1008,
+    reason: 'not recognised: use the path of the carrier',
+  });
+  const { token } = await server.bridge.mintToken({ carrier: 'twilio', carrierCallId: 'call-7' });
+  await using client = await CarrierClient.open(`${server.url}/carriers/twilio/${token}`);
+  client.send(twilioConnected, start, twilioMedia(2, Buffer.alloc(320, 7)), twilioStop);
+  const stream = await server.bridge.ended();
+  expect(stream.start).toMatchObject({ carrierCallId: 'call-7', encoding: 'pcm16' });
+  expect(stream.bytes('inbound')).toEqual(Buffer.alloc(320, 7));
+});
+
 test('2,000 unauthenticated upgrades reach nothing, and a call that goes on meanwhile keeps every byte', async () => {
   await using server = await carrierServer({ config });
   const headers = {

@@ -1,66 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findCall, getCall } from '../../../src/player/api-client.ts';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
-import { CarriersConfig } from '../../../src/carriers/config.ts';
 import type { Encoding, PlayerSecrets } from '../../../src/player/dialogue.ts';
 import type { LegSamples } from '../../../src/player/leg-audio.ts';
 import { playCall, type CallPlan } from '../../../src/player/play-call.ts';
 import type { ApiCall } from '../../../src/protocol/api.ts';
+import { provenConfig, provenEnv } from '../../support/carriers/proven-config.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';
 import { until } from '../../support/process/until.ts';
 
 /** The whole program with a model that knows tones, and every carrier's protocol at its socket. */
-const config = CarriersConfig.parse({
-  twilioAuthToken: ['twilio-secret-of-the-tests'],
-  plivoAuthToken: ['plivo-secret-of-the-tests'],
-  audiohookApiKey: 'audiohook-key-of-the-tests',
-  audiohookClientSecret: Buffer.from('audiohook secret of the tests').toString('base64'),
-  telnyxToken: ['bearer-secret-of-the-tests'],
-  signalwireToken: ['bearer-secret-of-the-tests'],
-  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
-  vonageApiKey: 'vonage-key',
-  jambonzUsername: 'jambonz',
-  jambonzPassword: 'jambonz-secret',
-  freeswitchToken: ['freeswitch-secret-of-the-tests'],
-  infobipUsername: 'infobip',
-  infobipPassword: 'infobip-secret',
-  asteriskUsername: 'asterisk',
-  asteriskPassword: 'asterisk-secret',
-  bandwidthUsername: 'bandwidth',
-  bandwidthPassword: 'bandwidth-secret',
-  exotelUsername: 'exotel',
-  exotelPassword: 'exotel-secret',
-  ringcxSecret: ['ringcx-secret-of-the-tests'],
-});
+const config = provenConfig();
 const secretsOf = (carrier: CarrierName): PlayerSecrets => carriers[carrier].playerSecrets(config);
 let app: App;
 
 beforeAll(async () => {
   app = await startApp({
-    env: {
-      TRUNKLINE_REJOIN_WAIT_MS: '500',
-      TRUNKLINE_TWILIO_AUTH_TOKEN: config.twilioAuthToken[0]!,
-      TRUNKLINE_PLIVO_AUTH_TOKEN: config.plivoAuthToken[0]!,
-      TRUNKLINE_AUDIOHOOK_API_KEY: config.audiohookApiKey!,
-      TRUNKLINE_AUDIOHOOK_CLIENT_SECRET: config.audiohookClientSecret!,
-      TRUNKLINE_TELNYX_TOKEN: config.telnyxToken[0]!,
-      TRUNKLINE_SIGNALWIRE_TOKEN: config.signalwireToken[0]!,
-      TRUNKLINE_VONAGE_SIGNATURE_SECRET: config.vonageSignatureSecret[0]!,
-      TRUNKLINE_VONAGE_API_KEY: config.vonageApiKey!,
-      TRUNKLINE_JAMBONZ_USERNAME: config.jambonzUsername!,
-      TRUNKLINE_JAMBONZ_PASSWORD: config.jambonzPassword!,
-      TRUNKLINE_FREESWITCH_TOKEN: config.freeswitchToken[0]!,
-      TRUNKLINE_INFOBIP_USERNAME: config.infobipUsername!,
-      TRUNKLINE_INFOBIP_PASSWORD: config.infobipPassword!,
-      TRUNKLINE_ASTERISK_USERNAME: config.asteriskUsername!,
-      TRUNKLINE_ASTERISK_PASSWORD: config.asteriskPassword!,
-      TRUNKLINE_BANDWIDTH_USERNAME: config.bandwidthUsername!,
-      TRUNKLINE_BANDWIDTH_PASSWORD: config.bandwidthPassword!,
-      TRUNKLINE_EXOTEL_USERNAME: config.exotelUsername!,
-      TRUNKLINE_EXOTEL_PASSWORD: config.exotelPassword!,
-      TRUNKLINE_RINGCX_SECRET: config.ringcxSecret[0]!,
-    },
+    env: { ...provenEnv(), TRUNKLINE_REJOIN_WAIT_MS: '500' },
   });
 });
 afterAll(async () => {

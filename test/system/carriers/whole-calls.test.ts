@@ -5,6 +5,8 @@ import type { Encoding, PlayedCall } from '../../../src/player/dialogue.ts';
 import { play, type PlayResult } from '../../../src/player/play.ts';
 import type { Faults } from '../../../src/player/faults.ts';
 import { trackOf, usualForm } from '../../support/carriers/carrier-shape.ts';
+import { CarrierClient } from '../../support/carriers/carrier-client.ts';
+import { fixtureNames, readFixture } from '../../support/carriers/carrier-fixture.ts';
 import { carrierServer } from '../../support/carriers/carrier-server.ts';
 import { provenConfig } from '../../support/carriers/proven-config.ts';
 
@@ -126,6 +128,34 @@ test.each([
     expect(stream.counts()).toEqual({});
   },
 );
+
+test('every recorded conversation on the detecting path is taken for its own carrier’s, and for no other’s', async () => {
+  await using server = await carrierServer({ insecure: true });
+  const carrierOf = (fixture: string): string => fixture.split('-')[0] ?? '';
+  // Audio that cannot be transcribed, words instead of audio, a check of the installation: known, and no stream of ours.
+  const streamless = ['asterisk-opus', 'telnyx-g722', 'bandwidth-transcription', 'audiohook-probe'];
+  const unknown: string[] = [];
+  for (const fixture of fixtureNames()) {
+    const before = server.bridge.streams.length;
+    const client = await CarrierClient.open(`${server.url}/carriers`);
+    for (const { from, data, isBinary } of readFixture(fixture))
+      if (from === 'carrier') client.socket.send(data, { binary: isBinary });
+    await client.close();
+    if (client.closed?.reason === 'not recognised: use the path of the carrier')
+      unknown.push(fixture);
+    else if (carrierOf(fixture) !== 'freeswitch' && !streamless.includes(fixture)) {
+      const { start } = await server.bridge.ended(before);
+      expect([fixture, start.carrier]).toEqual([fixture, carrierOf(fixture)]);
+    }
+    expect(server.bridge.streams.slice(before).map(({ start }) => start.carrier)).toEqual(
+      carrierOf(fixture) === 'freeswitch' || streamless.includes(fixture)
+        ? []
+        : [carrierOf(fixture)],
+    );
+  }
+  // Nothing that FreeSWITCH sends shows whose it is.
+  expect(unknown.every((fixture) => carrierOf(fixture) === 'freeswitch')).toBe(true);
+});
 
 describe('faults of the line', () => {
   test('frames out of order and lost ones are put right or declared, to the millisecond', async () => {

@@ -35,6 +35,16 @@ test.each(carrierNames)('%s: what is said to be missing, once set, makes it read
   expect(all.filter((one) => one.state === 'ready')).toHaveLength(1);
 });
 
+test.each(carrierNames)('%s: the settings of its voice answer alone make it ready', (name) => {
+  const { setup, webhooks } = carriers[name];
+  if (!webhooks.some(({ action }) => action === 'voice')) return;
+  const lists: Record<string, unknown> = CarriersConfig.parse({});
+  const proof = setup.voiceProof ?? setup.proofs[0] ?? [];
+  const set = proof.map((key) => [key, Array.isArray(lists[key]) ? [secret] : secret]);
+  const one = setupsWith(Object.fromEntries(set)).find((item) => item.name === name);
+  expect(one).toMatchObject({ state: 'ready', missing: [] });
+});
+
 test.each(carrierNames)(
   '%s: its addresses are below the public one, its steps can be read',
   (name) => {

@@ -18,6 +18,7 @@ import {
   type SettingField,
 } from './lib/settings.ts';
 import { NodesConfig, nodesProblems } from './nodes/config.ts';
+import { ObjectsConfig, objectsProblems } from './objects/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
 import { ModelName } from './protocol/names.ts';
@@ -47,6 +48,7 @@ export const Config = z.strictObject({
   http: HttpConfig.prefault({}),
   store: StoreConfig.prefault({}),
   nodes: NodesConfig.prefault({}),
+  objects: ObjectsConfig.prefault({}),
   speech: SpeechConfig.prefault({}),
   speechService: SpeechServiceConfig.prefault({}),
   language: LlmConfig.prefault({}),
@@ -107,8 +109,14 @@ function withOneRetention({ bridge, outbox }: z.infer<typeof Config>): OutboxCon
 }
 
 /** What one part cannot know of another: names that are right only where the other part has them. */
-function togetherWrong({ bridge, speech, nodes, store }: z.infer<typeof Config>): string[] {
-  const problems = nodesProblems(nodes, store.databaseUrl);
+function togetherWrong({
+  bridge,
+  speech,
+  nodes,
+  objects,
+  store,
+}: z.infer<typeof Config>): string[] {
+  const problems = [...nodesProblems(nodes, store.databaseUrl), ...objectsProblems(objects)];
   for (const [at, { carrier }] of bridge.roles.entries())
     if (carrier !== undefined && !(carrierNames as string[]).includes(carrier))
       problems.push(

@@ -16,6 +16,7 @@ import type { Part } from './port/part.ts';
 import { version } from './lib/version.ts';
 import { nodeIdOf } from './lib/node-id.ts';
 import { startNodes, type NodesPart } from './nodes/nodes.ts';
+import { Objects } from './objects/objects.ts';
 import { startOutbox } from './outbox/outbox.ts';
 import type { SpeechTarget } from './speech-client/api.ts';
 import { speechUrls } from './speech-client/config.ts';
@@ -168,6 +169,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       capacity: config.bridge.maxLegs,
     }),
   );
+  const objects = await objectStoreOf(opened);
   const language = own(startLanguageRunner({ config: config.language }));
   let recogniser: Recogniser | undefined;
   if (roles.has('speech')) {
@@ -220,6 +222,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       speech: config.speech,
       speechNodes: speechNodesOf(config, http, internalKey, nodes),
       loopback: isLoopback(config.http.host),
+      objects,
       nodes: nodes.membership,
       link: nodes.link,
       carriers: carrierNames,
@@ -253,6 +256,20 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       },
     }),
   );
+}
+
+/** The object store that is set; without one audio stays on the disk. */
+async function objectStoreOf({
+  config,
+  store,
+  log,
+  mount,
+}: OpenProcess): Promise<Objects | undefined> {
+  const { url, accessKey, secretKey } = config.objects;
+  if (url === undefined || accessKey === undefined || secretKey === undefined) return undefined;
+  const node = await nodeIdOf(config.store.dataDir);
+  const bucket = { ...config.objects, url, accessKey, secretKey };
+  return mount(new Objects({ config: bucket, store, node, clock: systemClock, log }));
 }
 
 /** Sockets of live sessions go from node to node over the link of the nodes, where there is one. */

@@ -30,6 +30,8 @@ import { leaveTakenLegs, recoverCalls } from './call/recovery.ts';
 import { LegStates } from './call/leg-states.ts';
 import { takeOverCalls } from './call/take-over.ts';
 import { openRelay, relayTo } from './relay/relay.ts';
+import { Recordings } from './recordings.ts';
+import type { Objects } from '../objects/objects.ts';
 import { Retention } from './api/retention.ts';
 import { lastStreamOf } from './api/last-streams.ts';
 import { SecondPasses } from './second-pass/second-passes.ts';
@@ -58,6 +60,8 @@ type BridgeOptions = {
   loopback: boolean;
   /** The other nodes of the database; without it nobody takes calls over. */
   nodes?: Membership;
+  /** Where recordings go; without it they stay on the disk. */
+  objects?: Objects | undefined;
   /** Our port for them; without it their streams and requests are not passed on. */
   link?: NodeLink | undefined;
   /** Names that POST /api/streams takes. */
@@ -84,8 +88,9 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const speech = opened.use(
     new SpeechClient({ config: options.speech, nodes: options.speechNodes, clock, log }),
   );
-  const feed = new LiveFeed(config.liveBufferEvents);
   const node = await nodeIdOf(dataDir);
+  const recordings = new Recordings({ store, journal, node, objects: options.objects });
+  const feed = new LiveFeed(config.liveBufferEvents);
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
   const withRecording = config.redactEntities.length === 0;
   const links = new CallLinks({
@@ -97,7 +102,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const secondPasses = new SecondPasses({
     config,
     store,
-    journal,
+    recordings,
     jobs: speech.jobs,
     model: options.speech.model,
     language,
@@ -137,7 +142,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const eraser: Eraser = new Eraser({
     store,
     calls,
-    journal,
+    recordings,
     speech,
     secondPasses,
     feed,
@@ -148,7 +153,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   opened.defer(() => eraser.stop());
   const retention = new Retention({
     store,
-    journal,
+    recordings,
     eraser,
     tokens,
     clock,
@@ -176,7 +181,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   const operatorCalls = callsApi({
     store,
     calls,
-    journal,
+    recordings,
     eraser,
     feed,
     secondPasses,
@@ -192,6 +197,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
             calls,
             feed,
             store,
+            recordings,
             api: [live.router, operatorCalls],
             clock,
             log,
@@ -217,7 +223,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         access: 'public',
         router: sharedCalls({
           store,
-          journal,
+          recordings,
           links,
           clock,
           withRecording,

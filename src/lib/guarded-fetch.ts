@@ -39,6 +39,9 @@ export type GuardedRequest = {
   signal?: AbortSignal;
 };
 
+/** A body that is handed over as it is read: it goes once and is never repeated. */
+type GuardedUpload = Omit<GuardedRequest, 'body' | 'resendWhenStale'> & { body: Readable };
+
 export type GuardedAnswer =
   | {
       ok: true;
@@ -70,7 +73,10 @@ type GuardedStream =
 /** The head of an answer, as far as a redirect needs it. */
 type Head = { ok: true } & Pick<GuardedAnswer & { ok: true }, 'status' | 'headers' | 'url'>;
 
-type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale'> & { target: URL };
+type Once = Omit<GuardedRequest, 'redirects' | 'resendWhenStale' | 'body'> & {
+  body?: Uint8Array | Readable;
+  target: URL;
+};
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 /** Headers that are meant for one origin: a redirect to another one must not carry them there. */
@@ -119,6 +125,13 @@ export class GuardedClient implements AsyncDisposable {
     return this.#follow<GuardedAnswer & { ok: true }>(request, (target, headers) =>
       this.#sendOnce({ ...request, headers, target, signal }, request.resendWhenStale),
     );
+  }
+
+  /** Sends a body that may be larger than memory. */
+  async upload(request: GuardedUpload): Promise<GuardedAnswer> {
+    const checked = this.#check(request.url);
+    if (!checked.ok) return { ok: false, failure: 'refused', reason: checked.reason };
+    return this.#dispatch({ ...request, target: checked.url, signal: signalOf(request) });
   }
 
   /** A GET whose body is handed out as it comes, for what may be larger than memory. */

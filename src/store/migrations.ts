@@ -20,6 +20,7 @@ import * as speakers from './migrations/015-speakers.ts';
 import * as exchanges from './migrations/016-exchanges.ts';
 import * as speechNodes from './migrations/017-speech-nodes.ts';
 import * as rolling from './migrations/018-rolling.ts';
+import * as objects from './migrations/019-objects.ts';
 
 type Migration = {
   name: string;
@@ -59,6 +60,7 @@ export const migrations: Migration[] = [
   { name: '016-exchanges', ...exchanges },
   { name: '017-speech-nodes', ...speechNodes },
   { name: '018-rolling', ...rolling },
+  { name: '019-objects', ...objects },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

@@ -428,6 +428,31 @@ type SchemaVersionTable = {
   /** How many migrations a program must know to run beside this one; null for those that are older than this column. */
   needs: number | null;
 };
+/* Tables of the object store. */
+
+/** Audio in the bucket. The row is there before the first byte is: nothing lies in the bucket that no row names. */
+export type ObjectsTable = {
+  key: string;
+  /** The node that copies it, or did. */
+  node: string;
+  /** `copying`: the bytes on the disk of `node` count. `stored`: those in the bucket do. */
+  state: 'copying' | 'stored';
+  bytes: number;
+  /** An object that is larger than this is several, one after the other. */
+  part_bytes: number;
+  sha256: string;
+  created_at: number;
+};
+
+/** What is still to be deleted from the bucket, until it is. */
+type ObjectErasuresTable = {
+  key: string;
+  requested_at: number;
+  /** Deleted once more then: when it was asked for, a copy was on its way. */
+  until_at: number;
+  next_at: number;
+  tries: number;
+};
 
 export type Database = CallsTables &
   EventsTables &
@@ -435,4 +460,6 @@ export type Database = CallsTables &
     nodes: NodesTable;
     schema_version: SchemaVersionTable;
     commit_marks: CommitMarksTable;
+    objects: ObjectsTable;
+    object_erasures: ObjectErasuresTable;
   };

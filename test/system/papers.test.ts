@@ -21,6 +21,10 @@ const notRun: Record<string, string> = {
     'needs a cluster; test/system/deploy.test.ts reads the manifests with the schemas',
   'config/operating/README.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
     'needs root and systemd; test/unit/deploy.test.ts compares the unit with npm start',
+  'config/operating/README.md: export TRUNKLINE_OBJECTS=s3://calls/trunkline                      # bucket, and the folder in it':
+    'needs a bucket; test/system/objects has one',
+  'config/operating/README.md: mc alias set local http://minio.internal:9000 root "$MINIO_ROOT_PASSWORD"':
+    'needs a MinIO server',
   'config/operating/README.md: export TRUNKLINE_NODE_URL=http://10.0.0.11:9090                    # where the others reach this one; it listens there':
     'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
   'src/carriers/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':

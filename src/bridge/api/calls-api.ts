@@ -16,13 +16,13 @@ import type { Eraser } from './erasure.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { invalid, readKnown } from './query.ts';
 import { sendRecording } from './recording.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
 
 type CallsApiOptions = {
   store: Store;
   calls: Calls;
-  journal: Journal;
+  recordings: Recordings;
   eraser: Eraser;
   feed: LiveFeed;
   secondPasses: SecondPasses;
@@ -39,7 +39,7 @@ const TranscribeAllQuery = z.object({ before: z.string().min(1).max(100).optiona
 
 /** `/api/calls` and everything below a call. The shapes of the answers are in protocol/api.ts. */
 export function callsApi(options: CallsApiOptions): Router {
-  const { store, calls, journal, eraser, feed, secondPasses, stereoRoles } = options;
+  const { store, calls, recordings, eraser, feed, secondPasses, stereoRoles } = options;
   const { db } = store;
   const live = (id: string): ReturnType<Calls['get']> => calls.get(id);
   const router = Router();
@@ -204,20 +204,28 @@ export function callsApi(options: CallsApiOptions): Router {
   });
 
   router.get('/api/calls/:id/recording', async (request, response) => {
-    await sendRecording({ db, journal, stereoRoles, callId: request.params.id, request, response });
+    await sendRecording({
+      db,
+      recordings,
+      stereoRoles,
+      callId: request.params.id,
+      request,
+      response,
+    });
   });
 
   router.delete('/api/calls/:id', async (request, response) => {
-    const outcome = await eraser.erase(request.params.id);
-    if (outcome === 'unknown') throw new Problem(404, 'call not found');
-    if (outcome === 'live')
+    const erasure = await eraser.erase(request.params.id);
+    if (erasure.outcome === 'unknown') throw new Problem(404, 'call not found');
+    if (erasure.outcome === 'live')
       throw new Problem(
         409,
         'the phone call is still going on; it can be erased once its stream has ended',
       );
-    if (outcome === 'log-remains')
-      // The call is gone from every answer, and cannot be gone from the disk while somebody else reads the old state.
-      response.status(202).json({ status: 'pending', remaining: ['database_log'] });
+    const { remaining } = erasure;
+    // The call is gone from every answer, and is not gone from a disk where somebody else reads the old state, or where
+    // the object store does not delete it now.
+    if (remaining.length > 0) response.status(202).json({ status: 'pending', remaining });
     else response.status(204).end();
   });
 

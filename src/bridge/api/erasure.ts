@@ -9,18 +9,24 @@ import type { Database } from '../../store/schema.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { Calls } from '../call/calls.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { digestOfCall } from './statuses.ts';
 import { eraseTokens } from './tokens.ts';
 
-/** `log-remains`: the rows are gone, and another program still holds a state of the database that has them. */
-type ErasureOutcome = 'erased' | 'log-remains' | 'live' | 'unknown';
+/**
+ * What remains after an erasure, for a while: the database's log, where another program still holds a state that has the
+ * rows; the object store, where it does not delete now.
+ */
+type ErasureOutcome =
+  | { outcome: 'erased'; remaining: ('database_log' | 'object_store')[] }
+  | { outcome: 'live' }
+  | { outcome: 'unknown' };
 
 type EraserOptions = {
   store: Store;
   calls: Calls;
-  journal: Journal;
+  recordings: Recordings;
   speech: SpeechClient;
   secondPasses: {
     /** Nothing of the call is sent any more when this resolves. */
@@ -42,6 +48,8 @@ type EraserOptions = {
 type ErasureReason = CallEventData<'call.erased'>['reason'];
 
 const lookMs = 30_000;
+/** Whoever erases a call waits so long for the object store; what it does not delete by then stays on its list. */
+const objectsWaitMs = 5_000;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 30_000 * 2 ** tries);
 
 /** After a week the service is not asked again: the session's id is logged for the operator to follow up. */
@@ -65,13 +73,22 @@ export class Eraser {
   /** One call, and what of it was deleted is not readable in the database's files either, where that can be had now. */
   async erase(callId: string): Promise<ErasureOutcome> {
     const outcome = await this.eraseCall(callId, 'request');
-    if (outcome !== 'erased') return outcome;
-    return (await this.#options.store.forgetDeleted()) ? 'erased' : 'log-remains';
+    if (outcome !== 'erased') return { outcome };
+    const { store, recordings } = this.#options;
+    const isForgotten = await store.forgetDeleted();
+    const isDeleted = await recordings.erasedNow(objectsWaitMs);
+    return {
+      outcome,
+      remaining: [
+        ...(isForgotten ? [] : ['database_log' as const]),
+        ...(isDeleted ? [] : ['object_store' as const]),
+      ],
+    };
   }
 
   /** Without the checkpoint: whoever erases many calls makes one at the end. */
   async eraseCall(callId: string, reason: ErasureReason): Promise<'erased' | 'live' | 'unknown'> {
-    const { store, calls, journal, feed, log, outbox } = this.#options;
+    const { store, calls, recordings, feed, log, outbox } = this.#options;
     const open = calls.get(callId);
     if (open?.state === 'live') return 'live';
     const row = await store.db
@@ -95,7 +112,7 @@ export class Eraser {
     // The second pass sends the recording: it lets go before the bytes do.
     await this.#options.secondPasses.leave(callId);
     // Audio before rows: after a crash in between the rows still name the audio, and the call can be erased again.
-    for (const leg of legs) await journal.erase(leg.id);
+    await recordings.eraseHere(legs.map(({ id }) => id));
     await this.#eraseRows(
       callId,
       openSessions.map(({ id }) => id),
@@ -112,16 +129,18 @@ export class Eraser {
 
   /** The audio alone, of a call that has ended; doing it again changes nothing. */
   async eraseAudio(callId: string): Promise<void> {
-    const { store, journal, log } = this.#options;
+    const { store, recordings, log } = this.#options;
     const legs = await store.db
       .selectFrom('legs')
       .select('id')
       .where('call_id', '=', callId)
       .execute();
-    for (const leg of legs) await journal.erase(leg.id);
+    const legIds = legs.map(({ id }) => id);
+    await recordings.eraseHere(legIds);
     await store.transaction(async (tx) => {
       await this.#listSessions(tx, callId, []);
       await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', callId).execute();
+      await recordings.eraseStored(tx, legIds);
     });
     log.info({ callId }, 'audio of a call erased: its consent was withdrawn');
     this.#working = this.#working.then(() => this.#eraseSessions());
@@ -138,7 +157,7 @@ export class Eraser {
     openSessions: readonly string[],
     reason: ErasureReason,
   ): Promise<void> {
-    const { store, clock, outbox } = this.#options;
+    const { store, clock, outbox, recordings } = this.#options;
     await store.transaction(async (tx) => {
       const call = await tx
         .selectFrom('calls')
@@ -149,9 +168,15 @@ export class Eraser {
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
       if (call !== undefined) await this.#tell(tx, callId, call, reason);
+      const legs = await tx.selectFrom('legs').select('id').where('call_id', '=', callId).execute();
       for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
       await tx.deleteFrom('calls').where('id', '=', callId).execute();
+      // Behind the call's row as well: a copy that begins now waits for it, and finds none.
+      await recordings.eraseStored(
+        tx,
+        legs.map(({ id }) => id),
+      );
       // Behind the call's row: a tag that is being written waits for that row, and then finds none or is deleted here.
       await tx.deleteFrom('call_keys').where('call_id', '=', callId).execute();
       if (call === undefined) return;

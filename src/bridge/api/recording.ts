@@ -6,7 +6,7 @@ import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { legRecordFrom, legsOf } from '../events/call-rows.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 import { recordingRoles } from '../roles.ts';
 import type { StreamEncoding } from '../seam.ts';
 
@@ -141,7 +141,7 @@ function decode(audio: Buffer, index: number, encoding: StreamEncoding): number 
 
 type RecordingPlace = {
   db: Kysely<Database>;
-  journal: Journal;
+  recordings: Recordings;
   stereoRoles: readonly [Role, Role];
   callId: string;
 };
@@ -169,16 +169,16 @@ export async function sendRecording(options: RecordingRequest): Promise<void> {
   });
 }
 
-/** What this node's disk has of a call; undefined when that is nothing. */
+/** What this node can read of a call's audio; undefined when that is nothing. */
 export async function recordingOf({
   db,
-  journal,
+  recordings,
   callId,
   stereoRoles,
 }: RecordingPlace): Promise<StereoRecording | undefined> {
   const legs: RecordedLeg[] = [];
   for (const row of await legsOf(db, callId)) {
-    const recording = await journal.recordingOf(row.id);
+    const recording = await recordings.of(row.id);
     if (recording === undefined) continue;
     legs.push({
       ...legRecordFrom(row, stereoRoles),

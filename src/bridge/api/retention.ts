@@ -6,11 +6,11 @@ import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Eraser } from './erasure.ts';
 import type { StreamTokens } from './tokens.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 
 type RetentionOptions = {
   store: Store;
-  journal: Journal;
+  recordings: Recordings;
   eraser: Eraser;
   tokens: StreamTokens;
   clock: Clock;
@@ -89,7 +89,7 @@ export class Retention {
   }
 
   async #recordings(endedBefore: number): Promise<number> {
-    const { store, journal } = this.#options;
+    const { store, recordings } = this.#options;
     return this.#steps(
       (after) =>
         store.db
@@ -108,13 +108,13 @@ export class Retention {
           .select('id')
           .where('call_id', '=', id)
           .execute();
+        const legIds = legs.map((leg) => leg.id);
         // The flag goes last: a sweep that breaks off finds the call again.
-        for (const leg of legs) await journal.erase(leg.id);
-        await store.db
-          .updateTable('calls')
-          .set({ has_recording: 0 })
-          .where('id', '=', id)
-          .execute();
+        await recordings.eraseHere(legIds);
+        await store.transaction(async (tx) => {
+          await tx.updateTable('calls').set({ has_recording: 0 }).where('id', '=', id).execute();
+          await recordings.eraseStored(tx, legIds);
+        });
         return 1;
       },
     );

@@ -11,11 +11,11 @@ import type { CallLinks } from './call-links.ts';
 import { found } from './calls-api.ts';
 import { read } from './query.ts';
 import { sendRecording } from './recording.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 
 type SharedCallsOptions = {
   store: Store;
-  journal: Journal;
+  recordings: Recordings;
   links: CallLinks;
   clock: Clock;
   /** As in the links that events carry: a page must not offer what its event kept back. */
@@ -34,7 +34,7 @@ const LinkQuery = z.object({
 
 /** The call that a signed link names, to read and to hear, without a key. No script, no style but its own. */
 export function sharedCalls(options: SharedCallsOptions): Router {
-  const { store, journal, links, clock, withRecording, stereoRoles } = options;
+  const { store, recordings, links, clock, withRecording, stereoRoles } = options;
   const router = Router();
 
   const admitted = (kind: 'page' | 'recording', request: Request<{ id: string }>): number => {
@@ -60,7 +60,7 @@ export function sharedCalls(options: SharedCallsOptions): Router {
   router.get('/shared/calls/:id/recording', async (request, response) => {
     admitted('recording', request);
     const { id } = request.params;
-    await sendRecording({ db: store.db, journal, stereoRoles, callId: id, request, response });
+    await sendRecording({ db: store.db, recordings, stereoRoles, callId: id, request, response });
   });
 
   return router;

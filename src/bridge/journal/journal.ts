@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LegSnapshot } from '../leg/snapshot.ts';
 import { silenceFrame } from './backlog.ts';
-import { fileNameOf, LegFile } from './leg-file.ts';
+import { fileNameOf, LegFile, legIdOf } from './leg-file.ts';
 import { LegStore } from './leg-store.ts';
 import { journalTotals } from './metrics.ts';
 import { recoverJournal, type RecoveredLeg } from './recovery.ts';
@@ -16,7 +16,7 @@ const tickMs = 1_000;
 /** A full segment that a leg still needs after this time has that leg's audio moved to the leg's own file. */
 const spillAfterMs = 5_000;
 
-type LegRecording = {
+export type LegRecording = {
   bytes: number;
   /** Raw audio of the leg, silence included where the call was paused or the carrier lost something. */
   read(from: number, to: number): AsyncIterable<Buffer>;
@@ -219,6 +219,27 @@ export class Journal implements AsyncDisposable {
     const { silence } = header;
     const file = await LegFile.load(path, silence, true);
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
+  }
+
+  /** Recordings of legs that nobody here goes on with, and the bytes of their files. */
+  async finishedRecordings(): Promise<{ files: string[]; bytes: number }> {
+    const folder = join(this.#dir, 'legs');
+    const files: string[] = [];
+    let bytes = 0;
+    for (const name of await readdir(folder)) {
+      const legId = legIdOf(name);
+      if (legId === undefined || this.#legs.has(legId) || this.recovered.has(legId)) continue;
+      const found = await stat(join(folder, name)).catch(() => undefined); // erased meanwhile
+      if (found === undefined) continue;
+      files.push(legId);
+      bytes += found.size;
+    }
+    return { files, bytes };
+  }
+
+  /** Of a finished leg whose recording lies elsewhere now. */
+  async removeRecording(legId: string): Promise<void> {
+    if (!this.#legs.has(legId)) await rm(this.#filePath(legId), { force: true });
   }
 
   /** Removes everything of a leg from the disk, recording included; shared segments follow within seconds. */

@@ -13,6 +13,11 @@ export function fileNameOf(legId: string): string {
   return `${legId.replace(/[^A-Za-z0-9_-]/g, '_')}.audio`;
 }
 
+/** The leg of a file in that folder; undefined where its name says none. */
+export function legIdOf(fileName: string): string | undefined {
+  return /^([A-Za-z0-9_-]+)\.audio$/.exec(fileName)?.[1];
+}
+
 type FileChunk = { position: number; bytes: number; offset: number; crc: number };
 
 /**

@@ -17,13 +17,15 @@ type OwnerOptions = {
     response: Response,
     withinMs: number,
   ) => Promise<boolean>;
+  /** The recording lies where every node can read it. */
+  isInStore: (callId: string) => Promise<boolean>;
 };
 
 /**
  * Requests that only the node with the call can answer: what lies in its memory while the call goes on, and its recording.
  * A node that is not there any more answers nothing: then the rows do.
  */
-export function toOwner({ store, node, addressOf, forward }: OwnerOptions): Router {
+export function toOwner({ store, node, addressOf, forward, isInStore }: OwnerOptions): Router {
   const router = Router();
   /** True when the request was answered. */
   const isPassedOn = async (
@@ -38,6 +40,8 @@ export function toOwner({ store, node, addressOf, forward }: OwnerOptions): Rout
       .executeTakeFirst();
     if (row === undefined || row.node === node || (row.state === 'ended' && !needsDisk))
       return false;
+    const isRead = needsDisk && request.method === 'GET';
+    if (isRead && (await isInStore(request.params.id))) return false;
     const address = await addressOf(row.node);
     if (address === undefined) return false;
     const withinMs = request.method === 'GET' ? readWithinMs : changeWithinMs;

@@ -9,6 +9,7 @@ import type { LiveFeed } from '../api/live-feed.ts';
 import type { Calls } from '../call/calls.ts';
 import { bytesPerSecondOf } from '../call/leg.ts';
 import { bridgeMetrics } from '../metrics.ts';
+import type { Recordings } from '../recordings.ts';
 import type { OpenedStream, StreamControl, StreamStart } from '../seam.ts';
 import { toOwner } from './owner.ts';
 import { RelayDesk } from './desk.ts';
@@ -21,6 +22,7 @@ type RelayOptions = {
   calls: Calls;
   feed: LiveFeed;
   store: Store;
+  recordings: Pick<Recordings, 'areStored'>;
   /** What other nodes may ask of our calls: the same as operators. */
   api: readonly Router[];
   clock: Clock;
@@ -58,6 +60,7 @@ export function openRelay(options: RelayOptions): { router: Router } & Disposabl
     node: nodes.node,
     addressOf: async (node) => (await nodes.peers()).get(node),
     forward: (...passed) => link.forward(...passed),
+    isInStore: (callId) => options.recordings.areStored(callId),
   });
   return { router, [Symbol.dispose]: () => feeds[Symbol.dispose]() };
 }

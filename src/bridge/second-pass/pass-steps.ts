@@ -15,7 +15,7 @@ import { eventCallOf } from '../call/record.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Said } from '../events/commit-queue.ts';
 import { legsOf, recordFrom, updateCall, type CallRow } from '../events/call-rows.ts';
-import type { Journal } from '../journal/journal.ts';
+import type { Recordings } from '../recordings.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { completionOf } from './completion.ts';
 import { jobMetadata, jobRequest } from './job-request.ts';
@@ -26,7 +26,7 @@ import { voicesOf } from './voices.ts';
 export type PassOptions = {
   config: BridgeConfig;
   store: Store;
-  journal: Journal;
+  recordings: Recordings;
   jobs: SpeechJobs;
   /** The operator's name of the model, if one is set. */
   model: string | undefined;
@@ -97,10 +97,10 @@ export class PassSteps {
   }
 
   async #upload(row: PassRow, signal: AbortSignal): Promise<PutOff> {
-    const { store, journal, jobs, config } = this.#options;
+    const { store, recordings, jobs, config } = this.#options;
     const recording = await recordingOf({
       db: store.db,
-      journal,
+      recordings,
       callId: row.call_id ?? '',
       stereoRoles: config.stereoRoles,
     });

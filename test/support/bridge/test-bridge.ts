@@ -14,6 +14,7 @@ import { startLanguageRunner, type LanguageRunner } from '../../../src/language/
 import { createLog } from '../../../src/lib/log.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { problemHandler } from '../../../src/port/problem.ts';
+import type { Objects } from '../../../src/objects/objects.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
 import { SpeechConfig } from '../../../src/speech-client/config.ts';
@@ -45,6 +46,7 @@ export type TestBridgeOptions = {
   clock?: Clock;
   loopback?: boolean;
   factsOf?: ReadFacts;
+  objects?: Objects;
 };
 
 /** One for all tests of a file: its threads take longer to start than most tests. */
@@ -85,6 +87,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     ],
     publicUrl: () => url,
     loopback: options.loopback ?? true,
+    objects: options.objects,
     carriers: ['twilio', 'telnyx'],
     ...(options.factsOf === undefined ? {} : { factsOf: options.factsOf }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),

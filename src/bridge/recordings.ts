@@ -1,0 +1,167 @@
+import type { Transaction } from 'kysely';
+import type { LocalFiles, LocalAudio, Objects } from '../objects/objects.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import type { Journal, LegRecording } from './journal/journal.ts';
+
+type RecordingsOptions = {
+  store: Store;
+  journal: Journal;
+  node: string;
+  /** Where there is none, recordings stay on this disk. */
+  objects: Objects | undefined;
+};
+
+const folder = 'recordings/';
+const batch = 100;
+
+/** The kept audio of legs: on this disk until the call has ended, and then in the object store, where there is one. */
+export class Recordings {
+  readonly #options: RecordingsOptions;
+
+  constructor(options: RecordingsOptions) {
+    this.#options = options;
+    options.objects?.attach({
+      kind: 'recordings',
+      ready: () => this.#ready(),
+      waiting: () => options.journal.finishedRecordings().then(({ files, bytes }) => ({ files: files.length, bytes })), // prettier-ignore
+      orphans: () => this.#orphans(),
+    } satisfies LocalFiles);
+  }
+
+  /** Of one leg; undefined where nobody has it, or another node's disk. */
+  async of(legId: string): Promise<LegRecording | undefined> {
+    const { journal, objects } = this.#options;
+    const local = await journal.recordingOf(legId);
+    if (objects === undefined) return local;
+    const read = (from: number, to: number) => this.#fromStore(legId, from, to);
+    if (local !== undefined)
+      return { bytes: local.bytes, read: (from, to) => orElse(local, read, from, to) };
+    const stored = await objects.stored(folder + legId);
+    return stored && { bytes: stored.bytes, read: (from, to) => objects.read(stored, from, to) };
+  }
+
+  /** True when the object store has the audio of every leg of the call that had any: then any node can read it. */
+  async areStored(callId: string): Promise<boolean> {
+    const { objects, store } = this.#options;
+    if (objects === undefined) return false;
+    const legs = await store.db
+      .selectFrom('legs')
+      .select('id')
+      .where('call_id', '=', callId)
+      .where('received', '>', 0)
+      .execute();
+    const found = await Promise.all(legs.map(({ id }) => objects.stored(folder + id)));
+    return found.length > 0 && found.every((object) => object !== undefined);
+  }
+
+  /** From this disk at once. What the object store has goes with the rows: `eraseStored`. */
+  async eraseHere(legIds: readonly string[]): Promise<void> {
+    for (const legId of legIds) await this.#options.journal.erase(legId);
+  }
+
+  /** In the transaction that forgets the legs or their recordings, behind that. */
+  async eraseStored(tx: Transaction<Database>, legIds: readonly string[]): Promise<void> {
+    await this.#options.objects?.erase(
+      tx,
+      legIds.map((id) => folder + id),
+    );
+  }
+
+  /** True when nothing that was to be deleted from the object store is left there after at most this time. */
+  async erasedNow(withinMs: number): Promise<boolean> {
+    return (await this.#options.objects?.eraseNow(withinMs)) ?? true;
+  }
+
+  async *#fromStore(legId: string, from: number, to: number): AsyncGenerator<Buffer> {
+    const { objects } = this.#options;
+    const stored = await objects?.stored(folder + legId);
+    if (objects === undefined || stored === undefined) throw new Error('the recording is gone');
+    yield* objects.read(stored, from, to);
+  }
+
+  /** Recordings of calls of this node that have ended. */
+  async *#ready(): AsyncGenerator<LocalAudio> {
+    const { journal, store, node } = this.#options;
+    const { files } = await journal.finishedRecordings();
+    for (let at = 0; at < files.length; at += batch) {
+      const rows = await store.db
+        .selectFrom('legs')
+        .innerJoin('calls', 'calls.id', 'legs.call_id')
+        .select('legs.id')
+        .where('legs.id', 'in', files.slice(at, at + batch))
+        .where('calls.node', '=', node)
+        .where('calls.has_recording', '=', 1)
+        .where('calls.summary_due', '=', 0)
+        .execute();
+      for (const { id } of rows) {
+        const local = await journal.recordingOf(id);
+        if (local === undefined) continue;
+        yield {
+          key: folder + id,
+          bytes: local.bytes,
+          read: (from, to) => local.read(from, to),
+          isOwned: (tx) => this.#isOwned(tx, id),
+          leave: () => journal.removeRecording(id),
+        };
+      }
+    }
+  }
+
+  async #isOwned(tx: Transaction<Database>, legId: string): Promise<boolean> {
+    const { store, node } = this.#options;
+    let select = tx
+      .selectFrom('calls')
+      .select('id')
+      .where('id', '=', (each) =>
+        each.selectFrom('legs').select('call_id').where('legs.id', '=', legId),
+      ) // prettier-ignore
+      .where('node', '=', node)
+      .where('has_recording', '=', 1)
+      // Until then a withdrawn consent may still take the audio back.
+      .where('summary_due', '=', 0);
+    // An erasure of the call waits for this transaction, or this one finds no row.
+    if (store.kind === 'postgres') select = select.forUpdate();
+    return (await select.executeTakeFirst()) !== undefined;
+  }
+
+  async #orphans(): Promise<string[]> {
+    const rows = await this.#options.store.db
+      .selectFrom('objects')
+      .select('key')
+      .where('key', '>=', folder)
+      .where('key', '<', `${folder}~`)
+      .where((each) =>
+        each.not(
+          each.exists(
+            each
+              .selectFrom('legs')
+              .select('legs.id')
+              .whereRef('legs.id', '=', (ref) => ref.fn('substr', ['objects.key', ref.val(folder.length + 1)])), // prettier-ignore
+          ),
+        ),
+      )
+      .limit(batch)
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+}
+
+/** The file may leave the disk while it is read: then the object store has it. */
+async function* orElse(
+  local: LegRecording,
+  elsewhere: (from: number, to: number) => AsyncIterable<Buffer>,
+  from: number,
+  to: number,
+): AsyncGenerator<Buffer> {
+  let at = from;
+  try {
+    for await (const piece of local.read(from, to)) {
+      yield piece;
+      at += piece.length;
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    yield* elsewhere(at, Math.min(to, local.bytes));
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod';
+
+export const ObjectsConfig = z.strictObject({
+  url: z
+    .string()
+    .regex(
+      /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](?:\/[A-Za-z0-9_.-]+)*\/?$/,
+      'must be s3://bucket or s3://bucket/prefix, with letters, digits, dots, dashes and underscores',
+    )
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_OBJECTS',
+      description:
+        'S3-compatible bucket for audio, as s3://bucket/prefix: finished recordings and uploads go there and leave the disk.',
+    }),
+  endpoint: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_OBJECTS_ENDPOINT',
+      description: 'Address of the object store; unset: Amazon S3 in TRUNKLINE_OBJECTS_REGION.',
+    }),
+  region: z
+    .string()
+    .regex(/^[a-z0-9-]{1,40}$/, 'letters, digits and dashes')
+    .default('us-east-1')
+    .meta({ env: 'TRUNKLINE_OBJECTS_REGION', description: 'Region that requests are signed for.' }),
+  accessKey: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_OBJECTS_ACCESS_KEY',
+    description: 'Access key id of the object store.',
+  }),
+  secretKey: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_OBJECTS_SECRET_KEY',
+    secret: true,
+    description: 'Its secret key.',
+  }),
+  pathStyle: z.boolean().default(true).meta({
+    env: 'TRUNKLINE_OBJECTS_PATH_STYLE',
+    description: '0: the bucket is a part of the host name, and not of the path.',
+  }),
+});
+
+export type ObjectsConfig = z.infer<typeof ObjectsConfig>;
+
+/** What is set without what it needs. */
+export function objectsProblems({ url, accessKey, secretKey, endpoint }: ObjectsConfig): string[] {
+  if (url === undefined)
+    return accessKey === undefined && secretKey === undefined && endpoint === undefined
+      ? []
+      : ['objects: the settings of an object store are of use with TRUNKLINE_OBJECTS alone'];
+  return accessKey === undefined || secretKey === undefined
+    ? [
+        'objects.url: TRUNKLINE_OBJECTS needs TRUNKLINE_OBJECTS_ACCESS_KEY and TRUNKLINE_OBJECTS_SECRET_KEY',
+      ]
+    : [];
+}

@@ -1,0 +1,154 @@
+import type { Selectable, Transaction } from 'kysely';
+import type { Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Database, ObjectsTable } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { BucketError } from './bucket.ts';
+import { objectMetrics } from './metrics.ts';
+
+type ErasuresOptions = {
+  store: Store;
+  clock: Clock;
+  log: Logger;
+  signal: AbortSignal;
+  remove: (key: string) => Promise<void>;
+};
+
+/** Longer than a copy of one part may take: what was on its way when it was erased is deleted again after this. */
+const arrivesWithinMs = 6 * 3_600_000;
+const batch = 100;
+const retryDelayMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** tries);
+
+/** What is still to be deleted from the bucket: rows, written with the deletion of their owners, until it is done. */
+export class Erasures {
+  readonly #options: ErasuresOptions;
+  #waiting = 0;
+  #running: Promise<number> | undefined;
+
+  constructor(options: ErasuresOptions) {
+    this.#options = options;
+  }
+
+  /** Of all nodes, when it was last counted. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  async list(
+    tx: Transaction<Database>,
+    keys: readonly string[],
+    partKeysOf: (row: Selectable<ObjectsTable>) => string[],
+  ): Promise<void> {
+    if (keys.length === 0) return;
+    const now = this.#options.clock.now();
+    const gone = await tx
+      .deleteFrom('objects')
+      .where('key', 'in', [...keys])
+      .returningAll()
+      .execute();
+    for (const row of gone)
+      for (const key of partKeysOf(row))
+        await tx
+          .insertInto('object_erasures')
+          .values({
+            key,
+            requested_at: now,
+            until_at: row.state === 'copying' ? now + arrivesWithinMs : now,
+            next_at: now,
+            tries: 0,
+          })
+          .onConflict((conflict) => conflict.column('key').doNothing())
+          .execute();
+  }
+
+  /** Nothing more of these is on its way: the next deletion is the last. */
+  async arrived(keys: readonly string[]): Promise<void> {
+    await this.#options.store.db
+      .updateTable('object_erasures')
+      .set({ until_at: 0, next_at: 0 })
+      .where('key', 'in', [...keys])
+      .execute();
+    await this.run();
+  }
+
+  /** Resolves with how many are due and could not be deleted. Calls at once share one run, and the next one. */
+  async run(): Promise<number> {
+    await this.#running?.catch(() => 0);
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #run(): Promise<number> {
+    const { store, clock, signal, log, remove } = this.#options;
+    let failed = 0;
+    for (;;) {
+      const due = await store.db
+        .selectFrom('object_erasures')
+        .selectAll()
+        .where('next_at', '<=', clock.now())
+        .orderBy('next_at')
+        .limit(batch)
+        .execute();
+      for (const row of due) {
+        if (signal.aborted) return due.length;
+        try {
+          await remove(row.key);
+        } catch (error) {
+          failed++;
+          if (!(error instanceof BucketError))
+            log.warn({ reason: reasonOf(error) }, 'an object could not be deleted; tried again');
+          if (error instanceof BucketError && error.trouble === 'refused') {
+            await this.#later(row.tries, [row.key]);
+            continue;
+          }
+          // The others wait as well: a store that is away is asked once, and not for each.
+          await this.#later(
+            row.tries,
+            due.map(({ key }) => key),
+          );
+          await this.#count();
+          return failed;
+        }
+        await this.#done(row.key, row.until_at);
+      }
+      if (due.length < batch) break;
+    }
+    await this.#count();
+    return failed;
+  }
+
+  async #later(tries: number, keys: readonly string[]): Promise<void> {
+    const { store, clock } = this.#options;
+    await store.db
+      .updateTable('object_erasures')
+      .set((eb) => ({ tries: eb('tries', '+', 1), next_at: clock.now() + retryDelayMs(tries) }))
+      .where('key', 'in', [...keys])
+      .where('next_at', '<=', clock.now())
+      .execute();
+  }
+
+  async #done(key: string, untilAt: number): Promise<void> {
+    const { store, clock } = this.#options;
+    if (clock.now() >= untilAt)
+      await store.db.deleteFrom('object_erasures').where('key', '=', key).where('until_at', '=', untilAt).execute(); // prettier-ignore
+    else
+      await store.db
+        .updateTable('object_erasures')
+        .set({ next_at: untilAt, tries: 0 })
+        .where('key', '=', key)
+        .where('until_at', '=', untilAt)
+        .execute();
+  }
+
+  async #count(): Promise<void> {
+    const row = await this.#options.store.db
+      .selectFrom('object_erasures')
+      .select(({ fn }) => fn.countAll<number | string>().as('count'))
+      .executeTakeFirst();
+    this.#waiting = Number(row?.count ?? 0);
+    objectMetrics.erasuresWaiting.set(this.#waiting);
+  }
+}

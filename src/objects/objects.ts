@@ -1,0 +1,441 @@
+import { createHash } from 'node:crypto';
+import type { Transaction } from 'kysely';
+import { within, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Health } from '../lib/health.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Part } from '../port/part.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
+import type { Database } from '../store/schema.ts';
+import type { Store } from '../store/store.ts';
+import { Bucket, BucketError, type ObjectBody } from './bucket.ts';
+import type { ObjectsConfig } from './config.ts';
+import { Erasures } from './erasures.ts';
+import { objectMetrics } from './metrics.ts';
+
+/** A finished file on this disk, which is to go to the object store. */
+export type LocalAudio = {
+  key: string;
+  bytes: number;
+  read: (from: number, to: number) => AsyncIterable<Buffer>;
+  /**
+   * Whether it still belongs to somebody and may leave this disk. Asked in the transaction that names the object, with
+   * the owner's row held: whoever deletes the owner in the same moment finds the object's row.
+   */
+  isOwned(tx: Transaction<Database>): Promise<boolean>;
+  /** The bytes are in the store, read back and compared: the file may go. */
+  leave(): Promise<void>;
+};
+
+/** One kind of files. */
+export type LocalFiles = {
+  kind: 'recordings' | 'files' | 'sessions';
+  /** What may go now. */
+  ready(): AsyncIterable<LocalAudio>;
+  /** All that is finished and still on this disk. */
+  waiting(): Promise<{ files: number; bytes: number }>;
+  /** Keys of objects whose owner is gone; at most some hundred at a time. */
+  orphans(): Promise<string[]>;
+};
+
+/** An object that is whole in the store. */
+export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
+
+export type ObjectsOptions = {
+  config: ObjectsConfig & { url: string; accessKey: string; secretKey: string };
+  store: Store;
+  node: string;
+  clock: Clock;
+  log: Logger;
+  /** An object that is larger becomes several: what a broken line costs is one of these. */
+  partBytes?: number;
+  stallMs?: number;
+  /** How often it is looked for what may go; after a failure the pause grows. */
+  roundMs?: number;
+};
+
+const defaultPartBytes = 268_435_456;
+const copiesAtOnce = 3;
+const defaultRoundMs = 2_000;
+const longestPauseMs = 60_000;
+/** A file that cannot be read here is left alone for so long. */
+const setAsideMs = 600_000;
+const probeMs = 60_000;
+const firstSweepMs = 60_000;
+const sweepMs = 3_600_000;
+
+/**
+ * Audio in a bucket: files that are finished on this disk are copied there, read back, compared by hash, and only then
+ * deleted here. Whatever the store does meanwhile, one copy is whole: the rows say which.
+ */
+export class Objects implements Part, AsyncDisposable {
+  readonly name = 'objects';
+  readonly #options: ObjectsOptions;
+  readonly #log: Logger;
+  readonly #bucket: Bucket;
+  readonly #erasures: Erasures;
+  readonly #partBytes: number;
+  readonly #sources: LocalFiles[] = [];
+  readonly #setAside = new Map<string, number>();
+  readonly #waiting = new Map<string, { files: number; bytes: number }>();
+  readonly #closing = new AbortController();
+  #trouble: { since: number; reason: string } | undefined;
+  #failedRounds = 0;
+  #answeredMs = -Infinity;
+  #sweptMs: number;
+  #round: Promise<void> | undefined;
+  #again = false;
+  #cancelNext: () => void = () => undefined;
+
+  constructor(options: ObjectsOptions) {
+    const { clock, log, store } = options;
+    this.#options = options;
+    this.#log = log.child({ part: 'objects' });
+    this.#bucket = new Bucket(options);
+    this.#partBytes = options.partBytes ?? defaultPartBytes;
+    this.#sweptMs = clock.monotonicMs() + firstSweepMs - sweepMs;
+    this.#erasures = new Erasures({
+      store,
+      clock,
+      log: this.#log,
+      signal: this.#closing.signal,
+      remove: (key) => this.#asked('delete', () => this.#bucket.remove(key, this.#closing.signal)),
+    });
+    this.#next(0);
+  }
+
+  /** Files of this kind go to the store from now on. */
+  attach(source: LocalFiles): void {
+    this.#sources.push(source);
+    this.wake();
+  }
+
+  /** There is something new. While the store is away it waits for its turn. */
+  wake(): void {
+    if (this.#failedRounds === 0) this.#next(0);
+  }
+
+  /** The object, if the store has it whole. */
+  async stored(key: string): Promise<StoredObject | undefined> {
+    const row = await this.#options.store.retried(() =>
+      this.#options.store.db
+        .selectFrom('objects')
+        .select(['key', 'bytes', 'part_bytes', 'sha256'])
+        .where('key', '=', key)
+        .where('state', '=', 'stored')
+        .executeTakeFirst(),
+    );
+    return row && { key, bytes: row.bytes, partBytes: row.part_bytes, sha256: row.sha256 };
+  }
+
+  /** Exactly the bytes `from` up to and without `to`, or a failure. */
+  async *read(
+    { key, bytes, partBytes }: StoredObject,
+    from: number,
+    to: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Buffer> {
+    const end = Math.min(to, bytes);
+    for (let at = Math.max(0, from); at < end;) {
+      const part = Math.floor(at / partBytes);
+      const next = Math.min(end, (part + 1) * partBytes);
+      const start = part * partBytes;
+      try {
+        yield* this.#bucket.read(partKey(key, part), at - start, next - start, signal);
+      } catch (error) {
+        this.#failed('read', error);
+        throw error;
+      }
+      this.#answered();
+      at = next;
+    }
+  }
+
+  /** In the transaction that deletes their owners, behind that deletion: the objects go now or as soon as can be. */
+  async erase(tx: Transaction<Database>, keys: readonly string[]): Promise<void> {
+    await this.#erasures.list(tx, keys, partKeysOf);
+  }
+
+  /** Deletes what is listed. True when none of it is left after at most this time. */
+  async eraseNow(withinMs: number): Promise<boolean> {
+    let isDone = false;
+    const erasing = this.#erasures.run().then((left) => {
+      isDone = left === 0 && this.#erasures.waiting === 0;
+    });
+    await within(this.#options.clock, withinMs, erasing);
+    return isDone;
+  }
+
+  health(): Record<string, Health> {
+    const waiting = [...this.#waiting.values()];
+    const files = waiting.reduce((sum, one) => sum + one.files, 0);
+    const bytes = waiting.reduce((sum, one) => sum + one.bytes, 0);
+    const erasures = this.#erasures.waiting;
+    const parts = [
+      ...(this.#trouble === undefined ? [] : [`the object store: ${this.#trouble.reason}`]),
+      ...(files === 0 ? [] : [`${files} files (${mebibytes(bytes)}) wait on this disk`]),
+      ...(this.#setAside.size === 0 ? [] : [`${this.#setAside.size} of them cannot be read here`]),
+      ...(erasures === 0 ? [] : [`${erasures} deletions wait`]),
+    ];
+    const detail = parts.length === 0 ? {} : { detail: parts.join('; ') };
+    const isWell = this.#trouble === undefined && this.#setAside.size === 0;
+    return { objects: { state: isWell ? 'ok' : 'degraded', ...detail } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
+    this.#cancelNext();
+    // What is on its way is begun anew by the next start: the file is still here.
+    await within(this.#options.clock, maxDatabaseWaitMs, Promise.resolve(this.#round));
+    await this.#bucket[Symbol.asyncDispose]();
+  }
+
+  #next(delayMs: number): void {
+    if (this.#closing.signal.aborted) return;
+    if (this.#round !== undefined) {
+      this.#again ||= delayMs === 0;
+      return;
+    }
+    this.#cancelNext();
+    this.#cancelNext = this.#options.clock.after(delayMs, () => {
+      this.#again = false;
+      this.#round = this.#work().finally(() => {
+        this.#round = undefined;
+        const { roundMs = defaultRoundMs } = this.#options;
+        const growth = 2 ** Math.max(0, this.#failedRounds - 1);
+        const pauseMs = Math.min(longestPauseMs, roundMs * growth);
+        this.#next(this.#again && this.#failedRounds === 0 ? 0 : pauseMs);
+      });
+    });
+  }
+
+  /** Never rejects. */
+  async #work(): Promise<void> {
+    try {
+      await this.#probe();
+      await this.#copyAll();
+      if ((await this.#erasures.run()) > 0 && this.#trouble !== undefined) this.#failedRounds++;
+      else this.#failedRounds = 0;
+      await this.#sweep();
+    } catch (error) {
+      this.#failedRounds++;
+      if (!(error instanceof BucketError) && !this.#closing.signal.aborted)
+        this.#log.warn({ reason: reasonOf(error) }, 'audio could not be copied; tried again');
+    }
+    await this.#count().catch(() => undefined); // what waits is counted again in the next round
+  }
+
+  /** Asks when nothing else has for a while: whether the bucket takes, gives back and deletes. */
+  async #probe(): Promise<void> {
+    const { clock, node } = this.#options;
+    if (this.#trouble === undefined && clock.monotonicMs() - this.#answeredMs < probeMs) return;
+    const { signal } = this.#closing;
+    const text = Buffer.from(`trunkline ${node}`);
+    const key = `probe/${node}`;
+    await this.#asked('probe', async () => {
+      await this.#bucket.put(key, bodyOf(text), signal);
+      await this.#compare(key, text.length, sha256Of(text));
+      await this.#bucket.remove(key, signal);
+    });
+  }
+
+  async #copyAll(): Promise<void> {
+    const failed = new AbortController();
+    for (const source of this.#sources) {
+      const files = source.ready()[Symbol.asyncIterator]();
+      const copyNext = async (): Promise<void> => {
+        while (!this.#closing.signal.aborted && !failed.signal.aborted) {
+          const next = await files.next();
+          if (next.done === true) return;
+          if (this.#isSetAside(next.value.key)) continue;
+          await this.#copyOne(source, next.value);
+        }
+      };
+      const copying = Array.from({ length: copiesAtOnce }, () =>
+        copyNext().catch((error: unknown) => {
+          failed.abort();
+          throw error;
+        }),
+      );
+      const ends = await Promise.allSettled(copying);
+      const bad = ends.find((end) => end.status === 'rejected');
+      if (bad !== undefined) throw bad.reason;
+    }
+  }
+
+  async #copyOne(source: LocalFiles, audio: LocalAudio): Promise<void> {
+    try {
+      const outcome = await this.#copy(audio);
+      if (outcome !== 'copied') return;
+      objectMetrics.copied.inc({ kind: source.kind });
+      objectMetrics.copiedBytes.inc(audio.bytes);
+    } catch (error) {
+      if (error instanceof BucketError || this.#closing.signal.aborted) throw error;
+      // Its own trouble: a damaged file must not keep the others here.
+      this.#setAside.set(audio.key, this.#options.clock.monotonicMs() + setAsideMs);
+      this.#log.error(
+        { key: audio.key, reason: reasonOf(error) },
+        'a file cannot be copied to the object store and stays on this disk',
+      );
+    }
+  }
+
+  async #copy(audio: LocalAudio): Promise<'copied' | 'left'> {
+    const { store, node, clock } = this.#options;
+    const { key, bytes } = audio;
+    // The process died between the last byte and the deletion here.
+    const there = await this.stored(key);
+    if (there !== undefined) {
+      if (there.bytes !== bytes) throw new Error('the object has another length than the file');
+      await audio.leave();
+      return 'copied';
+    }
+    const parts = await this.#partsOf(audio);
+    const row = { node, bytes, part_bytes: this.#partBytes, sha256: parts.sha256 };
+    const isNamed = await store.transaction(async (tx) => {
+      if (!(await audio.isOwned(tx))) return false;
+      await tx
+        .insertInto('objects')
+        .values({ key, state: 'copying', created_at: clock.now(), ...row })
+        .onConflict((conflict) =>
+          conflict.column('key').doUpdateSet(row).where('objects.state', '=', 'copying'),
+        )
+        .execute();
+      return true;
+    });
+    if (!isNamed) return 'left';
+    for (const [part, body] of parts.bodies.entries())
+      await this.#asked('copy', async () => {
+        await this.#bucket.put(partKey(key, part), body, this.#closing.signal);
+        await this.#compare(partKey(key, part), body.bytes, body.sha256);
+      });
+    const { numUpdatedRows } = await store.db
+      .updateTable('objects')
+      .set({ state: 'stored' })
+      .where('key', '=', key)
+      .where('state', '=', 'copying')
+      .where('node', '=', node)
+      .executeTakeFirst();
+    if (numUpdatedRows === 0n) {
+      // Erased while it was on its way: what has arrived goes again, and nothing more comes.
+      await this.#erasures.arrived(partKeysOf({ bytes, part_bytes: this.#partBytes, key }));
+      return 'left';
+    }
+    await audio.leave();
+    return 'copied';
+  }
+
+  /** Each part with its hash, and the hash of the whole. */
+  async #partsOf({ bytes, read }: LocalAudio): Promise<{ bodies: ObjectBody[]; sha256: string }> {
+    const whole = createHash('sha256');
+    const bodies: ObjectBody[] = [];
+    for (let from = 0; from === 0 || from < bytes; from += this.#partBytes) {
+      const to = Math.min(bytes, from + this.#partBytes);
+      const hash = createHash('sha256');
+      for await (const piece of read(from, to)) {
+        hash.update(piece);
+        whole.update(piece);
+        this.#closing.signal.throwIfAborted();
+      }
+      bodies.push({ bytes: to - from, sha256: hash.digest('hex'), read: () => read(from, to) });
+    }
+    return { bodies, sha256: whole.digest('hex') };
+  }
+
+  /** Reads back what was put: the only proof that the store has it. */
+  async #compare(key: string, bytes: number, sha256: string): Promise<void> {
+    const hash = createHash('sha256');
+    for await (const piece of this.#bucket.read(key, 0, bytes, this.#closing.signal))
+      hash.update(piece);
+    if (hash.digest('hex') !== sha256)
+      throw new BucketError('away', 'the store gave back other bytes than it was given');
+  }
+
+  async #sweep(): Promise<void> {
+    const { clock, store } = this.#options;
+    if (clock.monotonicMs() - this.#sweptMs < sweepMs) return;
+    this.#sweptMs = clock.monotonicMs();
+    for (const source of this.#sources) {
+      const keys = await source.orphans();
+      if (keys.length === 0) continue;
+      await store.transaction((tx) => this.erase(tx, keys));
+      this.#log.info({ kind: source.kind, objects: keys.length }, 'objects without an owner go');
+    }
+  }
+
+  async #count(): Promise<void> {
+    for (const source of this.#sources) {
+      const found = await source.waiting();
+      this.#waiting.set(source.kind, found);
+      objectMetrics.waiting.set({ kind: source.kind }, found.files);
+      objectMetrics.waitingBytes.set({ kind: source.kind }, found.bytes);
+    }
+  }
+
+  async #asked(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.#answered();
+    } catch (error) {
+      this.#failed(what, error);
+      throw error;
+    }
+  }
+
+  #answered(): void {
+    this.#answeredMs = this.#options.clock.monotonicMs();
+    if (this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#log.info('the object store answers again');
+  }
+
+  #failed(what: string, error: unknown): void {
+    if (!(error instanceof BucketError) || this.#closing.signal.aborted) return;
+    objectMetrics.failures.inc({ what });
+    if (error.trouble === 'missing' && what === 'read') return;
+    const { since } = this.#trouble ?? { since: this.#options.clock.now() };
+    if (this.#trouble === undefined)
+      this.#log.error(
+        { what, reason: error.message },
+        'the object store does not do its part; audio stays on this disk until it does',
+      );
+    this.#trouble = { since, reason: error.message };
+  }
+
+  #isSetAside(key: string): boolean {
+    const until = this.#setAside.get(key);
+    if (until === undefined) return false;
+    if (this.#options.clock.monotonicMs() < until) return true;
+    this.#setAside.delete(key);
+    return false;
+  }
+}
+
+/** The first part has the name of the whole: most objects have no other. */
+function partKey(key: string, part: number): string {
+  return part === 0 ? key : `${key}.${part}`;
+}
+
+function partKeysOf(object: { key: string; bytes: number; part_bytes: number }): string[] {
+  const parts = Math.max(1, Math.ceil(object.bytes / object.part_bytes));
+  return Array.from({ length: parts }, (_, part) => partKey(object.key, part));
+}
+
+function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function bodyOf(bytes: Buffer): ObjectBody {
+  return {
+    bytes: bytes.length,
+    sha256: sha256Of(bytes),
+    // eslint-disable-next-line @typescript-eslint/require-await -- a body is read as it goes
+    read: async function* () {
+      yield bytes;
+    },
+  };
+}
+
+function mebibytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_048_576)} MiB`;
+}

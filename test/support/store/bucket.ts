@@ -1,0 +1,176 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createLog } from '../../../src/lib/log.ts';
+import { Objects, type ObjectsOptions } from '../../../src/objects/objects.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { endsWithUs } from '../process/ends-with-us.ts';
+import { until } from '../process/until.ts';
+
+/** A bucket on a real S3 server, in a folder that is deleted afterwards. */
+export type TestBucket = AsyncDisposable & {
+  readonly port: number;
+  readonly url: string;
+  /** What lies in the bucket below the prefix, in the order of the alphabet. */
+  keys(): Promise<string[]>;
+  /** The file of an object. */
+  pathOf(key: string): string;
+  /** The server is gone, at once, and comes back on the same port with what it had. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+};
+
+/** Why there is none, for the name of a skipped test; undefined when there is one. */
+export const bucketMissing: string | undefined = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .some((folder) => existsSync(join(folder, 'versitygw')))
+  ? undefined
+  : 'versitygw is not installed';
+
+const bucketName = 'calls';
+const prefix = 'trunkline/eu';
+const accessKey = 'test-access-key';
+const secretKey = 'test-secret-key-of-the-bucket';
+
+export async function startBucket(): Promise<TestBucket> {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-bucket-'));
+  const below = join(folder, bucketName, prefix);
+  await mkdir(join(folder, bucketName));
+  const port = await portFor();
+  let child: ChildProcess | undefined;
+  const stop = async (): Promise<void> => {
+    if (child === undefined) return;
+    const ended = new Promise((resolve) => child?.once('close', resolve));
+    child.kill('SIGKILL');
+    await ended;
+    child = undefined;
+  };
+  const start = async (): Promise<void> => {
+    const args = ['--access', accessKey, '--secret', secretKey, '--port', `127.0.0.1:${port}`];
+    child = endsWithUs(
+      spawn('versitygw', [...args, '--quiet', 'posix', folder], { stdio: 'ignore' }),
+    );
+    await until(() => answersAt(port));
+  };
+  await start();
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    keys: async () => {
+      const found = await readdir(below, { recursive: true, withFileTypes: true }).catch(() => []);
+      return found
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name).slice(below.length + 1))
+        .toSorted();
+    },
+    pathOf: (key) => join(below, key),
+    stop,
+    start,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The settings that lead to the bucket, at this address. */
+export function bucketEnv(url: string): Record<string, string> {
+  return {
+    TRUNKLINE_OBJECTS: `s3://${bucketName}/${prefix}`,
+    TRUNKLINE_OBJECTS_ENDPOINT: url,
+    TRUNKLINE_OBJECTS_ACCESS_KEY: accessKey,
+    TRUNKLINE_OBJECTS_SECRET_KEY: secretKey,
+  };
+}
+
+export function bucketConfig(url: string): ObjectsOptions['config'] {
+  const names = { url: `s3://${bucketName}/${prefix}`, endpoint: url, accessKey, secretKey };
+  return { ...names, region: 'us-east-1', pathStyle: true };
+}
+
+/** The store's part that copies to the bucket, with pauses that suit a test. */
+export function objectsOn(url: string, store: Store, more: Partial<ObjectsOptions> = {}): Objects {
+  return new Objects({
+    config: bucketConfig(url),
+    store,
+    node: 'node-of-the-test',
+    clock: systemClock,
+    log: createLog({ level: process.env['TEST_LOG'] ?? 'silent' }),
+    roundMs: 50,
+    ...more,
+  });
+}
+
+type Odd = (request: IncomingMessage, response: ServerResponse) => boolean;
+
+/** Stands in front of the server and answers in its place where `odd` says so. */
+export async function oddStore(target: TestBucket): Promise<
+  AsyncDisposable & {
+    url: string;
+    odd: Odd | undefined;
+    bodyOf: ((body: Buffer) => Buffer) | undefined;
+  }
+> {
+  const server = createServer((request, response) => {
+    if (front.odd?.(request, response) === true) {
+      request.resume();
+      return;
+    }
+    const { method, headers, url: path } = request;
+    const passed = httpRequest(
+      { port: target.port, host: '127.0.0.1', method, headers, path },
+      (answer) => {
+        const change = method === 'GET' ? front.bodyOf : undefined;
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        if (change === undefined) answer.pipe(response);
+        else
+          answer
+            .on('data', (piece: Buffer) => response.write(change(piece)))
+            .on('end', () => response.end());
+      },
+    );
+    passed.on('error', () => response.destroy());
+    request.pipe(passed);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const front = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    odd: undefined as Odd | undefined,
+    bodyOf: undefined as ((body: Buffer) => Buffer) | undefined,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return front;
+}
+
+function answersAt(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+      .once('connect', () => {
+        socket.destroy();
+        resolve(true);
+      })
+      .once('error', () => resolve(false));
+  });
+}
+
+function portFor(): Promise<number> {
+  return new Promise((found) => {
+    const server = createTcpServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => found(port));
+    });
+  });
+}

@@ -2,6 +2,7 @@ import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
+import type { UnreadSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock } from './clock.ts';
 import { CallEnding } from './ending.ts';
@@ -49,6 +50,10 @@ const longestGapS = 10_000_000;
  * long, the close of its socket was lost on the way.
  */
 const overQuietMs = 5_000;
+/** Less speech without words than this is in the record of the call alone; receivers are not told of it. */
+const unreadTellS = 1;
+/** A warning names so many places, and counts the others. */
+const mostPlacesTold = 5;
 
 type OpenCallOptions = {
   env: CallEnvironment;
@@ -298,6 +303,23 @@ export class Call {
     );
   }
 
+  /** The service heard somebody there and found no words: people must not take the transcript for whole. */
+  #warnOfUnread(leg: CallLeg, unread: readonly UnreadSpeech[], zeroS: number): void {
+    if (unread.length === 0) return;
+    const seconds = (value: number) => value.toFixed(1);
+    const sumS = unread.reduce((sum, { start, end }) => sum + Math.max(0, end - start), 0);
+    const places = unread
+      .slice(0, mostPlacesTold)
+      .map(({ start, end }) => `${seconds(zeroS + start)} to ${seconds(zeroS + end)} s`);
+    const more = unread.length - places.length;
+    this.events.warn(
+      'SPEECH_UNREAD',
+      `track ${leg.record.track}: somebody spoke for ${seconds(sumS)} s in which no words were found: ` +
+        `${places.join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`,
+      sumS >= unreadTellS,
+    );
+  }
+
   /** The carrier itself lost this much: silence instead, and a declared gap. */
   #lost(leg: CallLeg | undefined, durationMs: number, cause: string): void {
     if (leg === undefined || !(durationMs > 0) || !this.takesStreams) return;
@@ -520,6 +542,8 @@ export class Call {
   /** A message of a leg's session. `atS`: leg time of the session's own zero. */
   #heard(leg: CallLeg, message: ServerMessage, sessionId: string, atS: number): void {
     const zeroS = (leg.offsetS ?? 0) + atS;
+    if (message.type === 'post_final_transcript')
+      this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
     const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);

@@ -78,3 +78,36 @@ test('a stream declared mu-law that sounds like A-law gets a warning, and the de
     'wav/ulaw',
   ]);
 });
+
+test('speech in which the service found no words is a warning of the call, with its places', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(1_600, 1));
+  await until(() => [...speech.sessions.values()][0]?.bytes.length === 1_600);
+  const unread = [1, 3, 5, 7, 9, 11].map((start) => ({ channel: 0, start, end: start + 0.5 }));
+  speech.sendToAll((session) => ({
+    session_id: session.id,
+    created_at: new Date().toISOString(),
+    type: 'post_final_transcript',
+    data: {
+      metadata: {
+        audio_duration: 12,
+        number_of_distinct_channels: 1,
+        billing_time: 12,
+        transcription_time: 12,
+        unread,
+      },
+    },
+  }));
+  await until(async () => (await app.callOf()).warnings.length > 0);
+  stream.end('stop');
+  await app.ended(stream.callId);
+  const message =
+    'track inbound: somebody spoke for 3.0 s in which no words were found: ' +
+    '1.0 to 1.5 s, 3.0 to 3.5 s, 5.0 to 5.5 s, 7.0 to 7.5 s, 9.0 to 9.5 s and 1 more';
+  expect((await app.callOf()).warnings).toMatchObject([{ code: 'SPEECH_UNREAD', message }]);
+  const told = (await app.events(stream.callId)).filter(({ type }) => type === 'call.warning');
+  expect(told.map(({ data }) => data)).toMatchObject([{ code: 'SPEECH_UNREAD', message }]);
+});

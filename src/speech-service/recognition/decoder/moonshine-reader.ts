@@ -130,6 +130,7 @@ export class MoonshineReader {
         mostTokens: mostTokensOf(seconds),
         endToken,
         given,
+        draft: beams === 1 ? draft : undefined,
         bias,
       },
     );

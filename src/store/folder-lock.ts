@@ -22,7 +22,7 @@ export class FolderLock {
       if (error instanceof TrunklineError) throw error;
       throw new TrunklineError(
         'DATA_UNUSABLE',
-        `The data folder ${dataDir} cannot be used: ${reasonOf(error)}. Name one that this process may make and write (TRUNKLINE_DATA).`,
+        `The data folder ${dataDir} cannot be used: ${reasonOf(error)}. Name one that this process may make and write (TRUNKLINE_DATA); in a folder that belongs to another user, one below it.`,
         { cause: error },
       );
     }

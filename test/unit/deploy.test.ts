@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { configFields } from '../../src/config.ts';
+import { configFields, loadConfig } from '../../src/config.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(resolve(root, name), 'utf8');
@@ -74,6 +74,20 @@ describe('compose', () => {
     const { environment } = composition.services['proxy'] as Service;
     for (const upstream of environment['UPSTREAMS']?.split(' ') ?? [])
       expect(Object.keys(composition.services)).toContain(upstream.split(':')[0]);
+  });
+
+  test.each(files)('the nodes of %s start with these settings', (name) => {
+    for (const [, { environment }] of nodesOf(read1(name)))
+      expectToStart(
+        Object.fromEntries(
+          Object.entries(environment).map(([variable, value]) => [
+            variable,
+            value
+              .replace('${DOMAIN:?}', 'calls.example.com')
+              .replace('${POSTGRES_PASSWORD:?}', 'x'),
+          ]),
+        ),
+      );
   });
 
   test('the bridges believe the proxy alone, and the nodes of a fleet are told apart', () => {
@@ -157,13 +171,25 @@ describe('Kubernetes', () => {
     ].filter((name) => name !== 'POD_IP');
     expect(names.filter((name) => !settings.includes(name))).toEqual([]);
     const services = manifests.filter(({ kind }) => kind === 'Service');
-    const addressed = JSON.stringify(manifests).match(/http:\/\/[a-z-]+\.trunkline\.svc/g) ?? [];
-    expect(addressed.length).toBeGreaterThan(0);
-    for (const address of addressed)
-      expect(services.map(({ metadata }) => `http://${metadata.name}.trunkline.svc`)).toContain(
-        address,
-      );
+    for (const { spec } of sets)
+      expect(services.map(({ metadata }) => metadata.name)).toContain(spec.serviceName);
   });
+
+  test.each(sets.map((set) => [set.metadata.name, set] as const))(
+    'the pods of %s start with these settings',
+    (name, { spec }) => {
+      const [container] = spec.template.spec.containers;
+      const shared = manifests.find(({ kind }) => kind === 'ConfigMap')?.data ?? {};
+      const own = (container?.env ?? []).flatMap(({ name: variable, value }) =>
+        value === undefined ? [] : [[variable, value.replace('$(POD_IP)', '10.1.2.3')] as const],
+      );
+      expectToStart({
+        ...(name === 'bridge' ? (shared as Record<string, string>) : {}),
+        DATABASE_URL: 'postgres://trunkline:x@postgres/trunkline',
+        ...Object.fromEntries(own),
+      });
+    },
+  );
 
   test('secrets are named in the guide, and none stands in a manifest', () => {
     expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
@@ -177,6 +203,21 @@ describe('Kubernetes', () => {
     for (const name of secret) expect(guide).toContain(name);
   });
 });
+
+/** With what the image sets and with the secrets of all nodes, nothing is missing and nothing is unknown. */
+function expectToStart(environment: Record<string, string>): void {
+  const image = /^ENV (.*HOST=.*)$/m.exec(read('Dockerfile'))?.[1] ?? '';
+  const fromImage = Object.fromEntries(image.split(' ').map((pair) => pair.split('=')));
+  const isOfFleet = environment['TRUNKLINE_NODE_URL'] !== undefined;
+  const { config } = loadConfig({
+    ...(fromImage as Record<string, string>),
+    TRUNKLINE_API_KEYS: 'a-key-of-24-characters-or-more',
+    ...(isOfFleet ? { TRUNKLINE_NODE_KEY: 'another-key-of-24-characters' } : {}),
+    ...environment,
+  });
+  expect(config.http.host).toBe('0.0.0.0');
+  expect(config.store.dataDir).toMatch(/^\/data(?:\/trunkline)?$/);
+}
 
 type Service = {
   build?: string;
@@ -192,7 +233,7 @@ type Composition = {
   volumes: object;
 };
 type Container = {
-  env?: { name: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
+  env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
   lifecycle: { preStop: { exec: { command: string[] } } };
 };
 type Manifest = {
@@ -201,6 +242,7 @@ type Manifest = {
   data?: object;
   spec: {
     selector: object;
+    serviceName: string;
     maxUnavailable?: number;
     volumeClaimTemplates: object[];
     template: { spec: { terminationGracePeriodSeconds: number; containers: Container[] } };

@@ -48,6 +48,8 @@ export type SpeechScript = {
   address?: (url: string, session: FakeSession) => string;
   /** A second of silence is no word, as to a recogniser. Otherwise it has its digest like any other. */
   silenceHasNoWords?: boolean;
+  /** As many words in each final, all of the one digest; one without it. */
+  wordsPerFinal?: number;
   /** Rewrites the byte range of an ack, or withholds it (undefined). */
   ack?: (range: [number, number], session: FakeSession) => [number, number] | undefined;
   /** Resent audio is simply appended, as a careless service would. */
@@ -333,9 +335,14 @@ export class FakeSpeech implements AsyncDisposable {
       if (this.script.silenceHasNoWords && isOneByte(bytes)) continue;
       const text = ` ${digestWord(bytes)}`;
       const times = { start: second, end: second + 0.8 };
-      this.#say(session, `00_${String(second).padStart(8, '0')}`, times, [
-        { word: text, ...times, confidence: 0.9 },
-      ]);
+      const count = this.script.wordsPerFinal ?? 1;
+      const words = Array.from({ length: count }, (_, at) => ({
+        word: text,
+        start: second + (0.8 * at) / count,
+        end: second + (0.8 * (at + 1)) / count,
+        confidence: 0.9,
+      }));
+      this.#say(session, `00_${String(second).padStart(8, '0')}`, times, words);
     }
   }
 

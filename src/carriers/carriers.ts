@@ -37,7 +37,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
   // From 0 on, so that the first refusal of a carrier is an increase.
   for (const carrier of carrierNames)
-    for (const outcome of ['401', '403']) upgradesTotal.inc({ carrier, outcome }, 0);
+    for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
   const context: UpgradeContext = {

@@ -24,6 +24,13 @@ export const streamsTotal = new Counter({
   registers,
 });
 
+/** Without a label: it is there before its first event, so that the first one is an increase. */
+export const streamsNotTaken = new Counter({
+  name: 'trunkline_streams_not_taken_total',
+  help: 'Streams that were let in and whose audio could not be taken: nobody hears their phone calls here.',
+  registers,
+});
+
 export const socketsOpen = new Gauge({
   name: 'trunkline_carrier_sockets',
   help: 'Carrier sockets that are open now.',

@@ -25,7 +25,7 @@ import type {
 import { RateCodec } from './rate-codec.ts';
 import type { CarriersConfig } from './config.ts';
 import { durationMsOf } from './encodings.ts';
-import { framesTotal, streamsTotal } from './metrics.ts';
+import { framesTotal, streamsNotTaken, streamsTotal } from './metrics.ts';
 import type { RefusalLog } from './refusal-log.ts';
 
 /** Our replies wait in the socket for a peer that does not read; beyond this the socket is ended. */
@@ -436,6 +436,7 @@ export class StreamSocket {
   #refuseStream(reason: string, closingEndsCall: boolean): void {
     this.#log.warn({ reason }, 'carrier stream cannot be taken');
     streamsTotal.inc({ carrier: this.#carrier.name, end: 'refused' });
+    streamsNotTaken.inc();
     this.#state = { at: 'discarding', why: reason };
     if (!closingEndsCall) this.#leave('error', reason);
   }

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { twilio } from '../../src/carriers/twilio/twilio.ts';
 import { playCall } from '../../src/player/play-call.ts';
+import { callAt } from '../support/bridge/fleet.ts';
 import { CarrierClient } from '../support/carriers/carrier-client.ts';
 import { startCrm, type Crm } from '../support/crm/crm.ts';
 import { promtool, promtoolMissing } from '../support/metrics/promtool.ts';
@@ -64,7 +65,11 @@ describe('on paper', () => {
   test('every metric that a rule or the dashboard names is one that a process has', () => {
     const known = new Set(healthy[1].map(({ name }) => name));
     // Labelled counters that begin with what they count.
-    for (const name of ['trunkline_carrier_upgrades_total', 'trunkline_carrier_clock_skew_seconds'])
+    for (const name of [
+      'trunkline_carrier_upgrades_total',
+      'trunkline_carrier_clock_skew_seconds',
+      'trunkline_streams_relayed_total',
+    ])
       known.add(name);
     const unknown = new Set(expressions.flatMap(namesIn).filter((name) => !known.has(name)));
     expect([...unknown]).toEqual([]);
@@ -210,6 +215,13 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     });
     const samples = await scrape(low);
     judge([samples, samples], ['TrunklineDiskLow']);
+    const { client } = await callAt(low);
+    const refused = await until(async () => {
+      const now = await scrape(low);
+      return valueOf(now, 'trunkline_streams_not_taken_total') === 1 && now;
+    });
+    client.socket.terminate();
+    judge([samples, refused], ['TrunklineDiskLow', 'TrunklineCallsNotHeard']);
   });
 
   test('a process that starts again and again, then no more', async () => {
@@ -245,6 +257,10 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     ['TrunklineAudioGaps', { 'trunkline_call_gaps_total/service': 1 }],
     ['TrunklineEventLoopLag', { nodejs_eventloop_lag_p99_seconds: 1 }],
     ['TrunklineNodeLost', { trunkline_nodes_lost_total: 1 }],
+    ['TrunklineNodeStoodStill', { trunkline_node_given_up_total: 1 }],
+    ['TrunklineDatabaseAway', { trunkline_node_missed_beats_total: 2 }],
+    ['TrunklineSpeechNodePassedOver', { trunkline_speech_passed_over_total: 1 }],
+    ['TrunklineSpeechFull', { trunkline_recogniser_streams: 1_000 }],
     ['TrunklineClockSkew', { trunkline_carrier_clock_skew_seconds: 4 }],
   ])('%s, as it would be told', (alert, added) => {
     const skew = { name: 'trunkline_carrier_clock_skew_seconds', labels: {}, value: 0 };

@@ -1,10 +1,10 @@
 import { isObject } from '../../lib/json.ts';
 import { callFacts } from '../call-facts.ts';
-import type { Carrier } from '../carrier.ts';
+import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
-import { parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/start.ts';
 import { liftParameters, tracksOf } from '../parameters.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { bandwidthPlayer } from './player.ts';
@@ -28,7 +28,7 @@ export const bandwidth: Carrier<BandwidthConfig> = {
       TRUNKLINE_BANDWIDTH_CONTINUE_URL: bandwidthContinueUrl,
     });
   },
-  newCodec: () => new JsonCodec(dialect),
+  newCodec: (_config, request) => new JsonCodec(dialect(request)),
   pings: () => true,
   sendsBearer: false,
   closesItself: false,
@@ -61,22 +61,24 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
   return match ? { track: match[1] ?? '', number: undefined, timestampMs: undefined } : undefined;
 }
 
-/** One for all streams: it keeps nothing of any of them. */
-const dialect: Dialect = {
-  mediaHead,
-  inFamilyShape: ({ eventType, track, payload, sequenceNumber: _unknown, ...rest }) => ({
-    ...rest,
-    event: eventType,
-    media: { track, payload },
-  }),
-  numbering: 'track',
-  firstNumber: 1,
-  hasMediaClock: false,
-  sequenceField: 'sequenceNumber',
-  start: parseStart,
-  ignored: new Set(),
-  dtmfTrack: () => undefined,
-};
+function dialect(request: UpgradeRequest): Dialect {
+  const inAddress = parametersInAddress(request);
+  return {
+    mediaHead,
+    inFamilyShape: ({ eventType, track, payload, sequenceNumber: _unknown, ...rest }) => ({
+      ...rest,
+      event: eventType,
+      media: { track, payload },
+    }),
+    numbering: 'track',
+    firstNumber: 1,
+    hasMediaClock: false,
+    sequenceField: 'sequenceNumber',
+    start: (message) => parseStart(message, inAddress),
+    ignored: new Set(),
+    dtmfTrack: () => undefined,
+  };
+}
 
 function isTranscription(metadata: Record<string, unknown>): boolean {
   return textAt(metadata, 'realTimeTranscriptionId') !== undefined;
@@ -95,7 +97,10 @@ function formatsOf(metadata: Record<string, unknown>): TrackFormat[] {
 
 const remedy = 'start the stream by <StartStream tracks="both">, which sends PCMU at 8000 Hz';
 
-function parseStart(message: Record<string, unknown>): ParsedStart {
+function parseStart(
+  message: Record<string, unknown>,
+  inAddress: Record<string, string>,
+): ParsedStart {
   const metadata = objectAt(message, 'metadata');
   const carrierCallId = metadata && textAt(metadata, 'callId');
   if (!metadata || carrierCallId === undefined) return { outcome: 'malformed' };
@@ -122,6 +127,7 @@ function parseStart(message: Record<string, unknown>): ParsedStart {
       stream_name: textAt(metadata, 'streamName'),
     },
     parameters: textParameters(message['streamParams']),
+    inAddress,
     closingEndsCall: false,
     remedy,
   });

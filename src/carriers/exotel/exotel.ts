@@ -3,7 +3,7 @@ import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBasic, refuseHalf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters, wholeAt } from '../json/frames.ts';
-import { parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/start.ts';
 import { ownRecord } from '../parameters.ts';
 import { exotelPlayer } from './player.ts';
 import { exotelSetup } from './setup.ts';
@@ -49,12 +49,8 @@ export const exotel: Carrier<ExotelConfig> = {
 };
 
 /** One stream is one party; the agent's is what the caller's phone would call outbound. */
-function dialect({ query }: UpgradeRequest): Dialect {
-  const {
-    'sample-rate': rateHz,
-    token: _claimed,
-    ...inAddress
-  } = textParameters(ownRecord(new URLSearchParams(query)));
+function dialect(request: UpgradeRequest): Dialect {
+  const { 'sample-rate': rateHz, ...inAddress } = parametersInAddress(request);
   let track = 'inbound';
   return {
     // Ten messages a second are parsed in full, so that both spellings are read in one way.

@@ -1,7 +1,14 @@
 import { encodingOf, isTaken, rateIn } from '../encodings.ts';
+import type { UpgradeRequest } from '../carrier.ts';
 import type { ParsedStart } from './codec.ts';
-import { textAt, wholeAt } from './frames.ts';
-import { liftParameters, tracksWithRoles } from '../parameters.ts';
+import { textAt, textParameters, wholeAt } from './frames.ts';
+import { liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
+
+/** What stands behind the address of a stream. A token there has done its work when the upgrade was decided. */
+export function parametersInAddress({ query }: UpgradeRequest): Record<string, string> {
+  const { token: _claimed, ...rest } = textParameters(ownRecord(new URLSearchParams(query)));
+  return rest;
+}
 
 /** What a start message of the JSON family says, whatever its fields are called. */
 type StartFacts = {
@@ -18,6 +25,8 @@ type StartFacts = {
   from?: string | undefined;
   to?: string | undefined;
   parameters: Record<string, string>;
+  /** For carriers whose streams may have a query; what the message says counts first. */
+  inAddress?: Record<string, string>;
   closingEndsCall: boolean;
   /** What to set at the carrier when its audio cannot be transcribed. */
   remedy: string;
@@ -25,7 +34,9 @@ type StartFacts = {
 
 export function parsedStart(facts: StartFacts): ParsedStart {
   const { carrierCallId, streamId, format, closingEndsCall } = facts;
-  const { token, role, rest, direction, ...lifted } = liftParameters(facts.parameters);
+  const { token, role, rest, direction, ...lifted } = liftParameters(
+    ownRecord([...Object.entries(facts.inAddress ?? {}), ...Object.entries(facts.parameters)]),
+  );
   const spelt = textAt(format, 'encoding') ?? '';
   const encoding = encodingOf(spelt);
   const sampleRate = wholeAt(format, facts.rateField ?? 'sampleRate') ?? rateIn(spelt) ?? 8000;

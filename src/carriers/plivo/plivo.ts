@@ -2,7 +2,7 @@ import { formFacts } from '../call-facts.ts';
 import type { AuthContext, Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt } from '../json/frames.ts';
-import { parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/start.ts';
 import { ownRecord, tracksOf } from '../parameters.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { plivoPlayer } from './player.ts';
@@ -15,7 +15,7 @@ export const plivo: Carrier<PlivoConfig> = {
   name: 'plivo',
   authenticate,
   hasSecret: (config) => config.plivoAuthToken.length > 0,
-  newCodec: (config) => new JsonCodec(dialect(config)),
+  newCodec: (config, request) => new JsonCodec(dialect(config, request)),
   checkSettings: ({ plivoDial, plivoContinueUrl }) =>
     refuseBoth({
       TRUNKLINE_PLIVO_DIAL: plivoDial,
@@ -80,7 +80,8 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     : undefined;
 }
 
-function dialect(config: PlivoConfig): Dialect {
+function dialect(config: PlivoConfig, request: UpgradeRequest): Dialect {
+  const inAddress = parametersInAddress(request);
   return {
     mediaHead,
     numbering: 'track',
@@ -88,13 +89,17 @@ function dialect(config: PlivoConfig): Dialect {
     // Its timestamps are times of the day, at which a frame was sent.
     hasMediaClock: false,
     sequenceField: 'sequenceNumber',
-    start: (message) => parseStart(message, config.plivoByteOrder),
+    start: (message) => parseStart(message, config.plivoByteOrder, inAddress),
     ignored: new Set(['playedStream', 'clearedAudio']),
     dtmfTrack: (dtmf) => textAt(dtmf, 'track'),
   };
 }
 
-function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little'): ParsedStart {
+function parseStart(
+  message: Record<string, unknown>,
+  byteOrder: 'big' | 'little',
+  inAddress: Record<string, string>,
+): ParsedStart {
   const start = objectAt(message, 'start');
   const format = start && objectAt(start, 'mediaFormat');
   const streamId = start && textAt(start, 'streamId');
@@ -108,6 +113,7 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
     byteOrder,
     tracks: tracksOf(start['tracks']),
     carrierIds: { stream_id: streamId, account_id: textAt(start, 'accountId') },
+    inAddress,
     parameters: extraHeaders(textAt(message, 'extra_headers', 2048) ?? ''),
     // Without keepCallAlive the call ends with its stream, and the stream does not show whether it was set.
     closingEndsCall: true,

@@ -3,7 +3,7 @@ import type { Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
 import { bearerOf, isOneOf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textParameters, wholeAt } from '../json/frames.ts';
-import { parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/start.ts';
 import { ownRecord } from '../parameters.ts';
 import { ringcxPlayer } from './player.ts';
 import { ringcxSetup } from './setup.ts';
@@ -62,17 +62,13 @@ function dialect(config: RingcxConfig, request: UpgradeRequest): Dialect {
 function parseStart(
   message: Record<string, unknown>,
   { ringcxAgentPerspective }: RingcxConfig,
-  { query }: UpgradeRequest,
+  request: UpgradeRequest,
 ): ParsedStart {
   const metadata = objectAt(message, 'metadata');
   const said = textParameters(metadata);
   const { callId: carrierCallId, sessionId: streamId } = said;
   if (!metadata || !carrierCallId || !streamId) return { outcome: 'malformed' };
-  const {
-    secret: _shown,
-    token: _claimed,
-    ...inAddress
-  } = textParameters(ownRecord(new URLSearchParams(query)));
+  const { secret: _shown, ...inAddress } = parametersInAddress(request);
   const parsed = parsedStart({
     carrierCallId,
     streamId,

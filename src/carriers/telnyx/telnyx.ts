@@ -1,9 +1,9 @@
 import { callFacts, formFacts } from '../call-facts.ts';
-import type { Carrier } from '../carrier.ts';
+import type { Carrier, UpgradeRequest } from '../carrier.ts';
 import { checkBearer } from '../credentials.ts';
 import { JsonCodec, type Dialect, type MediaHead, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textAt, textParameters } from '../json/frames.ts';
-import { parsedStart } from '../json/start.ts';
+import { parametersInAddress, parsedStart } from '../json/start.ts';
 import { refuseBoth } from '../voice-answer.ts';
 import { telnyxPlayer } from './player.ts';
 import { telnyxWebhooks } from './webhooks.ts';
@@ -15,7 +15,7 @@ export const telnyx: Carrier<TelnyxConfig> = {
   // Telnyx does not sign the upgrade: the proof is a stream token, or the stream_auth_token that we share with it.
   authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
   hasSecret: (config) => config.telnyxToken.length > 0,
-  newCodec: (config) => new JsonCodec(dialect(config)),
+  newCodec: (config, request) => new JsonCodec(dialect(config, request)),
   checkSettings: ({ telnyxDial, telnyxContinueUrl }) =>
     refuseBoth({
       TRUNKLINE_TELNYX_DIAL: telnyxDial,
@@ -50,7 +50,8 @@ function mediaHead(head: string, tail: string): MediaHead | undefined {
     : undefined;
 }
 
-function dialect(config: TelnyxConfig): Dialect {
+function dialect(config: TelnyxConfig, request: UpgradeRequest): Dialect {
+  const inAddress = parametersInAddress(request);
   return {
     mediaHead,
     // Telnyx does not promise the order of its messages; the chunk numbers of a track restore it.
@@ -58,13 +59,17 @@ function dialect(config: TelnyxConfig): Dialect {
     firstNumber: 1,
     hasMediaClock: true,
     sequenceField: 'sequence_number',
-    start: (message) => parseStart(message, config.telnyxByteOrder),
+    start: (message) => parseStart(message, config.telnyxByteOrder, inAddress),
     ignored: new Set(['connected', 'mark', 'error']),
     dtmfTrack: () => undefined,
   };
 }
 
-function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little'): ParsedStart {
+function parseStart(
+  message: Record<string, unknown>,
+  byteOrder: 'big' | 'little',
+  inAddress: Record<string, string>,
+): ParsedStart {
   const start = objectAt(message, 'start');
   const format = start && objectAt(start, 'media_format');
   const streamId = textAt(message, 'stream_id') ?? (start && textAt(start, 'stream_id'));
@@ -88,6 +93,7 @@ function parseStart(message: Record<string, unknown>, byteOrder: 'big' | 'little
     from: textAt(start, 'from'),
     to: textAt(start, 'to'),
     parameters: textParameters(start['custom_parameters']),
+    inAddress,
     closingEndsCall: false,
     remedy: 'set stream_codec=PCMU (or PCMA)',
   });

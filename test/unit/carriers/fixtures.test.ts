@@ -806,6 +806,29 @@ test('Plivo: a stop ends the stream, though its reference names none', () => {
   expect(codec.decode(Buffer.from('{"event":"stop"}'), false)).toEqual([{ type: 'stop' }]);
 });
 
+test.each([
+  ['telnyx', 'telnyx-pcmu'],
+  ['plivo', 'plivo-both'],
+  ['bandwidth', 'bandwidth-both'],
+] satisfies [CarrierName, string][])(
+  'what stands behind the address of a %s stream is joined; what its start says counts first',
+  (name, fixture) => {
+    const query = 'queue=billing&crmCase=other&role=agent&token=claimed&from=%2B1900&__proto__=x';
+    const request = upgradeRequest(`/carriers/${name}?${query}`);
+    const plain = hear(fixture).start!;
+    const { start } = hear(fixture, carriers[name].newCodec(config, request));
+    expect(start).toEqual({
+      ...plain,
+      tracks: [
+        { name: 'inbound', role: 'agent' },
+        { name: 'outbound', role: 'customer' },
+      ],
+      from: plain.from ?? '+1900',
+      parameters: { crmCase: 'other', ...plain.parameters, queue: 'billing' },
+    });
+  },
+);
+
 test('the detecting path knows every recorded carrier by its first texts', () => {
   // Nothing that FreeSWITCH sends is its own: only its path tells.
   for (const name of fixtureNames().filter((one) => !one.startsWith('freeswitch'))) {

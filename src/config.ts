@@ -21,6 +21,7 @@ import { NodesConfig, nodesProblems } from './nodes/config.ts';
 import { ObjectsConfig, objectsProblems } from './objects/config.ts';
 import { OutboxConfig } from './outbox/config.ts';
 import { StreamingRequest } from './protocol/live-request.ts';
+import { fieldErrors } from './protocol/validation.ts';
 import { ModelName } from './protocol/names.ts';
 import { SpeechConfig } from './speech-client/config.ts';
 import { SpeechServiceConfig } from './speech-service/config.ts';
@@ -89,7 +90,7 @@ export function loadConfig(
       ? `file ${filePath}`
       : 'default';
   };
-  const parsed = Config.safeParse(tree);
+  const parsed = Config.safeParse(tree, { reportInput: true });
   if (!parsed.success)
     problems.push(...parsed.error.issues.flatMap((issue) => explain(issue, sourceOf, filePath)));
   else problems.push(...togetherWrong(parsed.data));
@@ -201,8 +202,15 @@ function explain(
     });
   const source = sourceOf(path);
   return [
-    `${path.join('.') || 'settings'}: ${lowerFirst(issue.message)} (set by ${source === 'default' ? 'nothing' : source})`,
+    `${path.join('.') || 'settings'}: ${wordsOf(issue)} (set by ${source === 'default' ? 'nothing' : source})`,
   ];
+}
+
+/** A setting's own words where it has some; the library's are about types, and a person wants to know what to write. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (!/^(?:Invalid|Too) /.test(issue.message)) return lowerFirst(issue.message);
+  const all = fieldErrors([issue]).map(({ text }) => text);
+  return lowerFirst(all.join(', or ') || issue.message);
 }
 
 /** The fields of a session are those of the speech interface: the schema of the setting itself knows any name. */

@@ -229,9 +229,7 @@ async function startListening(server: Server, config: HttpConfig): Promise<numbe
         new TrunklineError(
           'CONFIG_INVALID',
           `cannot listen on ${config.host}:${config.port}: ${cause.message}${
-            'code' in cause && cause.code === 'EADDRINUSE'
-              ? '. Stop what uses it, or set PORT to another'
-              : ''
+            'code' in cause ? (remedies[String(cause.code)] ?? '') : ''
           }`,
           { cause },
         ),
@@ -241,6 +239,13 @@ async function startListening(server: Server, config: HttpConfig): Promise<numbe
   });
   return (server.address() as AddressInfo).port;
 }
+
+const remedies: Record<string, string> = {
+  EADDRINUSE: '. Stop what uses it, or set PORT to another',
+  EADDRNOTAVAIL: '. Set HOST to an address of this machine, or to 0.0.0.0 for all of them',
+  ENOTFOUND: '. Set HOST to an address of this machine, or to 0.0.0.0 for all of them',
+  EACCES: '. Ports below 1024 need a right of their own: set PORT to a higher one',
+};
 
 type AppContext = {
   options: HttpOptions;

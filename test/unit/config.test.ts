@@ -22,7 +22,13 @@ describe('settings that cannot be used stop the start and say where they were se
       'a wrong type in the environment',
       { PORT: 'eighty' },
       '',
-      /http\.port: .*number.*\(set by environment PORT\)/,
+      /http\.port: must be a number \(set by environment PORT\)/,
+    ],
+    [
+      'an address without its scheme',
+      { TRUNKLINE_PUBLIC_URL: 'calls.example.com' },
+      '',
+      /http\.publicUrl: must be an http or https URL \(set by environment TRUNKLINE_PUBLIC_URL\)/,
     ],
     ['a number out of bounds', { PORT: '70000' }, '', /http\.port: .*65535.*environment PORT/],
     [

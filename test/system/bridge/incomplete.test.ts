@@ -9,6 +9,7 @@ import {
   type AnyJson,
   type TestBridge,
 } from '../../support/bridge/test-bridge.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { spoken } from '../../support/speech/fake-jobs.ts';
@@ -136,6 +137,52 @@ test('a recorded call that was refused is read again when somebody asks, and its
   expect((await app.json('/api/calls?incomplete=true')).items).toEqual([]);
   const unknown = await app.get('/api/calls/call_unknown/transcribe', post);
   expect(unknown.status).toBe(404);
+});
+
+test('a key that is refused (403) costs no word: the call waits, its audio is kept, and words come with the key', async () => {
+  await using speech = await FakeSpeech.start();
+  speech.script.create = () => ({
+    status: 403,
+    body: { message: 'this key has no live sessions' },
+  });
+  await using store = await temporaryStore();
+  // A refused key is asked about again after some seconds: they pass quickly here.
+  await using app = await testBridge({ store, speechUrl: speech.url, clock: new TestClock(5) });
+  const { stream } = await app.open();
+  await speak(stream, 'inbound', seededAudio(8_000 * 3, 1));
+  await until(async () =>
+    (await app.bridge.health?.())?.['speech']?.detail?.includes(
+      'the service does not accept the key: status 403: this key has no live sessions',
+    ),
+  );
+  delete speech.script.create;
+  stream.end('stop');
+  expect((await app.ended(stream.callId)).data.incomplete).toBeNull();
+  expect((await app.events(stream.callId)).some(({ type }) => type === 'call.transcript')).toBe(
+    true,
+  );
+  expect((await app.bridge.health?.())?.['speech']).toMatchObject({ state: 'ok' });
+});
+
+test('a request that cannot be served (422) stops nothing, and the page has the words of the service', async () => {
+  await using speech = await FakeSpeech.start();
+  const words = 'the language xx is not among those of this model';
+  speech.script.create = () => ({ status: 422, body: { message: words } });
+  speech.recordings.script.utterances = [spoken(0, 0.5, 'my card is lost')];
+  await using store = await temporaryStore();
+  await using app = await testBridge({ store, speechUrl: speech.url });
+  const id = await shortCall(app, 'CA1');
+  const { data } = await app.ended(id);
+  expect(data.incomplete).toEqual({ seconds: 3, causes: [{ cause: 'refused', seconds: 3 }] });
+  const refused = `the service refuses our sessions: status 422: ${words}`;
+  expect((await app.bridge.health?.())?.['speech']).toMatchObject({ detail: refused });
+  // Once it takes them again, the next call is heard, the trouble is over, and this one can be read again.
+  delete speech.script.create;
+  const next = await shortCall(app, 'CA2');
+  expect((await app.ended(next)).data.incomplete).toBeNull();
+  expect((await app.bridge.health?.())?.['speech']).toMatchObject({ state: 'ok' });
+  await app.get(`/api/calls/${id}/transcribe`, post);
+  expect((await revised(app, id)).data).toMatchObject({ incomplete: null });
 });
 
 test('what the carrier lost stays missing when the recording is read again', async () => {

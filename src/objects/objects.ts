@@ -101,6 +101,8 @@ export class Objects implements Part, AsyncDisposable {
       signal: this.#closing.signal,
       remove: (key) => this.#asked('delete', () => this.#bucket.remove(key, this.#closing.signal)),
     });
+    // From 0 on, so that the first failure is an increase.
+    for (const what of ['copy', 'read', 'delete', 'probe']) objectMetrics.failures.inc({ what }, 0);
     this.#next(0);
   }
 

@@ -69,6 +69,7 @@ describe('on paper', () => {
       'trunkline_carrier_upgrades_total',
       'trunkline_carrier_clock_skew_seconds',
       'trunkline_streams_relayed_total',
+      'trunkline_objects_failures_total',
     ])
       known.add(name);
     const unknown = new Set(expressions.flatMap(namesIn).filter((name) => !known.has(name)));
@@ -260,11 +261,20 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     ['TrunklineNodeStoodStill', { trunkline_node_given_up_total: 1 }],
     ['TrunklineDatabaseAway', { trunkline_node_missed_beats_total: 2 }],
     ['TrunklineSpeechNodePassedOver', { trunkline_speech_passed_over_total: 1 }],
+    ['TrunklineObjectStoreFails', { trunkline_objects_failures_total: 1 }],
+    ['TrunklineErasuresWait', { trunkline_objects_erasures_waiting: 2 }],
     ['TrunklineSpeechFull', { trunkline_recogniser_streams: 1_000 }],
     ['TrunklineClockSkew', { trunkline_carrier_clock_skew_seconds: 4 }],
   ])('%s, as it would be told', (alert, added) => {
     const skew = { name: 'trunkline_carrier_clock_skew_seconds', labels: {}, value: 0 };
-    const after = [...healthy[1], skew].map((sample) => ({
+    // Of a process with an object store.
+    const failures = {
+      name: 'trunkline_objects_failures_total',
+      labels: { what: 'copy' },
+      value: 0,
+    };
+    const before = [...healthy[1], skew, failures];
+    const after = before.map((sample) => ({
       ...sample,
       value:
         sample.value +
@@ -272,7 +282,7 @@ describe.skipIf(promtoolMissing)('brought about', () => {
           added[sample.name] ??
           0),
     }));
-    judge([healthy[1], after], [alert]);
+    judge([before, after], [alert]);
   });
 
   test('no alert was left out', () => {

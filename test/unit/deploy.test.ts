@@ -55,6 +55,7 @@ describe('compose', () => {
     expect(new Set(disks).size).toBe(disks.length);
     const named = Object.values(composition.services)
       .flatMap(({ volumes }) => volumes)
+      .filter((volume, at, all) => all.indexOf(volume) === at)
       .map((volume) => volume.split(':')[0] ?? '')
       .filter((source) => !source.startsWith('.'));
     expect(named.toSorted()).toEqual(Object.keys(composition.volumes).toSorted());
@@ -63,7 +64,7 @@ describe('compose', () => {
 
   test.each(files)('%s names settings that there are, and services that there are', (name) => {
     const composition = read1(name);
-    for (const [service, { environment, depends_on }] of nodesOf(composition)) {
+    for (const [service, { environment = {}, depends_on }] of nodesOf(composition)) {
       expect(
         Object.keys(environment).filter((variable) => !settings.includes(variable)),
         service,
@@ -71,20 +72,18 @@ describe('compose', () => {
       for (const other of Object.keys(depends_on ?? {}))
         expect(Object.keys(composition.services)).toContain(other);
     }
-    const { environment } = composition.services['proxy'] as Service;
+    const { environment = {} } = composition.services['proxy'] as Service;
     for (const upstream of environment['UPSTREAMS']?.split(' ') ?? [])
       expect(Object.keys(composition.services)).toContain(upstream.split(':')[0]);
   });
 
   test.each(files)('the nodes of %s start with these settings', (name) => {
-    for (const [, { environment }] of nodesOf(read1(name)))
+    for (const [, { environment = {} }] of nodesOf(read1(name)))
       expectToStart(
         Object.fromEntries(
           Object.entries(environment).map(([variable, value]) => [
             variable,
-            value
-              .replace('${DOMAIN:?}', 'calls.example.com')
-              .replace('${POSTGRES_PASSWORD:?}', 'x'),
+            value.replace('${DOMAIN:?}', 'calls.example.com').replace(/\$\{[A-Z_]+:\?\}/, 'given'),
           ]),
         ),
       );
@@ -94,16 +93,16 @@ describe('compose', () => {
     const { services, networks } = read1('compose.yaml');
     const proxy = services['proxy']?.networks as { inside: { ipv4_address: string } };
     const believed = Object.values(services).flatMap(
-      ({ environment }) => environment['TRUNKLINE_TRUSTED_PROXIES'] ?? [],
+      ({ environment }) => environment?.['TRUNKLINE_TRUSTED_PROXIES'] ?? [],
     );
     expect(believed).toEqual([proxy.inside.ipv4_address, proxy.inside.ipv4_address]);
     const [given] = networks.inside.ipam.config;
     // Docker gives its other addresses out of the upper half.
     expect(given).toMatchObject({ subnet: '172.30.80.0/24', ip_range: '172.30.80.128/25' });
-    for (const [name, { environment }] of nodesOf(read1('compose.yaml')))
+    for (const [name, { environment = {} }] of nodesOf(read1('compose.yaml')))
       expect(environment['TRUNKLINE_NODE_URL']).toBe(`http://${name}:9090`);
     const single = read1('compose-single.yaml');
-    expect(single.services['trunkline']?.environment['TRUNKLINE_TRUSTED_PROXIES']).toBe(
+    expect(single.services['trunkline']?.environment?.['TRUNKLINE_TRUSTED_PROXIES']).toBe(
       single.networks.inside.ipam.config[0]?.subnet,
     );
   });
@@ -162,9 +161,10 @@ describe('Kubernetes', () => {
   });
 
   test('manifests name settings that there are, and services that there are', () => {
-    const config = manifests.find(({ kind }) => kind === 'ConfigMap');
     const names = [
-      ...Object.keys(config?.data ?? {}),
+      ...manifests.flatMap(({ kind, data }) =>
+        kind === 'ConfigMap' ? Object.keys(data ?? {}) : [],
+      ),
       ...sets.flatMap(({ spec }) =>
         (spec.template.spec.containers[0]?.env ?? []).map(({ name }) => name),
       ),
@@ -177,14 +177,22 @@ describe('Kubernetes', () => {
 
   test.each(sets.map((set) => [set.metadata.name, set] as const))(
     'the pods of %s start with these settings',
-    (name, { spec }) => {
+    (_name, { spec }) => {
       const [container] = spec.template.spec.containers;
-      const shared = manifests.find(({ kind }) => kind === 'ConfigMap')?.data ?? {};
+      const maps = manifests.filter(({ kind }) => kind === 'ConfigMap');
+      const shared = (container?.envFrom ?? []).flatMap(({ configMapRef }) =>
+        Object.entries(
+          maps.find(({ metadata }) => metadata.name === configMapRef?.name)?.data ?? {},
+        ),
+      );
+      expect(shared.length).toBeGreaterThan(1);
       const own = (container?.env ?? []).flatMap(({ name: variable, value }) =>
         value === undefined ? [] : [[variable, value.replace('$(POD_IP)', '10.1.2.3')] as const],
       );
       expectToStart({
-        ...(name === 'bridge' ? (shared as Record<string, string>) : {}),
+        ...Object.fromEntries(shared),
+        TRUNKLINE_OBJECTS_ACCESS_KEY: 'given',
+        TRUNKLINE_OBJECTS_SECRET_KEY: 'given',
         DATABASE_URL: 'postgres://trunkline:x@postgres/trunkline',
         ...Object.fromEntries(own),
       });
@@ -221,7 +229,8 @@ function expectToStart(environment: Record<string, string>): void {
 
 type Service = {
   build?: string;
-  environment: Record<string, string>;
+  /** Not of what is there for a moment alone. */
+  environment?: Record<string, string>;
   volumes: string[];
   stop_grace_period: string;
   depends_on?: object;
@@ -233,13 +242,14 @@ type Composition = {
   volumes: object;
 };
 type Container = {
+  envFrom?: { configMapRef?: { name: string } }[];
   env?: { name: string; value?: string; valueFrom?: { secretKeyRef?: { key: string } } }[];
   lifecycle: { preStop: { exec: { command: string[] } } };
 };
 type Manifest = {
   kind: string;
   metadata: { name: string };
-  data?: object;
+  data?: Record<string, string>;
   spec: {
     selector: object;
     serviceName: string;

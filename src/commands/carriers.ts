@@ -81,12 +81,12 @@ function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
     ['set', item.set.join(', ') || undefined],
     ['missing', item.missing.join(', ') || undefined],
     ['for voice', voice.filter((name) => !item.missing.includes(name)).join(', ') || undefined],
-    ['last stream', isRunning ? since : undefined],
+    ['last proof', isRunning ? since : undefined],
   ];
   const state = item.state === 'ready' ? 'ready' : 'only with a stream token (POST /api/streams)';
   return [
     `${item.title} (${item.name}): ${state}`,
-    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(12)}${text}`])),
+    ...rows.flatMap(([name, text]) => (text === undefined ? [] : [`  ${name.padEnd(11)}${text}`])),
   ];
 }
 

@@ -199,6 +199,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       language,
       publicUrl,
       recording: recordingOf(config),
+      objects,
     };
     const speech = mount(await startSpeechService({ ...part, others: otherSpeechNodes(nodes) }));
     nodes.membership.attach({

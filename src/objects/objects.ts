@@ -23,7 +23,7 @@ export type LocalAudio = {
    * the owner's row held: whoever deletes the owner in the same moment finds the object's row.
    */
   isOwned(tx: Transaction<Database>): Promise<boolean>;
-  /** The bytes are in the store, read back and compared: the file may go. */
+  /** The bytes are in the store, read back and compared: the file may go. Called again in each round while it stays. */
   leave(): Promise<void>;
 };
 
@@ -290,7 +290,7 @@ export class Objects implements Part, AsyncDisposable {
     if (there !== undefined) {
       if (there.bytes !== bytes) throw new Error('the object has another length than the file');
       await audio.leave();
-      return 'copied';
+      return 'left';
     }
     const parts = await this.#partsOf(audio);
     const row = { node, bytes, part_bytes: this.#partBytes, sha256: parts.sha256 };

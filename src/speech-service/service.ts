@@ -9,6 +9,7 @@ import type { Logger } from '../lib/log.ts';
 import { httpLimits } from '../port/http.ts';
 import type { Part } from '../port/part.ts';
 import { problemHandler } from '../port/problem.ts';
+import type { Objects } from '../objects/objects.ts';
 import type { Store } from '../store/store.ts';
 import type { AddonRunner } from './results/answer.ts';
 import { Admissions } from './api/admissions.ts';
@@ -49,6 +50,8 @@ type SpeechServiceOptions = {
   recording?: RecordingRule;
   /** The other nodes of the database; without them each answers for its own sessions alone. */
   others?: OtherSpeechNodes | undefined;
+  /** Where audio goes; without it all of it stays on the disk. */
+  objects?: Objects | undefined;
   /** Reads files. Without it the recogniser of live sessions does. */
   jobsRecogniser?: Recogniser;
 };
@@ -98,6 +101,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     publicUrl: options.publicUrl,
     clock,
     log,
+    objects: options.objects,
   });
   const jobs = new Jobs({
     config,

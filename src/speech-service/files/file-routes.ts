@@ -1,5 +1,4 @@
 import express, { type Request, type Response, type Router } from 'express';
-import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { PublicUrl } from '../../port/addresses.ts';
 import { askForBody } from '../../port/body.ts';
@@ -144,30 +143,19 @@ export async function sendFile(
   request: Request,
   response: Response,
 ): Promise<void> {
-  if (file.node !== files.node)
+  const opened = await files.open(file);
+  if (opened === 'elsewhere')
     throw new Problem(503, 'the file lies on the disk of another node of this installation', {
       headers: { 'retry-after': '1' },
     });
-  const handle = await open(files.pathOf(file.id), 'r').catch((error: unknown) => {
-    // The row was read, and then the file was deleted.
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
-      throw new Problem(404, 'Not found');
-    throw error;
+  // The row was read, and then the file was deleted.
+  if (opened === 'gone') throw new Problem(404, 'Not found');
+  await using reading = opened;
+  await sendRange(request, response, {
+    bytes: file.size,
+    headers: headersOfFile(file.filename),
+    read: (from, to) => reading.read(from, to),
   });
-  try {
-    await sendRange(request, response, {
-      bytes: file.size,
-      headers: headersOfFile(file.filename),
-      read: (from, to) =>
-        handle.createReadStream({
-          start: from,
-          end: to - 1,
-          autoClose: false,
-        }) as AsyncIterable<Buffer>,
-    });
-  } finally {
-    await handle.close();
-  }
 }
 
 /** The errors of the disk and of the media that have a status become answers; a failed source is a wrong parameter. */

@@ -1,6 +1,7 @@
-import type { Selectable } from 'kysely';
+import { sql, type Selectable } from 'kysely';
 import type { SpeechFilesTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import type { StoredFiles } from './stored-files.ts';
 
 export type FileRow = Selectable<SpeechFilesTable>;
 
@@ -23,32 +24,50 @@ export class FileRows {
   }
 
   /** Resolves with the deleted row, once: the second caller finds none. */
-  async remove(id: string): Promise<FileRow | undefined> {
-    return this.#store.db
-      .deleteFrom('speech_files')
-      .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirst();
+  async remove(id: string, stored?: StoredFiles): Promise<FileRow | undefined> {
+    return this.#store.transaction(async (tx) => {
+      const row = await tx
+        .deleteFrom('speech_files')
+        .where('id', '=', id)
+        .returningAll()
+        .executeTakeFirst();
+      if (row !== undefined) await stored?.erase(tx, id);
+      return row;
+    });
   }
 
   /** The same, in one statement with the question whether a job reads the file. */
-  async removeUnused(id: string): Promise<FileRow | undefined> {
-    return this.#store.db
-      .deleteFrom('speech_files')
-      .where('id', '=', id)
-      .where((eb) =>
-        eb.not(eb.exists(eb.selectFrom('speech_jobs').select('id').where('file_id', '=', id))),
-      )
-      .returningAll()
-      .executeTakeFirst();
+  async removeUnused(id: string, stored?: StoredFiles): Promise<FileRow | undefined> {
+    return this.#store.transaction(async (tx) => {
+      const row = await tx
+        .deleteFrom('speech_files')
+        .where('id', '=', id)
+        .where((eb) =>
+          eb.not(eb.exists(eb.selectFrom('speech_jobs').select('id').where('file_id', '=', id))),
+        )
+        .returningAll()
+        .executeTakeFirst();
+      if (row !== undefined) await stored?.erase(tx, id);
+      return row;
+    });
   }
 
-  /** Files of this node that were stored before then and that no job reads, the oldest first. */
+  /** Files of this node, or in the object store, that were stored before then and that no job reads, the oldest first. */
   async unusedBefore(node: string, beforeMs: number, limit: number): Promise<string[]> {
     const rows = await this.#store.db
       .selectFrom('speech_files')
       .select('id')
-      .where('node', '=', node)
+      .where((eb) =>
+        eb.or([
+          eb('node', '=', node),
+          eb.exists(
+            eb
+              .selectFrom('objects')
+              .select('objects.key')
+              .where('objects.key', '=', sql<string>`'files/' || speech_files.id`),
+          ),
+        ]),
+      )
       .where('created_at', '<', beforeMs)
       .where((eb) =>
         eb.not(

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { access, mkdir, open, readdir, rm } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -8,6 +8,7 @@ import { reasonOf } from '../../lib/errors.ts';
 import { GuardedClient } from '../../lib/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { PublicUrl } from '../../port/addresses.ts';
+import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { JobsConfig } from '../config.ts';
 import { askForAudio, brokenBody, emptyBody, ofFetch, refusePage } from './fetched-audio.ts';
@@ -17,6 +18,7 @@ import { FileRoom } from './file-room.ts';
 import { FileRows, type FileRow } from './file-rows.ts';
 import { tooLarge, writeToDisk } from './intake.ts';
 import { fileIdOf, ownFileId } from './own-address.ts';
+import { isMissing, StoredFiles } from './stored-files.ts';
 
 /** A file on the disk of `node`. One that was fetched without a probe has no duration and no channels yet. */
 export type StoredFile = {
@@ -50,6 +52,13 @@ type FilesOptions = {
   publicUrl: PublicUrl;
   clock: Clock;
   log: Logger;
+  /** Where files go; without it they stay on the disk. */
+  objects?: Objects | undefined;
+};
+
+/** A file while it is read. */
+export type ReadableFile = AsyncDisposable & {
+  read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
 export type Files = AsyncDisposable & {
@@ -66,6 +75,17 @@ export type Files = AsyncDisposable & {
   ownId(url: string, request?: IncomingMessage): string | undefined;
   get(id: string): Promise<StoredFile | undefined>;
   pathOf(id: string): string;
+  /**
+   * A path under which the file stays readable until it is disposed of: on this disk, or fetched from the object store into
+   * the folder. Undefined where neither has it.
+   */
+  local(
+    file: StoredFile,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<(Disposable & { path: string }) | undefined>;
+  /** `elsewhere`: it lies on the disk of another node alone. */
+  open(file: StoredFile): Promise<ReadableFile | 'elsewhere' | 'gone'>;
   /** Deletes the row, then the bytes. Does nothing when there is no such file. */
   remove(id: string): Promise<void>;
   /** The same of a file that no job reads; `used` when one does. */
@@ -97,6 +117,7 @@ class FilesOnDisk implements Files {
   readonly #rows: FileRows;
   readonly #room: FileRoom;
   readonly #client: GuardedClient;
+  readonly #stored: StoredFiles | undefined;
   /** Ids whose bytes are being written and have no row yet. */
   readonly #underWay = new Set<string>();
   readonly #closing = new AbortController();
@@ -107,6 +128,14 @@ class FilesOnDisk implements Files {
     this.#rows = rows;
     this.#room = room;
     this.#client = new GuardedClient({ trust: 'checked', allow: options.config.audioHosts });
+    const { objects } = options;
+    // With zero retention a file is here for its job alone, and nobody else may have it.
+    if (objects !== undefined && !options.zeroRetention)
+      this.#stored = new StoredFiles({
+        ...options,
+        objects,
+        isUnderWay: (id) => this.#underWay.has(id),
+      });
   }
 
   get node(): string {
@@ -184,13 +213,52 @@ class FilesOnDisk implements Files {
     return join(this.#options.folder, known);
   }
 
+  async local(
+    file: StoredFile,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<(Disposable & { path: string }) | undefined> {
+    const path = this.pathOf(file.id);
+    const held = this.#stored?.hold(file.id);
+    const release = (): void => held?.[Symbol.dispose]();
+    const isHere = file.node === this.node && (await access(path).then(() => true, () => false)); // prettier-ignore
+    if (isHere) return { path, [Symbol.dispose]: release };
+    release();
+    const copy = join(folder, 'stored-file');
+    const isFetched = await this.#stored?.fetch(file.id, copy, signal);
+    return isFetched === true ? { path: copy, [Symbol.dispose]: () => undefined } : undefined;
+  }
+
+  async open(file: StoredFile): Promise<ReadableFile | 'elsewhere' | 'gone'> {
+    const isOurs = file.node === this.node;
+    const handle = isOurs
+      ? await open(this.pathOf(file.id), 'r').catch((error: unknown) => {
+          if (isMissing(error)) return undefined;
+          throw error;
+        })
+      : undefined;
+    if (handle !== undefined)
+      return {
+        read: (from, to) =>
+          handle.createReadStream({
+            start: from,
+            end: to - 1,
+            autoClose: false,
+          }) as AsyncIterable<Buffer>,
+        [Symbol.asyncDispose]: () => handle.close(),
+      };
+    const read = await this.#stored?.reading(file.id);
+    if (read !== undefined) return { read, [Symbol.asyncDispose]: () => Promise.resolve() };
+    return isOurs ? 'gone' : 'elsewhere';
+  }
+
   async remove(id: string): Promise<void> {
-    const row = await this.#rows.remove(id);
+    const row = await this.#rows.remove(id, this.#stored);
     if (row) await this.#removeBytes(row);
   }
 
   async removeUnused(id: string): Promise<'removed' | 'used' | 'unknown'> {
-    const row = await this.#rows.removeUnused(id);
+    const row = await this.#rows.removeUnused(id, this.#stored);
     if (!row) return (await this.#rows.get(id)) ? 'used' : 'unknown';
     await this.#removeBytes(row);
     await this.#options.store.forgetDeleted();
@@ -210,7 +278,7 @@ class FilesOnDisk implements Files {
       for (const id of ids) {
         if (this.#closing.signal.aborted) return removed;
         // A job may have taken the file up since it was found.
-        const row = await this.#rows.removeUnused(id);
+        const row = await this.#rows.removeUnused(id, this.#stored);
         if (!row) continue;
         await this.#removeBytes(row);
         removed++;
@@ -349,6 +417,7 @@ class FilesOnDisk implements Files {
   }
 
   async #removeBytes({ id, node, size }: FileRow): Promise<void> {
+    this.#stored?.wake();
     // The bytes of another node go with that node's next sweep, which finds no row for them.
     if (node !== this.#options.node) return;
     // Room is given back last: bytes that could not be deleted still take it.

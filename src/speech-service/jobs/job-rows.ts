@@ -1,4 +1,4 @@
-import type { Selectable, Transaction } from 'kysely';
+import { sql, type ExpressionBuilder, type Selectable, type Transaction } from 'kysely';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
 import type { Database, SpeechJobCallbacksTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
@@ -110,7 +110,7 @@ export class JobRows {
   }
 
   /**
-   * Takes the oldest job that nobody holds. One whose file lies on the disk of another node is left to that node,
+   * Takes the oldest job that nobody holds. One whose file lies on the disk of another node alone is left to that node,
    * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there. A job
    * whose file has no row any more waits for nobody: it is taken, to end in error.
    */
@@ -137,6 +137,7 @@ export class JobRows {
                 .whereRef('speech_files.id', '=', 'speech_jobs.file_id')
                 .where('speech_files.node', '=', node),
             ),
+            each.exists(storedFileOfJob(each)),
             each.not(
               each.exists(
                 each
@@ -247,6 +248,7 @@ export class JobRows {
                 .where('speech_files.node', '!=', node)
                 .where('speech_files.node', 'not in', lives),
             ),
+            each.not(each.exists(storedFileOfJob(each))),
           ]),
           each.and([
             each('zero_retention', '=', 1),
@@ -385,4 +387,13 @@ async function addCallbacks(
       })),
     )
     .execute();
+}
+
+/** The file of a job in the object store: there any node reads it. */
+function storedFileOfJob(each: ExpressionBuilder<Database, 'speech_jobs'>) {
+  return each
+    .selectFrom('objects')
+    .select('objects.key')
+    .where('objects.key', '=', sql<string>`'files/' || speech_jobs.file_id`)
+    .where('objects.state', '=', 'stored');
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { access, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../lib/clock.ts';
+import { wait, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
@@ -30,6 +30,13 @@ import { LostNodes } from './lost-nodes.ts';
 import { PartTurns } from './part-turns.ts';
 import { JobQueue, type JobAtWork } from './queue.ts';
 import { readChannels, type ReadableChannel } from './reading.ts';
+
+/** The file of a job while it is read. */
+type LocalFile = { file: StoredFile; local: Disposable & { path: string } };
+
+/** How long, and how often, the object store is asked for the file of a job. */
+const storeWaitMs = 600_000;
+const storeAgainMs = 3_000;
 
 type JobsOptions = {
   config: SpeechServiceConfig;
@@ -253,10 +260,11 @@ export class Jobs {
   async #run(work: JobAtWork): Promise<PreRecordedResult> {
     const { files, config } = this.#options;
     const startedMs = this.#options.clock.monotonicMs();
-    const file = await this.#fileOf(work);
+    const { file, local } = await this.#fileOf(work);
     try {
-      return await this.#resultOf(work, file, startedMs);
+      return await this.#resultOf(work, file, local.path, startedMs);
     } finally {
+      local[Symbol.dispose]();
       // A process that dies before this leaves the file to whoever ends the job.
       if (config.zeroRetention) await files.remove(file.id);
     }
@@ -265,11 +273,12 @@ export class Jobs {
   async #resultOf(
     work: JobAtWork,
     file: StoredFile,
+    path: string,
     startedMs: number,
   ): Promise<PreRecordedResult> {
-    const { media, files, language, clock } = this.#options;
+    const { media, language, clock } = this.#options;
     const { request, folder, signal, job } = work;
-    const decoded = await media.decode(files.pathOf(file.id), folder, signal);
+    const decoded = await media.decode(path, folder, signal);
     const facts = {
       ...factsOf(file),
       durationS: round3(decoded.durationS),
@@ -357,14 +366,14 @@ export class Jobs {
   }
 
   /**
-   * The file of a job, here on this disk. One that lies on another node's disk, or whose bytes are lost, is fetched
+   * The file of a job, here on this disk: also out of the object store. One that lies on another node's disk, or whose bytes are lost, is fetched
    * again from where it came, which may be another address than that of the request: that may be one of ours.
    */
-  async #fileOf({ job, request, signal, claim }: JobAtWork): Promise<StoredFile> {
-    const { files, node, log } = this.#options;
+  async #fileOf({ job, request, signal, claim, folder }: JobAtWork): Promise<LocalFile> {
+    const { files, log } = this.#options;
     const stored = job.file_id === null ? undefined : await files.get(job.file_id);
-    const isHere = stored?.node === node && (await hasBytes(files.pathOf(stored.id)));
-    if (stored && isHere) return stored;
+    const found = stored && (await this.#outOfStore(stored, folder, signal));
+    if (stored && found) return { file: stored, local: found };
     // With zero retention the address is in the request alone, which is in memory.
     const source = job.zero_retention === 1 ? request.audio_url : job.source;
     if (source === null)
@@ -376,11 +385,33 @@ export class Jobs {
       );
     const file = await files.fetch(source, signal);
     // A claim that is over attaches nothing: the file would be nobody's, and stay until the sweep.
-    if (await this.#rows.attachFile(claim, factsOf(file), job.zero_retention === 0)) return file;
+    const isOurs = await this.#rows.attachFile(claim, factsOf(file), job.zero_retention === 0);
+    const local = isOurs ? await files.local(file, folder, signal) : undefined;
+    if (local) return { file, local };
     await files.remove(file.id).catch((error: unknown) => {
       log.warn({ jobId: job.id, reason: reasonOf(error) }, 'a fetched file could not be deleted');
     });
     throw new JobFailure(409, 'the job was taken by another node');
+  }
+
+  /** A store that is away is waited for: the job is at nobody's fault, and its claim is renewed meanwhile. */
+  async #outOfStore(
+    file: StoredFile,
+    folder: string,
+    signal: AbortSignal,
+  ): Promise<LocalFile['local'] | undefined> {
+    const { files, clock } = this.#options;
+    const untilMs = clock.monotonicMs() + storeWaitMs;
+    for (;;) {
+      try {
+        return await files.local(file, folder, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (clock.monotonicMs() > untilMs)
+          throw new JobFailure(503, `the file of the job cannot be had: ${reasonOf(error)}`);
+        await wait(clock, storeAgainMs, signal);
+      }
+    }
   }
 
   #sweepLater(delayMs: number): void {
@@ -417,13 +448,6 @@ export class Jobs {
 
 function fileIsGone(id = ''): Problem {
   return new Problem(422, `audio_url: there is no file ${id} here; upload it again`);
-}
-
-async function hasBytes(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** As proxies say of a request that its client took back. */

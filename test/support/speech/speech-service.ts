@@ -15,6 +15,7 @@ import type { AddonRunner } from '../../../src/speech-service/results/answer.ts'
 import { SpeechServiceConfig } from '../../../src/speech-service/config.ts';
 import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import { startSpeechService, type SpeechService } from '../../../src/speech-service/service.ts';
+import type { Objects } from '../../../src/objects/objects.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { linearToMulaw } from '../../../src/audio/g711.ts';
 import { fixtureModel, tones } from '../recognition/fixture-model.ts';
@@ -56,6 +57,7 @@ export type TestServiceOptions = {
   publicUrl?: string;
   log?: Logger;
   recording?: { kept: boolean; days: number };
+  objects?: Objects;
 };
 
 /** One recogniser with the fixture model for a whole test file. */
@@ -96,6 +98,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       recogniser,
       language,
       publicUrl: http.publicUrl,
+      objects: options.objects,
       ...(options.clock ? { clock: options.clock } : {}),
       ...(options.recording ? { recording: options.recording } : {}),
     }),

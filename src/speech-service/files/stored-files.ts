@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { unlinkSync } from 'node:fs';
+import { open, readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Transaction } from 'kysely';
+import type { LocalAudio, Objects } from '../../objects/objects.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { fileIdOf } from './own-address.ts';
+
+type StoredFilesOptions = {
+  objects: Objects;
+  store: Store;
+  node: string;
+  folder: string;
+  isUnderWay: (id: string) => boolean;
+};
+
+const keys = 'files/';
+const batch = 100;
+
+/** Files in the object store: every upload goes there, and leaves the disk when no job of this node reads it. */
+export class StoredFiles {
+  readonly #options: StoredFilesOptions;
+  /** Files that somebody here reads from the disk. */
+  readonly #held = new Map<string, number>();
+
+  constructor(options: StoredFilesOptions) {
+    this.#options = options;
+    options.objects.attach({
+      kind: 'files',
+      ready: () => this.#ready(),
+      waiting: () => this.#waiting(),
+      orphans: () => this.#orphans(),
+    });
+  }
+
+  /** Until it is disposed of, the file stays on the disk if it is there. */
+  hold(id: string): Disposable {
+    this.#held.set(id, (this.#held.get(id) ?? 0) + 1);
+    return {
+      [Symbol.dispose]: () => {
+        const left = (this.#held.get(id) ?? 1) - 1;
+        if (left > 0) this.#held.set(id, left);
+        else this.#held.delete(id);
+      },
+    };
+  }
+
+  /** How its bytes are read; undefined where the store does not have it. */
+  async reading(
+    id: string,
+  ): Promise<((from: number, to: number) => AsyncIterable<Buffer>) | undefined> {
+    const { objects } = this.#options;
+    const object = await objects.stored(keys + id);
+    return object && ((from, to) => objects.read(object, from, to));
+  }
+
+  /** A copy for work here, checked by hash. False where the store does not have the file. */
+  async fetch(id: string, path: string, signal: AbortSignal): Promise<boolean> {
+    const { objects } = this.#options;
+    const object = await objects.stored(keys + id);
+    if (object === undefined) return false;
+    const hash = createHash('sha256');
+    await using file = await open(path, 'w', 0o600);
+    for await (const piece of objects.read(object, 0, object.bytes, signal)) {
+      hash.update(piece);
+      await file.write(piece);
+    }
+    if (hash.digest('hex') !== object.sha256)
+      throw new Error('the object store gave other bytes than it was given');
+    return true;
+  }
+
+  /** In the transaction that deletes the file's row, behind that. */
+  async erase(tx: Transaction<Database>, id: string): Promise<void> {
+    await this.#options.objects.erase(tx, [keys + id]);
+  }
+
+  /** What was listed goes now, beside whatever comes next. */
+  wake(): void {
+    this.#options.objects.wake();
+  }
+
+  async #names(): Promise<string[]> {
+    const { folder, isUnderWay } = this.#options;
+    const names = await readdir(folder);
+    return names.filter((name) => fileIdOf(name) === name && !isUnderWay(name));
+  }
+
+  async *#ready(): AsyncGenerator<LocalAudio> {
+    const { store, node, folder } = this.#options;
+    const names = await this.#names();
+    for (let at = 0; at < names.length; at += batch) {
+      const rows = await store.db
+        .selectFrom('speech_files')
+        .select(['id', 'size'])
+        .where('id', 'in', names.slice(at, at + batch))
+        .where('node', '=', node)
+        .execute();
+      for (const { id, size } of rows)
+        yield {
+          key: keys + id,
+          bytes: size,
+          read: (from, to) => readFrom(join(folder, id), from, to),
+          isOwned: (tx) => this.#isOwned(tx, id),
+          leave: () => this.#leave(id),
+        };
+    }
+  }
+
+  async #isOwned(tx: Transaction<Database>, id: string): Promise<boolean> {
+    const { store, node } = this.#options;
+    let select = tx
+      .selectFrom('speech_files')
+      .select('id')
+      .where('id', '=', id)
+      .where('node', '=', node);
+    if (store.kind === 'postgres') select = select.forUpdate();
+    return (await select.executeTakeFirst()) !== undefined;
+  }
+
+  /** A job of this node that has not ended reads the file here: fetching it back would be a waste. */
+  async #leave(id: string): Promise<void> {
+    const { store, node, folder } = this.#options;
+    const job = await store.db
+      .selectFrom('speech_jobs')
+      .select('id')
+      .where('file_id', '=', id)
+      .where('node', '=', node)
+      .where('status', 'in', ['queued', 'processing'])
+      .executeTakeFirst();
+    // In one turn with the look: whoever holds it before finds it, and whoever comes after does not.
+    if (job !== undefined || this.#held.has(id)) return;
+    try {
+      unlinkSync(join(folder, id));
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  async #waiting(): Promise<{ files: number; bytes: number }> {
+    const { store, folder } = this.#options;
+    const names = await this.#names();
+    let [files, bytes] = [0, 0];
+    for (let at = 0; at < names.length; at += batch) {
+      const some = names.slice(at, at + batch);
+      const there = await store.db
+        .selectFrom('objects')
+        .select('key')
+        .where(
+          'key',
+          'in',
+          some.map((id) => keys + id),
+        ) // prettier-ignore
+        .where('state', '=', 'stored')
+        .execute();
+      const stored = new Set(there.map(({ key }) => key));
+      for (const id of some.filter((one) => !stored.has(keys + one))) {
+        const found = await stat(join(folder, id)).catch(() => undefined); // deleted meanwhile
+        if (found === undefined) continue;
+        files++;
+        bytes += found.size;
+      }
+    }
+    return { files, bytes };
+  }
+
+  async #orphans(): Promise<string[]> {
+    const rows = await this.#options.store.db
+      .selectFrom('objects')
+      .select('key')
+      .where('key', '>=', keys)
+      .where('key', '<', `${keys}~`)
+      .where((each) =>
+        each.not(
+          each.exists(
+            each
+              .selectFrom('speech_files')
+              .select('speech_files.id')
+              .whereRef('speech_files.id', '=', (ref) =>
+                ref.fn('substr', ['objects.key', ref.val(keys.length + 1)]),
+              ),
+          ),
+        ),
+      )
+      .limit(batch)
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+}
+
+async function* readFrom(path: string, from: number, to: number): AsyncGenerator<Buffer> {
+  if (to <= from) return;
+  await using file = await open(path, 'r');
+  yield* file.createReadStream({
+    start: from,
+    end: to - 1,
+    autoClose: false,
+  }) as AsyncIterable<Buffer>;
+}
+
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}

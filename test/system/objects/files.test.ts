@@ -1,0 +1,95 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { until } from '../../support/process/until.ts';
+import { jobsApi, wavOf } from '../../support/speech/jobs.ts';
+import { fixtureRecogniser, startTestService } from '../../support/speech/speech-service.ts';
+import {
+  bucketMissing,
+  objectsOn,
+  startBucket,
+  type TestBucket,
+} from '../../support/store/bucket.ts';
+import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { nodeIdOf } from '../../../src/lib/node-id.ts';
+import type { Store } from '../../../src/store/store.ts';
+
+let bucket: TestBucket | undefined;
+let recogniser: Recogniser;
+beforeAll(async () => {
+  if (bucketMissing !== undefined) return;
+  bucket = await startBucket();
+  recogniser = await fixtureRecogniser();
+});
+afterAll(async () => {
+  await bucket?.[Symbol.asyncDispose]();
+  await recogniser[Symbol.asyncDispose]();
+});
+
+/** A node of the database, with a disk of its own. */
+async function speechNode(database: Store, to: TestBucket, zeroRetention = false) {
+  const stack = new AsyncDisposableStack();
+  const folder = stack.use(await temporaryFolder());
+  const store = Object.assign(Object.create(database) as Store, { dataDir: folder.path });
+  const node = await nodeIdOf(folder.path);
+  const objects = stack.use(objectsOn(to.url, database, { node }));
+  const service = stack.use(
+    await startTestService({ store, recogniser, objects, config: { zeroRetention } }),
+  );
+  const here = () => readdir(join(folder.path, 'speech', 'files'));
+  return { service, api: jobsApi(service), folder: folder.path, here, [Symbol.asyncDispose]: () => stack.disposeAsync() }; // prettier-ignore
+}
+
+test.skipIf(bucketMissing !== undefined)(
+  'an upload outlives its node: another reads it, any range of it, does its job, and deletes it',
+  async () => {
+    if (bucket === undefined) return;
+    await using database = await temporaryStore();
+    const first = await speechNode(database, bucket);
+    const audio = wavOf('my card is lost');
+    const { audio_metadata: facts } = await first.api.upload(audio);
+    await until(async () => (await first.here()).length === 0);
+    expect(await bucket.keys()).toEqual([`files/${facts.id}`]);
+    const early = await first.service.http(`/file/${facts.id}`, {
+      headers: { range: 'bytes=0-43' },
+    });
+    expect(Buffer.from(await early.arrayBuffer()).equals(audio.subarray(0, 44))).toBe(true);
+    await first[Symbol.asyncDispose]();
+    await rm(first.folder, { recursive: true, force: true });
+    await using second = await speechNode(database, bucket);
+    const whole = await second.service.http(`/file/${facts.id}`);
+    expect(Buffer.from(await whole.arrayBuffer()).equals(audio)).toBe(true);
+    const id = await second.api.begin({ audio_url: `${second.service.url}/file/${facts.id}` });
+    const job = await second.api.ended(id);
+    expect(job.error_code).toBeNull();
+    expect(job.result?.transcription?.full_transcript.toLowerCase()).toContain('my card is lost');
+    const part = await second.service.http(`/v2/pre-recorded/${id}/file`, {
+      headers: { range: 'bytes=100-199' },
+    });
+    expect(part.status).toBe(206);
+    expect(Buffer.from(await part.arrayBuffer()).equals(audio.subarray(100, 200))).toBe(true);
+    expect((await second.service.http(`/v2/pre-recorded/${id}`, { method: 'DELETE' })).status).toBe(202); // prettier-ignore
+    await until(async () => (await bucket?.keys())?.length === 0);
+    expect((await second.service.http(`/file/${facts.id}`)).status).toBe(404);
+  },
+  60_000,
+);
+
+test.skipIf(bucketMissing !== undefined)(
+  'a job whose file is in a store that is away waits for the store, and is done when it is back',
+  async () => {
+    await using own = await startBucket();
+    await using database = await temporaryStore();
+    await using only = await speechNode(database, own);
+    const { audio_metadata: facts } = await only.api.upload(wavOf('hello please'));
+    await until(async () => (await only.here()).length === 0);
+    await own.stop();
+    const id = await only.api.begin({ audio_url: `${only.service.url}/file/${facts.id}` });
+    await until(async () => (await only.api.record(id)).status === 'processing');
+    await own.start();
+    const job = await only.api.ended(id);
+    expect([job.status, job.result?.transcription?.full_transcript.toLowerCase()]).toEqual(['done', expect.stringContaining('hello please')]); // prettier-ignore
+  },
+  60_000,
+);

@@ -40,4 +40,13 @@ test('a person tries the API on its own page: with a key, with the curl for it, 
   // What the library's own markup lacks (names of its lists, levels of its headings) is not ours to mend; colours are.
   const violations = (await opened.violations()).filter((one) => !ofTheLibrary.test(one));
   expect(violations).toEqual([]);
+
+  const narrow = await browser.open(`${app.url}/docs`, { width: 390 });
+  await narrow.page.locator('.opblock').first().waitFor({ timeout: waitMs });
+  const texts = narrow.page.locator('.opblock-tag > small').filter({ visible: true });
+  const widths = await texts.evaluateAll((all) => all.map((one) => one.clientWidth));
+  expect(widths.length).toBeGreaterThan(3);
+  expect(Math.min(...widths)).toBeGreaterThan(300);
+  expect(await narrow.page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  await narrow.screenshot('docs-narrow');
 });

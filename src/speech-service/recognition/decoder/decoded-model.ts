@@ -10,8 +10,11 @@ import { VocabularyBias } from './vocabulary-bias.ts';
  * that ends inside a word repeats itself, and four do not.
  */
 const beams = 4;
-/** A text that is less sure than this, in nats for each token, is worth being read with other margins around it. */
-const doubtful = -0.15;
+/**
+ * A text that is less sure than this, in nats for each token, is worth being read with other margins around it. A
+ * process that has hardly anything to do doubts sooner: about half of all pieces, and reading costs twice as much.
+ */
+const doubtful = { ordinary: -0.15, idle: -0.05 };
 /** Known words that are this unlikely, in nats for each token, were not said where the audio begins. */
 const contradiction = -6;
 /** The longest piece. The loop itself has no limit; longer pieces are better in quiet and worse in noise. */
@@ -34,7 +37,7 @@ export class DecodedModel implements PieceModel {
   /** What a reading was made of, as long as somebody has the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
-  readonly #doubted = new WeakSet<PieceResult>();
+  readonly #sureness = new WeakMap<PieceResult, number>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
     this.#reader = reader;
@@ -60,7 +63,7 @@ export class DecodedModel implements PieceModel {
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (encoding) this.#made.set(result, { encoding, given, bias });
-    if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
+    if (text) this.#sureness.set(result, text.meanLogProbability);
     return result;
   }
 
@@ -74,8 +77,9 @@ export class DecodedModel implements PieceModel {
     return bias;
   }
 
-  doubts(result: PieceResult): boolean {
-    return this.#doubted.has(result);
+  doubts(result: PieceResult, isIdle: boolean): boolean {
+    const sureness = this.#sureness.get(result) ?? 0;
+    return sureness < (isIdle ? doubtful.idle : doubtful.ordinary);
   }
 
   readTogether(first: PieceResult, others: readonly Float32Array[]): PieceResult {

@@ -1,14 +1,17 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
 import type { AudioTrack } from './audio-track.ts';
+import { confidenceInPiece } from './confidence.ts';
 import { withoutLoops, wordsWithoutLoops } from './loops.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
   affordsProbes,
   agree,
   agreedReading,
+  alignedWords,
   bare,
   earlierSecondsFor,
+  isIdle,
   isPressed,
   type PartialWords,
   probesOf,
@@ -127,8 +130,8 @@ export class PieceReader {
   }
 
   /** Whether the piece should be read again as one text out of several margins. */
-  doubts(result: PieceResult): boolean {
-    return this.#model.doubts?.(result) === true;
+  doubts(result: PieceResult, isIdle: boolean): boolean {
+    return this.#model.doubts?.(result, isIdle) === true;
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
@@ -189,6 +192,26 @@ export class PieceReader {
     if (durations.length > 0) return words;
     const from = firstOwn(cut);
     return withEnds(words, this.#track.view(from, cut.heardTo), from / rateHz);
+  }
+
+  /** The words with what the whole piece tells of each; a model that follows one text tells nothing. */
+  judged(words: SpelledWord[], result: PieceResult, readings: readonly Reading[]): SpelledWord[] {
+    if (result.shared === undefined) return words;
+    const logs = result.ys_log_probs;
+    const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
+    const [first, again] = readings;
+    const held = new Set(
+      first && again
+        ? alignedWords(
+            words.map(({ word }) => word),
+            first.words,
+          )
+        : [],
+    );
+    return words.map((word, index) => {
+      const agreed = again ? held.has(index) : undefined;
+      return { ...word, confidence: confidenceInPiece({ alone: word.confidence, agreed, mean }) };
+    });
   }
 
   /** Where a voice was heard in the piece and none of these words was said. */
@@ -452,7 +475,8 @@ export class PieceReading {
   } {
     if (this.#result && !this.#reader.estimatedTimes) {
       const spelled = this.#spelled ?? this.#reader.spelled(this.#result, this.#placed);
-      const words = this.#reader.ended(spelled, this.#result, this.#placed);
+      const judged = this.#reader.judged(spelled, this.#result, this.#readings);
+      const words = this.#reader.ended(judged, this.#result, this.#placed);
       const unread = this.#reader.unread(words, this.#placed);
       const earlier = this.#reader.goesOn ? earlierOf(words, this.cut) : undefined;
       return { ...this.#reader.own(words, this.#result, this.cut), earlier, unread };
@@ -496,7 +520,7 @@ export class PieceReading {
   /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
     if (this.#readings.length !== 1 || !this.#result) return false;
-    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result);
+    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result, isIdle(load));
   }
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
-import { confidenceOfWord } from '../../../../../src/speech-service/recognition/offline/confidence.ts';
+import {
+  confidenceInPiece,
+  confidenceOfWord,
+} from '../../../../../src/speech-service/recognition/offline/confidence.ts';
 
 test('a word is as sure as its least sure token', () => {
   expect(confidenceOfWord([-0.01, -1.5], [1, 1])).toBe(confidenceOfWord([-1.5], [1]));
@@ -17,5 +20,19 @@ test('without other texts it is the probability itself, and it is always between
       const sure = confidenceOfWord([log], [share]);
       expect(sure).toBeGreaterThanOrEqual(0);
       expect(sure).toBeLessThan(1);
+    }
+});
+
+test('a word is less sure in a piece that was guessed, and where another reading lacks it', () => {
+  const word = { alone: 0.9, agreed: undefined, mean: -0.05 };
+  const sure = confidenceInPiece(word);
+  expect(confidenceInPiece({ ...word, mean: -0.8 })).toBeLessThan(sure);
+  expect(confidenceInPiece({ ...word, agreed: false })).toBeLessThan(sure);
+  expect(confidenceInPiece({ ...word, agreed: true })).toBeGreaterThan(sure);
+  for (const mean of [0, -1e-9, -50])
+    for (const alone of [1e-4, 0.5, 0.99]) {
+      const confidence = confidenceInPiece({ alone, agreed: false, mean });
+      expect(confidence).toBeGreaterThan(0);
+      expect(confidence).toBeLessThan(1);
     }
 });

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { LoadLevel } from '../../../../../src/speech-service/recognition/child/engine.ts';
 import { ReadingPrice } from '../../../../../src/speech-service/recognition/child/load.ts';
 import type { OfflineResult } from '../../../../../src/speech-service/recognition/child/sherpa.ts';
 import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
@@ -9,8 +10,8 @@ import {
 import { VoicedStretches } from '../../../../../src/speech-service/recognition/offline/unread.ts';
 import { PartialWords } from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
-const atEase = { needed: 0, latenessMs: 0, togetherMs: 0 };
-const pressed = { needed: 0.9, latenessMs: 0, togetherMs: 0 };
+const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 };
+const pressed: LoadLevel = { needed: 0.9, latenessMs: 0, togetherMs: 0 };
 const cut = { from: 8_000, to: 24_000, cutBefore: false, cutAfter: false, heardTo: 24_000 };
 
 function resultOf(text: string): OfflineResult {
@@ -26,7 +27,7 @@ function resultOf(text: string): OfflineResult {
 }
 
 /** The reading of one piece by a model that gives times, and doubts its first reading or not. */
-function readingOf(doubted: boolean) {
+function readingOf(doubted: boolean | 'when idle') {
   const track = new AudioTrack();
   track.push(new Float32Array(32_000).fill(0.1));
   const lengths: number[][] = [];
@@ -39,7 +40,7 @@ function readingOf(doubted: boolean) {
       lengths.push([samples.length]);
       return resultOf('good mourning');
     },
-    doubts: () => doubted,
+    doubts: (_: OfflineResult, isIdle: boolean) => (doubted === 'when idle' ? isIdle : doubted),
     readTogether: (first: OfflineResult, others: readonly Float32Array[]) => {
       expect(first.text).toBe('good mourning');
       lengths.push(others.map(({ length }) => length));
@@ -48,7 +49,7 @@ function readingOf(doubted: boolean) {
   };
   const reading = new PieceReading(new PieceReader(model, track), cut);
   const words = new PartialWords();
-  const readOn = (load: typeof atEase) => {
+  const readOn = (load: LoadLevel) => {
     while (!reading.started || reading.nextMs(load) !== undefined) reading.step(load, words, '');
     return reading.done(words).piece;
   };
@@ -68,6 +69,14 @@ test('a reading that is not doubted is the only one', () => {
   const { lengths, readOn } = readingOf(false);
   expect(readOn(atEase).text).toBe('good mourning');
   expect(lengths).toHaveLength(1);
+});
+
+test('a process that is idle doubts sooner than one that has more to do', () => {
+  const doubted = (load: Partial<LoadLevel>) =>
+    readingOf('when idle').readOn({ ...atEase, ...load }).text === 'good morning';
+  expect(doubted({ isPatient: true })).toBe(true);
+  expect(doubted({ isPatient: true, isFrugal: true })).toBe(false);
+  expect([doubted({ needed: 0.1 }), doubted({ needed: 0.2 })]).toEqual([true, false]);
 });
 
 test('under load a doubted reading has to do', () => {

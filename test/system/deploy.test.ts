@@ -32,7 +32,11 @@ const certificate = join(root, 'test/fixtures/tls/good.pem');
 
 describe('each file is content for its own tool', () => {
   test.skipIf(missing('caddy'))('the file for Caddy', () => {
-    const env = { DOMAIN: 'calls.example.com', UPSTREAMS: 'bridge-1:8080 bridge-2:8080' };
+    const env = {
+      DOMAIN: 'calls.example.com',
+      UPSTREAMS: 'bridge-1:8080 bridge-2:8080',
+      UPSTREAMS_BACKWARDS: 'bridge-2:8080 bridge-1:8080',
+    };
     const checked = ask('caddy', ['validate', '--config', join(deploy, 'Caddyfile'), '--adapter', 'caddyfile'], { env }); // prettier-ignore
     expect(checked.isContent, checked.says).toBe(true);
     expect(ask('caddy', ['fmt', join(deploy, 'Caddyfile')]).says).toBe(deployFile('Caddyfile'));
@@ -153,7 +157,8 @@ describe.skipIf(postgresMissing)('in front of two nodes', () => {
       ),
     );
     expect(answers.filter((status) => status !== 200)).toEqual([]);
-    for (const proxy of running) {
+    // Several: some would go to the one that stops.
+    for (const proxy of [...running, ...running, ...running]) {
       await using next = await openStream(proxy, key);
       expect(next.closed).toBeUndefined();
     }
@@ -244,6 +249,7 @@ async function startCaddy(stack: AsyncDisposableStack, upstreams: string[]): Pro
   run(stack, pathOf('caddy'), ['run', '--config', config, '--adapter', 'caddyfile'], {
     DOMAIN: url,
     UPSTREAMS: upstreams.join(' '),
+    UPSTREAMS_BACKWARDS: upstreams.toReversed().join(' '),
     HOME: folder,
   });
   const ca = join(folder, 'pki/authorities/local/root.crt');

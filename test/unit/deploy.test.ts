@@ -73,8 +73,11 @@ describe('compose', () => {
         expect(Object.keys(composition.services)).toContain(other);
     }
     const { environment = {} } = composition.services['proxy'] as Service;
-    for (const upstream of environment['UPSTREAMS']?.split(' ') ?? [])
+    const upstreams = environment['UPSTREAMS']?.split(' ') ?? [];
+    expect(upstreams.length).toBeGreaterThan(0);
+    for (const upstream of upstreams)
       expect(Object.keys(composition.services)).toContain(upstream.split(':')[0]);
+    expect(environment['UPSTREAMS_BACKWARDS']).toBe(upstreams.toReversed().join(' '));
   });
 
   test.each(files)('the nodes of %s start with these settings', (name) => {

@@ -23,6 +23,25 @@ export function capacityOf(cost: LegCost | undefined): number {
   return Math.max(1, Math.min(mostPerProcess, Math.floor(plannedShare / cost.least)));
 }
 
+/**
+ * The channels that one session may have. A machine takes so many whatever it costs there: a service that is idle and
+ * refuses helps nobody, and under load partials, further readings and beams are given up before finals are late.
+ */
+const leastCapacity = 8;
+
+/** How many legs all processes of a machine serve together, by what each of them has measured. */
+export function capacityOfAll(costs: readonly LegCost[], processes: number): number {
+  return Math.max(leastCapacity, capacityOf(leastOf(costs)) * processes);
+}
+
+/**
+ * The lowest cost that a process has measured: all of them share one machine, and what makes a measurement higher than
+ * another is something else that ran beside it.
+ */
+export function leastOf(costs: readonly LegCost[]): LegCost | undefined {
+  return costs.length === 0 ? undefined : { least: Math.min(...costs.map(({ least }) => least)) };
+}
+
 /** One process as admission sees it. */
 type Occupied = { streams: number; capacity: number; lateness: readonly number[] };
 

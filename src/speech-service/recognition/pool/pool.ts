@@ -4,7 +4,7 @@ import { estimatesTimes } from '../../models/model-folder.ts';
 import { modelsFor } from '../../models/catalogue.ts';
 import { startModelSupply, type ModelSupply } from '../../models/supply.ts';
 import { vadModelPath } from '../offline/voice-activity.ts';
-import { capacityOf, overloaded } from './admission.ts';
+import { capacityOf, capacityOfAll, leastOf, overloaded } from './admission.ts';
 import type { RecogniserConfig } from '../config.ts';
 import type { LegCost } from './messages.ts';
 import { restartsTotal, showPool, type PoolLoad, type PoolName } from './metrics.ts';
@@ -129,7 +129,7 @@ class Pool implements RecogniserPool {
         outcome: 'at-capacity',
         detail: late
           ? 'recognition is running late; no further session until it has caught up'
-          : `${String(this.#streams.size)} of ${String(capacity)} channels are in use`,
+          : `${String(this.#streams.size)} of ${String(capacity)} channels are in use, ${String(streams)} more are asked for or promised`,
         retryAfterS: 5,
       };
     return { outcome: 'admitted' };
@@ -217,13 +217,11 @@ class Pool implements RecogniserPool {
   }
 
   #capacity(): number {
-    return capacityOf(this.#legCost()) * this.mostProcesses;
+    return capacityOfAll(this.#legCosts(), this.mostProcesses);
   }
 
-  /** The highest cost that any process has measured: all of them share one machine. */
-  #legCost(): LegCost | undefined {
-    const known = [...this.#processes].flatMap(({ legCost }) => legCost?.least ?? []);
-    return known.length === 0 ? undefined : { least: Math.max(...known) };
+  #legCosts(): LegCost[] {
+    return [...this.#processes].flatMap(({ legCost }) => legCost ?? []);
   }
 
   /** Keeps one process running, and starts another when the running ones are half full, or have a stream each. */
@@ -231,7 +229,9 @@ class Pool implements RecogniserPool {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
     const running = this.#processes.size;
-    const enough = this.#inBackground ? running : (capacityOf(this.#legCost()) * running) / 2;
+    const enough = this.#inBackground
+      ? running
+      : (capacityOf(leastOf(this.#legCosts())) * running) / 2;
     if (running > 0 && (running >= this.mostProcesses || this.#streams.size <= enough)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,

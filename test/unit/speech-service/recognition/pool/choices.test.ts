@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   capacityOf,
+  capacityOfAll,
   overloaded,
 } from '../../../../../src/speech-service/recognition/pool/admission.ts';
 import {
@@ -60,6 +61,12 @@ describe('capacity', () => {
     expect(capacityOf({ least: 0.02 })).toBe(22);
     expect(capacityOf({ least: 5 })).toBe(1);
     expect(capacityOf({ least: 1e-9 })).toBe(capacityOf(undefined));
+  });
+
+  test('is what the quietest measurement says, and never less than one session may ask for', () => {
+    expect(capacityOfAll([{ least: 0.02 }, { least: 0.2 }], 2)).toBe(44);
+    expect(capacityOfAll([{ least: 0.2 }], 2)).toBe(8);
+    expect(capacityOfAll([], 1)).toBe(capacityOf(undefined));
   });
 
   test('lateness counts when it lasts and when there are streams to blame', () => {

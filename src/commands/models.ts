@@ -70,6 +70,11 @@ async function list(): Promise<void> {
       `  ${String(entry.megabytes)} MB, ${entry.licence}, ${entry.publisher}` +
         `${languages ? `, ${languages}` : ''}${entry.verified ? '' : ', unverified: not tried by us'}`,
     );
+    console.log(
+      entry.measured
+        ? `  needs about ${String(entry.measured.memoryMb)} MB of memory; ${entry.measured.speed}`
+        : '  memory and speed are not known: never run by us (after a pull `trunkline models test` says how many legs it serves)',
+    );
     console.log(`  ${state}\n`);
   }
 }

@@ -42,6 +42,8 @@ const CatalogueEntry = z
     megabytes: z.number().positive(),
     /** True when we have held the files and know their checksums. */
     verified: z.boolean(),
+    /** What a process with it was seen to need on our machines; missing where it never ran on one. */
+    measured: z.strictObject({ memoryMb: z.int().positive(), speed: z.string().min(1) }).optional(),
     model: ModelDescription.optional(),
     /** Empty: what the archive holds. */
     files: z.array(ModelFile).default([]),
@@ -59,6 +61,10 @@ const CatalogueEntry = z
       !entry.verified ||
       (entry.files.length > 0 && entry.files.every(({ bytes, sha256 }) => bytes && sha256)),
     'a verified entry names size and sha256 of every file',
+  )
+  .refine(
+    (entry) => entry.verified === (entry.measured !== undefined),
+    'an entry that was tried says what it needs, and one that was not says nothing of it',
   );
 export type CatalogueEntry = z.infer<typeof CatalogueEntry>;
 

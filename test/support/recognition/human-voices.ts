@@ -1,0 +1,61 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { wavSamples } from './prompts.ts';
+
+const sounds = '/usr/share/asterisk/sounds';
+
+/** People who spoke the prompts of Debian's packages, each in a language of their own, and the package of each. */
+const people = {
+  allison: { folder: 'en_US_f_Allison', extension: 'wav', from: 'asterisk-core-sounds-en-wav' },
+  june: { folder: 'fr_CA_f_June', extension: 'wav', from: 'asterisk-core-sounds-fr-wav' },
+  carlo: { folder: 'it_IT_m_Carlo', extension: 'wav', from: 'asterisk-core-sounds-it-wav' },
+  menardi: { folder: 'it_IT_f_Menardi', extension: 'wav', from: 'asterisk-prompt-it-menardi-wav' },
+  russian: { folder: 'ru_RU_f_IvrvoiceRU', extension: 'wav', from: 'asterisk-core-sounds-ru-wav' },
+  armelle: { folder: 'fr', extension: 'gsm', from: 'asterisk-prompt-fr-armelle' },
+  colombian: { folder: 'es', extension: 'gsm', from: 'asterisk-prompt-es-co' },
+} as const;
+export type Person = keyof typeof people;
+
+/** The packages that are missing for all of them. */
+export function missingVoices(): string[] {
+  return Object.values(people).flatMap(({ folder, from, extension }) =>
+    existsSync(join(sounds, folder, `agent-alreadyon.${extension}`)) ? [] : [from],
+  );
+}
+
+const raw = ['-t', 'raw', '-r', '8000', '-e', 'signed', '-b', '16', '-c', '1', '-'];
+const known = new Map<Person, Int16Array[]>();
+/** Shorter ones are single words and numbers. */
+const leastS = 1.2;
+
+/** What a person says, prompt by prompt, without the silence at both ends. */
+export function sayingsOf(person: Person): Int16Array[] {
+  const kept = known.get(person);
+  if (kept) return kept;
+  const { folder, extension } = people[person];
+  const files = readdirSync(join(sounds, folder))
+    .filter((name) => name.endsWith(extension))
+    .sort();
+  const sayings = files.map((name) => spoken(join(sounds, folder, name)));
+  const long = sayings.filter(({ length }) => length >= leastS * 8_000);
+  known.set(person, long);
+  return long;
+}
+
+function spoken(path: string): Int16Array {
+  const samples = path.endsWith('.wav')
+    ? wavSamples(readFileSync(path))
+    : samplesOf(execFileSync('sox', ['-t', 'gsm', '-r', '8000', path, ...raw]));
+  const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+  const first = samples.findIndex((sample) => Math.abs(sample) > loudest / 30);
+  const last = samples.findLastIndex((sample) => Math.abs(sample) > loudest / 30);
+  // Everybody at one level, as a line with its own gain brings them.
+  return samples
+    .subarray(Math.max(0, first), last + 1)
+    .map((sample) => (sample * 12_000) / loudest);
+}
+
+export function samplesOf(bytes: Buffer): Int16Array {
+  return Int16Array.from({ length: bytes.length >> 1 }, (_, at) => bytes.readInt16LE(2 * at));
+}

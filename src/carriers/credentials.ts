@@ -6,6 +6,16 @@ import type { NonceMemory, UpgradeRequest, UpgradeVerdict } from './carrier.ts';
 /** Every secret is a list: during a rotation the old and the new one are both good. */
 export const secretList = z.array(z.string().min(8)).default([]);
 
+/** The same where they come as bearer tokens: one that no header can bring would keep its carrier out for ever. */
+export const bearerList = z
+  .array(
+    z
+      .string()
+      .min(8)
+      .regex(/^[\x21-\x7e]+$/, 'a bearer token has no spaces, and no letters beyond ASCII'),
+  )
+  .default([]);
+
 /** Half a secret would leave a door that looks closed and is open: the start is refused. */
 export function refuseHalf(pair: Record<string, string | undefined>): void {
   const values = Object.values(pair);

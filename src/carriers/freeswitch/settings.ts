@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { bearerList } from '../credentials.ts';
 
 export const freeswitchSettings = {
-  freeswitchToken: secretList.meta({
+  freeswitchToken: bearerList.meta({
     env: 'TRUNKLINE_FREESWITCH_TOKEN',
     secret: true,
     description:

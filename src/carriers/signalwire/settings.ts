@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { bearerList, secretList } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const signalwireSettings = {
-  signalwireToken: secretList.meta({
+  signalwireToken: bearerList.meta({
     env: 'TRUNKLINE_SIGNALWIRE_TOKEN',
     secret: true,
     description: 'The `authBearerToken` of SignalWire streams.',

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { bearerList } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const telnyxSettings = {
-  telnyxToken: secretList.meta({
+  telnyxToken: bearerList.meta({
     env: 'TRUNKLINE_TELNYX_TOKEN',
     secret: true,
     description: 'What Telnyx sends as `stream_auth_token` (Authorization: Bearer).',

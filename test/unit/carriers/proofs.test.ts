@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
+import { CarriersConfig } from '../../../src/carriers/config.ts';
 import type { UpgradeVerdict } from '../../../src/carriers/carrier.ts';
 import {
   proofVectors,
@@ -34,3 +35,12 @@ describe.each(secretCarriers)('the shared secret of %s', (carrier) => {
     }
   });
 });
+
+test.each(['telnyxToken', 'signalwireToken', 'freeswitchToken'])(
+  '%s that no header could bring stops the start',
+  (setting) => {
+    for (const text of ['words with spaces', 'pässwörter', 'tab\tin the middle', 'new\nlines'])
+      expect(CarriersConfig.safeParse({ [setting]: [text] }).success, text).toBe(false);
+    expect(CarriersConfig.safeParse({ [setting]: [secret, '!"#$%&()*+,-./'] }).success).toBe(true);
+  },
+);

@@ -31,6 +31,7 @@ import { LegStates } from './call/leg-states.ts';
 import { takeOverCalls } from './call/take-over.ts';
 import { openRelay, relayTo } from './relay/relay.ts';
 import { Recordings } from './recordings.ts';
+import { Tails } from './tails.ts';
 import type { Objects } from '../objects/objects.ts';
 import { Retention } from './api/retention.ts';
 import { lastStreamOf } from './api/last-streams.ts';
@@ -131,6 +132,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     recording,
     node,
     factsOf: options.factsOf ?? (() => ({})),
+    objects: options.objects,
     takeOverMs: options.nodes?.isFleet ? options.nodes.takeOverMs : 0,
     ...(relay === undefined ? {} : { relay }),
     secondPasses,
@@ -138,6 +140,11 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => calls.leave());
+  const { objects } = options;
+  if (objects !== undefined && objects.tailS > 0)
+    opened.use(
+      new Tails({ calls, objects, store, journal, node, everyS: objects.tailS, clock, log }),
+    );
   const tokens = new StreamTokens(store, config.tokenLifeMs);
   const eraser: Eraser = new Eraser({
     store,

@@ -12,7 +12,10 @@ type RecordingsOptions = {
   objects: Objects | undefined;
 };
 
-const folder = 'recordings/';
+/** Where the audio of legs lies in the object store: whole when their call has ended, and in pieces while it runs. */
+export const recordingKeys = 'recordings/';
+export const tailKeys = 'tails/';
+const folder = recordingKeys;
 const batch = 100;
 
 /** The kept audio of legs: on this disk until the call has ended, and then in the object store, where there is one. */
@@ -62,10 +65,13 @@ export class Recordings {
 
   /** In the transaction that forgets the legs or their recordings, behind that. */
   async eraseStored(tx: Transaction<Database>, legIds: readonly string[]): Promise<void> {
-    await this.#options.objects?.erase(
+    const { objects } = this.#options;
+    if (objects === undefined) return;
+    await objects.erase(
       tx,
       legIds.map((id) => folder + id),
     );
+    for (const id of legIds) await objects.eraseBelow(tx, `${tailKeys}${id}/`);
   }
 
   /** True when nothing that was to be deleted from the object store is left there after at most this time. */

@@ -34,6 +34,11 @@ export const ObjectsConfig = z.strictObject({
     secret: true,
     description: 'Its secret key.',
   }),
+  tailS: z.number().min(0).max(3_600).default(0).meta({
+    env: 'TRUNKLINE_OBJECTS_TAIL_S',
+    description:
+      'How often, in seconds, the new audio of running calls goes there too, so that a lost disk loses no more than that; 0: never.',
+  }),
   pathStyle: z.boolean().default(true).meta({
     env: 'TRUNKLINE_OBJECTS_PATH_STYLE',
     description: '0: the bucket is a part of the host name, and not of the path.',

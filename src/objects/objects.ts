@@ -29,7 +29,7 @@ export type LocalAudio = {
 
 /** One kind of files. */
 export type LocalFiles = {
-  kind: 'recordings' | 'files' | 'sessions';
+  kind: 'recordings' | 'files' | 'tails';
   /** What may go now. */
   ready(): AsyncIterable<LocalAudio>;
   /** All that is finished and still on this disk. */
@@ -56,6 +56,7 @@ export type ObjectsOptions = {
 
 const defaultPartBytes = 268_435_456;
 const copiesAtOnce = 3;
+const keysAtOnce = 200;
 const defaultRoundMs = 2_000;
 const longestPauseMs = 60_000;
 /** A file that cannot be read here is left alone for so long. */
@@ -151,6 +152,73 @@ export class Objects implements Part, AsyncDisposable {
       this.#answered();
       at = next;
     }
+  }
+
+  /** How often running calls send what they have got; 0: never. */
+  get tailS(): number {
+    return this.#options.config.tailS;
+  }
+
+  /** A small object out of memory, at once and once. False when `isOwned`, in the transaction that names it, says no. */
+  async put(key: string, bytes: Buffer, isOwned: LocalAudio['isOwned']): Promise<boolean> {
+    const { store, node, clock } = this.#options;
+    const body = bodyOf(bytes);
+    const row = {
+      node,
+      bytes: bytes.length,
+      part_bytes: Math.max(1, bytes.length),
+      sha256: body.sha256,
+    };
+    const isNamed = await store.transaction(async (tx) => {
+      if (!(await isOwned(tx))) return false;
+      await tx
+        .insertInto('objects')
+        .values({ key, state: 'copying', created_at: clock.now(), ...row })
+        .onConflict((conflict) =>
+          conflict.column('key').doUpdateSet(row).where('objects.state', '=', 'copying'),
+        )
+        .execute();
+      return true;
+    });
+    if (!isNamed) return false;
+    await this.#asked('tail', () => this.#bucket.put(key, body, this.#closing.signal));
+    const { numUpdatedRows } = await store.db
+      .updateTable('objects')
+      .set({ state: 'stored' })
+      .where('key', '=', key)
+      .where('state', '=', 'copying')
+      .executeTakeFirst();
+    if (numUpdatedRows > 0n) return true;
+    await this.#erasures.arrived([key]);
+    return false;
+  }
+
+  /** The objects whose keys begin so, of all nodes or of one, in the order of their keys. */
+  async below(prefix: string, node?: string): Promise<StoredObject[]> {
+    let select = this.#options.store.db
+      .selectFrom('objects')
+      .select(['key', 'bytes', 'part_bytes', 'sha256'])
+      .where('key', '>=', prefix)
+      .where('key', '<', `${prefix}~`)
+      .where('state', '=', 'stored');
+    if (node !== undefined) select = select.where('node', '=', node);
+    const rows = await select.orderBy('key').execute();
+    return rows.map(({ part_bytes: partBytes, ...row }) => ({ ...row, partBytes }));
+  }
+
+  /** The same as `erase`, of all whose keys begin so. */
+  async eraseBelow(tx: Transaction<Database>, prefix: string): Promise<void> {
+    const rows = await tx
+      .selectFrom('objects')
+      .select('key')
+      .where('key', '>=', prefix)
+      .where('key', '<', `${prefix}~`)
+      .execute();
+    for (let at = 0; at < rows.length; at += keysAtOnce)
+      await this.erase(
+        tx,
+        rows.slice(at, at + keysAtOnce).map(({ key }) => key),
+      );
   }
 
   /** In the transaction that deletes their owners, behind that deletion: the objects go now or as soon as can be. */

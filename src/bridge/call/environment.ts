@@ -6,6 +6,7 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
+import type { Objects } from '../../objects/objects.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { CallLinks } from '../api/call-links.ts';
 import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../seam.ts';
@@ -23,6 +24,8 @@ export type CallEnvironment = {
   clock: Clock;
   log: Logger;
   recording: boolean;
+  /** Where there is one, it may have audio of lost nodes. */
+  objects?: Objects | undefined;
   /** Whose disk this is: of which node the calls are. */
   node: string;
   /**

@@ -9,6 +9,8 @@ import {
   type LegRow,
 } from '../events/call-rows.ts';
 import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
+import { LegLedger } from '../leg/ledger.ts';
+import { fetchTail } from '../tails.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { Call } from './call.ts';
@@ -25,6 +27,8 @@ const callsAtOnce = 8;
 /** What a session of the lost node has heard is waited for: the stream that comes back waits as long. */
 const lastWordsMs = 6_000;
 const askAgainMs = 250;
+/** What the object store has of a leg; what it does not give by then is a gap. */
+const fetchWithinMs = 20_000;
 
 type TakeOver = {
   calls: Calls;
@@ -126,7 +130,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       const heard = await heardBySession(env, leg, state);
       if (heard === 'lost') silent.add(leg.id);
       const rate = bytesPerSecondOf(legRecordFrom(leg, env.config.stereoRoles));
-      recovered.set(leg.id, takeIn(env, state, heard === 'lost' ? undefined : heard, rate));
+      recovered.set(leg.id, await takeIn(env, state, heard === 'lost' ? undefined : heard, rate));
     }),
   );
   // Times of the row are by the lost node's clock, ours is another.
@@ -202,14 +206,27 @@ async function heardUntilOf(
   return new Map(rows.map(({ leg_id, end_s }) => [leg_id, end_s]));
 }
 
-function takeIn(
+async function takeIn(
   env: CallEnvironment,
   state: SharedLegState,
   heard: number | undefined,
   rate: number,
-): RecoveredLeg {
-  const { snapshot, gap } = legAfterLoss({ ...state, recording: env.recording }, heard, rate);
-  return env.journal.takeIn(snapshot, gap === undefined ? [] : [{ ...gap, cause: 'node' }]);
+): Promise<RecoveredLeg> {
+  const { journal, objects, recording } = env;
+  const { legId, silence } = state;
+  const file = journal.newFile(legId, silence, recording);
+  const from = recording ? 0 : new LegLedger(state.ledger).settled;
+  const kept =
+    objects === undefined
+      ? []
+      : await fetchTail(objects, legId, file, from, AbortSignal.timeout(fetchWithinMs));
+  await file.release(); // opened again by the leg
+  const { snapshot, gaps } = legAfterLoss({ ...state, recording }, heard, rate, kept);
+  return journal.takeIn(
+    snapshot,
+    gaps.map((gap) => ({ ...gap, cause: 'node' })),
+    file,
+  );
 }
 
 /**

@@ -174,9 +174,14 @@ export class Journal implements AsyncDisposable {
     return { store, entry };
   }
 
-  /** A leg of a node that is lost, with its disk: it goes on here, and nothing of its audio is here. */
-  takeIn(snapshot: LegSnapshot, gaps: RecoveredLeg['gaps']): RecoveredLeg {
-    const { legId, callId, ledger, finishing, recording, paused, silence } = snapshot;
+  /** For the audio of a leg that was elsewhere. */
+  newFile(legId: string, silence: number, recording: boolean): LegFile {
+    return LegFile.fresh(this.#filePath(legId), silence, recording);
+  }
+
+  /** A leg of a node that is lost, with its disk: it goes on here, with what the file has of its audio. */
+  takeIn(snapshot: LegSnapshot, gaps: RecoveredLeg['gaps'], file: LegFile): RecoveredLeg {
+    const { legId, callId, ledger, finishing, recording, paused } = snapshot;
     const left = {
       legId,
       callId,
@@ -187,7 +192,7 @@ export class Journal implements AsyncDisposable {
       paused,
       snapshot,
       gaps,
-      file: LegFile.fresh(this.#filePath(legId), silence, recording),
+      file,
     };
     this.recovered.set(legId, left);
     return left;

@@ -31,6 +31,19 @@ type LegStoreOptions = {
   onLost(start: number, end: number, cause: 'journal' | 'damaged'): void;
 };
 
+/** What a running leg has, for whoever copies it elsewhere while it comes. */
+export type LegTail = {
+  recording: boolean;
+  settled: number;
+  /** Up to here it is written down. */
+  end: number;
+  /** Before this a recording is read from its file alone. */
+  readableFrom: number;
+  read(position: number, maxBytes: number): Buffer | Promise<Buffer>;
+  /** Of a recording: from here on it is to stay readable here. */
+  keepFrom(position: number): void;
+};
+
 /**
  * The audio of one leg from the moment it arrives until it is acknowledged (or for good, as the recording):
  * first in the shared journal and in memory; audio that is not acknowledged soon, and audio that is recorded, in
@@ -50,6 +63,7 @@ export class LegStore implements WriteListener {
   #spilledTo: number;
   #spilling: Promise<void> | undefined;
   #retryAfterMs = 0;
+  #keptFrom = Infinity;
 
   constructor(options: LegStoreOptions) {
     this.#options = options;
@@ -63,6 +77,20 @@ export class LegStore implements WriteListener {
 
   get settledTo(): number {
     return this.#settledTo;
+  }
+
+  tail(): LegTail {
+    const { file, recording } = this.#options;
+    return {
+      recording,
+      settled: this.#settledTo,
+      end: Math.min(this.writtenTo, this.#backlog.end),
+      readableFrom: file.end > 0 ? Math.min(file.start, this.#backlog.start) : this.#backlog.start,
+      read: (position, maxBytes) => this.read(position, maxBytes),
+      keepFrom: (position) => {
+        this.#keptFrom = position;
+      },
+    };
   }
 
   /** Audio that is in memory. */
@@ -167,8 +195,8 @@ export class LegStore implements WriteListener {
    */
   tidy(settledOnDisk: number): void {
     const { file } = this.#options;
-    if (file.end > 0 && file.start < settledOnDisk)
-      file.forgetTo(settledOnDisk).catch(() => undefined); // tried again by the next tidy
+    const past = Math.min(settledOnDisk, this.#keptFrom);
+    if (file.end > 0 && file.start < past) file.forgetTo(past).catch(() => undefined); // tried again by the next tidy
   }
 
   /** The leg is over and the journal says so: only a recording stays. */

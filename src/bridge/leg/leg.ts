@@ -5,7 +5,7 @@ import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { WaitingResults } from '../events/timeline.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
-import type { LegStore } from '../journal/leg-store.ts';
+import type { LegStore, LegTail } from '../journal/leg-store.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from './ledger.ts';
 import { legClosed, legOpened, legTotals } from './metrics.ts';
@@ -209,6 +209,11 @@ export class Leg {
     if (this.#isOver) return undefined;
     const { waiting: _words, ...state } = this.#snapshot();
     return state;
+  }
+
+  /** For whoever copies its audio while it comes; undefined once it is over. */
+  tail(): LegTail | undefined {
+    return this.#isOver ? undefined : this.#store.tail();
   }
 
   /** No more audio comes. Resolves once: when all is acknowledged and the finals are in, or a deadline passed. */

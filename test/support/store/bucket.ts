@@ -95,7 +95,7 @@ export function bucketEnv(url: string): Record<string, string> {
 
 export function bucketConfig(url: string): ObjectsOptions['config'] {
   const names = { url: `s3://${bucketName}/${prefix}`, endpoint: url, accessKey, secretKey };
-  return { ...names, region: 'us-east-1', pathStyle: true };
+  return { ...names, region: 'us-east-1', pathStyle: true, tailS: 0 };
 }
 
 /** The store's part that copies to the bucket, with pauses that suit a test. */

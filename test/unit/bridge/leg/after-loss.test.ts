@@ -36,9 +36,9 @@ test.each([
   // The lost node had received and sent more than it had shared.
   { heard: 1_100, received: 1_300, acknowledged: 1_300, gap: undefined },
 ])('a session that has heard $heard bytes: the ledger comes out even', (example) => {
-  const { snapshot, gap } = legAfterLoss(state(), example.heard, 8_000);
+  const { snapshot, gaps } = legAfterLoss(state(), example.heard, 8_000);
   const ledger = new LegLedger(snapshot.ledger);
-  expect(gap).toEqual(example.gap);
+  expect(gaps).toEqual(example.gap === undefined ? [] : [example.gap]);
   expect(ledger.counts()).toMatchObject({
     received: example.received,
     acknowledged: example.acknowledged,
@@ -56,4 +56,31 @@ test('the old session takes nothing more and is read: where it ended is known wh
     { id: 'two', base: 200, end: 700, unread: true },
   ]);
   expect(legAfterLoss(state(), undefined, 8_000).snapshot.sessions[1]).not.toHaveProperty('end');
+});
+
+test.each([
+  { kept: [{ start: 0, end: 1_000 }], gaps: [], received: 1_000, lost: 0 },
+  {
+    kept: [
+      { start: 500, end: 700 },
+      { start: 800, end: 1_200 },
+    ],
+    gaps: [{ start: 700, end: 800 }],
+    received: 1_200,
+    lost: 100,
+  },
+  {
+    kept: [{ start: 0, end: 300 }],
+    gaps: [{ start: 600, end: 1_000 }],
+    received: 1_000,
+    lost: 400,
+  },
+])('what the object store has of it is no gap: $kept', ({ kept, gaps, received, lost }) => {
+  const after = legAfterLoss(state(), undefined, 8_000, kept);
+  expect(after.gaps).toEqual(gaps);
+  const ledger = new LegLedger(after.snapshot.ledger);
+  expect(ledger.counts()).toMatchObject({ received, acknowledged: 600, gaps: lost });
+  ledger.acknowledge(ledger.end);
+  expect(ledger.counts()).toMatchObject({ received, acknowledged: received - lost, gaps: lost });
+  expect(ledger.balanced()).toBe(true);
 });

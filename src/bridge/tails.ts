@@ -1,0 +1,282 @@
+import { createHash } from 'node:crypto';
+import { within, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Objects, StoredObject } from '../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
+import type { Store } from '../store/store.ts';
+import { holdLease, LeaseLost, type CallLease } from './events/lease.ts';
+import { maxChunkBytes, type LegFile } from './journal/leg-file.ts';
+import type { Journal } from './journal/journal.ts';
+import type { LegTail } from './journal/leg-store.ts';
+import { recordingKeys, tailKeys } from './recordings.ts';
+
+type TailedCall = {
+  readonly record: { readonly id: string };
+  readonly lease: CallLease;
+  readonly legs: readonly {
+    readonly audio: { readonly legId: string; tail(): LegTail | undefined };
+  }[];
+};
+
+type TailsOptions = {
+  calls: { readonly all: readonly TailedCall[] };
+  objects: Objects;
+  store: Store;
+  journal: Journal;
+  node: string;
+  everyS: number;
+  clock: Clock;
+  log: Logger;
+};
+
+type Piece = { from: number; to: number; object: StoredObject };
+type Sent = { to: number; pieces: Piece[] };
+
+/** Of one leg in one round; the rest goes with the next ones. */
+const maxPieceBytes = 1_048_576;
+const atOnce = 8;
+/** No call lasts so long: what is left of it then belongs to nobody. */
+const leftAfterMs = 86_400_000;
+
+/**
+ * What the journal of running legs has got since the last round, in the object store: with the disk of this node only the
+ * last seconds are lost. Of a leg that is not recorded a piece stays until the speech service has acknowledged it.
+ */
+export class Tails implements AsyncDisposable {
+  readonly #options: TailsOptions;
+  readonly #sent = new Map<string, Sent>();
+  #isFailing = false;
+  #round: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #stopTimer: () => void = () => undefined;
+
+  constructor(options: TailsOptions) {
+    this.#options = options;
+    options.objects.attach({
+      kind: 'tails',
+
+      async *ready() {},
+      waiting: () => Promise.resolve({ files: 0, bytes: 0 }),
+      orphans: () => this.#leftovers(),
+    });
+    this.#round = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
+    this.#schedule();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer();
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#round);
+  }
+
+  #schedule(): void {
+    const { clock, everyS } = this.#options;
+    this.#stopTimer = clock.after(everyS * 1_000, () => {
+      this.#round = this.#send()
+        .then(() => (this.#isFailing = false))
+        .catch((error: unknown) => {
+          // The store's own health and metrics say the rest.
+          if (!this.#isFailing)
+            this.#options.log.warn(
+              { reason: reasonOf(error) },
+              'audio of running calls does not get to the object store; tried again',
+            );
+          this.#isFailing = true;
+        })
+        .then(() => {
+          if (!this.#isClosed) this.#schedule();
+        });
+    });
+  }
+
+  async #send(): Promise<void> {
+    const running = new Set<string>();
+    const work = this.#options.calls.all
+      .flatMap((call) => call.legs.map(({ audio }) => ({ call, audio })))
+      .values();
+    const next = async (): Promise<void> => {
+      for (const { call, audio } of work) {
+        const tail = audio.tail();
+        if (tail === undefined || this.#isClosed) continue;
+        running.add(audio.legId);
+        await this.#sendOf(call, audio.legId, tail);
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, next));
+    for (const legId of this.#sent.keys()) if (!running.has(legId)) await this.#forget(legId);
+  }
+
+  async #sendOf(call: TailedCall, legId: string, tail: LegTail): Promise<void> {
+    const { objects, store } = this.#options;
+    const sent = this.#sent.get(legId) ?? (await sentOf(objects, legId));
+    this.#sent.set(legId, sent);
+    const from = Math.max(sent.to, tail.recording ? 0 : tail.settled);
+    if (tail.recording) tail.keepFrom(from);
+    else await this.#trim(sent, tail.settled);
+    const to = Math.min(tail.end, from + maxPieceBytes);
+    if (to <= from) return;
+    const bytes = await this.#read(legId, tail, from, to);
+    if (bytes === undefined) return;
+    const key = `${tailKeys}${legId}/${padded(from)}-${padded(to)}`;
+    const isPut = await objects.put(key, bytes, async (tx) => {
+      try {
+        await holdLease(store, tx, call.record.id, call.lease);
+        return true;
+      } catch (error) {
+        if (error instanceof LeaseLost) return false;
+        throw error;
+      }
+    });
+    if (!isPut) return;
+    sent.to = to;
+    const object = { key, bytes: bytes.length, partBytes: bytes.length, sha256: '' };
+    if (!tail.recording) sent.pieces.push({ from, to, object });
+  }
+
+  async #read(legId: string, tail: LegTail, from: number, to: number): Promise<Buffer | undefined> {
+    const parts: Buffer[] = [];
+    let at = from;
+    if (from < tail.readableFrom) {
+      // The index of the recording has lost this part; the file has it.
+      const recording = await this.#options.journal.recordingOf(legId);
+      const until = Math.min(to, recording?.bytes ?? 0);
+      if (recording !== undefined)
+        for await (const part of recording.read(from, until)) parts.push(Buffer.from(part));
+      at = Math.max(at, until);
+    }
+    while (at < to) {
+      const part = Buffer.from(await tail.read(at, to - at));
+      if (part.length === 0) return undefined;
+      parts.push(part);
+      at += part.length;
+    }
+    return Buffer.concat(parts);
+  }
+
+  /** What the speech service has acknowledged is not kept where nothing is recorded. */
+  async #trim(sent: Sent, settled: number): Promise<void> {
+    const { objects, store } = this.#options;
+    const done = sent.pieces.filter(({ to }) => to <= settled);
+    if (done.length === 0) return;
+    await store.transaction((tx) =>
+      objects.erase(
+        tx,
+        done.map(({ object }) => object.key),
+      ),
+    );
+    sent.pieces = sent.pieces.filter(({ to }) => to > settled);
+    objects.wake();
+  }
+
+  /** Of a leg that is over: once its recording is in the store as one, or there is none. */
+  async #forget(legId: string): Promise<void> {
+    const { objects, store, node } = this.#options;
+    const row = await store.db
+      .selectFrom('legs')
+      .innerJoin('calls', 'calls.id', 'legs.call_id')
+      .select(['calls.state', 'calls.summary_due', 'calls.has_recording', 'calls.node'])
+      .where('legs.id', '=', legId)
+      .executeTakeFirst();
+    if (row !== undefined && row.node !== node) {
+      this.#sent.delete(legId); // its new node goes on with it
+      return;
+    }
+    if (row !== undefined) {
+      if (row.state !== 'ended' || row.summary_due === 1) return;
+      if (row.has_recording === 1 && !(await objects.stored(recordingKeys + legId))) return;
+    }
+    await store.transaction((tx) => objects.eraseBelow(tx, `${tailKeys}${legId}/`));
+    this.#sent.delete(legId);
+    objects.wake();
+  }
+
+  async #ofEarlierRun(): Promise<void> {
+    const { objects, node } = this.#options;
+    for (const { key } of await objects.below(tailKeys, node)) {
+      const [, legId = ''] = key.split('/');
+      if (!this.#sent.has(legId)) this.#sent.set(legId, await sentOf(objects, legId));
+    }
+  }
+
+  async #leftovers(): Promise<string[]> {
+    const { store, clock } = this.#options;
+    const rows = await store.db
+      .selectFrom('objects')
+      .select('key')
+      .where('key', '>=', tailKeys)
+      .where('key', '<', `${tailKeys}~`)
+      .where('created_at', '<', clock.now() - leftAfterMs)
+      .limit(500)
+      .execute();
+    return rows.map(({ key }) => key);
+  }
+}
+
+/**
+ * What the object store has of a leg whose node is lost goes into a file here. Answers which positions the file has now;
+ * what cannot be had, or not in time, is not among them.
+ */
+export async function fetchTail(
+  objects: Objects,
+  legId: string,
+  file: LegFile,
+  from: number,
+  signal: AbortSignal,
+): Promise<{ start: number; end: number }[]> {
+  const kept: { start: number; end: number }[] = [];
+  const pieces = (await piecesOf(objects, legId)).filter(({ to }) => to > from);
+  for (let next = 0; next < pieces.length && !signal.aborted; next += atOnce) {
+    const some = pieces.slice(next, next + atOnce);
+    const read = await Promise.allSettled(
+      some.map(({ object }) => wholeOf(objects, object, signal)),
+    );
+    for (const [at, piece] of some.entries()) {
+      const found = read[at];
+      if (found?.status !== 'fulfilled') continue;
+      const start = Math.max(piece.from, from, kept.at(-1)?.end ?? 0);
+      if (start >= piece.to) continue;
+      for (let position = start; position < piece.to; position += maxChunkBytes) {
+        const end = Math.min(piece.to, position + maxChunkBytes);
+        await file.append(position, [
+          found.value.subarray(position - piece.from, end - piece.from),
+        ]);
+      }
+      kept.push({ start, end: piece.to });
+    }
+  }
+  return kept;
+}
+
+async function wholeOf(
+  objects: Objects,
+  object: StoredObject,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of objects.read(object, 0, object.bytes, signal)) parts.push(part);
+  const whole = Buffer.concat(parts);
+  if (createHash('sha256').update(whole).digest('hex') !== object.sha256)
+    throw new Error('the object store gave other bytes than it was given');
+  return whole;
+}
+
+async function piecesOf(objects: Objects, legId: string): Promise<Piece[]> {
+  const pieces: Piece[] = [];
+  for (const object of await objects.below(`${tailKeys}${legId}/`)) {
+    const [, from, to] = /\/(\d+)-(\d+)$/.exec(object.key) ?? [];
+    if (from === undefined || to === undefined || Number(to) - Number(from) !== object.bytes)
+      continue;
+    pieces.push({ from: Number(from), to: Number(to), object });
+  }
+  return pieces;
+}
+
+async function sentOf(objects: Objects, legId: string): Promise<Sent> {
+  const pieces = await piecesOf(objects, legId);
+  return { to: pieces.at(-1)?.to ?? 0, pieces };
+}
+
+function padded(position: number): string {
+  return String(position).padStart(15, '0');
+}

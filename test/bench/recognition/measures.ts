@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bare } from '../../../src/speech-service/recognition/offline/readings.ts';
 import type { App } from '../../support/process/app.ts';
-import { lineNoises } from '../../support/recognition/noises.ts';
+import { lineNoises, musicOnHold } from '../../support/recognition/noises.ts';
 import type { Prompt } from '../../support/recognition/prompts.ts';
 import { sentences, speak, speakWithFlite, type Spoken } from './spoken.ts';
 import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
@@ -162,25 +162,23 @@ async function timeErrors(
 /** What is said where nobody speaks: every final and every partial counts. */
 export async function invented(app: App, minutes: number, callS: number): Promise<FigureRow[]> {
   const kinds = lineNoises(1).size;
-  const run = async (seconds: number, pace: 'fast' | 'call') => {
+  const run = async (noises: ReadonlyMap<string, Int16Array>, pace: 'fast' | 'call') => {
     const said: string[] = [];
-    await inParallel(
-      [...lineNoises(seconds)],
-      pace === 'fast' ? 2 : kinds,
-      async ([name, audio]) => {
-        const { finals, partials } = await must(app, audio, {
-          pace,
-          partials: true,
-          endpointing: 0.05,
-          maximumDuration: 5,
-        });
-        for (const { text } of [...finals, ...partials]) said.push(`${name}: ${text}`);
-      },
-    );
+    await inParallel([...noises], pace === 'fast' ? 2 : kinds, async ([name, audio]) => {
+      const { finals, partials } = await must(app, audio, {
+        pace,
+        partials: true,
+        endpointing: 0.05,
+        maximumDuration: 5,
+      });
+      for (const { text } of [...finals, ...partials]) said.push(`${name}: ${text}`);
+    });
     return said;
   };
-  const fast = await run(Math.round((minutes * 60) / kinds), 'fast');
-  const call = await run(callS, 'call');
+  const fast = await run(lineNoises(Math.round((minutes * 60) / kinds)), 'fast');
+  const call = await run(lineNoises(callS), 'call');
+  const music = musicOnHold(10 * callS);
+  const held = await run(music, 'fast');
   const show = (said: string[]) =>
     said.length === 0
       ? 'none'
@@ -194,6 +192,11 @@ export async function invented(app: App, minutes: number, callS: number): Promis
     {
       what: `the same at call speed, ${String(callS)} s of each`,
       measured: show(call),
+      target: 'none',
+    },
+    {
+      what: `in ${String(music.size)} tracks of music on hold, fast`,
+      measured: music.size > 0 ? show(held) : 'asterisk-moh-opsound-wav is not installed',
       target: 'none',
     },
   ];

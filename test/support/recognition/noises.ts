@@ -1,3 +1,7 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { wavSamples } from './prompts.ts';
+
 /** What a telephone line carries when nobody speaks. 8 kHz, reproducible: the generator has a seed. */
 
 const rateHz = 8000;
@@ -160,4 +164,19 @@ export function lineNoises(seconds: number): Map<string, Int16Array> {
     ['sliding tones', sliding(seconds)],
     ['silence after noise', silenceAfterNoise(seconds)],
   ]);
+}
+
+const tracks = '/usr/share/asterisk/moh';
+
+/** The first seconds of each track of Debian's asterisk-moh-opsound-wav, by name; none where it is not installed. */
+export function musicOnHold(seconds: number): Map<string, Int16Array> {
+  const files = existsSync(tracks)
+    ? readdirSync(tracks).filter((name) => name.endsWith('.wav'))
+    : [];
+  return new Map(
+    files.map((name) => [
+      name.replace('.wav', ''),
+      wavSamples(readFileSync(join(tracks, name))).subarray(0, seconds * rateHz),
+    ]),
+  );
 }

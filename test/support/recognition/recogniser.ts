@@ -23,7 +23,7 @@ export function recogniserOf(
   return startRecogniser({ config, log: silentLog, inBackground });
 }
 
-const streamDefaults: RecogniserStreamOptions = {
+export const streamDefaults: RecogniserStreamOptions = {
   sampleRate: 8000,
   languages: ['en'],
   codeSwitching: false,

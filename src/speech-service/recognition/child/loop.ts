@@ -1,3 +1,4 @@
+import { reasonOf } from '../../../lib/errors.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { Chain, Enhancer } from './audio-chain.ts';
 import {
@@ -108,7 +109,12 @@ export class RecogniserLoop {
     const stream = this.#streams.get(message.stream);
     switch (message.type) {
       case 'open':
-        this.#open(message);
+        try {
+          this.#open(message);
+        } catch (error) {
+          const event = { type: 'failed', reason: reasonOf(error) } as const;
+          this.#send({ type: 'event', stream: message.stream, event });
+        }
         break;
       case 'audio':
         if (!stream) break; // the stream was closed while its audio was under way

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Sherpa, Vad } from '../child/sherpa.ts';
@@ -21,6 +22,9 @@ export class VoiceActivity {
   #end = 0;
 
   constructor(sherpa: Sherpa, model: string, speechThreshold: number) {
+    // The engine only writes that down, and then never hears a voice.
+    if (!existsSync(model))
+      throw new Error(`voice detection has lost its file ${model}: install the packages again`);
     this.#vad = new sherpa.Vad(
       {
         sileroVad: {

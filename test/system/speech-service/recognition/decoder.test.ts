@@ -6,15 +6,18 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { mulawToLinear } from '../../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../../src/player/conversation.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
+import { RecogniserLoop } from '../../../../src/speech-service/recognition/child/loop.ts';
 import { loadSherpa } from '../../../../src/speech-service/recognition/child/sherpa.ts';
 import { RecogniserConfig } from '../../../../src/speech-service/recognition/config.ts';
 import { DecodedModel } from '../../../../src/speech-service/recognition/decoder/decoded-model.ts';
 import { MoonshineReader } from '../../../../src/speech-service/recognition/decoder/moonshine-reader.ts';
 import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
+import type { FromChild } from '../../../../src/speech-service/recognition/pool/messages.ts';
 import { startRecogniser } from '../../../../src/speech-service/recognition/pool/pool.ts';
 import { until } from '../../../support/process/until.ts';
 import { promptsAreThere, telephonePrompts } from '../../../support/recognition/prompts.ts';
 import { realModel } from '../../../support/recognition/real-model.ts';
+import { streamDefaults } from '../../../support/recognition/recogniser.ts';
 import { normalisedWords, wordErrors } from '../../../support/recognition/word-errors.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 }); // a busy machine may take its time
@@ -111,6 +114,21 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
       expect(text).not.toMatch(/(\b[\p{L}\d]+\b)(?:[-,. ]+\1\b){3,}/iu);
     },
   );
+
+  test('a process whose voice detection lost its file fails its streams, and does not hear silence', async () => {
+    const sent: FromChild[] = [];
+    const folder = await readModelFolder(join(model!.models, model!.model), model!.model);
+    const load = { vadModel: '/nowhere/vad.onnx', loadEveryMs: 60_000, measured: false } as const;
+    const loop = await RecogniserLoop.load(
+      sherpa,
+      { type: 'load', model: folder, secondReader: undefined, ...load },
+      (message) => sent.push(message),
+    );
+    loop.handle({ type: 'open', stream: 1, options: streamDefaults });
+    loop.handle({ type: 'audio', stream: 1, samples: new Int16Array(8_000) });
+    const reason = expect.stringContaining('/nowhere/vad.onnx') as string;
+    expect(sent).toContainEqual({ type: 'event', stream: 1, event: { type: 'failed', reason } });
+  });
 
   test('a decoder file that the loop does not know is read by the native engine, and the log says so', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'trunkline-decoder-'));

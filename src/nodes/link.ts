@@ -71,7 +71,11 @@ export class NodeLink implements AsyncDisposable {
     const file = (path: string | undefined): string | undefined =>
       path === undefined ? undefined : readFileSync(path, 'utf8');
     this.#ca = file(config.tlsCa);
-    const limits = { headersTimeout: 5_000, requestTimeout: bodyWithinMs };
+    const limits = {
+      headersTimeout: 5_000,
+      requestTimeout: bodyWithinMs,
+      connectionsCheckingInterval: 1_000,
+    };
     this.#server = this.url.startsWith('https:')
       ? createTlsServer({ ...limits, cert: file(config.tlsCert), key: file(config.tlsKey) })
       : createServer(limits);

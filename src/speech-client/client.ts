@@ -38,7 +38,7 @@ type CreatedSession =
 
 type SessionStart = Omit<
   SessionOptions,
-  'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed' | 'line' | 'resumeWindowMs'
+  'clock' | 'catchUp' | 'coalesceBytes' | 'catchUpSpeed' | 'line' | 'resumeWindowMs' | 'mayMove'
 > & {
   /** The node that has it, as `create` said; undefined where an earlier version wrote it down. */
   service?: string | undefined;
@@ -196,6 +196,7 @@ export class SpeechClient implements AsyncDisposable {
       // One of before a restart was checked when it was created; where it leads to now may have changed.
       url: (target && sessionUrl(target, start.url)) ?? start.url,
       line: lineOf(target),
+      mayMove: () => this.#nodes.hasOther(service),
       resumeWindowMs: () => (this.#nodes.hasOther(service) ? moveAfterMs : resumeWindowMs),
       clock: this.#clock,
       catchUp: this.#catchUp,

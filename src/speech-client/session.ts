@@ -14,6 +14,8 @@ import { speechTotals as totals } from './metrics.ts';
 export const maxPieceBytes = 512_000;
 /** Audio was sent and no acknowledgement moved for this long: the socket is of no use, though it is open. */
 const progressMs = 10_000;
+/** So many sockets in a row that take nothing are a session that is of no use. */
+const maxStalls = 2;
 /** A service drops a quiet session after about 30 s; an empty chunk counts as life. */
 const keepAliveMs = 15_000;
 /** A socket that stayed open this long was a good one: the back-off begins anew. */
@@ -51,6 +53,8 @@ export type SessionOptions = {
   line: SessionLine;
   /** How long it may be without a socket until a new session is the better way. */
   resumeWindowMs: () => number;
+  /** Another node would take the audio. */
+  mayMove: () => boolean;
   source: AudioSource;
   bytesPerSecond: number;
   coalesceBytes: number;
@@ -87,6 +91,8 @@ export class SpeechSession implements SessionBehind {
   readonly #ack: AckRange = { start: 0, end: 0 };
   #link: Link = { at: 'waiting' };
   #attempts = 0;
+  /** Sockets in a row that took nothing. */
+  #stalls = 0;
   #resumed = 0;
   #refusals = 0;
   #badAcks = 0;
@@ -193,7 +199,9 @@ export class SpeechSession implements SessionBehind {
     this.#progressed = false;
     if (nowMs - this.#progressAtMs > progressMs) {
       totals.stalled++;
-      link.connection.drop();
+      // Open again and again, and it takes nothing: another node is the better way, where there is one.
+      if (++this.#stalls >= maxStalls && this.#options.mayMove()) this.nodeIsGone();
+      else link.connection.drop();
       return;
     }
     this.#quietTicks = this.#sentSinceTick ? 0 : this.#quietTicks + 1;
@@ -345,6 +353,7 @@ export class SpeechSession implements SessionBehind {
     if (result.rebased !== 0) this.#rebased(before, result.rebased);
     if (result.outcome === 'unmoved') return;
     this.#progressed = true;
+    this.#stalls = 0;
     this.#options.onAcknowledged(flight.acknowledged);
     if (flight.sent < this.#options.source.end() && this.#options.coalesceBytes === 0)
       this.#behind();

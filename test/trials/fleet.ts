@@ -10,6 +10,8 @@ import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
  * of its audio acknowledged or told as a gap; a stopped node that goes on is to change nothing.
  */
 if (postgresMissing) throw new Error(postgresMissing);
+// Whoever ends the trial ends its nodes and its database as well.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const setting = (name: string, usual: number): number => Number(process.env[name] ?? usual);
 const chosen = <T extends string>(name: string, of: readonly T[]): readonly T[] => {
   const wanted = process.env[name]?.split(',') ?? [...of];
@@ -32,6 +34,7 @@ await fleetTrial({
   seconds: setting('FLEET_SECONDS', 15),
   stoppedMs: setting('FLEET_STOPPED_S', 60) * 1_000,
   faults,
+  silentMs: setting('FLEET_SILENT_MS', 2_000),
   carriers: chosen<CarrierName>('FLEET_CARRIERS', carrierNames),
   door: process.env['FLEET_DOOR'] === undefined ? 'own' : door,
   random: (below) => {

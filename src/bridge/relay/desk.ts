@@ -8,6 +8,8 @@ import { FromCarrierNode, readMessage, type FromCallNode } from './messages.ts';
 /** A node that has lost its way to us comes back within this time, and the call does not notice. */
 const graceMs = 5_000;
 const firstMessageMs = 5_000;
+/** More than one node sends another without being told that it arrived. */
+const maxFrameBytes = 262_144;
 /** How often the other node is told what it may forget: half a second of one track. */
 export const tellEvery = 25;
 
@@ -100,7 +102,8 @@ export class RelayDesk {
     if (relay.socket !== socket || relay.stream === undefined) return;
     if (isBinary) {
       const track = relay.tracks[bytes[0] ?? -1];
-      if (track === undefined) return socket.terminate();
+      // No node of ours sends that much at once: its way would count as cut before.
+      if (track === undefined || bytes.length > maxFrameBytes) return socket.terminate();
       relay.stream.take({ type: 'audio', track, payload: bytes.subarray(1) });
     } else {
       const message = readMessage(FromCarrierNode, bytes);

@@ -10,7 +10,16 @@ import { frameBytes, writeFrame } from './frame.ts';
 
 /** Legs are kept by the name of what they lead to, so that two processes can take turns. */
 export type GeneratorCommand =
-  | { do: 'open'; set: string; port: number; path: string; legs: number; firstLeg: number }
+  | {
+      do: 'open';
+      set: string;
+      port: number;
+      path: string;
+      legs: number;
+      firstLeg: number;
+      /** Of the calls that this set has: another stream of each, of the agent. */
+      callsOf?: string;
+    }
   | { do: 'play'; set: string; seconds: number }
   | { do: 'flood'; set: string; seconds: number; sink: string }
   | { do: 'stop'; set: string };
@@ -24,7 +33,14 @@ export type GeneratorReport = {
   byLeg: [number, number][];
 };
 
-type Leg = { socket: Socket; leg: number; sent: number; streamSid: string };
+type Leg = {
+  socket: Socket;
+  leg: number;
+  sent: number;
+  streamSid: string;
+  callSid: string;
+  track: 'inbound' | 'outbound';
+};
 
 const sets = new Map<string, Leg[]>();
 const payload = Buffer.alloc(frameBytes);
@@ -43,10 +59,15 @@ function textFrame(text: string): Buffer {
 }
 
 /** A process that is still busy with the last streams may say 503; a carrier would come back too. */
-async function openPatiently(port: number, path: string, leg: number): Promise<Leg> {
+async function openPatiently(
+  port: number,
+  path: string,
+  leg: number,
+  ofCall?: string,
+): Promise<Leg> {
   for (let attempt = 0; ; attempt++) {
     try {
-      return await open(port, path, leg);
+      return await open(port, path, leg, ofCall);
     } catch (error) {
       if (attempt >= 20) throw error;
       await new Promise((resolve) => setTimeout(resolve, 500));
@@ -54,11 +75,12 @@ async function openPatiently(port: number, path: string, leg: number): Promise<L
   }
 }
 
-async function open(port: number, path: string, leg: number): Promise<Leg> {
+async function open(port: number, path: string, leg: number, ofCall?: string): Promise<Leg> {
   const socket = connect(port, '127.0.0.1');
   socket.setNoDelay(true);
   const streamSid = `MZ${randomBytes(16).toString('hex')}`;
-  const callSid = `CA${randomBytes(16).toString('hex')}`;
+  const callSid = ofCall ?? `CA${randomBytes(16).toString('hex')}`;
+  const track = ofCall === undefined ? 'inbound' : 'outbound';
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject);
     socket.once('connect', () => {
@@ -86,12 +108,12 @@ async function open(port: number, path: string, leg: number): Promise<Leg> {
       streamSid,
       accountSid: `AC${'0'.repeat(32)}`,
       callSid,
-      tracks: ['inbound'],
+      tracks: [track],
       customParameters: {},
       mediaFormat: { encoding: 'audio/x-mulaw', sampleRate: 8000, channels: 1 },
     },
   });
-  return { socket, leg, sent: 0, streamSid };
+  return { socket, leg, sent: 0, streamSid, callSid, track };
 }
 
 function send(leg: Leg): void {
@@ -100,7 +122,7 @@ function send(leg: Leg): void {
 
 function nextFrame(leg: Leg): string {
   writeFrame(payload, leg.leg, leg.sent++);
-  const text = `{"event":"media","sequenceNumber":"${leg.sent + 1}","streamSid":"${leg.streamSid}","media":{"track":"inbound","chunk":"${leg.sent}","timestamp":"${leg.sent * 20}","payload":"${payload.toString('base64')}"}}`;
+  const text = `{"event":"media","sequenceNumber":"${leg.sent + 1}","streamSid":"${leg.streamSid}","media":{"track":"${leg.track}","chunk":"${leg.sent}","timestamp":"${leg.sent * 20}","payload":"${payload.toString('base64')}"}}`;
   return String.fromCharCode(0x81, 0xfe, text.length >>> 8, text.length & 255, 0, 0, 0, 0) + text;
 }
 
@@ -200,7 +222,14 @@ async function act(command: GeneratorCommand): Promise<GeneratorReport> {
     case 'open':
       for (let index = 0; index < command.legs; index += 25) {
         const some = Array.from({ length: Math.min(25, command.legs - index) }, (_, offset) =>
-          openPatiently(command.port, command.path, command.firstLeg + index + offset),
+          openPatiently(
+            command.port,
+            command.path,
+            command.firstLeg + index + offset,
+            command.callsOf === undefined
+              ? undefined
+              : sets.get(command.callsOf)?.[index + offset]?.callSid,
+          ),
         );
         legs.push(...(await Promise.all(some)));
       }

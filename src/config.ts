@@ -46,6 +46,11 @@ export const Config = z.strictObject({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .meta({ env: 'TRUNKLINE_LOG_LEVEL', description: 'How much is logged.' }),
+  drainS: z.number().int().min(1).max(86_400).default(18).meta({
+    env: 'TRUNKLINE_DRAIN_S',
+    description:
+      'How long a stop by SIGTERM waits for streams that go on, and for last words; the supervisor must allow 12 s more. Ctrl-C waits 18 s at most.',
+  }),
   http: HttpConfig.prefault({}),
   store: StoreConfig.prefault({}),
   nodes: NodesConfig.prefault({}),

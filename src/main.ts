@@ -30,13 +30,16 @@ import { startSpeechService } from './speech-service/service.ts';
 import { openStore, type Store } from './store/store.ts';
 
 /**
- * The time that calls get for their last words after a stop signal. What is left goes on after the next start. Five
- * hundred legs take some seconds more to be put away, as do the parts, one after the other, whose database does not
- * answer; and supervisors kill a process 30 s after the signal.
+ * A person at a terminal waits no longer for streams that go on, whatever `drainS` says: Ctrl-C is no upgrade. What is
+ * left goes on after the next start.
  */
-const drainMs = 18_000;
-/** From the stop signal to the end of the process, whatever still waits: a supervisor kills it after 30 s. */
-const stopMs = 27_000;
+const mostDrainAtTerminalMs = 18_000;
+/**
+ * From the end of the drain to the end of the process, whatever still waits. Five hundred legs take some seconds to be put
+ * away, as do the parts, one after the other, whose database does not answer; and with the drain's default a supervisor
+ * kills a process 30 s after the signal.
+ */
+const putAwayMs = 9_000;
 const goesOn = 'unfinished calls stay in the store and go on at the next start';
 const endsAtOnce = 'a second signal (Ctrl-C) ends at once';
 /** How often a process that npm started looks whether npm is still there. */
@@ -102,6 +105,8 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   http.started();
   sayReady(opened);
   const signal = await Promise.race([stop, npmGone(env)]);
+  const limitMs = config.drainS * 1_000;
+  const drainMs = signal === 'SIGINT' ? Math.min(limitMs, mostDrainAtTerminalMs) : limitMs;
   const waitsFor = parts.flatMap((part) => part.waitsFor?.() ?? []);
   if (waitsFor.length === 0) log.info({ signal }, `stopping; ${goesOn}`);
   else {
@@ -109,10 +114,11 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
     log.info({ signal, waitsFor }, `stopping: ${waits}; ${endsAtOnce}; ${goesOn}`);
   }
   http.stopAccepting();
-  const overdue = endWhenOverdue(log);
+  const overdue = endWhenOverdue(log, drainMs + putAwayMs);
   // The parts drain in the order of the audio: carriers first, so that the bridge sees their last bytes. All of them
   // share one deadline.
   const untilMs = systemClock.monotonicMs() + drainMs;
+  await Promise.all(parts.map(async (part) => part.leaving?.()));
   for (const part of parts.toReversed())
     await withinDrain(part, log, Math.max(0, untilMs - systemClock.monotonicMs()));
   await stack.disposeAsync();
@@ -127,7 +133,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
  * `process.exit` would wait for the thread of SQLite, which waits for its lock: the system ends all of it at once, as a
  * supervisor would a moment later. The answer cancels.
  */
-function endWhenOverdue(log: Logger): () => void {
+function endWhenOverdue(log: Logger, stopMs: number): () => void {
   return systemClock.after(stopMs, () => {
     log.error(
       'not everything could be stored before the deadline; the process ends, and the next start goes on from the journals',
@@ -200,12 +206,15 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       publicUrl,
       recording: recordingOf(config),
       objects,
+      isRelieved: () => nodes.membership.isRelievedAs('speech'),
     };
     const speech = mount(await startSpeechService({ ...part, others: otherSpeechNodes(nodes) }));
     nodes.membership.attach({
       legs: () => 0,
       speech: () => speech.load(),
-      takeOver: (lost) => speech.endSessionsOf(lost.map(({ node }) => node)),
+      // A node that stops keeps its sessions for its next start, until it counts as lost.
+      takeOver: (lost) =>
+        speech.endSessionsOf(lost.filter(({ hasLeft }) => !hasLeft).map(({ node }) => node)),
       wasGivenUp: () => Promise.resolve(),
     });
   }

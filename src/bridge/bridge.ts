@@ -28,6 +28,7 @@ import { testEventsApi } from './api/test-events.ts';
 import { showLive } from './metrics.ts';
 import { leaveTakenLegs, recoverCalls } from './call/recovery.ts';
 import { LegStates } from './call/leg-states.ts';
+import { handOverCalls } from './call/hand-over.ts';
 import { takeOverCalls } from './call/take-over.ts';
 import { openRelay, relayTo } from './relay/relay.ts';
 import { Recordings } from './recordings.ts';
@@ -276,11 +277,22 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     },
     async drain(deadlineMs) {
       calls.stopAccepting();
-      await untilFinished(calls, clock, deadlineMs);
+      const isRelieved = nodes?.isRelievedAs('bridge') === true;
+      await untilFinished(calls, clock, Math.min(deadlineMs, isRelieved ? lastWordsMs : Infinity));
+      if (isRelieved)
+        await handOverCalls({ calls, store, nodes, clock, log }).catch((error: unknown) =>
+          log.warn(
+            { err: error },
+            'calls could not be handed over; the others wait for our silence',
+          ),
+        );
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
+
+/** Words of a call that is over come in a moment, or its speech service is away: then another node waits for it. */
+const lastWordsMs = 7_200;
 
 /** Calls whose phone call is over get time for their last words; live ones go on after the restart. */
 async function untilFinished(calls: Calls, clock: Clock, deadlineMs: number): Promise<void> {

@@ -29,8 +29,9 @@ type CarriersOptions = {
 
 const sweepMs = 1_000;
 
-/** Calls that are about to end get this much of the time; the rest is for the last words of those that did. */
-const liveShare = 0.6;
+/** Calls that are about to end get the time but for this: it is for the last words of those that did. */
+const lastWordsShare = 0.4;
+const mostLastWordsMs = 7_200;
 
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
@@ -88,9 +89,14 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     ],
     notes: () => notesOf(options.config, options.insecure),
     waitsFor: () => counted(upgrades.liveStreams, 'open stream'),
+    leaving: () => {
+      upgrades.stopAccepting();
+      return Promise.resolve();
+    },
     async drain(deadlineMs) {
       upgrades.stopAccepting();
-      const until = clock.monotonicMs() + deadlineMs * liveShare;
+      const lastWordsMs = Math.min(deadlineMs * lastWordsShare, mostLastWordsMs);
+      const until = clock.monotonicMs() + deadlineMs - lastWordsMs;
       while (upgrades.liveStreams > 0 && clock.monotonicMs() < until) await wait(clock, 100);
       upgrades.closeAll();
     },

@@ -11,7 +11,14 @@ import { nodeMetrics } from './metrics.ts';
 export type NodeRow = Selectable<NodesTable>;
 
 /** A node that the others gave up: when it was last there, and how far its clock was ahead of the database's. */
-export type LostNode = { node: string; seenAt: number; aheadMs: number; silentMs: number };
+export type LostNode = {
+  node: string;
+  seenAt: number;
+  aheadMs: number;
+  silentMs: number;
+  /** It stopped on purpose and left its calls for the others; its other work may still be its own. */
+  hasLeft: boolean;
+};
 
 /** Of the time after which a node counts as lost. Two signs of life may be late before anybody doubts. */
 const beatsPerSilence = 5;
@@ -60,7 +67,7 @@ export class Membership implements AsyncDisposable {
   #sinceMs = Infinity;
   #lastMs = -Infinity;
   #aheadMs = 0;
-  #speechNodes: readonly NodeRow[] = [];
+  #here: readonly NodeRow[] = [];
   #beating: Promise<void> = Promise.resolve();
   #takingOver: Promise<void> | undefined;
   #stopTimer: () => void = () => undefined;
@@ -78,7 +85,7 @@ export class Membership implements AsyncDisposable {
     const nowMs = await options.store.databaseNow();
     await membership.#enter(nowMs);
     membership.#seen(nowMs);
-    await membership.#lookForSpeech(nowMs);
+    await membership.#lookWhoIsHere(nowMs);
     // One process has a SQLite file: nobody else reads its signs of life.
     if (options.store.kind === 'postgres') membership.#schedule();
     return membership;
@@ -101,15 +108,46 @@ export class Membership implements AsyncDisposable {
 
   /** The nodes with a speech service that are there, as this node last saw them. */
   get speechNodes(): readonly NodeRow[] {
-    return this.#speechNodes;
+    return this.#here.filter(({ roles }) => roles.split(',').includes('speech'));
   }
 
   attach(duties: NodeDuties): void {
     this.#duties.push(duties);
   }
 
-  drain(): void {
+  /** Takes nothing new from here on, and says so at once. Resolves soon, also while the database is away. */
+  async drain(): Promise<void> {
     this.#isDraining = true;
+    if (this.#isClosed || !this.isFleet) return;
+    const said = this.#beat().catch((error: unknown) =>
+      this.#log.warn({ err: error }, 'the other nodes do not hear yet that this one stops'),
+    );
+    await within(this.#options.clock, maxDatabaseWaitMs, said);
+  }
+
+  /** Whether this node stops and another one that does not, as last seen, does what a node of this role does. */
+  isRelievedAs(role: string): boolean {
+    return (
+      this.#isDraining &&
+      this.#here.some(
+        ({ node, draining, left_at, roles }) =>
+          node !== this.node &&
+          draining === 0 &&
+          left_at === null &&
+          roles.split(',').includes(role),
+      )
+    );
+  }
+
+  /** Nothing of its calls is under way here any more: the others take them without waiting for its silence. */
+  async leaveCalls(): Promise<void> {
+    const { store } = this.#options;
+    await store.db
+      .updateTable('nodes')
+      .set({ left_at: await store.databaseNow() })
+      .where('node', '=', this.node)
+      .where('epoch', '=', this.#epoch)
+      .execute();
   }
 
   async rows(): Promise<{ nowMs: number; rows: NodeRow[] }> {
@@ -180,7 +218,7 @@ export class Membership implements AsyncDisposable {
       for (const duties of this.#duties) await duties.wasGivenUp();
     }
     this.#seen(nowMs);
-    await this.#lookForSpeech(nowMs);
+    await this.#lookWhoIsHere(nowMs);
     if (this.isFleet && !this.#isDraining) await this.#lookForLost(nowMs, silentMs);
   }
 
@@ -201,6 +239,7 @@ export class Membership implements AsyncDisposable {
       draining: this.#isDraining ? 1 : 0,
       started_at: nowMs - Math.round(process.uptime() * 1_000),
       lost_at: null,
+      left_at: null,
     };
     const row = await store.db
       .insertInto('nodes')
@@ -231,7 +270,7 @@ export class Membership implements AsyncDisposable {
   }
 
   /** One that has been silent for so long is not asked, whether or not anybody has given it up yet. */
-  async #lookForSpeech(nowMs: number): Promise<void> {
+  async #lookWhoIsHere(nowMs: number): Promise<void> {
     const { store, silentMs } = this.#options;
     if (!this.isFleet) return;
     const rows = await store.db
@@ -240,7 +279,7 @@ export class Membership implements AsyncDisposable {
       .where('lost_at', 'is', null)
       .where('seen_at', '>=', nowMs - silentMs)
       .execute();
-    this.#speechNodes = rows.filter(({ roles }) => roles.split(',').includes('speech'));
+    this.#here = rows;
   }
 
   async #lookForLost(nowMs: number, silentMs: number): Promise<void> {
@@ -252,9 +291,10 @@ export class Membership implements AsyncDisposable {
         .where('node', '!=', this.node)
         .where('lost_at', 'is', null)
         .where('seen_at', '<', nowMs - silentMs)
-        .returning(['node', 'seen_at'])
+        .returning(['node', 'seen_at', 'left_at'])
         .execute();
-      for (const { node, seen_at } of given) {
+      for (const { node, seen_at, left_at } of given) {
+        if (left_at !== null) continue;
         nodeMetrics.lostNodes.inc();
         this.#log.error(
           { node, silentMs: nowMs - seen_at },
@@ -268,8 +308,9 @@ export class Membership implements AsyncDisposable {
     }
     const lost = await db
       .selectFrom('nodes')
-      .select(['node', 'seen_at', 'ahead_ms'])
-      .where('lost_at', 'is not', null)
+      .select(['node', 'seen_at', 'ahead_ms', 'lost_at'])
+      .where('node', '!=', this.node)
+      .where((eb) => eb.or([eb('lost_at', 'is not', null), eb('left_at', 'is not', null)]))
       .execute();
     if (lost.length === 0 || this.#takingOver !== undefined) return;
     const nodes = lost.map((row) => ({
@@ -277,6 +318,7 @@ export class Membership implements AsyncDisposable {
       seenAt: row.seen_at,
       aheadMs: row.ahead_ms,
       silentMs: nowMs - row.seen_at,
+      hasLeft: row.lost_at === null,
     }));
     // Beside the signs of life: a hundred calls take longer than one of those may be late.
     this.#takingOver = this.#takeOver(nodes).finally(() => {

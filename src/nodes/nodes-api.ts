@@ -13,11 +13,17 @@ export function nodesApi(membership: Membership): Router {
   return router;
 }
 
+function stateOf({ lost_at, left_at, draining }: NodeRow): ApiNode['state'] {
+  if (left_at !== null) return 'left';
+  if (lost_at !== null) return 'lost';
+  return draining === 1 ? 'draining' : 'here';
+}
+
 function nodeOf(row: NodeRow, nowMs: number, self: string): ApiNode {
   return {
     id: row.node,
     self: row.node === self,
-    state: row.lost_at !== null ? 'lost' : row.draining === 1 ? 'draining' : 'here',
+    state: stateOf(row),
     roles: row.roles.split(','),
     version: row.version,
     address: row.address,

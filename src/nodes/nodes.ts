@@ -49,10 +49,7 @@ export async function startNodes({ config, ...options }: NodesOptions): Promise<
     membership,
     link,
     routers: [{ access: 'operator', router: nodesApi(membership) }],
-    drain: () => {
-      membership.drain();
-      return Promise.resolve();
-    },
+    leaving: () => membership.drain(),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -50,7 +50,7 @@ export type HttpServer = AsyncDisposable & {
   hasRoom(): boolean;
   /** Lines for the start of the process. */
   notes(): string[];
-  /** Turns readiness off and takes no new connections. What is open goes on. */
+  /** Turns readiness off: balancers turn away. Whoever comes all the same is heard by the parts until the end. */
   stopAccepting(): void;
 };
 
@@ -155,8 +155,6 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
         : [],
     stopAccepting() {
       state.isAccepting = false;
-      server.close();
-      server.closeIdleConnections();
     },
     [Symbol.asyncDispose]: async () => {
       connections[Symbol.dispose]();

@@ -33,6 +33,8 @@ export type Part = {
   notes?(): string[];
   /** What a stop would wait for now, for a person; undefined for nothing. */
   waitsFor?(): string | undefined;
+  /** The process is about to stop: said to all parts at once, before the first of them drains. Resolves soon. */
+  leaving?(): Promise<void>;
   /** Takes nothing new and finishes what can be finished before the deadline. */
   drain?(deadlineMs: number): Promise<void>;
 };

@@ -474,8 +474,10 @@ export const ApiNode = z
     id: z.string().describe('The name of its disk.'),
     self: z.boolean().describe('The one that answers.'),
     state: z
-      .enum(['here', 'draining', 'lost'])
-      .describe('`lost`: it gave no sign of life, and the others take its calls over.'),
+      .enum(['here', 'draining', 'left', 'lost'])
+      .describe(
+        '`draining`: it takes nothing new. `left`: it stopped and left its calls to the others. `lost`: it gave no sign of life, and the others take its calls over.',
+      ),
     roles: z.array(z.string()),
     version: z.string(),
     address: z.string().nullable().describe('Where the others reach it; null where it is closed.'),

@@ -54,6 +54,8 @@ type SpeechServiceOptions = {
   objects?: Objects | undefined;
   /** Reads files. Without it the recogniser of live sessions does. */
   jobsRecogniser?: Recogniser;
+  /** True while this node stops and another speech node is there. */
+  isRelieved?: () => boolean;
 };
 
 export type SpeechService = Part &
@@ -116,6 +118,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     send: sender.send,
     recogniser: options.jobsRecogniser ?? recogniser,
     speakers: openSpeakers({ models: modelsFolder(config.recogniser), log }),
+    isRelieved: options.isRelieved,
   });
   await jobs.start();
   // The language part loads its data now, so that the first sentence of a session does not wait for it.

@@ -87,7 +87,12 @@ async function takeOne(
           .selectFrom('nodes')
           .select('nodes.node')
           .where('nodes.node', '=', from.node)
-          .where('nodes.lost_at', 'is not', null),
+          .where((given) =>
+            given.or([
+              given('nodes.lost_at', 'is not', null),
+              given('nodes.left_at', 'is not', null),
+            ]),
+          ),
       ),
     )
     .returningAll()
@@ -97,7 +102,9 @@ async function takeOne(
     const call = await goOnWith(work, row, from);
     await store.db.updateTable('calls').set({ recover_tries: 0 }).where('id', '=', id).execute();
     bridgeMetrics.takenOver.inc();
-    log.warn({ callId: id, node: from.node }, 'a call of a lost node goes on here');
+    if (from.hasLeft)
+      log.info({ callId: id, node: from.node }, 'a call of a node that stops goes on here');
+    else log.warn({ callId: id, node: from.node }, 'a call of a lost node goes on here');
     call.goOn();
     return true;
   } catch (error) {
@@ -164,8 +171,10 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
     }
     if (row.state !== 'ended')
       call.events.warn(
-        'NODE_LOST',
-        'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
+        from.hasLeft ? 'NODE_LEFT' : 'NODE_LOST',
+        from.hasLeft
+          ? 'the node that carried the call was stopped: it goes on at another; what it had not sent on yet is a gap'
+          : 'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
         true,
       );
     calls.adopt(call);

@@ -204,6 +204,11 @@ export class Leg {
     return this.#sessions.all();
   }
 
+  /** Bytes that came and are neither acknowledged nor declared lost yet. */
+  get underWay(): number {
+    return this.#isOver ? 0 : this.#ledger.underWay();
+  }
+
   /** For the other nodes, which go on with the leg if this one is lost; undefined once it is over. */
   sharedState(): SharedLegState | undefined {
     if (this.#isOver) return undefined;

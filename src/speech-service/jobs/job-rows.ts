@@ -114,7 +114,11 @@ export class JobRows {
    * unless the file can be fetched again. What is only in the memory of its node (zero retention) stays there. A job
    * whose file has no row any more waits for nobody: it is taken, to end in error.
    */
-  async claim(node: string): Promise<{ claim: JobClaim; job: JobRow } | undefined> {
+  /** `onlyOwn`: none that another node could do. */
+  async claim(
+    node: string,
+    onlyOwn = false,
+  ): Promise<{ claim: JobClaim; job: JobRow } | undefined> {
     const nowMs = await this.#store.databaseNow();
     return this.#store.transaction(async (tx) => {
       let select = tx
@@ -147,6 +151,20 @@ export class JobRows {
               ),
             ),
           ]),
+        )
+        .$if(onlyOwn, (jobs) =>
+          jobs.where((each) =>
+            each.or([
+              each('zero_retention', '=', 1),
+              each.exists(
+                each
+                  .selectFrom('speech_files')
+                  .select('speech_files.id')
+                  .whereRef('speech_files.id', '=', 'speech_jobs.file_id')
+                  .where('speech_files.node', '=', node),
+              ),
+            ]),
+          ),
         )
         .orderBy('created_at')
         .orderBy('id')

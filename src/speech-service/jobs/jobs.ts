@@ -53,6 +53,8 @@ type JobsOptions = {
   /** Reads files: another one than that of live sessions, so that nobody's words come later for a job. */
   recogniser: Recogniser;
   speakers: Speakers;
+  /** True while this node stops and another one takes the jobs that are not its own alone. */
+  isRelieved?: (() => boolean) | undefined;
 };
 
 const dayMs = 86_400_000;
@@ -97,6 +99,7 @@ export class Jobs {
       clock,
       log,
       atOnce: config.jobs.atOnce,
+      isRelieved: options.isRelieved,
       unstored: this.#unstored,
       run: (work) => this.#run(work),
       end: async (claim, job, request, end) => {

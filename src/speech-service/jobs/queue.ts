@@ -32,6 +32,8 @@ type JobQueueOptions = {
   clock: Clock;
   log: Logger;
   atOnce: number;
+  /** True while this node stops and another one takes the jobs that are not its own alone. */
+  isRelieved?: (() => boolean) | undefined;
   /** Requests that are nowhere but here: with zero retention the row has none. */
   unstored: UnstoredJobs;
   run(work: JobAtWork): Promise<PreRecordedResult>;
@@ -126,7 +128,7 @@ export class JobQueue {
     while (this.#takeAgain && !this.#stopped) {
       this.#takeAgain = false;
       while (this.#running.size < atOnce && !this.#stopped) {
-        const taken = await rows.claim(node);
+        const taken = await rows.claim(node, this.#options.isRelieved?.() ?? false);
         if (!taken) break;
         this.#begin(taken.claim, taken.job);
       }

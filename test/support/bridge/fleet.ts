@@ -52,14 +52,18 @@ export async function fleetOf(
 }
 
 /** Opens the one call of a test at a node and says what it is given, at once. */
-export async function callAt(app: Pick<App, 'get' | 'url'>, streamSid = 'MZ1') {
+export async function callAt(
+  app: Pick<App, 'get' | 'url'>,
+  streamSid = 'MZ1',
+  more: { callSid?: string } = {},
+) {
   const headers = { 'content-type': 'application/json' };
   const answer = await app.get('/api/streams', { method: 'POST', headers, body: '{"carrier":"twilio"}' }); // prettier-ignore
   const { url } = (await answer.json()) as { url: string };
   const client = await CarrierClient.open(
     url.replace(/^wss?:\/\/[^/]+/, app.url.replace('http', 'ws')),
   );
-  client.send(twilioConnected, twilioStart({ tracks: ['inbound'], streamSid }));
+  client.send(twilioConnected, twilioStart({ tracks: ['inbound'], streamSid, ...more }));
   let chunk = 2;
   return {
     client,

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  callAt,
+  endedCallAt,
+  eventsAt,
+  expectToldOnce,
+  fleetOf,
+  nodesSeenBy,
+} from '../../support/bridge/fleet.ts';
+import type { AnyJson } from '../../support/bridge/test-bridge.ts';
+import { twilioStop } from '../../support/carriers/carrier-client.ts';
+import type { App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
+import { until } from '../../support/process/until.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { wordsOf } from '../../support/speech/fake-speech.ts';
+import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
+
+let postgres: TestPostgres | undefined;
+beforeAll(async () => {
+  if (postgresMissing === undefined) postgres = await startPostgres();
+});
+afterAll(() => postgres?.[Symbol.asyncDispose]());
+
+const stateSeenBy = async (app: App): Promise<string | undefined> =>
+  (await nodesSeenBy(app)).find(({ self }) => !self)?.state;
+
+test.skipIf(postgresMissing !== undefined)(
+  'a node that stops keeps its call to its end, takes no other, and is gone when it is over',
+  async () => {
+    await using fleet = await fleetOf(2, postgres, {
+      TRUNKLINE_DRAIN_S: '3600',
+      // Longer than the test: nothing here waits for a silence.
+      TRUNKLINE_NODE_SILENT_MS: '60000',
+    });
+    const [stopping, left] = fleet.nodes as [App, App];
+    const [first, second] = [seededAudio(8_000, 1), seededAudio(16_000, 2)];
+    const { client, say } = await callAt(stopping);
+    say(first);
+    const { id } = await until(async () => {
+      const call = await newestCall(left);
+      return call?.transcript.length === 1 && call;
+    });
+    stopping.process.kill('SIGTERM');
+    await until(async () => (await stateSeenBy(left)) === 'draining');
+    expect((await stopping.get('/health/ready')).status).toBe(503);
+    expect((await stopping.get('/health/live')).status).toBe(200);
+    await expect(callAt(stopping, 'MZ9')).rejects.toThrow('503');
+    const other = await callAt(left, 'MZ8', { callSid: 'CA-other' });
+    other.say(seededAudio(8_000, 3));
+    await until(async () => (await newestCall(left)).id !== id);
+    other.client.send(twilioStop);
+    // The first goes on where it is, however long.
+    say(second);
+    client.send(twilioStop);
+    await until(async () => (await eventsAt(left, id)).at(-1)?.type === 'call.completed');
+    const events = await eventsAt(left, id);
+    expectToldOnce(events);
+    const { ledger } = ((await (await left.get(`/api/calls/${id}`)).json()) as AnyJson).legs[0];
+    expect(ledger).toMatchObject({ received: 24_000, acknowledged: 24_000, gaps: 0 });
+    expect(await stopping.exited()).toEqual({ code: 0, signal: null });
+    expect(await stateSeenBy(left)).toBe('left');
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
+  'a call that is left at the drain’s limit goes on at the other node at once, without a silence and without a gap',
+  async () => {
+    await using fleet = await fleetOf(2, postgres, {
+      TRUNKLINE_DRAIN_S: '1',
+      TRUNKLINE_NODE_SILENT_MS: '10000',
+      TRUNKLINE_REJOIN_WAIT_MS: '30000',
+    });
+    const [stopping, left] = fleet.nodes as [App, App];
+    const [first, second] = [seededAudio(16_000, 1), seededAudio(16_000, 2)];
+    const before = await callAt(stopping);
+    before.say(first);
+    await until(async () => (await newestCall(left))?.transcript.length === 2);
+    stopping.process.kill('SIGTERM');
+    // The carrier is told, and comes back at the other door.
+    await before.client.untilClosed();
+    const stoppedMs = performance.now();
+    const after = await callAt(left, 'MZ2');
+    after.say(second);
+    const call = await until(async () => {
+      const found = await newestCall(left);
+      return found?.transcript.length >= 4 && found;
+    }, 60_000);
+    const goneOnS = (performance.now() - stoppedMs) / 1_000;
+    console.log(`the call went on after ${goneOnS.toFixed(1)} s; a silence would be 10 s`);
+    expect(goneOnS).toBeLessThan(10);
+    after.client.send(twilioStop);
+    const ended = await endedCallAt(left);
+    expect(ended.call.id).toBe(call.id);
+    expectToldOnce(ended.events);
+    expect(ended.call.legs[0].ledger).toMatchObject({
+      received: 32_000,
+      acknowledged: 32_000,
+      gaps: 0,
+    });
+    const said = ended.call.transcript.map(({ text }: AnyJson) => text);
+    expect(said.slice(0, 2)).toEqual(wordsOf(first));
+    const warnings = ended.events.filter(({ type }) => type === 'call.warning');
+    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LEFT']);
+    expect(await stopping.exited()).toEqual({ code: 0, signal: null });
+  },
+  120_000,
+);

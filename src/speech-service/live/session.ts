@@ -71,6 +71,7 @@ export class LiveSession {
   #state: SessionState;
   #socket: WebSocket | undefined;
   #closingWith: number | undefined;
+  #isSuspended = false;
   #connectedMs = 0;
   #recordingSinceMs: number | undefined;
   #stored: Promise<void> | undefined;
@@ -169,8 +170,9 @@ export class LiveSession {
     this.#step({ type: 'connected' }, undefined, old);
   }
 
-  /** Closes the socket of a process that stops. The next process resumes the session. */
+  /** Closes the socket of a process that stops. The next process resumes the session, or finishes a stopped one. */
   async suspend(): Promise<void> {
+    this.#isSuspended = true;
     this.#timers.stop();
     await this.#inbound.settled().catch(() => undefined);
     this.#socket?.close(1012, 'restarting');
@@ -370,8 +372,9 @@ export class LiveSession {
       await this.#inbound.settled();
       await this.#channels.finish();
       await this.#transcript.settled();
-      // The session failed meanwhile, and its failure is stored already.
-      if (!this.isOpen) return;
+      // The session failed meanwhile, and its failure is stored already. Of a suspended one the last words are not
+      // decided: to store what there is would lose them in silence.
+      if (!this.isOpen || this.#isSuspended) return;
       this.#stored = runEnding(this.#endingOptions());
       await this.#stored;
       this.#step({ type: 'finished' });
@@ -382,7 +385,7 @@ export class LiveSession {
       );
       this.#broken(4500, 'internal error', 500);
     } finally {
-      await this.#letGo();
+      if (!this.#isSuspended) await this.#letGo();
     }
   }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLog, type Logger } from '../../../src/lib/log.ts';
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
+import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
 import { faultWords, noisyAudio } from '../../support/faults/live-faults.ts';
 import { resumingClient } from '../../support/speech/resuming-client.ts';
 import { speechProcess } from '../../support/speech/speech-process.ts';
@@ -83,6 +84,40 @@ test('a stopped session that a restart interrupted is finished by the next proce
   });
   expect((await second.job(open.id)).result?.messages.length).toBeGreaterThan(3);
   expect(await second.ended(silent.id)).toMatchObject({ status: 'error', error_code: 408 });
+});
+
+/** Takes sessions and decides nothing, as on a machine that does not get to it. */
+function idle(recogniser: Recogniser): Recogniser {
+  const stream = { push() {}, backlogS: 0, finish() {}, close() {} };
+  return {
+    mostProcesses: recogniser.mostProcesses,
+    status: () => recogniser.status(),
+    admits: (...given) => recogniser.admits(...given),
+    open: () => ({ outcome: 'admitted', stream }),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
+test('a stop that cannot wait for the last words leaves them to the next process', async () => {
+  await using recogniser = await fixtureRecogniser();
+  await using first = await startTestService({ recogniser: idle(recogniser) });
+  const { id, url } = await first.post();
+  const client = await connect(url);
+  client.send(mulawOf('my card is lost'));
+  await client.until('audio_chunk');
+  client.socket.send('{"type":"stop_recording"}');
+  await client.until('stop_recording');
+  await first.service.drain?.(200);
+  expect((await client.closed).code).toBe(1012);
+  await using second = await startTestService({
+    recogniser,
+    store: first.store,
+    config: { abandonedS: 0.2 },
+  });
+  expect(await second.ended(id)).toMatchObject({
+    status: 'done',
+    result: { transcription: { full_transcript: 'my card is lost' } },
+  });
 });
 
 /** A log whose errors are kept. */

@@ -95,9 +95,9 @@ function measure(sherpa: Sherpa, model: PieceModel, vadModel: string) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
-/** The first readings for a first word: after 0.5 s of speech, and then every 0.2 s. */
+/** The first readings for a first word: after 0.5 s of speech, and then every 0.15 s. */
 const firstPartialS = 0.5;
-const firstEveryS = 0.2;
+const firstEveryS = 0.15;
 /**
  * Two readings of so little audio can agree by chance. A first word from less than this is shown only
  * when a third reading, with another margin before it, begins with the same word.

@@ -29,7 +29,7 @@ export type LocalAudio = {
 
 /** One kind of files. */
 export type LocalFiles = {
-  kind: 'recordings' | 'files' | 'tails';
+  kind: 'recordings' | 'files' | 'sessions' | 'tails';
   /** What may go now. */
   ready(): AsyncIterable<LocalAudio>;
   /** All that is finished and still on this disk. */

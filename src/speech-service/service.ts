@@ -29,6 +29,7 @@ import { SessionRows } from './live/session-rows.ts';
 import { Sessions } from './live/sessions.ts';
 import { liveSockets, type OtherSpeechNodes } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
+import { storeAudio } from './live/stored-audio.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { openMedia } from './media/media.ts';
 import { modelsFolder } from './models/supply.ts';
@@ -75,7 +76,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const folder = join(dataDir, 'speech');
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const node = await nodeIdOf(dataDir);
-  const rows = new SessionRows(store);
+  const rows = new SessionRows(store, options.objects);
   const records = new JobRecords(store);
   const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
@@ -92,6 +93,8 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     recording,
   });
   await sessions.recover();
+  if (options.objects !== undefined && recording.kept)
+    storeAudio({ objects: options.objects, store, node, folder });
   const media = openMedia({ maxSeconds: config.jobs.maxSeconds });
   const files = await openFiles({
     config: config.jobs,
@@ -142,6 +145,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     clock,
     log,
     folder,
+    objects: options.objects,
   });
   let closing: Promise<void> | undefined;
 
@@ -157,7 +161,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
 
   const { publicUrl } = options;
   const owners = {
-    live: liveOwner({ store, sessions, folder, recording }),
+    live: liveOwner({ store, sessions, folder, recording, objects: options.objects }),
     'pre-recorded': jobOwner({ store, jobs, files }),
   };
   const shared = { records, owners, publicUrl };

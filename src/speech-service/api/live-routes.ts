@@ -3,6 +3,7 @@ import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { parseLiveRequest, parseRegion } from '../../protocol/parse-live-request.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { RecordingRule } from '../live/assembly.ts';
 import type { Sessions } from '../live/sessions.ts';
@@ -55,10 +56,17 @@ type LiveOwnerOptions = {
   sessions: Sessions;
   folder: string;
   recording: RecordingRule;
+  objects: Objects | undefined;
 };
 
 /** The audio and the end of live sessions, for the routes that all jobs have. */
-export function liveOwner({ store, sessions, folder, recording }: LiveOwnerOptions): JobOwner {
+export function liveOwner({
+  store,
+  sessions,
+  folder,
+  recording,
+  objects,
+}: LiveOwnerOptions): JobOwner {
   return {
     async sendFile(request, response, job: JobRow) {
       if (job.request_params === null) throw new Problem(404, 'Not found');
@@ -69,6 +77,7 @@ export function liveOwner({ store, sessions, folder, recording }: LiveOwnerOptio
         );
       await sendRecording(request, response, {
         folder,
+        objects,
         id: job.id,
         request: JSON.parse(job.request_params) as LiveRequest,
         wasReceived: (job.audio_duration ?? 0) > 0,

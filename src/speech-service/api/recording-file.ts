@@ -1,17 +1,26 @@
 import type { Request, Response } from 'express';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import type { Objects } from '../../objects/objects.ts';
 import { Problem } from '../../port/problem.ts';
 import { sendRange } from '../../port/range.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import { pathsOf } from '../live/session-audio.ts';
+import { sessionKeys } from '../live/stored-audio.ts';
 import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
 
 type SessionRecording = {
   folder: string;
+  /** Where the audio of an ended session may lie. */
+  objects: Objects | undefined;
   id: string;
   request: LiveRequest;
   /** The session has ended and had audio: without its file the audio was deleted. */
   wasReceived: boolean;
+};
+
+type SessionBytes = AsyncDisposable & {
+  size: number;
+  read(from: number, to: number): AsyncIterable<Buffer>;
 };
 
 /** Sends the received audio as a WAV file in the session's encoding. A running session's file ends at this moment. */
@@ -20,30 +29,26 @@ export async function sendRecording(
   response: Response,
   recording: SessionRecording,
 ): Promise<void> {
-  const file = await openOrNothing(pathsOf(recording.folder, recording.id).audio);
+  const file = (await openHere(recording)) ?? (await openStored(recording));
   if (!file && recording.wasReceived)
     throw new Problem(404, 'the audio of this session was deleted after the days of recordings');
-  try {
-    const format = formatOf(recording.request);
-    const size = file ? (await file.stat()).size : 0;
-    const skip = file ? await ownHeader(file, size, recording) : 0;
-    const header = buildHeader(format, size - skip);
-    await sendRange(request, response, {
-      bytes: header.length + size - skip,
-      headers: {
-        'content-type': 'application/octet-stream',
-        'content-disposition': `attachment; filename="${recording.id.slice(0, 8)}.wav"`,
-      },
-      read: (from, to) => read(file, header, skip, from, to),
-    });
-  } finally {
-    await file?.close();
-  }
+  await using audio = file ?? nothing;
+  const { size } = audio;
+  const skip = await ownHeader(audio, recording);
+  const header = buildHeader(formatOf(recording.request), size - skip);
+  await sendRange(request, response, {
+    bytes: header.length + size - skip,
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-disposition': `attachment; filename="${recording.id.slice(0, 8)}.wav"`,
+    },
+    read: (from, to) => read(audio, header, skip, from, to),
+  });
 }
 
-/** Our header, then the file without the header that the client may have sent itself. */
+/** Our header, then the audio without the header that the client may have sent itself. */
 async function* read(
-  file: FileHandle | undefined,
+  audio: SessionBytes,
   header: Buffer,
   skip: number,
   from: number,
@@ -51,28 +56,53 @@ async function* read(
 ): AsyncGenerator<Buffer> {
   if (from < header.length) yield header.subarray(from, to);
   const start = Math.max(from, header.length) - header.length + skip;
-  const end = to - 1 - header.length + skip;
-  if (!file || end < start) return;
-  yield* file.createReadStream({ start, end, autoClose: false }) as AsyncIterable<Buffer>;
+  const end = to - header.length + skip;
+  if (end > start) yield* audio.read(start, end);
 }
 
-async function openOrNothing(path: string): Promise<FileHandle | undefined> {
+const nothing: SessionBytes = {
+  size: 0,
+   
+  async *read() {},
+  [Symbol.asyncDispose]: () => Promise.resolve(),
+};
+
+async function openHere({ folder, id }: SessionRecording): Promise<SessionBytes | undefined> {
   try {
-    return await open(path, 'r');
+    const file = await open(pathsOf(folder, id).audio, 'r');
+    const { size } = await file.stat();
+    return {
+      size,
+      read: (from, to) =>
+        file.createReadStream({
+          start: from,
+          end: to - 1,
+          autoClose: false,
+        }) as AsyncIterable<Buffer>,
+      [Symbol.asyncDispose]: () => file.close(),
+    };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
 
+async function openStored({ objects, id }: SessionRecording): Promise<SessionBytes | undefined> {
+  const object = await objects?.stored(sessionKeys + id);
+  if (objects === undefined || object === undefined) return undefined;
+  return {
+    size: object.bytes,
+    read: (from, to) => objects.read(object, from, to),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
+  };
+}
+
 /** The length of the header that the client sent. Ours, with the true length, replaces it. */
-async function ownHeader(
-  file: FileHandle,
-  size: number,
-  recording: SessionRecording,
-): Promise<number> {
-  const start = Buffer.alloc(Math.min(size, headerReachBytes));
-  const { bytesRead } = await file.read(start, 0, start.length, 0);
-  const header = parseHeader(start.subarray(0, bytesRead), formatOf(recording.request));
+async function ownHeader(audio: SessionBytes, recording: SessionRecording): Promise<number> {
+  const reach = Math.min(audio.size, headerReachBytes);
+  if (reach === 0) return 0;
+  const parts: Buffer[] = [];
+  for await (const part of audio.read(0, reach)) parts.push(part);
+  const header = parseHeader(Buffer.concat(parts), formatOf(recording.request));
   return header.outcome === 'header' ? header.headerBytes : 0;
 }

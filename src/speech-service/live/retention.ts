@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { RecordingRule } from './assembly.ts';
 import type { SessionRows } from './session-rows.ts';
+import { forgetAudioBefore } from './stored-audio.ts';
 import type { Sessions } from './sessions.ts';
 
 type SessionRetentionOptions = {
@@ -19,6 +21,7 @@ type SessionRetentionOptions = {
   clock: Clock;
   log: Logger;
   folder: string;
+  objects?: Objects | undefined;
 };
 
 const dayMs = 86_400_000;
@@ -75,9 +78,10 @@ export function startRetention(options: SessionRetentionOptions): {
  * and of its files.
  */
 async function sweepFiles(options: SessionRetentionOptions): Promise<void> {
-  const { folder, rows, clock, recording } = options;
+  const { folder, rows, clock, recording, objects, store } = options;
   const nowMs = clock.now();
   const keptSinceMs = recording.kept ? nowMs - Math.round(recording.days * dayMs) : nowMs;
+  if (objects !== undefined) while ((await forgetAudioBefore(objects, store, keptSinceMs)) > 0);
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];

@@ -1,5 +1,7 @@
 import type { LiveRequest } from '../../protocol/live-request.ts';
+import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
+import { sessionKeys } from './stored-audio.ts';
 import { deleteJobRows, metadataPairs, type JobRow } from '../records/job-records.ts';
 
 type NewSessionRow = {
@@ -34,9 +36,11 @@ const notPreRecorded = {
 /** The rows of live sessions in the table `speech_jobs`. */
 export class SessionRows {
   readonly #store: Store;
+  readonly #objects: Objects | undefined;
 
-  constructor(store: Store) {
+  constructor(store: Store, objects?: Objects) {
     this.#store = store;
+    this.#objects = objects;
   }
 
   /** Stores a new session with the pairs of its metadata. */
@@ -144,7 +148,11 @@ export class SessionRows {
   }
 
   async delete(id: string): Promise<void> {
-    await this.#store.transaction((tx) => deleteJobRows(tx, id));
+    await this.#store.transaction(async (tx) => {
+      await deleteJobRows(tx, id);
+      await this.#objects?.erase(tx, [sessionKeys + id]);
+    });
+    this.#objects?.wake();
   }
 
   /** The sessions of this node that are not ended, or whose callbacks are not settled. */

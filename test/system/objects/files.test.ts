@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../../support/process/until.ts';
 import { jobsApi, wavOf } from '../../support/speech/jobs.ts';
-import { fixtureRecogniser, startTestService } from '../../support/speech/speech-service.ts';
+import {
+  connect,
+  fixtureRecogniser,
+  mulawOf,
+  startTestService,
+} from '../../support/speech/speech-service.ts';
 import {
   bucketMissing,
   objectsOn,
@@ -90,6 +95,40 @@ test.skipIf(bucketMissing !== undefined)(
     await own.start();
     const job = await only.api.ended(id);
     expect([job.status, job.result?.transcription?.full_transcript.toLowerCase()]).toEqual(['done', expect.stringContaining('hello please')]); // prettier-ignore
+  },
+  60_000,
+);
+
+test.skipIf(bucketMissing !== undefined)(
+  'the audio of an ended live session goes there too: any node sends it, and deletes it with the session',
+  async () => {
+    await using own = await startBucket();
+    await using database = await temporaryStore();
+    await using first = await speechNode(database, own);
+    const audio = mulawOf('my card');
+    const { id, url } = await first.service.post({
+      encoding: 'wav/ulaw',
+      sample_rate: 8_000,
+      bit_depth: 8,
+      channels: 1,
+    });
+    const client = await connect(url);
+    client.send(audio);
+    client.stop();
+    await client.closed;
+    await until(async () => (await own.keys()).includes(`sessions/${id}`));
+    const speech = join(first.folder, 'speech');
+    await until(async () => !(await readdir(speech)).includes(`${id}.audio`));
+    await using second = await speechNode(database, own);
+    for (const { service } of [first, second]) {
+      const whole = await service.http(`/v2/live/${id}/file`);
+      const file = Buffer.from(await whole.arrayBuffer());
+      expect(file.subarray(58).equals(audio)).toBe(true);
+      const part = await service.http(`/v2/live/${id}/file`, { headers: { range: 'bytes=50-99' } });
+      expect([part.status, Buffer.from(await part.arrayBuffer()).equals(file.subarray(50, 100))]).toEqual([206, true]); // prettier-ignore
+    }
+    expect((await second.service.http(`/v2/live/${id}`, { method: 'DELETE' })).status).toBe(202);
+    await until(async () => (await own.keys()).length === 0);
   },
   60_000,
 );

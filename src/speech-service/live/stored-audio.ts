@@ -1,0 +1,144 @@
+import { open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { LocalAudio, Objects } from '../../objects/objects.ts';
+import type { Store } from '../../store/store.ts';
+
+/** Where the audio of ended sessions lies in the object store. */
+export const sessionKeys = 'sessions/';
+
+const batch = 100;
+/** The last bytes of a session may reach its file a moment after its end is stored. */
+const settledMs = 3_000;
+
+type StoredAudioOptions = { objects: Objects; store: Store; node: string; folder: string };
+
+/** Audio of sessions that have ended goes to the object store, where one is set and recordings are kept. */
+export function storeAudio({ objects, store, node, folder }: StoredAudioOptions): void {
+  const ended = (ids: readonly string[]) =>
+    store.db
+      .selectFrom('speech_jobs')
+      .select('id')
+      .where('id', 'in', [...ids])
+      .where('kind', '=', 'live')
+      .where('node', '=', node)
+      .where('status', 'in', ['done', 'error'])
+      // Until then a start takes the session up again, with its files.
+      .where('callbacks_due', '=', 0);
+  const names = async (): Promise<string[]> =>
+    (await readdir(folder)).flatMap((name) => /^([0-9a-f-]{36})\.audio$/.exec(name)?.[1] ?? []);
+  const statOf = (id: string) => stat(join(folder, `${id}.audio`)).catch(() => undefined); // deleted meanwhile
+  // Times of files are those of the machine, whatever clock the process has.
+  const sizeOf = async (id: string): Promise<number> => {
+    const found = await statOf(id);
+    return found !== undefined && Date.now() - found.mtimeMs > settledMs ? found.size : 0;
+  };
+  const endedHere = async function* (): AsyncGenerator<string> {
+    const all = await names();
+    for (let at = 0; at < all.length; at += batch)
+      for (const { id } of await ended(all.slice(at, at + batch)).execute()) yield id;
+  };
+  const ready = async function* (): AsyncGenerator<LocalAudio> {
+    for await (const id of endedHere()) {
+      const path = join(folder, `${id}.audio`);
+      const bytes = await sizeOf(id);
+      if (bytes === 0) continue;
+      yield {
+        key: sessionKeys + id,
+        bytes,
+        read: (from, to) => readFrom(path, from, to),
+        async isOwned(tx) {
+          let select = tx
+            .selectFrom('speech_jobs')
+            .select('id')
+            .where('id', '=', id)
+            .where('node', '=', node)
+            .where('status', 'in', ['done', 'error']);
+          if (store.kind === 'postgres') select = select.forUpdate();
+          return (await select.executeTakeFirst()) !== undefined;
+        },
+        async leave() {
+          const found = await statOf(id);
+          if (found === undefined) return;
+          if (found.size !== bytes) throw new Error('the file has grown since it was copied');
+          await rm(path, { force: true });
+        },
+      };
+    }
+  };
+  objects.attach({
+    kind: 'sessions',
+    ready,
+    async waiting() {
+      let [files, bytes] = [0, 0];
+      for await (const id of endedHere()) {
+        const size = await sizeOf(id);
+        if (size === 0) continue;
+        files++;
+        bytes += size;
+      }
+      return { files, bytes };
+    },
+    async orphans() {
+      const rows = await store.db
+        .selectFrom('objects')
+        .select('key')
+        .where('key', '>=', sessionKeys)
+        .where('key', '<', `${sessionKeys}~`)
+        .where((each) =>
+          each.not(
+            each.exists(
+              each
+                .selectFrom('speech_jobs')
+                .select('speech_jobs.id')
+                .whereRef('speech_jobs.id', '=', (ref) =>
+                  ref.fn('substr', ['objects.key', ref.val(sessionKeys.length + 1)]),
+                ),
+            ),
+          ),
+        )
+        .limit(batch)
+        .execute();
+      return rows.map(({ key }) => key);
+    },
+  });
+}
+
+/** Deletes what is in the object store of sessions that ended before then; answers how many. */
+export async function forgetAudioBefore(
+  objects: Objects,
+  store: Store,
+  endedBefore: number,
+): Promise<number> {
+  const rows = await store.db
+    .selectFrom('objects')
+    .innerJoin('speech_jobs', (join) =>
+      join.onRef('speech_jobs.id', '=', (ref) =>
+        ref.fn('substr', ['objects.key', ref.val(sessionKeys.length + 1)]),
+      ),
+    )
+    .select('objects.key')
+    .where('objects.key', '>=', sessionKeys)
+    .where('objects.key', '<', `${sessionKeys}~`)
+    .where('speech_jobs.completed_at', '<=', endedBefore)
+    .limit(batch)
+    .execute();
+  if (rows.length === 0) return 0;
+  await store.transaction((tx) =>
+    objects.erase(
+      tx,
+      rows.map(({ key }) => key),
+    ),
+  );
+  objects.wake();
+  return rows.length;
+}
+
+async function* readFrom(path: string, from: number, to: number): AsyncGenerator<Buffer> {
+  if (to <= from) return;
+  await using file = await open(path, 'r');
+  yield* file.createReadStream({
+    start: from,
+    end: to - 1,
+    autoClose: false,
+  }) as AsyncIterable<Buffer>;
+}

@@ -10,7 +10,7 @@ const notRun: Record<string, string> = {
   '.github/CONTRIBUTING.md: npm ci            # any Node from 20 on; brings Node 24, on which every npm script runs':
     'the checks and the tests themselves',
   '.github/CONTRIBUTING.md: npm test -- test/unit/bridge/leg/ledger.test.ts': 'tests',
-  '.github/CONTRIBUTING.md: sudo apt-get install postgresql strace ffmpeg sox chromium iproute2 flite festival festvox-us-slt-hts \\':
+  '.github/CONTRIBUTING.md: sudo apt-get install postgresql pgbouncer strace ffmpeg sox chromium iproute2 flite festival festvox-us-slt-hts \\':
     'needs root and a network; .ci/run installs the same',
   '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':
     'its second line wants the address that the first prints',
@@ -21,6 +21,8 @@ const notRun: Record<string, string> = {
     'needs a cluster; test/system/deploy.test.ts reads the manifests with the schemas',
   'config/operating/README.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
     'needs root and systemd; test/unit/deploy.test.ts compares the unit with npm start',
+  'config/operating/postgres.md: npx trunkline migrate --check      # what is missing; ends with 1 where something is':
+    'needs a Postgres database; the tests of the store have one',
   'config/operating/README.md: export TRUNKLINE_OBJECTS=s3://calls/trunkline                      # bucket, and the folder in it':
     'needs a bucket; test/system/objects has one',
   'config/operating/README.md: mc alias set local http://minio.internal:9000 root "$MINIO_ROOT_PASSWORD"':

@@ -7,8 +7,9 @@ import { configFields, loadConfig } from '../../src/config.ts';
 const root = resolve(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(resolve(root, name), 'utf8');
 const settings = configFields.map(({ env }) => env);
-/** A stop may take 27 s; what else it waits for comes on top. */
-const stopS = 27;
+/** What a stop may take beyond its drain, and the drain where no setting says another. */
+const putAwayS = 12;
+const defaultDrainS = loadConfig({}).config.drainS;
 
 describe('systemd', () => {
   const unit = read('config/deploy/trunkline.service');
@@ -26,7 +27,9 @@ describe('systemd', () => {
   });
 
   test('the unit allows a stop more time than it may take', () => {
-    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(stopS + 3);
+    expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])).toBeGreaterThan(
+      defaultDrainS + putAwayS,
+    );
   });
 });
 
@@ -46,7 +49,8 @@ describe('compose', () => {
         cap_drop: ['ALL'],
         security_opt: ['no-new-privileges:true'],
       });
-      expect(parseInt(service.stop_grace_period, 10)).toBeGreaterThan(stopS + 3);
+      const drainS = Number(service.environment?.['TRUNKLINE_DRAIN_S'] ?? defaultDrainS);
+      expect(parseInt(service.stop_grace_period, 10)).toBeGreaterThan(drainS + putAwayS);
       const [volume = '', ...others] = service.volumes;
       expect(volume).toMatch(/:\/data$/);
       expect(others).toEqual([]);
@@ -152,7 +156,11 @@ describe('Kubernetes', () => {
       const waitS = Number(container?.lifecycle.preStop.exec.command[1]);
       // Those in front have heard of it, by two looks, before the port is closed.
       expect(waitS).toBeGreaterThan(4);
-      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(waitS + stopS + 3);
+      const [settingsOfAll] = manifests.filter(
+        ({ metadata }) => metadata.name === 'trunkline-nodes',
+      );
+      const drainS = Number(settingsOfAll?.data?.['TRUNKLINE_DRAIN_S']);
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(waitS + drainS + putAwayS);
       expect(spec.volumeClaimTemplates).toHaveLength(1);
     },
   );

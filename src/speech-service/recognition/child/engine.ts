@@ -70,6 +70,4 @@ export type LoadLevel = {
   togetherMs: number;
   /** True where nobody waits for the words: they are read with more care. */
   isPatient?: boolean;
-  /** True where only what is probably wrong may be read again: there is much to read, or there are others to serve. */
-  isFrugal?: boolean;
 };

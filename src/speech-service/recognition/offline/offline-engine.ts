@@ -18,7 +18,7 @@ import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
-import { busyMs, isIdle, PartialWords, pressedMs, sureWords } from './readings.ts';
+import { busyMs, PartialWords, pressedMs, sureWords } from './readings.ts';
 import { beginOf, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
@@ -139,7 +139,6 @@ type Untold =
 type DueTime = { live: boolean; atMs: number };
 
 const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0, isPatient: true };
-const frugal: LoadLevel = { ...atEase, isFrugal: true };
 /** As under load: each piece is read once. */
 const onlyOnce: LoadLevel = { needed: 1, latenessMs: 0, togetherMs: 0 };
 
@@ -302,10 +301,8 @@ export class OfflineSession implements EngineSession {
 
   /** What comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its words. */
   #loadFor(due: DueTime): LoadLevel {
-    const load = this.#parts.load();
-    if (due.live) return load;
-    if (this.#options.isReadAgain) return onlyOnce;
-    return this.#options.recorded || !isIdle(load) ? frugal : atEase;
+    if (due.live) return this.#parts.load();
+    return this.#options.isReadAgain ? onlyOnce : atEase;
   }
 
   /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */

@@ -48,11 +48,8 @@ export type PieceModel = {
    * the cheapest reading, `expected` for words that are likelier than the model knows.
    */
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
-  /**
-   * Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. A
-   * process that is idle makes more of them again.
-   */
-  doubts?(result: PieceResult, isIdle: boolean): boolean;
+  /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
+  doubts?(result: PieceResult): boolean;
   /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */
   readTogether?(first: PieceResult, others: readonly Float32Array[]): PieceResult;
 };

@@ -11,7 +11,6 @@ import {
   alignedWords,
   bare,
   earlierSecondsFor,
-  isIdle,
   isPressed,
   type PartialWords,
   probesOf,
@@ -130,8 +129,8 @@ export class PieceReader {
   }
 
   /** Whether the piece should be read again as one text out of several margins. */
-  doubts(result: PieceResult, isIdle: boolean): boolean {
-    return this.#model.doubts?.(result, isIdle) === true;
+  doubts(result: PieceResult): boolean {
+    return this.#model.doubts?.(result) === true;
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
@@ -520,7 +519,7 @@ export class PieceReading {
   /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
     if (this.#readings.length !== 1 || !this.#result) return false;
-    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result, isIdle(load));
+    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result);
   }
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */

@@ -87,11 +87,6 @@ export function earlierSecondsFor(load: LoadLevel): number {
   return load.isPatient === true ? 8 : 2.5;
 }
 
-/** Whether time is left for readings that make a final only a little better. */
-export function isIdle(load: LoadLevel): boolean {
-  return readingsFor(load).most > 3 && load.needed <= 0.1 && load.isFrugal !== true;
-}
-
 /** Whether even the first reading has to be the cheapest one, after further readings have been given up. */
 export function isPressed({ needed, latenessMs, togetherMs }: LoadLevel): boolean {
   return latenessMs > 150 || needed > 0.6 || togetherMs > pressedMs;

@@ -27,7 +27,7 @@ function resultOf(text: string): OfflineResult {
 }
 
 /** The reading of one piece by a model that gives times, and doubts its first reading or not. */
-function readingOf(doubted: boolean | 'when idle') {
+function readingOf(doubted: boolean) {
   const track = new AudioTrack();
   track.push(new Float32Array(32_000).fill(0.1));
   const lengths: number[][] = [];
@@ -40,7 +40,7 @@ function readingOf(doubted: boolean | 'when idle') {
       lengths.push([samples.length]);
       return resultOf('good mourning');
     },
-    doubts: (_: OfflineResult, isIdle: boolean) => (doubted === 'when idle' ? isIdle : doubted),
+    doubts: () => doubted,
     readTogether: (first: OfflineResult, others: readonly Float32Array[]) => {
       expect(first.text).toBe('good mourning');
       lengths.push(others.map(({ length }) => length));
@@ -69,14 +69,6 @@ test('a reading that is not doubted is the only one', () => {
   const { lengths, readOn } = readingOf(false);
   expect(readOn(atEase).text).toBe('good mourning');
   expect(lengths).toHaveLength(1);
-});
-
-test('a process that is idle doubts sooner than one that has more to do', () => {
-  const doubted = (load: Partial<LoadLevel>) =>
-    readingOf('when idle').readOn({ ...atEase, ...load }).text === 'good morning';
-  expect(doubted({ isPatient: true })).toBe(true);
-  expect(doubted({ isPatient: true, isFrugal: true })).toBe(false);
-  expect([doubted({ needed: 0.1 }), doubted({ needed: 0.2 })]).toEqual([true, false]);
 });
 
 test('under load a doubted reading has to do', () => {

@@ -62,7 +62,7 @@ async function* read(
 
 const nothing: SessionBytes = {
   size: 0,
-   
+
   async *read() {},
   [Symbol.asyncDispose]: () => Promise.resolve(),
 };

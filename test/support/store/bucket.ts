@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import {
@@ -49,7 +50,7 @@ export async function startBucket(): Promise<TestBucket> {
   const port = await portFor();
   let child: ChildProcess | undefined;
   const stop = async (): Promise<void> => {
-    if (child === undefined) return;
+    if (child === undefined || child.exitCode !== null) return;
     const ended = new Promise((resolve) => child?.once('close', resolve));
     child.kill('SIGKILL');
     await ended;
@@ -57,10 +58,14 @@ export async function startBucket(): Promise<TestBucket> {
   };
   const start = async (): Promise<void> => {
     const args = ['--access', accessKey, '--secret', secretKey, '--port', `127.0.0.1:${port}`];
-    child = endsWithUs(
-      spawn('versitygw', [...args, '--quiet', 'posix', folder], { stdio: 'ignore' }),
-    );
-    await until(() => answersAt(port));
+    await until(async () => {
+      // One that could not have its port at once has ended.
+      if (child === undefined || child.exitCode !== null)
+        child = endsWithUs(
+          spawn('versitygw', [...args, '--quiet', 'posix', folder], { stdio: 'ignore' }),
+        );
+      return answersAt(port);
+    });
   };
   await start();
   return {
@@ -166,11 +171,18 @@ function answersAt(port: number): Promise<boolean> {
   });
 }
 
-function portFor(): Promise<number> {
-  return new Promise((found) => {
-    const server = createTcpServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => found(port));
+/**
+ * Below the ports that the system gives out by itself: while the server is stopped nothing else on this machine may get
+ * its port, and answer in its place.
+ */
+async function portFor(): Promise<number> {
+  for (;;) {
+    const port = randomInt(12_000, 32_000);
+    const isFree = await new Promise<boolean>((resolve) => {
+      const server = createTcpServer()
+        .once('error', () => resolve(false))
+        .listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
     });
-  });
+    if (isFree) return port;
+  }
 }

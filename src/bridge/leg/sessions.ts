@@ -197,7 +197,7 @@ export class LegSessions {
         const sentS = this.#secondsAt(this.#ledger.end - session.base);
         void this.#past.read(unknownPast(session, sentS));
       }
-    if (left) this.#start(left, left.flight);
+    if (left) this.#start(left, left.flight, left.said);
     else this.ensure();
   }
 
@@ -243,6 +243,7 @@ export class LegSessions {
               url: session.url,
               ...(service === undefined ? {} : { service }),
               flight: session.inFlight.state(),
+              ...(this.#said.length === 0 ? {} : { said: [...this.#said] }),
             },
           }
         : {}),
@@ -415,7 +416,11 @@ export class LegSessions {
   }
 
   /** `from`: the leg position of its first byte, or the state in which an earlier process left it. */
-  #start({ id, url, service }: MadeSession, from: InFlightState | number): void {
+  #start(
+    { id, url, service }: MadeSession,
+    from: InFlightState | number,
+    said: readonly number[] = [],
+  ): void {
     const { speech, log, onTakenBack } = this.#options;
     const source = {
       cut: undefined as number | undefined,
@@ -439,7 +444,7 @@ export class LegSessions {
       onOver: (reason) => this.#sessionOver(session, reason),
     });
     this.#current = session;
-    this.#said = [];
+    this.#said = [...said];
     this.#cutSession = (position) => (source.cut = position);
     this.#options.onStarted();
     if (this.#isFinishing) session.stop();

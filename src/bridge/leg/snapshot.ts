@@ -13,7 +13,14 @@ export type LegSnapshot = {
   /** The leg's own file holds everything needed before this position. */
   spilled: number;
   ledger: LedgerSnapshot;
-  current?: { id: string; url: string; service?: string; flight: InFlightState };
+  current?: {
+    id: string;
+    url: string;
+    service?: string;
+    flight: InFlightState;
+    /** Leg positions, by channel, up to which it has spoken. */
+    said?: number[];
+  };
   sessions: SessionSnapshot[];
   /** A session was being asked for: its answer may never have come. */
   asking?: boolean;

@@ -203,7 +203,8 @@ export class LiveSession {
   }
 
   #received(socket: WebSocket, data: Buffer, isBinary: boolean): void {
-    if (socket !== this.#socket) return;
+    // A process that stops takes nothing more. It acknowledges nothing either, so the client sends it again.
+    if (socket !== this.#socket || this.#isSuspended) return;
     try {
       this.#inbound.message(data, isBinary);
       if (this.#isBehind()) this.#readSlowly(socket);
@@ -306,7 +307,9 @@ export class LiveSession {
     );
   }
 
+  /** What fails in a process that stops ends no session: the next one has all that was acknowledged. */
   #broken(closeCode: number, reason: string, errorCode: number): void {
+    if (this.#isSuspended) return;
     this.#step({ type: 'broken', closeCode, reason, errorCode });
   }
 

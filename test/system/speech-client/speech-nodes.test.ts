@@ -3,6 +3,7 @@ import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { faultsOf, legRig, type RigLeg } from '../../support/bridge/leg-rig.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { until } from '../../support/process/until.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 60_000, withinMs: 120_000 };
@@ -94,6 +95,34 @@ test('a speech node dies for good: what it had acknowledged and not said is a ga
   leg.push(70);
   await until(() => leg.leg.ledger().acknowledged === 70 * 160);
   await proxy.refuse();
+  leg.push(50);
+  await until(() => other.sessions.size === 1 && isLive(leg));
+  await leg.leg.finish({ finalsMs: 5_000, withinMs: 600_000 });
+  expect(leg.gaps).toEqual([{ startS: 1, durationS: 0.4, bytes: 0, cause: 'service' }]);
+});
+
+test('after a restart, too, only what a lost session had not said is a gap', async () => {
+  await using folder = await temporaryFolder();
+  await using dying = await FakeSpeech.start({ words: 'frames' });
+  await using other = await FakeSpeech.start({ words: 'frames' });
+  await using proxy = await FaultProxy.start(dying.port);
+  dying.publicPort = proxy.port;
+  const options = { url: proxy.url, others: [other.url], dir: folder.path };
+  other.script.create = () => ({ status: 429, headers: { 'retry-after': '1' } });
+  {
+    await using rig = await legRig({ ...options, clock: new TestClock(20) });
+    const leg = rig.leg();
+    await until(() => isLive(leg));
+    leg.push(70);
+    await until(() => leg.leg.ledger().acknowledged === 70 * 160);
+    leg.leg.leave();
+  }
+  await using rig = await legRig({ ...options, clock: new TestClock(20) });
+  const leg = rig.leg({ recovered: rig.journal.recovered.get('leg_1')! });
+  await until(() => isLive(leg));
+  delete other.script.create;
+  await proxy.refuse();
+  leg.pushed = 70;
   leg.push(50);
   await until(() => other.sessions.size === 1 && isLive(leg));
   await leg.leg.finish({ finalsMs: 5_000, withinMs: 600_000 });

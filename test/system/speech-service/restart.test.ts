@@ -86,6 +86,34 @@ test('a stopped session that a restart interrupted is finished by the next proce
   expect(await second.ended(silent.id)).toMatchObject({ status: 'error', error_code: 408 });
 });
 
+test('audio that comes while a process stops ends no session: it is not taken, and the next process has the rest', async () => {
+  await using recogniser = await fixtureRecogniser();
+  const { log, errors } = errorLog();
+  await using first = await startTestService({ recogniser, log });
+  const { id, url } = await first.post();
+  const talker = await connect(url);
+  talker.send(mulawOf('my card is lost'));
+  await talker.until('transcript');
+  // It does not hear that it is to stop, and goes on, as one does whose frames are on their way already.
+  talker.socket.pause();
+  const goesOn = setInterval(() => talker.socket.send(Buffer.alloc(160, 0xff)), 5);
+  await first.service.drain?.(1_000);
+  clearInterval(goesOn);
+  // What was sent by now arrives before the answer to the close.
+  talker.socket.resume();
+  await talker.closed;
+  expect(errors).toEqual([]);
+  await using second = await startTestService({
+    recogniser,
+    store: first.store,
+    config: { abandonedS: 0.2 },
+  });
+  expect(await second.ended(id)).toMatchObject({
+    status: 'done',
+    result: { transcription: { full_transcript: 'my card is lost' } },
+  });
+});
+
 /** Takes sessions and decides nothing, as on a machine that does not get to it. */
 function idle(recogniser: Recogniser): Recogniser {
   const stream = { push() {}, backlogS: 0, finish() {}, close() {} };

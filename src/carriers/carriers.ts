@@ -9,7 +9,8 @@ import type { CarrierList } from '../protocol/api.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './credentials.ts';
-import { upgradesTotal } from './metrics.ts';
+import { upgradesTotal, webhooksTotal } from './metrics.ts';
+import { RefusalLog } from './refusal-log.ts';
 import { carrierSetups } from './setups.ts';
 import { Upgrades, type UpgradeContext } from './upgrades.ts';
 import { webhookRouter } from './webhooks.ts';
@@ -37,8 +38,11 @@ const mostLastWordsMs = 7_200;
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
   // From 0 on, so that the first refusal of a carrier is an increase.
-  for (const carrier of carrierNames)
+  for (const carrier of carrierNames) {
     for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
+    for (const { action: webhook } of carriers[carrier].webhooks)
+      for (const outcome of ['401', '403']) webhooksTotal.inc({ carrier, webhook, outcome }, 0);
+  }
   const clock = options.clock ?? systemClock;
   const log = options.log.child({ part: 'carriers' });
   const context: UpgradeContext = {
@@ -46,6 +50,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     log,
     clock,
     nonces: new RecentNonces(() => clock.now()),
+    refusals: new RefusalLog({ log, clock }),
   };
   const api = new GuardedClient({ trust: 'as-written' });
   const upgrades = new Upgrades(context);

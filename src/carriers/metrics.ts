@@ -10,6 +10,13 @@ export const upgradesTotal = new Counter({
   registers,
 });
 
+export const webhooksTotal = new Counter({
+  name: 'trunkline_carrier_webhooks_total',
+  help: 'Requests to the webhooks of carriers by outcome: `answered`, or the status of the refusal.',
+  labelNames: ['carrier', 'webhook', 'outcome'] as const,
+  registers,
+});
+
 export const framesTotal = new Counter({
   name: 'trunkline_carrier_odd_frames_total',
   help: 'Frames that were malformed, unknown, late, repeated or out of order.',

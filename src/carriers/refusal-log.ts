@@ -1,7 +1,13 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 
-export type Refused = { carrier: string; reason: string; status?: number };
+export type Refused = {
+  carrier: string;
+  reason: string;
+  status?: number;
+  /** The last part of a webhook's path. */
+  webhook?: string;
+};
 
 const reasonsAtMost = 32;
 const tellEveryMs = 10_000;
@@ -22,9 +28,11 @@ export class RefusalLog {
 
   /** `what` is the constant text of the line. */
   note(what: string, refused: Refused): void {
-    const { carrier, reason } = refused;
+    const { carrier, reason, webhook } = refused;
     // A reason may hold a number: strangers must not make a line of each.
-    const key = this.#seen.size < reasonsAtMost ? `${what} ${carrier} ${reason}` : carrier;
+    const key = [what, carrier, ...(this.#seen.size < reasonsAtMost ? [webhook, reason] : [])].join(
+      ' ',
+    );
     const known = this.#seen.get(key);
     if (known) {
       known.count++;

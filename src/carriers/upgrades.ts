@@ -13,7 +13,6 @@ import type { CarriersConfig } from './config.ts';
 import { bearerOf } from './credentials.ts';
 import { socketsOpen, upgradesTotal } from './metrics.ts';
 import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
-import { RefusalLog } from './refusal-log.ts';
 import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
@@ -41,7 +40,7 @@ const serverOptions: ServerOptions & { closeTimeout: number } = {
   clientTracking: false,
 };
 
-export type UpgradeContext = Omit<SocketContext, 'refusals'> & {
+export type UpgradeContext = SocketContext & {
   publicUrl: () => string;
   insecure: boolean;
   hasRoom: () => boolean;
@@ -53,7 +52,7 @@ type UpgradeRefusal = { status: 401 | 403 | 404 | 503; reason: string };
 
 /** Decides who may stream, and keeps the sockets of those who do. */
 export class Upgrades {
-  readonly #context: UpgradeContext & SocketContext;
+  readonly #context: UpgradeContext;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #sockets = new Map<WebSocket, StreamSocket | RecognisingSocket>();
   #inProgress = 0;
@@ -67,7 +66,7 @@ export class Upgrades {
   #draining = false;
 
   constructor(context: UpgradeContext) {
-    this.#context = { ...context, refusals: new RefusalLog(context) };
+    this.#context = context;
     this.#share = new AddressShare(maxUnprovenOfOneAddress, context.isProxy);
   }
 

@@ -1,15 +1,19 @@
-import express, { type Router } from 'express';
+import express, { type ErrorRequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { Problem } from '../port/problem.ts';
 import type { Route, RouteAnswer } from '../protocol/openapi/route.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import type { WebhookContext } from './carrier.ts';
+import { webhooksTotal } from './metrics.ts';
+import type { RefusalLog } from './refusal-log.ts';
 
 const formBytesAtMost = 32_768;
 
 /** The carriers' own HTTP requests. Each carrier checks the signature of its own before anything is kept. */
-export function webhookRouter(context: WebhookContext<CarriersConfig>): Router {
+export function webhookRouter(
+  context: WebhookContext<CarriersConfig> & { refusals: RefusalLog },
+): Router {
   const router = express.Router();
   const bodies = {
     form: express.text({
@@ -22,7 +26,18 @@ export function webhookRouter(context: WebhookContext<CarriersConfig>): Router {
   for (const name of carrierNames)
     for (const webhook of carriers[name].webhooks) {
       const path = `/carriers/${name}/${webhook.action}`;
+      const labels = { carrier: name, webhook: webhook.action };
+      const refused: ErrorRequestHandler = (error: unknown, _request, _response, next) => {
+        const { status, reason } = refusalOf(error);
+        webhooksTotal.inc({ ...labels, outcome: String(status) });
+        if (reason !== undefined)
+          context.refusals.note('carrier webhook refused', { ...labels, status, reason });
+        next(error);
+      };
       router[webhook.method ?? 'post'](path, bodies[webhook.body], async (request, response) => {
+        response.once('finish', () => {
+          if (response.statusCode < 300) webhooksTotal.inc({ ...labels, outcome: 'answered' });
+        });
         const answer = await webhook.handle(request, context);
         if ('xml' in answer) {
           response.type('text/xml').send(answer.xml);
@@ -39,8 +54,24 @@ export function webhookRouter(context: WebhookContext<CarriersConfig>): Router {
         await context.bridge.carrierStatus(name, answer.callId, answer.fields);
         response.status(204).end();
       });
+      router.use(path, refused);
     }
   return router;
+}
+
+/** The reason goes into the log: the words of our own refusal or of the body parser, never what was sent. */
+function refusalOf(error: unknown): { status: number; reason?: string } {
+  if (error instanceof Problem)
+    return {
+      status: error.status,
+      reason: [error.message, ...(error.validationErrors ?? [])].join(': '),
+    };
+  const { status, type } = z
+    .object({ status: z.number(), type: z.string() })
+    .catch({ status: 500, type: '' })
+    .parse(error);
+  // What nobody expected is logged, with its stack, by the last handler of the app.
+  return type === '' ? { status } : { status, reason: type };
 }
 
 const CarrierForm = {

@@ -67,6 +67,7 @@ describe('on paper', () => {
     // Labelled counters that begin with what they count.
     for (const name of [
       'trunkline_carrier_upgrades_total',
+      'trunkline_carrier_webhooks_total',
       'trunkline_carrier_clock_skew_seconds',
       'trunkline_streams_relayed_total',
       'trunkline_objects_failures_total',
@@ -165,6 +166,15 @@ describe.skipIf(promtoolMissing)('brought about', () => {
     };
     // The very first refusal is one.
     judge([await scrape(app), await knock(1)], ['TrunklineCarrierRefused']);
+    // A wrong signature at a voice webhook is all that some carriers ever send.
+    const unheard = await scrape(app);
+    const asked = await app.get('/carriers/twilio/voice', {
+      method: 'POST',
+      headers: { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' },
+      body: new URLSearchParams({ CallSid: 'CA1' }),
+    });
+    expect(asked.status).toBe(403);
+    judge([unheard, await scrape(app)], ['TrunklineCarrierRefused']);
     const before = await scrape(app);
     await app.get('/v2/pre-recorded', {
       method: 'POST',

@@ -8,6 +8,9 @@ import {
   twilioStart,
   twilioStop,
 } from '../../support/carriers/carrier-client.ts';
+import { webhooksTotal } from '../../../src/carriers/metrics.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
+import { until } from '../../support/process/until.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 
 type TwilioXml = InstanceType<typeof twilioPackage.twiml.VoiceResponse>;
@@ -211,6 +214,55 @@ describe('the voice webhook of Twilio', () => {
     await using closed = await carrierServer();
     expect((await post(closed, '/carriers/twilio/voice', call)).status).toBe(403);
     expect(server.bridge.tokens.size + closed.bridge.tokens.size).toBe(0);
+  });
+
+  test('what is refused is told in the log, once a reason, and counted', async () => {
+    const clock = new TestClock(1);
+    await using server = await carrierServer({ config: { twilioAuthToken: [token] }, clock });
+    const counted = async (webhook: string, outcome: string): Promise<number> =>
+      (await webhooksTotal.get()).values.find(
+        ({ labels }) =>
+          labels.carrier === 'twilio' && labels.webhook === webhook && labels.outcome === outcome,
+      )?.value ?? 0;
+    const wrong = { signature: 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' };
+    const before = await Promise.all([
+      counted('voice', '403'),
+      counted('status', '403'),
+      counted('voice', '401'),
+      counted('voice', 'answered'),
+    ]);
+    const secretQuery = '/carriers/twilio/voice?key=a-secret-of-the-address';
+    for (let time = 0; time < 50; time++) await post(server, secretQuery, call, wrong);
+    await post(server, '/carriers/twilio/status', call, wrong);
+    await post(server, '/carriers/twilio/voice', call, { signature: '' });
+    await post(server, '/carriers/twilio/voice', call);
+    const lines = (): Record<string, unknown>[] =>
+      server.log
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter(({ msg }) => String(msg).startsWith('carrier webhook refused'));
+    const mismatch =
+      'X-Twilio-Signature does not match: check TRUNKLINE_TWILIO_AUTH_TOKEN and TRUNKLINE_PUBLIC_URL';
+    const msg = 'carrier webhook refused';
+    const of = { carrier: 'twilio', webhook: 'voice' };
+    expect(lines()).toMatchObject([
+      { msg, ...of, status: 403, reason: mismatch },
+      { msg, ...of, webhook: 'status', status: 403, reason: mismatch },
+      { msg, ...of, status: 401, reason: 'X-Twilio-Signature is missing' },
+    ]);
+    expect(
+      await Promise.all([
+        counted('voice', '403'),
+        counted('status', '403'),
+        counted('voice', '401'),
+        counted('voice', 'answered'),
+      ]),
+    ).toEqual([50, 1, 1, 1].map((more, at) => (before[at] ?? 0) + more));
+    await clock.pass(11_000);
+    await until(() => lines().length === 4);
+    expect(lines()[3]).toMatchObject({ msg: `${msg}, again`, ...of, reason: mismatch, count: 49 });
+    const log = server.log.join('');
+    for (const secret of [token, 'a-secret-of-the-address', call.From, call.CallSid, 'AAAAAAAA'])
+      expect(log).not.toContain(secret);
   });
 
   test('a request without a call, and a body that is no form, are named', async () => {

@@ -69,6 +69,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       config: options.config,
       publicUrl: options.publicUrl(),
       lastStreamMs: await lastStreams(options.bridge, upgrades.lastProvenMs),
+      lastRefused: context.refusals.last,
     });
     response.json({ items } satisfies CarrierList);
   });

@@ -9,6 +9,8 @@ export type Refused = {
   webhook?: string;
 };
 
+export type LastRefused = { atMs: number; reason: string };
+
 const reasonsAtMost = 32;
 const tellEveryMs = 10_000;
 
@@ -21,14 +23,22 @@ export class RefusalLog {
     { what: string; refused: Refused; count: number; sinceMs: number }
   >();
 
+  readonly #last = new Map<string, LastRefused>();
+
   constructor({ log, clock }: { log: Logger; clock: Clock }) {
     this.#log = log;
     this.#clock = clock;
   }
 
+  /** By carrier, since the start of the process. */
+  get last(): ReadonlyMap<string, LastRefused> {
+    return this.#last;
+  }
+
   /** `what` is the constant text of the line. */
   note(what: string, refused: Refused): void {
     const { carrier, reason, webhook } = refused;
+    this.#last.set(carrier, { atMs: this.#clock.now(), reason });
     // A reason may hold a number: strangers must not make a line of each.
     const key = [what, carrier, ...(this.#seen.size < reasonsAtMost ? [webhook, reason] : [])].join(
       ' ',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiCarrier } from '../protocol/api.ts';
 import { carrierNames, carriers, type AnyCarrier } from './all.ts';
 import type { CarriersConfig } from './config.ts';
+import type { LastRefused } from './refusal-log.ts';
 import { socketUrlOf } from './voice-answer.ts';
 
 type SetupFacts = {
@@ -11,6 +12,7 @@ type SetupFacts = {
   publicUrl: string;
   /** By carrier, when a stream was let in last; undefined where no process was asked. */
   lastStreamMs?: ReadonlyMap<string, number>;
+  lastRefused?: ReadonlyMap<string, LastRefused>;
 };
 
 /** What is set, what is missing and which address the carrier is told, for all of them. Pure; holds no secret. */
@@ -18,7 +20,8 @@ export function carrierSetups(facts: SetupFacts): ApiCarrier[] {
   return carrierNames.map((name) => setupOf(carriers[name], facts));
 }
 
-function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: SetupFacts): ApiCarrier {
+function setupOf(carrier: AnyCarrier, facts: SetupFacts): ApiCarrier {
+  const { config, publicUrl, lastStreamMs, lastRefused } = facts;
   const { name, setup, webhooks } = carrier;
   const unset: Record<string, unknown> = z.object(setup.settings).parse({});
   const values: Record<string, unknown> = config;
@@ -40,6 +43,7 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
       : undefined;
   const voice = below('voice');
   const lastMs = lastStreamMs?.get(name);
+  const refused = lastRefused?.get(name);
   return {
     name,
     title: setup.title,
@@ -57,5 +61,9 @@ function setupOf(carrier: AnyCarrier, { config, publicUrl, lastStreamMs }: Setup
     status_address: below('status') ?? null,
     steps: [...setup.steps],
     last_stream_at: lastMs === undefined ? null : new Date(lastMs).toISOString(),
+    last_refused:
+      refused === undefined
+        ? null
+        : { at: new Date(refused.atMs).toISOString(), reason: refused.reason },
   };
 }

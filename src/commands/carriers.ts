@@ -73,6 +73,7 @@ async function list({ url, json }: SetupListOptions, name?: CarrierName): Promis
 
 function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
   const voice = item.voice?.missing ?? [];
+  const refused = item.last_refused ?? undefined;
   const since = item.last_stream_at ?? 'none yet';
   const rows: [string, string | undefined][] = [
     ['stream', item.address],
@@ -82,6 +83,7 @@ function linesOf(item: ApiCarrier, isRunning: boolean): string[] {
     ['missing', item.missing.join(', ') || undefined],
     ['for voice', voice.filter((name) => !item.missing.includes(name)).join(', ') || undefined],
     ['last proof', isRunning ? since : undefined],
+    ['refused', refused && `last ${refused.at}: ${refused.reason}`],
   ];
   const state = item.state === 'ready' ? 'ready' : 'only with a stream token (POST /api/streams)';
   return [

@@ -11,6 +11,7 @@ import type {
   ApiDelivery,
   CallDiagnostics,
   CallPage,
+  CarrierList,
   Installation,
   JobCallbackPage,
 } from '../protocol/api.ts';
@@ -276,6 +277,23 @@ const todoOfPart: Partial<Record<string, string>> = {
     'npx trunkline deliveries list --state parked (or pending) shows why; then retry or release',
 };
 
+/** Carriers whose last stream or webhook was refused, and from which no stream came since. */
+async function refusedFindings(api: Api): Promise<InstallationFinding[]> {
+  const { items } = await answerOf<CarrierList>(api, '/api/carriers');
+  return items.flatMap(({ name, last_refused: refused, last_stream_at: streamed }) =>
+    !refused || (streamed !== null && Date.parse(streamed) > Date.parse(refused.at))
+      ? []
+      : [
+          {
+            what: 'carriers',
+            state: 'attention',
+            detail: `${name}: last refused ${refused.at}: ${refused.reason}`,
+            todo: `compare its settings: npx trunkline carriers ${name}`,
+          },
+        ],
+  );
+}
+
 /**
  * Looks at each thing that an installation needs; each finding says what to do. A process that answers is asked itself,
  * because the settings of this terminal may be others.
@@ -301,6 +319,7 @@ async function installationFindings(config: Config, api: Api): Promise<Installat
       ...findings,
       ...(roles.includes('speech') ? await callbackFindings(api) : []),
       ...(roles.includes('bridge') ? await incompleteFindings(api) : []),
+      ...(roles.includes('bridge') ? await refusedFindings(api) : []),
       keysFinding(config),
       endpointsFinding(
         endpoints.items.length,

@@ -460,6 +460,10 @@ const ApiCarrier = z
     last_stream_at: DateTime.nullable().describe(
       'When a stream began last, on any node; test calls show nothing of a carrier and do not count.',
     ),
+    last_refused: z
+      .object({ at: DateTime, reason: z.string() })
+      .nullable()
+      .describe('The last stream or webhook that this process refused since its start.'),
   })
   .meta({ id: 'Carrier' });
 export type ApiCarrier = z.infer<typeof ApiCarrier>;

@@ -36,7 +36,9 @@ export class CarriersPanel {
     this.element.hidden = false;
     this.#local.hidden = !items.some(({ address }) => address.startsWith('ws:'));
     // Drawn again only when a setting changed, which takes a new start: what a reader opened stays open.
-    const text = JSON.stringify(items.map(({ last_stream_at: _, ...settled }) => settled));
+    const text = JSON.stringify(
+      items.map(({ last_stream_at: _, last_refused: __, ...settled }) => settled),
+    );
     if (text !== this.#drawn) {
       this.#drawn = text;
       this.#rows = new Map(

@@ -65,7 +65,11 @@ test.each([...pbxs, 'telnyx'])(
       Object.entries(settings).map(([env, value]) => [env, `${value}-wrong`]),
     );
     expect(await playedWith(name, wrong)).toBe('refused');
-    expect(await known(name)).toMatchObject({ last_stream_at: null });
+    const refused = await known(name);
+    expect(refused).toMatchObject({
+      last_stream_at: null,
+      last_refused: { at: expect.any(String), reason: expect.stringMatching(/./) },
+    });
     const before = Date.now();
     expect(await playedWith(name, settings)).toBe('played');
     const at = (await known(name))?.last_stream_at ?? '';
@@ -74,10 +78,28 @@ test.each([...pbxs, 'telnyx'])(
     const block = (await printed('--url', app.url))
       .split('\n\n')
       .find((text) => text.includes(`(${name})`));
+    expect(block).toContain(`last ${refused?.last_refused?.at}: ${refused?.last_refused?.reason}`);
     const shown = /last proof (\S+)$/m.exec(block ?? '')?.[1] ?? '';
     expect(Date.parse(shown), block).toBeGreaterThanOrEqual(Date.parse(at));
   },
 );
+
+test('a refused webhook is named by the list and by the doctor, until a stream came since', async () => {
+  const asked = await app.get('/carriers/twilio/voice', {
+    method: 'POST',
+    headers: { 'x-twilio-signature': 'AAAAAAAAAAAAAAAAAAAAAAAAAAA=' },
+    body: new URLSearchParams({ CallSid: 'CA1' }),
+  });
+  expect(asked.status).toBe(403);
+  const at = (await known('twilio'))?.last_refused?.at ?? 'never';
+  const why = `${at}: TRUNKLINE_TWILIO_AUTH_TOKEN is not set`;
+  expect(await printed('twilio', '--url', app.url)).toContain(`last ${why}`);
+  const doctor = trunkline(['doctor', '--url', app.url], { TRUNKLINE_API_KEYS: key });
+  await doctor.ended;
+  expect(doctor.lines.join('\n')).toContain(`twilio: last refused ${why}`);
+  // Refused, too, and then played.
+  expect(doctor.lines.join('\n')).not.toContain('telnyx: last refused');
+});
 
 test('the list needs a key, names what is set and missing, and holds no secret', async () => {
   expect((await app.get('/api/carriers')).status).toBe(401);

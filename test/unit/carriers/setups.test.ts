@@ -14,7 +14,12 @@ const keyOf = new Map(configFields.map(({ env, path }) => [env, path.at(-1) ?? '
 test.each(carrierNames)('%s: what is said to be missing, once set, makes it ready', (name) => {
   const bare = setupsWith({}).find((one) => one.name === name);
   if (!bare) throw new Error('not listed');
-  expect(bare).toMatchObject({ state: 'missing', set: [], last_stream_at: null });
+  expect(bare).toMatchObject({
+    state: 'missing',
+    set: [],
+    last_stream_at: null,
+    last_refused: null,
+  });
   expect(bare.missing.length).toBeGreaterThan(0);
   const keys = [...bare.missing, ...(bare.voice?.missing ?? [])]
     .flatMap((text) => text.split(' or ').slice(0, 1))

@@ -39,6 +39,20 @@ function fillBut(dir: string, bytes: number): void {
   writeFileSync(join(dir, 'ballast'), Buffer.alloc(bavail * bsize - bytes));
 }
 
+/** As it is at one moment: a segment may go while it is copied, and then the copy is made anew. */
+function copied(dir: string): Promise<string> {
+  return until(() => {
+    const copy = folder();
+    try {
+      cpSync(dir, copy, { recursive: true });
+      return copy;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
+  });
+}
+
 const filesOf = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .map((name) => join(dir, name))
@@ -145,8 +159,7 @@ test('the acknowledged position on disk is always one that an ack named, and fol
 
 /** What the next process would find of the leg, from a copy of the files as they are now. */
 async function positionOnDisk(dir: string): Promise<number> {
-  const copy = folder();
-  cpSync(dir, copy, { recursive: true });
+  const copy = await copied(dir);
   const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
   const leg = recovered.get('leg_1');
   return leg?.ledger.acknowledged ?? -1;
@@ -169,8 +182,7 @@ test.for([{ recording: true }, { recording: false }])(
       rig.journal.flush();
       await until(() => rig.journal.isWritten);
       await clock.pass(1_000);
-      const copy = folder();
-      cpSync(dir, copy, { recursive: true });
+      const copy = await copied(dir);
       const { recovered } = await recoverJournal(copy, createLog({ level: 'silent' }));
       const { ledger, file, gaps } = recovered.get('leg_1')!;
       const bytes = leg.pushed * 160;

@@ -223,6 +223,8 @@ export class Journal implements AsyncDisposable {
     if (!header?.recording) return undefined;
     const { silence } = header;
     const file = await LegFile.load(path, silence, true);
+    // It may have gone to the object store since its header was read: then it is not empty, but not here.
+    if (file.end === 0 && (await LegFile.headerOf(path)) === undefined) return undefined;
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
   }
 

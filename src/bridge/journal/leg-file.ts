@@ -1,4 +1,4 @@
-import { open, rm, stat, type FileHandle } from 'node:fs/promises';
+import { open, rm, type FileHandle } from 'node:fs/promises';
 import { crc32 } from 'node:zlib';
 
 const fileMagic = 0x544c4c32;
@@ -208,7 +208,8 @@ export class LegFile {
     const handle = await openIfThere(this.#path);
     if (!handle) return;
     await using _closing = handle;
-    const { size } = await stat(this.#path);
+    // Of what was opened: the file may leave the disk meanwhile.
+    const { size } = await handle.stat();
     const header = Buffer.alloc(chunkHeaderBytes);
     await handle.read(header, 0, fileHeaderBytes, 0);
     if (header.readUInt32LE(0) !== fileMagic) return;

@@ -2,6 +2,7 @@ import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
+import { backOffMs } from '../../speech-client/back-off.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { SessionOver, SpeechSession } from '../../speech-client/session.ts';
@@ -23,6 +24,10 @@ const replacedMs = 180_000;
 const leastUnsaidS = 0.3;
 /** A request that the service refuses is asked again rarely: only the service itself can change its mind. */
 const refusedRetryMs = 60_000;
+/** Sessions that end at once are replaced at once so many times: one node of the service may be the reason. */
+const barrenAtOnce = 3;
+/** The pauses after them. With those the sessions of a leg last for minutes; an ended call waits shorter. */
+const barrenMs = { first: 250, max: 10_000, finishing: 1_000 };
 
 /** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
 export type LegRequest = StreamingRequest & {
@@ -114,6 +119,9 @@ export class LegSessions {
   #isCreating = false;
   /** Set while a refused request waits until it is asked again. */
   #stopRetry: (() => void) | undefined;
+  /** Sessions in a row that ended before anything of their audio was acknowledged. */
+  #barren = 0;
+  #stopPause: (() => void) | undefined;
   /** The request has changed since the current session was asked for. */
   #isOutdated = false;
 
@@ -211,8 +219,8 @@ export class LegSessions {
 
   /** Asks for a session where one is needed and can be had. */
   ensure(): void {
-    if (this.#current || this.#isCreating || this.#isOver || this.#stopRetry || this.#isInDoubt)
-      return;
+    if (this.#current || this.#isCreating || this.#isOver || this.#isInDoubt) return;
+    if (this.#stopRetry || this.#stopPause) return;
     if (this.#ledger.isSettled && (this.#isFinishing || this.#history.length > 0)) return;
     if (this.#history.length >= this.#options.speech.config.maxSessionsPerLeg) {
       this.#options.onState({ at: 'journal-only' });
@@ -268,6 +276,8 @@ export class LegSessions {
       onHopeless('refused');
       return;
     }
+    this.#stopPause?.();
+    this.#stopPause = undefined;
     this.#current?.stop();
     this.ensure();
     this.#armFinals();
@@ -290,6 +300,8 @@ export class LegSessions {
     this.#isOver = true;
     this.#stopRetry?.();
     this.#stopRetry = undefined;
+    this.#stopPause?.();
+    this.#stopPause = undefined;
     this.#stopWithin?.();
     this.#disarmFinals();
     this.#abort.abort();
@@ -518,6 +530,7 @@ export class LegSessions {
     if (isCurrent) this.#current = undefined;
     if (record) {
       record.end ??= this.#ledger.settled;
+      if (isCurrent) this.#barren = record.end > record.base ? 0 : this.#barren + 1;
       record.unread = session.hasSwallowed;
       if (isCurrent && reason !== 'finished') record.said = this.#said;
     }
@@ -548,8 +561,20 @@ export class LegSessions {
     this.#cut = undefined;
     this.#next = undefined;
     if (next) this.#startNew(next);
+    else if (this.#barren > barrenAtOnce) this.#ensureLater();
     else this.ensure();
     if (this.#isOutdated) this.#changeOver();
+  }
+
+  /** A service whose sessions are all good for nothing is given time: a leg has so many of them, and no more. */
+  #ensureLater(): void {
+    const { clock } = this.#options;
+    const maxMs = this.#isFinishing ? barrenMs.finishing : barrenMs.max;
+    const delayMs = backOffMs(this.#barren - barrenAtOnce - 1, { firstMs: barrenMs.first, maxMs });
+    this.#stopPause ??= clock.after(delayMs, () => {
+      this.#stopPause = undefined;
+      this.ensure();
+    });
   }
 
   // --- changing over -----------------------------------------------------------------------------

@@ -455,6 +455,31 @@ describe('a session that is lost', () => {
   });
 });
 
+test('sessions that are all good for nothing are asked for slowly, and one that is good is used at once', async () => {
+  await using speech = await FakeSpeech.start({ words: 'frames' });
+  speech.script.closeAtOnce = 4400;
+  const clock = new TestClock(0);
+  await using rig = await legRig({ url: speech.url, clock });
+  const leg = rig.leg();
+  leg.push(50);
+  // Each pause is about twice as long as the one before: a minute costs a dozen sessions of fifty.
+  for (let tenth = 0; tenth < 600; tenth++) {
+    await clock.pass(100);
+    // By the time that a request of our own is answered, what the leg asked has come, and has its answer.
+    if (speech.sessions.size < 50)
+      await (await fetch(`${speech.url}/v2/live?custom_metadata={}`)).arrayBuffer();
+  }
+  expect(speech.sessions.size).toBeGreaterThan(4);
+  expect(speech.sessions.size).toBeLessThan(25);
+  delete speech.script.closeAtOnce;
+  await until(async () => {
+    await clock.pass(1_000);
+    return leg.leg.state().at === 'live';
+  });
+  expect(leg.states).not.toContainEqual({ at: 'journal-only' });
+  await leg.leg.abandon();
+});
+
 describe('pause', () => {
   test('paused bytes reach neither journal nor wire; silence of the same length does; times stay true', async () => {
     await using speech = await FakeSpeech.start({ words: 'frames' });

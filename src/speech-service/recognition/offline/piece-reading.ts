@@ -1,7 +1,7 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
 import type { AudioTrack } from './audio-track.ts';
-import { confidenceInPiece } from './confidence.ts';
+import { confidenceInPiece, neighbours } from './confidence.ts';
 import { withoutLoops, wordsWithoutLoops } from './loops.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
@@ -209,7 +209,10 @@ export class PieceReader {
     );
     return words.map((word, index) => {
       const agreed = again ? held.has(index) : undefined;
-      return { ...word, confidence: confidenceInPiece({ alone: word.confidence, agreed, mean }) };
+      const beside = words.slice(Math.max(0, index - neighbours), index + neighbours + 1);
+      const around = Math.min(...beside.map(({ confidence }) => confidence));
+      const alone = word.confidence;
+      return { ...word, confidence: confidenceInPiece({ alone, around, agreed, mean }) };
     });
   }
 

@@ -107,7 +107,7 @@ export async function main(env: Readonly<Record<string, string | undefined>>): P
   const signal = await Promise.race([stop, npmGone(env)]);
   const limitMs = config.drainS * 1_000;
   const drainMs = signal === 'SIGINT' ? Math.min(limitMs, mostDrainAtTerminalMs) : limitMs;
-  const waitsFor = parts.flatMap((part) => part.waitsFor?.() ?? []);
+  const waitsFor = parts.flatMap((part) => part.waitsFor?.(drainMs) ?? []);
   if (waitsFor.length === 0) log.info({ signal }, `stopping; ${goesOn}`);
   else {
     const waits = `waits up to ${drainMs / 1_000} s for ${waitsFor.join(' and ')}`;

@@ -33,6 +33,8 @@ const sweepMs = 1_000;
 /** Calls that are about to end get the time but for this: it is for the last words of those that did. */
 const lastWordsShare = 0.4;
 const mostLastWordsMs = 7_200;
+const lastWordsPart = (deadlineMs: number): number =>
+  Math.min(deadlineMs * lastWordsShare, mostLastWordsMs);
 
 /** All carriers on the one port: their sockets under /carriers, their webhooks beside them. */
 export async function startCarriers(options: CarriersOptions): Promise<Part & AsyncDisposable> {
@@ -94,15 +96,18 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
       },
     ],
     notes: () => notesOf(options.config, options.insecure),
-    waitsFor: () => counted(upgrades.liveStreams, 'open stream'),
+    waitsFor(deadlineMs) {
+      const streams = counted(upgrades.liveStreams, 'open stream');
+      const ownS = (deadlineMs - lastWordsPart(deadlineMs)) / 1_000;
+      return streams === undefined ? undefined : `${streams} (${Math.round(ownS * 10) / 10} s)`;
+    },
     leaving: () => {
       upgrades.stopAccepting();
       return Promise.resolve();
     },
     async drain(deadlineMs) {
       upgrades.stopAccepting();
-      const lastWordsMs = Math.min(deadlineMs * lastWordsShare, mostLastWordsMs);
-      const until = clock.monotonicMs() + deadlineMs - lastWordsMs;
+      const until = clock.monotonicMs() + deadlineMs - lastWordsPart(deadlineMs);
       while (upgrades.liveStreams > 0 && clock.monotonicMs() < until) await wait(clock, 100);
       upgrades.closeAll();
     },

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
 import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
-import { requestOf, runningProcess } from './running-process.ts';
+import { everyPage, requestOf, runningProcess } from './running-process.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
 
@@ -34,6 +34,9 @@ export function registerDeliveries(program: Command): void {
   ).action((id: string, options: DeliveriesOptions) =>
     act(options, `/api/deliveries/${encodeURIComponent(id)}/retry`),
   );
+  add(deliveries, 'retry-parked', 'try all that are parked, of every call, each in its order')
+    .option('--endpoint <name>', 'only those to this endpoint')
+    .action(retryParked);
   add(deliveries, 'retry-call <call>', 'send the events of a call again, in order')
     .option('--from <sequence>', 'the first event to send', '1')
     .option('--endpoint <name>', 'only to this endpoint')
@@ -106,6 +109,34 @@ async function act(options: DeliveriesOptions, path: string, body?: unknown): Pr
     changed: number;
   };
   console.log(`${changed} set in motion`);
+}
+
+const counted = (count: number, what: string): string =>
+  `${count} ${what}${count === 1 ? '' : 's'}`;
+
+/** The first that is parked of a call takes along what is parked behind it. */
+async function retryParked(options: DeliveriesOptions & { endpoint?: string }): Promise<void> {
+  const { api } = runningProcess(options.url);
+  const to =
+    options.endpoint === undefined ? '' : `&endpoint=${encodeURIComponent(options.endpoint)}`;
+  const parked = await everyPage<ApiDelivery>(api, `/api/deliveries?limit=100&state=parked${to}`);
+  const first = new Map<string, ApiDelivery>();
+  for (const one of parked) {
+    const lane = `${one.endpoint} ${one.call_id}`;
+    if (one.sequence < (first.get(lane)?.sequence ?? Infinity)) first.set(lane, one);
+  }
+  let changed = 0;
+  for (const { id } of first.values()) {
+    const path = `/api/deliveries/${encodeURIComponent(id)}/retry`;
+    const answer = await requestOf(api, path, { method: 'POST', body: {} });
+    changed += (answer as { changed: number }).changed;
+  }
+  const calls = new Set(parked.map((one) => one.call_id)).size;
+  console.log(
+    parked.length === 0
+      ? 'nothing is parked'
+      : `${counted(changed, 'event')} of ${counted(calls, 'call')} set in motion`,
+  );
 }
 
 function print(value: unknown): void {

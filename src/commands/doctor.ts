@@ -16,7 +16,13 @@ import type {
   JobCallbackPage,
 } from '../protocol/api.ts';
 import type { CallEvent } from '../protocol/events.ts';
-import { answerOf, askProcess, runningProcess, whyUnreachable } from './running-process.ts';
+import {
+  answerOf,
+  askProcess,
+  everyPage,
+  runningProcess,
+  whyUnreachable,
+} from './running-process.ts';
 
 const answerWithinMs = 10_000;
 
@@ -93,17 +99,6 @@ async function idOfCarriers(api: Api, carrierCallId: string): Promise<string> {
   return call.id;
 }
 
-async function everyPage<T>(api: Api, path: string): Promise<T[]> {
-  const all: T[] = [];
-  for (let cursor: string | null = ''; cursor !== null;) {
-    const next: string = cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: T[]; next_cursor: string | null } = await answerOf(api, next);
-    all.push(...page.items);
-    cursor = page.next_cursor;
-  }
-  return all;
-}
-
 type DiagnosedCall = {
   call: ApiCall;
   evidence: CallDiagnostics;
@@ -135,10 +130,16 @@ function callReport({ call, evidence, events, deliveries }: DiagnosedCall): Call
     '',
     `finals      ${latency.length}${latency.length === 0 ? '' : `, ${spread(latency)}`}`,
     `gaps        ${gaps.length}${gaps.map((gap) => ` · ${gap.data.cause} ${gap.data.start}-${gap.data.end} s`).join('')}${shortGaps(events)}`,
-    `streams     ${evidence.streams.map((stream) => `${stream.opened_at.slice(11, 23)} to ${stream.closed_at?.slice(11, 23) ?? 'now'} (${stream.closed_by ?? 'open'})`).join(', ') || 'none'}`,
+    `streams     ${evidence.streams.map((stream) => streamSpan(stream, call.state === 'ended')).join(', ') || 'none'}`,
     `deliveries  ${deliveryLine(deliveries)}`,
   ];
   return { lines, todo: todoOf({ call, evidence, events, deliveries }) };
+}
+
+/** Nobody saw the end of a stream whose process was killed: its row stays open when the call has ended. */
+function streamSpan(stream: CallDiagnostics['streams'][number], hasEnded: boolean): string {
+  const [end, by] = hasEnded ? ['an end that nobody saw', 'cut off'] : ['now', 'open'];
+  return `${stream.opened_at.slice(11, 23)} to ${stream.closed_at?.slice(11, 23) ?? end} (${stream.closed_by ?? by})`;
 }
 
 /** Known once the call has ended. */

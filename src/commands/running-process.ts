@@ -35,6 +35,18 @@ export async function answerOf<T>(api: Api, path: string): Promise<T> {
   return (await response.json()) as T;
 }
 
+/** Everything that a list has, page by page. */
+export async function everyPage<T>(api: Api, path: string): Promise<T[]> {
+  const all: T[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const next: string = cursor === '' ? path : `${path}&cursor=${encodeURIComponent(cursor)}`;
+    const page: { items: T[]; next_cursor: string | null } = await answerOf(api, next);
+    all.push(...page.items);
+    cursor = page.next_cursor;
+  }
+  return all;
+}
+
 /** One request of a command that sets something in motion: what the process says of a refusal is shown as it is. */
 export async function requestOf(
   api: Api,

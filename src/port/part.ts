@@ -31,8 +31,8 @@ export type Part = {
   health?(): Record<string, Health> | Promise<Record<string, Health>>;
   /** Lines for the start of the process: what is on, what is missing and the command that mends it. */
   notes?(): string[];
-  /** What a stop would wait for now, for a person; undefined for nothing. */
-  waitsFor?(): string | undefined;
+  /** What a stop with this deadline would wait for now, for a person; undefined for nothing. */
+  waitsFor?(deadlineMs: number): string | undefined;
   /** The process is about to stop: said to all parts at once, before the first of them drains. Resolves soon. */
   leaving?(): Promise<void>;
   /** Takes nothing new and finishes what can be finished before the deadline. */

@@ -30,20 +30,20 @@ test(
     await light.getByText('Set, no stream yet').waitFor({ timeout: waitMs });
     await row.locator('summary').click();
 
-    const { ended, lines } = trunkline(
-      [
-        'call',
-        '--carrier',
-        'telnyx',
-        '--to',
-        app.url.replace('http', 'ws'),
-        '--no-watch',
-        '--speed',
-        '40',
-      ],
-      settings,
-    );
+    const to = app.url.replace('http', 'ws');
+    const placed = ['call', '--carrier', 'telnyx', '--to', to, '--no-watch', '--speed', '40'];
+    const { ended, lines } = trunkline(placed, settings);
     expect(await ended, lines.join('\n')).toBe(0);
+    await light.getByText('Stream came').waitFor({ timeout: waitMs });
+    expect(await light.getAttribute('data-state')).toBe('ok');
+    // A stream that was refused since then is said where the light is, with its reason.
+    const wrong = new WebSocket(`${address}?token=wrong`);
+    await new Promise((resolve) => wrong.addEventListener('close', resolve));
+    await light.getByText('Refused').waitFor({ timeout: waitMs });
+    await row.getByText('Last refused').waitFor({ timeout: waitMs });
+    expect(await row.locator('dd').last().innerText()).toContain('stream token unknown');
+    const again = trunkline(placed, settings);
+    expect(await again.ended, again.lines.join('\n')).toBe(0);
     await light.getByText('Stream came').waitFor({ timeout: waitMs });
     expect(await light.getAttribute('data-state')).toBe('ok');
     // What the reader opened is still open, and nobody else's light is on.

@@ -52,6 +52,8 @@ export class CarriersPanel {
 
 class CarrierRow {
   #light = h('span', { class: 'state' });
+  #refused = h('dd');
+  #refusedRow = h('div', { hidden: true }, h('dt', {}, 'Last refused'), this.#refused);
 
   constructor(item, placeTestCall) {
     const { name, title, set, missing, address, voice, status_address: status, steps } = item;
@@ -70,6 +72,7 @@ class CarrierRow {
         set.length > 0 && row('Set', ...names(set)),
         missing.length > 0 && row('Missing', ...names(missing)),
         forVoice.length > 0 && row('Missing for voice', ...names(forVoice)),
+        this.#refusedRow,
       ),
       h(
         'ol',
@@ -80,17 +83,21 @@ class CarrierRow {
     );
   }
 
-  light({ state, last_stream_at: at }) {
+  light({ state, last_stream_at: at, last_refused: refused }) {
     const lit = at !== null;
-    this.#light.dataset.state = lit ? 'ok' : state === 'ready' ? 'starting' : 'none';
-    setText(
-      this.#light,
-      lit
-        ? `Stream came ${moment(at)}`
+    // One that was refused since the last stream is what its reader is looking for.
+    const isRefused = refused !== null && !(lit && Date.parse(at) > Date.parse(refused.at));
+    this.#refusedRow.hidden = refused === null;
+    if (refused !== null) setText(this.#refused, `${moment(refused.at)}: ${refused.reason}`);
+    const [light, text] = isRefused
+      ? ['failed', `Refused ${moment(refused.at)}: open to see why`]
+      : lit
+        ? ['ok', `Stream came ${moment(at)}`]
         : state === 'ready'
-          ? 'Set, no stream yet'
-          : 'No secret set: only stream tokens open it',
-    );
+          ? ['starting', 'Set, no stream yet']
+          : ['none', 'No secret set: only stream tokens open it'];
+    this.#light.dataset.state = light;
+    setText(this.#light, text);
   }
 }
 

@@ -78,6 +78,20 @@ describe('the API and the commands of deliveries', () => {
     expect([again.status, await again.json()]).toEqual([202, { changed: 2 }]);
     await until(() => crm.arrivals.length === 6);
     expect(head.id).toMatch(/^evt_/);
+    // All at once, whoever's they are: the first of each call takes along what is parked behind it.
+    crm.behave = () => 422;
+    for (const call of ['call_2', 'call_2', 'call_3']) await enqueue(store, call);
+    outbox.wake();
+    await until(async () => (await get('/api/deliveries?state=parked')).items.length === 3);
+    crm.behave = undefined;
+    const arrived = crm.arrivals.length;
+    const all = trunkline(['deliveries', 'retry-parked', '--url', url]);
+    expect(await all.ended).toBe(0);
+    expect(all.lines.join()).toContain('3 events of 2 calls set in motion');
+    await until(() => crm.arrivals.length === arrived + 3);
+    const none = trunkline(['deliveries', 'retry-parked', '--endpoint', 'webhook', '--url', url]);
+    expect(await none.ended).toBe(0);
+    expect(none.lines.join()).toContain('nothing is parked');
     const wrong = createServer((_request, response) => void response.writeHead(401).end());
     await new Promise<void>((resolve) => wrong.listen(0, '127.0.0.1', resolve));
     const guarded = `http://127.0.0.1:${(wrong.address() as AddressInfo).port}`;

@@ -1,0 +1,68 @@
+import type { Command } from 'commander';
+import { TrunklineError } from '../lib/errors.ts';
+import type { ApiCall } from '../protocol/api.ts';
+import { everyPage, requestOf, runningProcess } from './running-process.ts';
+
+type EraseOptions = { number?: string; yes?: boolean; url?: string };
+
+/** `trunkline erase`: takes away a call, or all calls of a number; shows them first, because nothing brings one back. */
+export function registerErase(program: Command): void {
+  program
+    .command('erase')
+    .argument('[calls...]', 'ids of calls')
+    .description('erase calls: their words, audio, events and notes, in every place')
+    .option('--number <number>', 'all calls that have this number, in any form')
+    .option('--yes', 'erase what is listed; without it nothing is erased')
+    .option('--url <url>', 'the running process; by default the one of these settings')
+    .action(erase);
+}
+
+async function erase(ids: string[], options: EraseOptions): Promise<void> {
+  if (ids.length > 0 === (options.number !== undefined))
+    throw new TrunklineError('BAD_INPUT', 'name calls, or say --number for all of a number');
+  const { api } = runningProcess(options.url);
+  const calls =
+    options.number === undefined
+      ? await Promise.all(
+          [...new Set(ids)].map(
+            async (id) => (await requestOf(api, `/api/calls/${encodeURIComponent(id)}`)) as ApiCall,
+          ),
+        )
+      : await everyPage<ApiCall>(
+          api,
+          `/api/calls?limit=200&number=${encodeURIComponent(options.number)}`,
+        );
+  if (options.yes !== true) {
+    for (const call of calls) console.log(lineOf(call));
+    console.log(
+      calls.length === 0
+        ? 'no call has this number'
+        : `\n${counted(calls.length)} would be erased, and nothing brings one back: say --yes, or name those that are meant`,
+    );
+    return;
+  }
+  let pending = 0;
+  let failed = 0;
+  for (const { id } of calls)
+    try {
+      const answer = await requestOf(api, `/api/calls/${encodeURIComponent(id)}`, {
+        method: 'DELETE',
+      });
+      if ((answer as { status?: string }).status === 'pending') pending++;
+    } catch (error) {
+      if (!(error instanceof TrunklineError) || error.code !== 'BAD_INPUT') throw error;
+      failed++;
+      console.error(`${id}: ${error.message}`);
+    }
+  console.log(`${counted(calls.length - failed)} erased`);
+  if (pending > 0)
+    console.log(
+      `of ${counted(pending)} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,
+    );
+  if (failed > 0) process.exitCode = 1;
+}
+
+const counted = (calls: number): string => (calls === 1 ? '1 call' : `${calls} calls`);
+
+const lineOf = (call: ApiCall): string =>
+  `${call.id}  ${call.started_at}  ${call.state.padEnd(5)}  ${call.from ?? '-'} to ${call.to ?? '-'}  ${call.carrier}`;

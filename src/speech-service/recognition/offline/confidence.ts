@@ -45,7 +45,9 @@ export const neighbours = 4;
 export function confidenceInPiece({ alone, around, agreed, mean }: WordInPiece): number {
   const again = agreed === undefined ? 0 : agreed ? 0.287 : -0.444;
   const asAWhole = -2.115 * Math.sqrt(Math.max(0, -mean));
-  return logistic(0.865 + 0.774 * surenessOf(alone) + 0.338 * surenessOf(around) + again + asAWhole);
+  return logistic(
+    0.865 + 0.774 * surenessOf(alone) + 0.338 * surenessOf(around) + again + asAWhole,
+  );
 }
 
 /** No word is so sure or unsure that the others of its piece tell nothing. */

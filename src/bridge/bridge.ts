@@ -5,6 +5,7 @@ import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
 import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
 import { memoryShortage } from '../port/memory.ts';
@@ -91,7 +92,14 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     new SpeechClient({ config: options.speech, nodes: options.speechNodes, clock, log }),
   );
   const node = await nodeIdOf(dataDir);
-  const recordings = new Recordings({ store, journal, node, objects: options.objects });
+  const recordings = new Recordings({
+    store,
+    journal,
+    node,
+    clock,
+    log,
+    objects: options.objects,
+  });
   const feed = new LiveFeed(config.liveBufferEvents);
   const recording = config.recording === 'on' || (config.recording === 'auto' && options.loopback);
   const withRecording = config.redactEntities.length === 0;
@@ -174,6 +182,9 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
   if (recovered > 0) log.info({ recovered }, 'unfinished calls go on');
   if (nodes?.isFleet) {
     await leaveTakenLegs(calls, log);
+    const erased = opened.use(recordings.watchErased());
+    // Before the first request: nobody may hear here what is to be heard nowhere.
+    await erased.look();
     opened.use(new LegStates({ calls, store, clock, log }));
     nodes.attach({
       legs: () => calls.legCount,
@@ -181,7 +192,10 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
         await takeOverCalls({ calls, lost, aheadMs: nodes.aheadMs, log });
         await secondPasses.takeOver(lost);
       },
-      wasGivenUp: () => calls.checkLeases(),
+      wasGivenUp: async () => {
+        await calls.checkLeases();
+        await erased.look();
+      },
     });
   }
   secondPasses.start();
@@ -274,6 +288,16 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
       const waiting = calls.all.filter((call) => call.state !== 'live').length;
       if (waiting === 0) return undefined;
       return `the last words of ${waiting} call${waiting === 1 ? '' : 's'}`;
+    },
+    leaving() {
+      const other = nodes?.relieverAs('bridge');
+      if (other !== undefined)
+        secondPasses
+          .handOver(other)
+          .catch((error: unknown) =>
+            log.warn({ reason: reasonOf(error) }, 'second passes could not be handed over'),
+          );
+      return Promise.resolve();
     },
     async drain(deadlineMs) {
       calls.stopAccepting();

@@ -1,5 +1,9 @@
 import type { Transaction } from 'kysely';
+import { within, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
 import type { LocalFiles, LocalAudio, Objects } from '../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import type { Journal, LegRecording } from './journal/journal.ts';
@@ -8,6 +12,8 @@ type RecordingsOptions = {
   store: Store;
   journal: Journal;
   node: string;
+  clock: Clock;
+  log: Logger;
   /** Where there is none, recordings stay on this disk. */
   objects: Objects | undefined;
 };
@@ -17,6 +23,7 @@ export const recordingKeys = 'recordings/';
 export const tailKeys = 'tails/';
 const folder = recordingKeys;
 const batch = 100;
+const lookMs = { next: 600_000, afterTrouble: 30_000 };
 
 /** The kept audio of legs: on this disk until the call has ended, and then in the object store, where there is one. */
 export class Recordings {
@@ -63,9 +70,18 @@ export class Recordings {
     for (const legId of legIds) await this.#options.journal.erase(legId);
   }
 
-  /** In the transaction that forgets the legs or their recordings, behind that. */
+  /**
+   * In the transaction that forgets the legs or their recordings, behind that. What another node has of them on its disk,
+   * which may be away, goes when that node looks.
+   */
   async eraseStored(tx: Transaction<Database>, legIds: readonly string[]): Promise<void> {
-    const { objects } = this.#options;
+    const { objects, store, clock } = this.#options;
+    if (store.kind === 'postgres' && legIds.length > 0)
+      await tx
+        .insertInto('erased_legs')
+        .values(legIds.map((leg_id) => ({ leg_id, erased_at: clock.now() })))
+        .onConflict((conflict) => conflict.doNothing())
+        .execute();
     if (objects === undefined) return;
     await objects.erase(
       tx,
@@ -77,6 +93,60 @@ export class Recordings {
   /** True when nothing that was to be deleted from the object store is left there after at most this time. */
   async erasedNow(withinMs: number): Promise<boolean> {
     return (await this.#options.objects?.eraseNow(withinMs)) ?? true;
+  }
+
+  /** Deletes from this disk what was erased at other nodes. Answers of how many legs. */
+  async eraseErasedElsewhere(): Promise<number> {
+    const { journal, store } = this.#options;
+    if (store.kind !== 'postgres') return 0;
+    const { files } = await journal.finishedRecordings();
+    const here = [...new Set([...files, ...journal.legIds])];
+    let erased = 0;
+    for (let at = 0; at < here.length; at += batch) {
+      const rows = await store.db
+        .selectFrom('erased_legs')
+        .select('leg_id')
+        .where('leg_id', 'in', here.slice(at, at + batch))
+        .execute();
+      await this.eraseHere(rows.map(({ leg_id }) => leg_id));
+      erased += rows.length;
+    }
+    if (erased > 0)
+      this.#options.log.info({ legs: erased }, 'audio that was erased at another node went from this disk'); // prettier-ignore
+    return erased;
+  }
+
+  /** Now, and again and again: the calls of this node are erased by others too, when they are past their retention. */
+  watchErased(): AsyncDisposable & { look(): Promise<void> } {
+    const { clock, log } = this.#options;
+    let isClosed = false;
+    let cancel = (): void => undefined;
+    let looking: Promise<void> = Promise.resolve();
+    const look = (): Promise<void> => {
+      cancel();
+      looking = looking
+        .then(() => this.eraseErasedElsewhere())
+        .then(
+          () => lookMs.next,
+          (error: unknown) => {
+            log.warn({ reason: reasonOf(error) }, 'audio that others erased could not be looked for; tried again'); // prettier-ignore
+            return lookMs.afterTrouble;
+          },
+        )
+        .then((againMs) => {
+          cancel();
+          if (!isClosed) cancel = clock.after(againMs, () => void look());
+        });
+      return looking;
+    };
+    return {
+      look,
+      async [Symbol.asyncDispose]() {
+        isClosed = true;
+        cancel();
+        await within(clock, maxDatabaseWaitMs, looking);
+      },
+    };
   }
 
   async *#fromStore(legId: string, from: number, to: number): AsyncGenerator<Buffer> {

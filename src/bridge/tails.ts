@@ -118,7 +118,7 @@ export class Tails implements AsyncDisposable {
     if (to <= from) return;
     const bytes = await this.#read(legId, tail, from, to);
     if (bytes === undefined) return;
-    const key = `${tailKeys}${legId}/${padded(from)}-${padded(to)}`;
+    const key = keyOf(legId, from, to, call.lease);
     const isPut = await objects.put(key, bytes, async (tx) => {
       try {
         await holdLease(store, tx, call.record.id, call.lease);
@@ -264,7 +264,7 @@ async function wholeOf(
 async function piecesOf(objects: Objects, legId: string): Promise<Piece[]> {
   const pieces: Piece[] = [];
   for (const object of await objects.below(`${tailKeys}${legId}/`)) {
-    const [, from, to] = /\/(\d+)-(\d+)$/.exec(object.key) ?? [];
+    const [, from, to] = /\/(\d+)-(\d+)(?:-\d+)?$/.exec(object.key) ?? [];
     if (from === undefined || to === undefined || Number(to) - Number(from) !== object.bytes)
       continue;
     pieces.push({ from: Number(from), to: Number(to), object });
@@ -275,6 +275,15 @@ async function piecesOf(objects: Objects, legId: string): Promise<Piece[]> {
 async function sentOf(objects: Objects, legId: string): Promise<Sent> {
   const pieces = await piecesOf(objects, legId);
   return { to: pieces.at(-1)?.to ?? 0, pieces };
+}
+
+/**
+ * Each node that has had the call writes under names of its own: what a node that stood still sends on when it wakes
+ * arrives beside the pieces of its successor, and not over them.
+ */
+function keyOf(legId: string, from: number, to: number, { fence }: CallLease): string {
+  const of = fence === 0 ? '' : `-${fence}`;
+  return `${tailKeys}${legId}/${padded(from)}-${padded(to)}${of}`;
 }
 
 function padded(position: number): string {

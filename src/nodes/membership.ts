@@ -127,16 +127,17 @@ export class Membership implements AsyncDisposable {
 
   /** Whether this node stops and another one that does not, as last seen, does what a node of this role does. */
   isRelievedAs(role: string): boolean {
-    return (
-      this.#isDraining &&
-      this.#here.some(
-        ({ node, draining, left_at, roles }) =>
-          node !== this.node &&
-          draining === 0 &&
-          left_at === null &&
-          roles.split(',').includes(role),
-      )
+    return this.relieverAs(role) !== undefined;
+  }
+
+  /** That other node, the one with the fewest legs; undefined where there is none, or this node does not stop. */
+  relieverAs(role: string): string | undefined {
+    if (!this.#isDraining) return undefined;
+    const others = this.#here.filter(
+      ({ node, draining, left_at, roles }) =>
+        node !== this.node && draining === 0 && left_at === null && roles.split(',').includes(role),
     );
+    return others.toSorted((a, b) => a.legs - b.legs)[0]?.node;
   }
 
   /** Nothing of its calls is under way here any more: the others take them without waiting for its silence. */

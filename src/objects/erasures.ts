@@ -2,7 +2,7 @@ import type { Selectable, Transaction } from 'kysely';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { Database, ObjectsTable } from '../store/schema.ts';
+import type { Database, ObjectErasuresTable, ObjectsTable } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { BucketError } from './bucket.ts';
 import { objectMetrics } from './metrics.ts';
@@ -19,6 +19,7 @@ type ErasuresOptions = {
 const arrivesWithinMs = 6 * 3_600_000;
 const batch = 100;
 const retryDelayMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** tries);
+const lookAgainMs = (tries: number): number => 60_000 * 2 ** Math.min(tries, 10);
 
 /** What is still to be deleted from the bucket: rows, written with the deletion of their owners, until it is done. */
 export class Erasures {
@@ -41,12 +42,37 @@ export class Erasures {
     partKeysOf: (row: Selectable<ObjectsTable>) => string[],
   ): Promise<void> {
     if (keys.length === 0) return;
-    const now = this.#options.clock.now();
     const gone = await tx
       .deleteFrom('objects')
       .where('key', 'in', [...keys])
       .returningAll()
       .execute();
+    await this.#list(tx, gone, partKeysOf);
+  }
+
+  /** Only of objects that this node has named and not finished. */
+  async listOf(
+    tx: Transaction<Database>,
+    keys: readonly string[],
+    node: string,
+    partKeysOf: (row: Selectable<ObjectsTable>) => string[],
+  ): Promise<void> {
+    const gone = await tx
+      .deleteFrom('objects')
+      .where('key', 'in', [...keys])
+      .where('node', '=', node)
+      .where('state', '=', 'copying')
+      .returningAll()
+      .execute();
+    await this.#list(tx, gone, partKeysOf);
+  }
+
+  async #list(
+    tx: Transaction<Database>,
+    gone: readonly Selectable<ObjectsTable>[],
+    partKeysOf: (row: Selectable<ObjectsTable>) => string[],
+  ): Promise<void> {
+    const now = this.#options.clock.now();
     for (const row of gone)
       for (const key of partKeysOf(row))
         await tx
@@ -112,7 +138,7 @@ export class Erasures {
           await this.#count();
           return failed;
         }
-        await this.#done(row.key, row.until_at);
+        await this.#done(row);
       }
       if (due.length < batch) break;
     }
@@ -130,16 +156,21 @@ export class Erasures {
       .execute();
   }
 
-  async #done(key: string, untilAt: number): Promise<void> {
+  /**
+   * While something may still arrive, it is looked again and again: the node that was copying may be paused, or dead with
+   * its last request on the way, and nobody else says when that has come.
+   */
+  async #done({ key, until_at, tries }: Selectable<ObjectErasuresTable>): Promise<void> {
     const { store, clock } = this.#options;
-    if (clock.now() >= untilAt)
-      await store.db.deleteFrom('object_erasures').where('key', '=', key).where('until_at', '=', untilAt).execute(); // prettier-ignore
+    const now = clock.now();
+    if (now >= until_at)
+      await store.db.deleteFrom('object_erasures').where('key', '=', key).where('until_at', '=', until_at).execute(); // prettier-ignore
     else
       await store.db
         .updateTable('object_erasures')
-        .set({ next_at: untilAt, tries: 0 })
+        .set({ next_at: Math.min(until_at, now + lookAgainMs(tries)), tries: tries + 1 })
         .where('key', '=', key)
-        .where('until_at', '=', untilAt)
+        .where('until_at', '=', until_at)
         .execute();
   }
 

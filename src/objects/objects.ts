@@ -159,7 +159,10 @@ export class Objects implements Part, AsyncDisposable {
     return this.#options.config.tailS;
   }
 
-  /** A small object out of memory, at once and once. False when `isOwned`, in the transaction that names it, says no. */
+  /**
+   * A small object out of memory, at once and once. False when `isOwned` says no: in the transaction that names it, or in
+   * the one that says that the store has it. What has arrived by then goes again.
+   */
   async put(key: string, bytes: Buffer, isOwned: LocalAudio['isOwned']): Promise<boolean> {
     const { store, node, clock } = this.#options;
     const body = bodyOf(bytes);
@@ -182,13 +185,21 @@ export class Objects implements Part, AsyncDisposable {
     });
     if (!isNamed) return false;
     await this.#asked('tail', () => this.#bucket.put(key, body, this.#closing.signal));
-    const { numUpdatedRows } = await store.db
-      .updateTable('objects')
-      .set({ state: 'stored' })
-      .where('key', '=', key)
-      .where('state', '=', 'copying')
-      .executeTakeFirst();
-    if (numUpdatedRows > 0n) return true;
+    const isStored = await store.transaction(async (tx) => {
+      if (!(await isOwned(tx))) {
+        await this.#erasures.listOf(tx, [key], node, partKeysOf);
+        return false;
+      }
+      const { numUpdatedRows } = await tx
+        .updateTable('objects')
+        .set({ state: 'stored' })
+        .where('key', '=', key)
+        .where('state', '=', 'copying')
+        .where('node', '=', node)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    });
+    if (isStored) return true;
     await this.#erasures.arrived([key]);
     return false;
   }

@@ -510,13 +510,14 @@ class Courier {
     reason: string,
     progress: string | null,
   ): Promise<'held'> {
-    await this.#options.onGone(reason);
     // The event keeps its place: when the endpoint is switched on again its call goes on from here.
-    await this.#options.tables.retryAt(this.claim, item, attempt, {
+    const isOurs = await this.#options.tables.retryAt(this.claim, item, attempt, {
       at: attempt.endedAt,
       byEndpoint: true,
       progress,
     });
+    // An answer from before this process stood still says nothing of an endpoint that was switched on again since.
+    if (isOurs) await this.#options.onGone(reason);
     return 'held';
   }
 }

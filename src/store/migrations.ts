@@ -21,6 +21,7 @@ import * as exchanges from './migrations/016-exchanges.ts';
 import * as speechNodes from './migrations/017-speech-nodes.ts';
 import * as rolling from './migrations/018-rolling.ts';
 import * as objects from './migrations/019-objects.ts';
+import * as erasedLegs from './migrations/020-erased-legs.ts';
 
 type Migration = {
   name: string;
@@ -61,6 +62,7 @@ export const migrations: Migration[] = [
   { name: '017-speech-nodes', ...speechNodes },
   { name: '018-rolling', ...rolling },
   { name: '019-objects', ...objects },
+  { name: '020-erased-legs', ...erasedLegs },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */

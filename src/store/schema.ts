@@ -148,6 +148,12 @@ type ErasedCallsTable = {
   erased_at: number;
 };
 
+/** Audio of a leg that is to be on no disk any more. */
+type ErasedLegsTable = {
+  leg_id: string;
+  erased_at: number;
+};
+
 /** Sessions of erased calls that the speech service still has to forget. */
 type ErasuresTable = {
   session_id: string;
@@ -198,6 +204,7 @@ type CallsTables = {
   call_statuses: CallStatusesTable;
   erasures: ErasuresTable;
   erased_calls: ErasedCallsTable;
+  erased_legs: ErasedLegsTable;
   second_passes: SecondPassesTable;
   secrets: SecretsTable;
 };
@@ -445,7 +452,7 @@ export type ObjectsTable = {
 };
 
 /** What is still to be deleted from the bucket, until it is. */
-type ObjectErasuresTable = {
+export type ObjectErasuresTable = {
   key: string;
   requested_at: number;
   /** Deleted once more then: when it was asked for, a copy was on its way. */

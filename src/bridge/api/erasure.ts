@@ -159,15 +159,19 @@ export class Eraser {
   ): Promise<void> {
     const { store, clock, outbox, recordings } = this.#options;
     await store.transaction(async (tx) => {
-      const call = await tx
+      let select = tx
         .selectFrom('calls')
         .select(['carrier', 'carrier_call_id', 'started_at'])
-        .where('id', '=', callId)
-        .executeTakeFirst();
+        .where('id', '=', callId);
+      // Of two nodes that erase the call at once the second waits here, finds none, and tells nobody again.
+      if (store.kind === 'postgres') select = select.forUpdate();
+      const call = await select.executeTakeFirst();
       await this.#listSessions(tx, callId, openSessions);
+      // What is there now of the call is the word of its erasure, which may not be delivered yet.
+      if (call === undefined) return;
       await this.#options.secondPasses.erase(tx, callId);
       await outbox.eraseCall(tx, callId);
-      if (call !== undefined) await this.#tell(tx, callId, call, reason);
+      await this.#tell(tx, callId, call, reason);
       const legs = await tx.selectFrom('legs').select('id').where('call_id', '=', callId).execute();
       for (const table of ['leg_results', 'leg_states', 'leg_sessions', 'streams', 'legs'] as const)
         await tx.deleteFrom(table).where('call_id', '=', callId).execute();
@@ -179,7 +183,6 @@ export class Eraser {
       );
       // Behind the call's row: a tag that is being written waits for that row, and then finds none or is deleted here.
       await tx.deleteFrom('call_keys').where('call_id', '=', callId).execute();
-      if (call === undefined) return;
       const others = await tx
         .selectFrom('calls')
         .select('id')

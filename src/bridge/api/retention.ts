@@ -26,6 +26,8 @@ const firstSweepMs = 60_000;
 const batch = 100;
 /** A carrier repeats a callback for hours at most. */
 const erasedCallsDays = 90;
+/** A disk that was away for longer has to be emptied before it comes back: what was erased meanwhile is not known. */
+const erasedLegsDays = 90;
 
 /**
  * Lets go of what is older than the configured days: recordings, then whole calls. Events before their call are the
@@ -59,6 +61,10 @@ export class Retention {
     await store.db
       .deleteFrom('erased_calls')
       .where('erased_at', '<', this.#before(erasedCallsDays))
+      .execute();
+    await store.db
+      .deleteFrom('erased_legs')
+      .where('erased_at', '<', this.#before(erasedLegsDays))
       .execute();
     await tokens.sweep();
     if (done.calls + done.recordings === 0) return done;

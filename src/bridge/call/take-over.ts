@@ -100,7 +100,12 @@ async function takeOne(
   if (row === undefined) return false;
   try {
     const call = await goOnWith(work, row, from);
-    await store.db.updateTable('calls').set({ recover_tries: 0 }).where('id', '=', id).execute();
+    await store.db
+      .updateTable('calls')
+      .set({ recover_tries: 0 })
+      .where('id', '=', id)
+      .where('fence', '=', row.fence)
+      .execute();
     bridgeMetrics.takenOver.inc();
     if (from.hasLeft)
       log.info({ callId: id, node: from.node }, 'a call of a node that stops goes on here');
@@ -115,6 +120,7 @@ async function takeOne(
       .set({ node: from.node })
       .where('id', '=', id)
       .where('node', '=', node)
+      .where('fence', '=', row.fence)
       .execute();
     return false;
   }

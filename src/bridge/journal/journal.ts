@@ -228,6 +228,11 @@ export class Journal implements AsyncDisposable {
     return { bytes: file.end, read: (from, to) => readRecording(file, silence, from, to) };
   }
 
+  /** Legs that are open here, or were when the process before this one ended. */
+  get legIds(): string[] {
+    return [...this.#legs.keys(), ...this.recovered.keys()];
+  }
+
   /** Recordings of legs that nobody here goes on with, and the bytes of their files. */
   async finishedRecordings(): Promise<{ files: string[]; bytes: number }> {
     const folder = join(this.#dir, 'legs');

@@ -1,7 +1,14 @@
-import type { Selectable, Transaction, Updateable } from 'kysely';
+import {
+  sql,
+  type ExpressionBuilder,
+  type Selectable,
+  type Transaction,
+  type Updateable,
+} from 'kysely';
 import { newId } from '../../lib/ids.ts';
 import type { Database, SecondPassesTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
+import { recordingKeys } from '../recordings.ts';
 import type { PassRedaction } from './revision.ts';
 
 export type PassRow = Selectable<SecondPassesTable>;
@@ -71,8 +78,9 @@ export class PassRows {
   }
 
   /**
-   * Passes of lost nodes are this node's from now on: what the service has of them needs no disk. One that waits for
-   * its upload does so only when its node has been lost for so long that its disk is not expected any more.
+   * Passes of lost nodes are this node's from now on: what the service has of them needs no disk, nor does one whose
+   * recording the object store has. Any other that waits for its upload is taken only when its node has been lost for so
+   * long that its disk is not expected any more.
    */
   async takeOver(lost: readonly string[], lostForLong: readonly string[]): Promise<number> {
     const taken = await this.#store.db
@@ -80,13 +88,25 @@ export class PassRows {
       .set({ node: this.#node, due_at: 0 })
       .where((each) =>
         each.or([
-          each.and([each('node', 'in', [...lost]), each('state', '<>', 'waiting')]),
+          each.and([each('node', 'in', [...lost]), needsNoDisk(each)]),
           ...(lostForLong.length === 0 ? [] : [each('node', 'in', [...lostForLong])]),
         ]),
       )
       .returning('id')
       .execute();
     return taken.length;
+  }
+
+  /** The same, told by the node that has them: another one goes on with what needs no disk. */
+  async handOver(to: string): Promise<string[]> {
+    const given = await this.#store.db
+      .updateTable('second_passes')
+      .set({ node: to, due_at: 0 })
+      .where('node', '=', this.#node)
+      .where((each) => needsNoDisk(each))
+      .returning('id')
+      .execute();
+    return given.map(({ id }) => id);
   }
 
   async due(states: readonly PassState[], now: number, limit: number): Promise<PassRow[]> {
@@ -108,6 +128,7 @@ export class PassRows {
       .selectFrom('second_passes')
       .selectAll()
       .where('id', '=', id)
+      .where('node', '=', this.#node)
       .where('due_at', '<=', now)
       .executeTakeFirst();
   }
@@ -150,21 +171,75 @@ export class PassRows {
     return changed !== undefined;
   }
 
-  /** What the service has of a call that was erased meanwhile. */
+  /**
+   * What the service has of a call that was erased meanwhile. False when the row is another node's, which has made its
+   * own upload and job: those must not be forgotten over ours.
+   */
   async note(
     id: string,
     held: Pick<Updateable<SecondPassesTable>, 'file_id' | 'job_id' | 'service'>,
-  ) {
-    await this.#store.db
+  ): Promise<boolean> {
+    const noted = await this.#store.db
       .updateTable('second_passes')
       .set({ ...held, due_at: 0 })
       .where('id', '=', id)
-      .execute();
+      .where('node', '=', this.#node)
+      .where('state', '=', 'cleaning')
+      .returning('id')
+      .executeTakeFirst();
+    return noted !== undefined;
+  }
+
+  /** Whether the pass, at whatever node, is read by this job, or by one that is not chosen yet. */
+  async mayUse(id: string, jobId: string): Promise<boolean> {
+    const row = await this.#store.db
+      .selectFrom('second_passes')
+      .select(['state', 'job_id'])
+      .where('id', '=', id)
+      .executeTakeFirst();
+    if (row === undefined || row.state === 'cleaning') return false;
+    return row.job_id === jobId || (row.job_id === null && row.state === 'uploaded');
   }
 
   async remove(id: string): Promise<void> {
-    await this.#store.db.deleteFrom('second_passes').where('id', '=', id).execute();
+    await this.#store.db
+      .deleteFrom('second_passes')
+      .where('id', '=', id)
+      .where('node', '=', this.#node)
+      .execute();
   }
+}
+
+/** The upload is with the service already, or every node can make it: the object store has the whole recording. */
+function needsNoDisk(each: ExpressionBuilder<Database, 'second_passes'>) {
+  const stored = each
+    .selectFrom('legs')
+    .innerJoin('objects', (join) =>
+      join.on('objects.key', '=', sql<string>`cast(${recordingKeys} as text) || legs.id`),
+    )
+    .select('legs.id')
+    .whereRef('legs.call_id', '=', 'second_passes.call_id')
+    .where('objects.state', '=', 'stored');
+  const missing = each
+    .selectFrom('legs')
+    .select('legs.id')
+    .whereRef('legs.call_id', '=', 'second_passes.call_id')
+    .where('legs.received', '>', 0)
+    .where((leg) =>
+      leg.not(
+        leg.exists(
+          leg
+            .selectFrom('objects')
+            .select('objects.key')
+            .where('objects.key', '=', sql<string>`cast(${recordingKeys} as text) || legs.id`)
+            .where('objects.state', '=', 'stored'),
+        ),
+      ),
+    );
+  return each.or([
+    each('state', '<>', 'waiting'),
+    each.and([each.exists(stored), each.not(each.exists(missing))]),
+  ]);
 }
 
 function newPass(callId: string, node: string, redaction: PassRedaction, now: number) {

@@ -333,13 +333,26 @@ export class PassSteps {
     return true;
   }
 
-  /** Where the call was erased meanwhile, what the service holds of it is noted all the same: it must be deleted. */
+  /**
+   * Where the call was erased meanwhile, what the service holds of it is noted all the same: it must be deleted. Where
+   * another node has the pass by now, this one stood still: what it has just given to the service is deleted at once.
+   */
   async #goOn(
     row: PassRow,
     changes: Parameters<PassRows['change']>[1],
     held: Parameters<PassRows['note']>[1],
   ): Promise<void> {
-    if (!(await this.#rows.change(row, changes))) await this.#rows.note(row.id, held);
+    if (await this.#rows.change(row, changes)) return;
+    if (await this.#rows.note(row.id, held)) return;
+    const { file_id = null, job_id = null, service = row.service } = held;
+    // The other node finds the job by the name of the pass, and may go on with it.
+    if (job_id !== null && (await this.#rows.mayUse(row.id, job_id))) return;
+    if (await this.#isErased({ ...row, asked: 0, file_id, job_id, service })) return;
+    const named = { jobId: job_id, fileId: file_id };
+    this.#options.log.error(
+      { passId: row.id, ...named },
+      'a second pass went on at another node, and what this one gave to the speech service could not be deleted there',
+    );
   }
 
   /** The audio must not stay at the service a second time: neither after the event nor after an erasure. */

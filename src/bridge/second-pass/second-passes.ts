@@ -107,6 +107,17 @@ export class SecondPasses {
     this.wake();
   }
 
+  /**
+   * This node stops, which may take hours: what needs no disk of this one goes on at that node. What is left here ends
+   * with the process, or goes on when it has left.
+   */
+  async handOver(to: string): Promise<void> {
+    const given = new Set(await this.#rows.handOver(to));
+    for (const { row, leave } of this.#running.values()) if (given.has(row.id)) leave.abort();
+    if (given.size > 0)
+      this.#options.log.info({ passes: given.size, node: to }, 'second passes were handed over');
+  }
+
   wake(): void {
     this.#lookIn(0);
   }

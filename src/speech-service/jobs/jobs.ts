@@ -88,7 +88,7 @@ export class Jobs {
       log,
       lostNodeS: config.jobs.lostNodeS,
       end: async (job, failure) => {
-        if (await this.#endFromOutside(job, failure))
+        if (await this.#endFromOutside(job, failure, true))
           speechMetrics.jobsEnded.inc({ outcome: 'error' });
       },
     });
@@ -193,11 +193,15 @@ export class Jobs {
   }
 
   /** Ends a job in error whoever works on it: that node's claim writes nothing any more. */
-  async #endFromOutside(job: JobRow, { status, message }: JobFailure): Promise<boolean> {
+  async #endFromOutside(
+    job: JobRow,
+    { status, message }: JobFailure,
+    asFound = false,
+  ): Promise<boolean> {
     const { config, clock } = this.#options;
     const request = requestOf(job, this.#unstored);
     const isEnded = await this.#rows.end(
-      { id: job.id },
+      asFound ? { id: job.id, node: job.node, attempt: job.attempts ?? 0 } : { id: job.id },
       { outcome: 'error', code: status, message },
       clock.now(),
       callbacksFor(job.id, 'transcription.error', request, config),

@@ -14,6 +14,7 @@ import { startLanguageRunner, type LanguageRunner } from '../../../src/language/
 import { createLog } from '../../../src/lib/log.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { problemHandler } from '../../../src/port/problem.ts';
+import type { Membership } from '../../../src/nodes/membership.ts';
 import type { Objects } from '../../../src/objects/objects.ts';
 import { OutboxConfig } from '../../../src/outbox/config.ts';
 import { startOutbox } from '../../../src/outbox/outbox.ts';
@@ -47,6 +48,7 @@ export type TestBridgeOptions = {
   loopback?: boolean;
   factsOf?: ReadFacts;
   objects?: Objects;
+  nodes?: Membership;
 };
 
 /** One for all tests of a file: its threads take longer to start than most tests. */
@@ -88,6 +90,7 @@ export async function testBridge(options: TestBridgeOptions): Promise<TestBridge
     publicUrl: () => url,
     loopback: options.loopback ?? true,
     objects: options.objects,
+    ...(options.nodes === undefined ? {} : { nodes: options.nodes }),
     carriers: ['twilio', 'telnyx'],
     ...(options.factsOf === undefined ? {} : { factsOf: options.factsOf }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),

@@ -246,8 +246,12 @@ test.skipIf(bucketMissing !== undefined)(
     expect(answer.status).toBe(202);
     for (const release of held) release();
     await until(async () => !(await isIn('recordings/')));
+    // Where its node never says that nothing more comes, it is looked again within a minute or two, for hours.
     const rows = await store.db.selectFrom('object_erasures').selectAll().execute();
-    expect(rows.every(({ until_at, next_at }) => next_at >= until_at)).toBe(true);
+    for (const { until_at, next_at } of rows) {
+      expect(next_at).toBeLessThanOrEqual(until_at);
+      expect(next_at - Date.now()).toBeLessThan(130_000);
+    }
   },
   30_000,
 );
@@ -336,7 +340,7 @@ test.skipIf(bucketMissing !== undefined)(
       waiting: () => Promise.resolve({ files: isHere ? 1 : 0, bytes: isHere ? bytes : 0 }),
       orphans: () => Promise.resolve(isHere ? [] : ['files/large']),
     });
-    await until(() => !isHere);
+    await until(() => !isHere, 90_000);
     clearInterval(looking);
     expect(most - before).toBeLessThan(96 * 1_048_576);
     expect((await bucket.keys()).filter((key) => key.startsWith('files/'))).toEqual(
@@ -356,5 +360,5 @@ test.skipIf(bucketMissing !== undefined)(
     expect(await objects.eraseNow(5_000)).toBe(true);
     expect(await isIn('files/')).toBe(false);
   },
-  30_000,
+  120_000,
 );

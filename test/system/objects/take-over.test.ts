@@ -3,11 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   callAt,
   endedCallAt,
+  eventsAt,
   expectToldOnce,
   fleetOf,
   nodesSeenBy,
 } from '../../support/bridge/fleet.ts';
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
+import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import type { App } from '../../support/process/app.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
@@ -75,6 +77,54 @@ test.skipIf(missing !== undefined)(
     });
     expect((await left.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(204);
     expect(await bucket.keys()).toEqual([]);
+  },
+  120_000,
+);
+
+test.skipIf(missing !== undefined)(
+  'a recording that waits to be read again leaves a node that stops, and one that is lost: it is read from the object store and told once',
+  async () => {
+    if (bucket === undefined) return;
+    await using fleet = await fleetOf(3, postgres, {
+      ...bucketEnv(bucket.url),
+      TRUNKLINE_RECORDING: 'on',
+      TRUNKLINE_SECOND_PASS: 'on',
+      TRUNKLINE_DRAIN_S: '3600',
+    });
+    const [stopping, ...others] = fleet.nodes as [App, App, App];
+    const { recordings } = fleet.speech;
+    recordings.script.upload = () => ({ status: 503 });
+    const first = await callAt(stopping);
+    first.say(seededAudio(16_000, 1));
+    first.client.send(twilioStop);
+    const { call } = await endedCallAt(stopping);
+    await until(async () => (await bucket?.keys())?.some((key) => key.startsWith('recordings/')));
+    // Its stream keeps the node for as long as it likes.
+    const second = await callAt(stopping, 'MZ2', { callSid: 'CA2' });
+    second.say(seededAudio(8_000, 2));
+    stopping.process.kill('SIGTERM');
+    const line = 'second passes were handed over';
+    const told = await until(() => stopping.lines.find((one) => one.includes(line)));
+    const to = String(JSON.parse(told).node);
+    const numbers = await Promise.all(others.map((app) => nodeIdOf(app.dataDir)));
+    const lost = others[numbers.indexOf(to)];
+    const left = others[1 - numbers.indexOf(to)];
+    if (lost === undefined || left === undefined)
+      throw new Error('it went to no node of the fleet');
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    await until(() => left.lines.some((one) => one.includes('second passes of a lost node')));
+    delete recordings.script.upload;
+    const revised = await until(async () => {
+      const events = await eventsAt(left, call.id);
+      return events.at(-1)?.type === 'call.transcript.revised' && events;
+    }, 60_000);
+    expectToldOnce(revised);
+    expect(revised.filter(({ type }) => type === 'call.transcript.revised')).toHaveLength(1);
+    expect(revised.filter(({ type }) => type === 'call.warning')).toEqual([]);
+    await until(() => recordings.uploads.size === 0);
+    for (const app of [left, stopping])
+      expect((await app.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(app === left ? 204 : 404); // prettier-ignore
   },
   120_000,
 );

@@ -19,6 +19,7 @@ import type { TestPostgres } from '../store/postgres.ts';
 export type Fleet = AsyncDisposable & {
   readonly speech: FakeSpeech;
   readonly nodes: App[];
+  readonly databaseUrl: string;
 };
 
 /** Nodes of one database and one speech service, each with a disk of its own and a port for the others. */
@@ -48,7 +49,7 @@ export async function fleetOf(
     return stack.use(await startApp({ dataDir, env }));
   };
   const nodes = await Promise.all(Array.from({ length: count }, (_, at) => start(at)));
-  return { speech, nodes, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return { speech, nodes, databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** Opens the one call of a test at a node and says what it is given, at once. */

@@ -15,6 +15,8 @@ export type JobWeb = AsyncDisposable & {
   told: Told[];
   /** How often a file was fetched. */
   fetched: Map<string, number>;
+  /** What a fetch waits for before it is answered. */
+  hold: (() => Promise<unknown> | undefined) | undefined;
 };
 
 /** A web server that has some audio, or answers with a status instead, and that takes callbacks. */
@@ -29,8 +31,10 @@ export async function jobWeb(
     const file = files[path];
     if (request.method === 'GET') {
       fetched.set(path, (fetched.get(path) ?? 0) + 1);
-      response.writeHead(typeof file === 'number' ? file : file ? 200 : 404);
-      response.end(typeof file === 'number' ? '' : file);
+      void Promise.resolve(web.hold?.()).then(() => {
+        response.writeHead(typeof file === 'number' ? file : file ? 200 : 404);
+        response.end(typeof file === 'number' ? '' : file);
+      });
       return;
     }
     const chunks: Buffer[] = [];
@@ -46,7 +50,8 @@ export async function jobWeb(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  const web: JobWeb = {
+    hold: undefined,
     url: `http://127.0.0.1:${port}`,
     host: `127.0.0.1:${port}`,
     told,
@@ -56,6 +61,7 @@ export async function jobWeb(
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  return web;
 }
 
 /** The identities under which the end of each job was told, by its id. */

@@ -118,15 +118,19 @@ export function objectsOn(url: string, store: Store, more: Partial<ObjectsOption
 
 type Odd = (request: IncomingMessage, response: ServerResponse) => boolean;
 
-/** Stands in front of the server and answers in its place where `odd` says so. */
+/**
+ * Stands in front of the server and answers in its place where `odd` says so. A request that `hold` holds back goes on to
+ * the server when its promise resolves.
+ */
 export async function oddStore(target: TestBucket): Promise<
   AsyncDisposable & {
     url: string;
     odd: Odd | undefined;
     bodyOf: ((body: Buffer) => Buffer) | undefined;
+    hold: ((request: IncomingMessage) => Promise<unknown> | undefined) | undefined;
   }
 > {
-  const server = createServer((request, response) => {
+  const pass = (request: IncomingMessage, response: ServerResponse): void => {
     if (front.odd?.(request, response) === true) {
       request.resume();
       return;
@@ -146,12 +150,18 @@ export async function oddStore(target: TestBucket): Promise<
     );
     passed.on('error', () => response.destroy());
     request.pipe(passed);
+  };
+  const server = createServer((request, response) => {
+    const held = front.hold?.(request);
+    if (held === undefined) pass(request, response);
+    else void held.then(() => pass(request, response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const front = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     odd: undefined as Odd | undefined,
     bodyOf: undefined as ((body: Buffer) => Buffer) | undefined,
+    hold: undefined as ((request: IncomingMessage) => Promise<unknown> | undefined) | undefined,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -40,9 +40,14 @@ export function roleOf(rules: readonly RoleRule[], of: Track): Role {
 
 const roleNames: Record<Role, string> = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
 
-/** What a person reads in front of the words. */
-export function speakerName({ role, speaker }: Pick<Turn, 'role' | 'speaker'>): string {
-  return speaker === undefined ? roleNames[role] : `Speaker ${speaker + 1}`;
+/** What a person reads in front of the words; a voice that is not yet sure has a question mark. */
+export function speakerName({
+  role,
+  speaker,
+  speaker_provisional: isProvisional = false,
+}: Pick<Turn, 'role' | 'speaker' | 'speaker_provisional'>): string {
+  if (speaker === undefined) return roleNames[role];
+  return `Speaker ${speaker + 1}${isProvisional ? '?' : ''}`;
 }
 
 /**

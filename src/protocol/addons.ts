@@ -14,7 +14,13 @@ export const Utterance = z
     words: z.array(Word),
     text: z.string(),
     language: LanguageCode,
-    speaker: z.int().min(0).optional().describe('With diarization only, so never in live.'),
+    speaker: z
+      .int()
+      .min(0)
+      .optional()
+      .describe(
+        'With diarization, and in the record of a live session whose `custom_metadata.role` is `mixed`: in no message before it.',
+      ),
   })
   .meta({ id: 'Utterance' });
 

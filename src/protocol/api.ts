@@ -125,7 +125,12 @@ export type ApiCall = z.infer<typeof ApiCall>;
 
 export const CallSort = z.enum(['newest', 'oldest', 'longest', 'shortest']);
 
-export const LastTurn = Turn.pick({ role: true, speaker: true, text: true });
+export const LastTurn = Turn.pick({
+  role: true,
+  speaker: true,
+  speaker_provisional: true,
+  text: true,
+});
 
 /** A call in a list: `GET /api/calls/{id}` has its words. */
 const CallItem = z

@@ -64,11 +64,13 @@ export const Turn = z
   .object({
     turn_id: TurnId.optional().describe('As in call.transcript; a revised transcript has none.'),
     role: Role,
-    speaker: z
-      .int()
-      .min(0)
+    speaker: z.int().min(0).optional().describe('Which voice of a mixed leg, from 0.'),
+    speaker_provisional: z
+      .boolean()
       .optional()
-      .describe('Which voice of a mixed leg, told apart after the call; from 0.'),
+      .describe(
+        'True where the voices were told apart during the call: the reading of its recording may change it.',
+      ),
     text: z.string(),
     start: Seconds,
     end: Seconds,

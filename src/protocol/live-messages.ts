@@ -105,6 +105,27 @@ const SentimentAnalysisMessage = message('sentiment_analysis')
   })
   .meta({ id: 'SentimentAnalysisMessage' });
 
+/**
+ * Ours, and not of the interface: sent only in a session of one channel whose `custom_metadata.role` is `mixed`. A
+ * service that does not know it sends none, and a client that does not know it ignores it.
+ */
+const SpeakersMessage = message('speakers')
+  .extend({
+    data: z.object({
+      time: Seconds.describe('Up to here the session was listened to.'),
+      is_final: z.boolean().describe('False while the labels may still change.'),
+      utterances: z
+        .array(
+          z.object({
+            id: z.string().describe('As in the transcript message.'),
+            speaker: z.int().min(0).describe('The voice that says most of it, from 0.'),
+          }),
+        )
+        .describe('Those whose speaker is new or another one than was told before.'),
+    }),
+  })
+  .meta({ id: 'SpeakersMessage' });
+
 const StartSessionMessage = message('start_session').meta({ id: 'StartSessionMessage' });
 const StartRecordingMessage = message('start_recording').meta({
   id: 'StartRecordingMessage',
@@ -160,6 +181,7 @@ export const ServerMessage = z
     TranslationMessage,
     NamedEntityRecognitionMessage,
     SentimentAnalysisMessage,
+    SpeakersMessage,
     StartSessionMessage,
     StartRecordingMessage,
     EndRecordingMessage,
@@ -173,6 +195,7 @@ export const ServerMessage = z
   .meta({ id: 'ServerMessage' });
 export type ServerMessage = z.infer<typeof ServerMessage>;
 export type ServerMessageType = ServerMessage['type'];
+export type SpeakersData = z.infer<typeof SpeakersMessage>['data'];
 export type MessageOf<Type extends ServerMessageType> = Extract<ServerMessage, { type: Type }>;
 
 /** Raw bytes travel in binary frames; these are the text frames. */

@@ -9,6 +9,9 @@ const maxWordChars = 200;
 export const maxWords = 2_000;
 /** Entities or sentiments of one utterance. */
 export const maxResults = 200;
+/** Utterances of a message that says who spoke: more than a busy session of three hours has. */
+const maxLabels = 20_000;
+const maxSpeaker = 99;
 /** Of an id, which is compared and stored. A longer one becomes its digest: cut short, two could become one. */
 const maxIdChars = 200;
 /** The interface's own limit. A number that a service makes up must not become the length of a list. */
@@ -80,6 +83,14 @@ export function boundedMessage(message: ServerMessage, sentS: number): ServerMes
         error: boundedError(message.error),
         data: { ...data, utterance_id: boundedId(data.utterance_id), utterance, results },
       };
+    }
+    case 'speakers': {
+      const { time, is_final, utterances } = message.data;
+      const some = utterances.slice(0, maxLabels).map(({ id, speaker }) => ({
+        id: boundedId(id),
+        speaker: Math.min(speaker, maxSpeaker),
+      }));
+      return { ...message, data: { time: timeIn(time, limitS), is_final, utterances: some } };
     }
     default:
       return message;

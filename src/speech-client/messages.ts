@@ -25,6 +25,8 @@ export function messageIdentity(message: ServerMessage): string | undefined {
     case 'speech_start':
     case 'speech_end':
       return `${message.type} ${message.data.channel} ${message.data.time}`;
+    case 'speakers':
+      return `speakers ${message.data.time} ${message.data.is_final}`;
     case 'start_session':
     case 'start_recording':
     case 'end_recording':

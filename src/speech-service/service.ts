@@ -35,6 +35,7 @@ import { openMedia } from './media/media.ts';
 import { modelsFolder } from './models/supply.ts';
 import { JobRecords } from './records/job-records.ts';
 import type { Recogniser } from './recognition/recogniser.ts';
+import { LiveListener } from './speakers/live-listener.ts';
 import { openSpeakers } from './speakers/speakers.ts';
 
 type SpeechServiceOptions = {
@@ -81,8 +82,11 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
   const sender = callbackSender({ allow: config.callbackHosts, clock });
   const callbacks = new Callbacks({ config, clock, log, send: sender.send });
   const disk = new DiskWriter();
+  const models = modelsFolder(config.recogniser);
+  const listener = new LiveListener({ models, log });
   const sessions = new Sessions({
     ...options,
+    listener,
     rows,
     folder,
     disk,
@@ -120,7 +124,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     language: options.language,
     send: sender.send,
     recogniser: options.jobsRecogniser ?? recogniser,
-    speakers: openSpeakers({ models: modelsFolder(config.recogniser), log }),
+    speakers: openSpeakers({ models, log }),
     isRelieved: options.isRelieved,
   });
   await jobs.start();
@@ -153,6 +157,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
     admissions.drain();
     retention.stop();
     await Promise.all([sessions.drain(deadlineMs), jobs.drain(deadlineMs)]);
+    listener[Symbol.dispose]();
     await files[Symbol.asyncDispose]();
     sockets.close();
     await disk[Symbol.asyncDispose]();

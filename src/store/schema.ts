@@ -116,7 +116,7 @@ type LegResultsTable = {
   start_s: number;
   end_s: number;
   text: string;
-  /** Of a mixed leg, after its recording was read with care: which voice, from 0. */
+  /** Of a mixed leg: which voice, from 0. */
   speaker: Generated<number | null>;
 };
 

@@ -218,6 +218,41 @@ test('speakers of one channel are nobody in particular while they speak, and num
   await page.context().close();
 });
 
+test('speakers of one channel have numbers while they speak, marked as not yet sure, and lose the mark once the recording was read', async () => {
+  const legs = recordedCall({})
+    .legs.slice(0, 1)
+    .map((leg) => ({ ...leg, role: 'mixed' as const }));
+  const events = recordedEvents()
+    .filter(({ type }) => type === 'call.started' || type === 'call.transcript')
+    .map((event) => ('leg' in event ? { ...event, leg: { ...event.leg, role: 'mixed' } } : event)) as CallEvent[]; // prettier-ignore
+  const labels = [0, 1, 0, 1];
+  const transcript = recordedCall({}).transcript.map((turn, at) => ({
+    ...{ ...turn, role: 'mixed' as const, turn_id: `turn_${at}` },
+    // Of the last one nobody knows yet.
+    ...(labels[at] === undefined ? {} : { speaker: labels[at], speaker_provisional: true }),
+  }));
+  const live = { state: 'live' as const, ended_at: null, statistics: null, legs, transcript };
+  await using api = await startRecordedApi(
+    recorded({ calls: [recordedCall(live)], events: { [callId]: events } }),
+  );
+  const opened = await browser.open(`${api.url}/#/calls/${callId}`);
+  const { page } = opened;
+  await page.locator('.role', { hasText: 'Speaker 2 · not yet sure' }).first().waitFor();
+  const names = () => page.locator('.conversation .role').allTextContents();
+  expect(await names()).toEqual([
+    ...labels.map((speaker) => `Speaker ${speaker + 1} · not yet sure`),
+    'Speaker',
+  ]);
+  expect(await opened.violations()).toEqual([]);
+  await opened.screenshot('call-mixed-live');
+  const example = eventExamples['call.transcript.revised'];
+  const settled = transcript.map(({ role, text, start, end }, at) => ({ role, text, start, end, speaker: at % 2 })); // prettier-ignore
+  const { call } = recordedEvents()[0] ?? example;
+  api.tell({ ...example, call, data: { ...example.data, transcript: settled, incomplete: null } });
+  await eventually(names).toEqual([0, 1, 0, 1, 0].map((speaker) => `Speaker ${speaker + 1}`));
+  await page.context().close();
+});
+
 test('a click on a word, and a key on its time, play the recording from there', async () => {
   await using api = await startRecordedApi(recorded());
   const { page } = await browser.open(`${api.url}/#/calls/${callId}`);

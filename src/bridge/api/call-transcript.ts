@@ -48,8 +48,9 @@ function line(turn: Turn): string {
   return `[${at}] ${speakerName(turn)}: ${oneLine(text)}`;
 }
 
-function cells({ start, end, role, speaker, text }: Turn): string[] {
-  const who = speaker === undefined ? role : speakerName({ role, speaker }).toLowerCase();
+function cells(turn: Turn): string[] {
+  const { start, end, role, speaker, text } = turn;
+  const who = speaker === undefined ? role : speakerName(turn).toLowerCase();
   return [start.toFixed(3), end.toFixed(3), who, oneLine(text)];
 }
 

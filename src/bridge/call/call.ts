@@ -544,6 +544,11 @@ export class Call {
     const zeroS = (leg.offsetS ?? 0) + atS;
     if (message.type === 'post_final_transcript')
       this.#warnOfUnread(leg, message.data.metadata.unread ?? [], zeroS);
+    if (message.type === 'speakers') {
+      // Of any other leg the role says who speaks.
+      if (leg.record.role === 'mixed') this.events.speakers(leg, sessionId, message.data);
+      return;
+    }
     const placed = place(message, { sessionId, zeroS }, leg.lastFinals.get(sessionId));
     const final = finalOf(message);
     if (final !== undefined) leg.lastFinals.set(sessionId, final);

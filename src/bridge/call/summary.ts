@@ -57,7 +57,7 @@ export async function summaryOf(
 }
 
 /** The voices of a mixed leg are different people, once they were told apart. */
-function named({ speaker, ...turn }: Turn): SpokenTurn {
+function named({ speaker, speaker_provisional: _isProvisional, ...turn }: Turn): SpokenTurn {
   return speaker === undefined ? turn : { ...turn, role: `speaker ${speaker + 1}` };
 }
 

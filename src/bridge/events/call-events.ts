@@ -18,6 +18,8 @@ import {
   updateLeg,
   wordsInRow,
 } from './call-rows.ts';
+import type { SpeakersData } from '../../protocol/live-messages.ts';
+import { CallSpeakers } from './speaker-labels.ts';
 import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
 import type { Gap } from './gap.ts';
 import { HeldGaps } from './held-gaps.ts';
@@ -62,6 +64,7 @@ export class CallEvents {
   readonly #warnings: Warning[] = [];
   readonly #held: HeldResults | undefined;
   readonly #gaps: HeldGaps;
+  readonly #speakers = new CallSpeakers();
   #length: CallLength | undefined;
 
   constructor(options: CallEventsOptions) {
@@ -224,10 +227,24 @@ export class CallEvents {
     };
     const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
     void this.#commits.add({
-      identity: { legId, sessionId, kind: type, key, role, start, end, text },
+      identity: {
+        ...{ legId, sessionId, kind: type, key, role, start, end, text },
+        ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),
+      },
       ...(isQuiet ? {} : { event }),
     });
     if (type === 'call.transcript') bridgeMetrics.finals.inc();
+  }
+
+  /** Who says what in a leg with several parties: the rows know it, watchers read the call anew, and no event tells it before the end. */
+  speakers(leg: CallLeg, sessionId: string, told: SpeakersData): void {
+    if (!this.#speakers.take(sessionId, told)) return;
+    const of = { callId: this.#id, legId: leg.record.id, sessionId };
+    void this.#commits
+      .add({ rows: (tx) => this.#speakers.write(tx, of, told.utterances) })
+      .then((isDurable) => {
+        if (isDurable) this.changed();
+      });
   }
 
   /** When a second of the call was. Audio that came faster than it was spoken ends at the latest now. */

@@ -270,7 +270,7 @@ export async function turnsByCall(
     list.push({
       turn_id: turnIdOf(row.leg_id, row.session_id, row.key),
       role: roleFrom(row.role),
-      ...(row.speaker === null ? {} : { speaker: row.speaker }),
+      ...speakerFrom(row),
       text: row.text,
       start: finite(row.start_s),
       end: finite(row.end_s),
@@ -278,6 +278,16 @@ export async function turnsByCall(
     turns.set(row.call_id, list);
   }
   return turns;
+}
+
+/** What a session heard is told while the call goes on; the recording, which no session is named for, tells it for good. */
+function speakerFrom(row: {
+  session_id: string;
+  speaker: number | null;
+}): Pick<Turn, 'speaker' | 'speaker_provisional'> {
+  if (row.speaker === null) return {};
+  const isProvisional = row.session_id !== '';
+  return { speaker: row.speaker, ...(isProvisional ? { speaker_provisional: true } : {}) };
 }
 
 /** Characters of the last turn that lists show. */
@@ -290,7 +300,12 @@ export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'l
   return {
     said_by: [...new Set(turns.map(({ role }) => role))].toSorted().join(' '),
     last_turn:
-      last === undefined ? null : JSON.stringify({ role: last.role, speaker: last.speaker, text }),
+      last === undefined
+        ? null
+        : JSON.stringify({
+            ...{ role: last.role, speaker: last.speaker, text },
+            speaker_provisional: last.speaker_provisional,
+          }),
   };
 }
 

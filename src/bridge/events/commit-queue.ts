@@ -35,6 +35,8 @@ type ResultIdentity = {
   start: number;
   end: number;
   text: string;
+  /** Which voice of a mixed leg, asked when the row is written: it may have become known while the draft waited. */
+  speaker?: () => number | undefined;
 };
 
 /**
@@ -253,6 +255,7 @@ export class CommitQueue {
       start_s: identity.start,
       end_s: identity.end,
       text: identity.text,
+      speaker: identity.speaker?.() ?? null,
     };
   }
 

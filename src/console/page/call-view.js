@@ -226,11 +226,17 @@ export class CallView {
     if (call.notes !== undefined) this.#notes.draw(call);
     this.#missing.draw(call);
     // The feed tells of a call without them.
+    if (call.transcript) this.#label(call);
     if (call.judged_turns) this.#transcript.changed(this.#conversation.judged(call.judged_turns));
     this.#warnings.draw(call.warnings);
     this.#drawClock();
     this.#openRecording();
     this.#draw();
+  }
+
+  #label({ transcript, state }) {
+    const isOver = state === 'ended';
+    this.#transcript.changed(this.#conversation.labelled(transcript, { isOver }));
   }
 
   #openRecording() {

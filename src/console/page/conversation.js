@@ -13,6 +13,8 @@ export class Conversation {
   #seen = new Set();
   #pausedAt;
   #judged = new Set();
+  /** By turn: which voice of a leg with several parties, as the call itself tells it; no event does before the end. */
+  #speakers = new Map();
 
   /** Takes a message; answers the entries that changed. */
   take(message) {
@@ -56,6 +58,24 @@ export class Conversation {
   judged(turnIds) {
     this.#judged = new Set(turnIds);
     return this.utterances.filter((entry) => this.#neutral(entry));
+  }
+
+  /** Who says what where all parties share a channel; answers the utterances that have another speaker than before. */
+  labelled(turns, { isOver }) {
+    for (const { turn_id: id, speaker, speaker_provisional: isProvisional } of turns)
+      if (id !== undefined && speaker !== undefined)
+        this.#speakers.set(id, {
+          speaker,
+          ...(isProvisional ? { doubt: isOver ? 'not sure' : 'not yet sure' } : {}),
+        });
+    return this.utterances.filter((entry) => this.#named(entry));
+  }
+
+  #named(entry) {
+    const said = this.#speakers.get(entry.turn_id);
+    if (!said || (entry.speaker === said.speaker && entry.doubt === said.doubt)) return false;
+    Object.assign(entry, { doubt: undefined, ...said, voice: said.speaker % voices });
+    return true;
   }
 
   #neutral(entry) {
@@ -117,6 +137,7 @@ export class Conversation {
     if (known) return [Object.assign(known, entry)];
     const made = this.#insert({ entities: [], sentiments: [], translations: [], ...entry });
     this.#neutral(made);
+    this.#named(made);
     return [made];
   }
 

@@ -112,9 +112,10 @@ export const legNames = { ...roleNames, mixed: 'All speakers' };
 /** The colours of the style sheet; a seventh speaker has the first one's. */
 export const voices = 6;
 
-/** Who said a turn: of a mixed leg the number of the voice, once they were told apart. */
-export function speakerName({ role, speaker }) {
-  return speaker === undefined ? roleNames[role] : `Speaker ${speaker + 1}`;
+/** Who said a turn: of a mixed leg the number of the voice, with a question mark while it may change. */
+export function speakerName({ role, speaker, speaker_provisional: isProvisional, doubt }) {
+  if (speaker === undefined) return roleNames[role];
+  return `Speaker ${speaker + 1}${isProvisional || doubt ? '?' : ''}`;
 }
 
 export const jobStateNames = {

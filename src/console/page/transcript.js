@@ -146,7 +146,7 @@ export class Transcript {
     const known = this.#lines.get(entry);
     const element = entryElement(entry, known?.element);
     this.#lines.set(entry, { entry, element, start: entry.start, end: entry.end });
-    if (known) return;
+    if (known) return this.#joinTurns(element);
     const { entries } = this.#conversation;
     const next = entries.slice(entries.indexOf(entry) + 1).find((one) => this.#lines.has(one));
     this.#list.insertBefore(element, next ? this.#lines.get(next).element : null);

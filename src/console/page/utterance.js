@@ -68,7 +68,8 @@ export function entryElement(entry, element = h('li')) {
 function drawUtterance(element, entry) {
   if (entry.role !== undefined) element.dataset.role = entry.role;
   if (entry.voice !== undefined) element.dataset.voice = entry.voice;
-  const name = entry.name ?? speakerName(entry);
+  const { role, speaker, doubt } = entry;
+  const name = entry.name ?? speakerName({ role, speaker });
   const mood = moodOf(entry.sentiments);
   const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
   element.replaceChildren(
@@ -76,7 +77,14 @@ function drawUtterance(element, entry) {
     h(
       'div',
       {},
-      name ? h('span', { class: 'role' }, name) : null,
+      name
+        ? h(
+            'span',
+            { class: 'role' },
+            name,
+            doubt ? h('span', { class: 'doubt' }, ` · ${doubt}`) : null,
+          )
+        : null,
       h(
         'p',
         { class: 'text', lang: entry.language },

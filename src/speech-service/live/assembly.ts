@@ -24,6 +24,7 @@ import { fileLog, type LogLine, noLog, type SessionLog } from './session-log.ts'
 import type { SessionRows } from './session-rows.ts';
 import { LiveSession } from './session.ts';
 import type { SessionState } from './state.ts';
+import type { LiveListener } from '../speakers/live-listener.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 
 export type SessionsOptions = {
@@ -36,6 +37,8 @@ export type SessionsOptions = {
   clock: Clock;
   log: Logger;
   recogniser: Recogniser;
+  /** Tells the voices of mixed channels apart. */
+  listener: Pick<LiveListener, 'open'>;
   language: AddonRunner;
   callbacks: Callbacks;
   recording: RecordingRule;

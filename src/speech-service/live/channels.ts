@@ -27,6 +27,8 @@ type SessionChannelsOptions = {
     channel: number,
     event: Extract<ChannelEvent, { type: 'partial' | 'final' | 'speech-start' | 'speech-end' }>,
   ): void;
+  /** The first frame that somebody else still needs: what is before it may be let go. */
+  neededFrame?: (() => number) | undefined;
   /** Speech was heard between these seconds and no words. */
   onUnread(channel: number, stretch: { from: number; to: number }): void;
   onFailed(reason: string): void;
@@ -144,7 +146,7 @@ export class SessionChannels {
         partials: wantsPartials,
         expected,
       },
-      read: (frame, count) => this.#read(index, frame, count),
+      read: (frame, count) => this.read(index, frame, count),
       received: () => cutter.frames,
       onEvent: (event) => this.#onEvent(index, event),
       ...(said.length === 0
@@ -158,7 +160,8 @@ export class SessionChannels {
     });
   }
 
-  async #read(channel: number, frame: number, count: number): Promise<Int16Array> {
+  /** At most so many samples of a channel, as they were received. */
+  async read(channel: number, frame: number, count: number): Promise<Int16Array> {
     const { audio, cutter } = this.#options;
     const from = cutter.headerBytes + frame * this.#perFrame;
     if (from + count * this.#perFrame > audio.bytes) await audio.flushed();
@@ -193,7 +196,8 @@ export class SessionChannels {
     const decided = Math.min(...this.#channels.map((channel) => channel.decidedFrame));
     const resumable = cutter.bytes - (perSecond * 2 * lostAckWindowMs) / 1e3;
     // The client's header stays: a restarted process reads from it where the first frame begins.
-    const needed = Math.min(cutter.headerBytes + decided * this.#perFrame, resumable);
+    const used = Math.min(decided, this.#options.neededFrame?.() ?? Infinity);
+    const needed = Math.min(cutter.headerBytes + used * this.#perFrame, resumable);
     audio.release(cutter.headerBytes, needed);
   }
 }

@@ -8,7 +8,13 @@ import type { Broadcast } from './broadcast.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { message } from './messages.ts';
 import { transcriptionOf } from '../results/blocks.ts';
-import { type PostBlocks, resultOf, type SessionResults, utterancesOf } from './result.ts';
+import {
+  type PostBlocks,
+  resultOf,
+  type SessionResults,
+  spokenOf,
+  utterancesOf,
+} from './result.ts';
 
 /** How a session came to its end, for the row and for the log. */
 export type SessionEnd =
@@ -46,7 +52,7 @@ export async function runEnding(options: EndingOptions): Promise<void> {
   const utterances = utterancesOf(record);
 
   emit('end_recording', { data: { recording_duration: audioS } });
-  emit('post_transcript', { data: fitting(transcriptionOf(utterances)) });
+  emit('post_transcript', { data: fitting(transcriptionOf(spokenOf(record))) });
   const post = await postProcess(options, utterances, addons, emit);
   const result = resultOf(request, record, post, {
     audioS,

@@ -68,6 +68,7 @@ function flagOf(message: ServerMessage): keyof MessagesConfig {
     case 'translation':
     case 'named_entity_recognition':
     case 'sentiment_analysis':
+    case 'speakers':
       return 'receive_realtime_processing_events';
     case 'post_transcript':
     case 'post_final_transcript':

@@ -7,6 +7,7 @@ import type {
 } from '../../protocol/addons.ts';
 import type { PostFinalResult, UnreadSpeech } from '../../protocol/job.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
+import { withSpeakers, type VoiceTurn } from '../speakers/turns.ts';
 import {
   execTimeOf,
   inOrder,
@@ -26,6 +27,8 @@ export type SessionResults = {
   translations: TranslationOutcome[];
   /** Where a voice was heard and no words were found. */
   unread: UnreadSpeech[];
+  /** Who speaks when, where the client said that its one channel has all parties; known at the end. */
+  turns?: readonly VoiceTurn[];
 };
 
 /** A session tells of so many stretches without words; the counter of their seconds goes on. */
@@ -72,6 +75,12 @@ export function utterancesOf(record: SessionResults): Utterance[] {
   return record.utterances.map(({ utterance }) => utterance).sort(inOrder);
 }
 
+/** The same with their speakers, where they were told apart: cut where another one goes on. */
+export function spokenOf(record: SessionResults): Utterance[] {
+  const utterances = utterancesOf(record);
+  return record.turns === undefined ? utterances : withSpeakers(utterances, record.turns);
+}
+
 export type PostBlocks = Pick<PostFinalResult, 'summarization' | 'chapterization'>;
 
 type ResultFigures = {
@@ -88,7 +97,7 @@ export function resultOf(
   post: PostBlocks,
   figures: ResultFigures,
 ): PostFinalResult {
-  const utterances = utterancesOf(record);
+  const utterances = spokenOf(record);
   const { realtime_processing: realtime } = request;
   return {
     metadata: metadataOf({ ...figures, unread: record.unread }),

@@ -5,6 +5,7 @@ import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from './addons.ts';
+import type { LiveListener } from '../speakers/live-listener.ts';
 import type { Recogniser } from '../recognition/recogniser.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { Inbound, type Ack } from './inbound.ts';
@@ -16,6 +17,7 @@ import { add, type SessionResults } from './result.ts';
 import { type EndingOptions, runEnding, type SessionEnd } from './ending.ts';
 import type { Places } from './overlap.ts';
 import type { SessionLog } from './session-log.ts';
+import { SpeakerLabels, wantsSpeakers } from './speaker-labels.ts';
 import { TranscriptMessages } from './transcript-messages.ts';
 import {
   firstState,
@@ -35,6 +37,7 @@ type SessionParts = {
   clock: Clock;
   log: Logger;
   recogniser: Recogniser;
+  listener: Pick<LiveListener, 'open'>;
   addons: Addons;
   cutter: FrameCutter;
   audio: SessionAudio;
@@ -67,6 +70,7 @@ export class LiveSession {
   readonly #inbound: Inbound;
   readonly #channels: SessionChannels;
   readonly #transcript: TranscriptMessages;
+  readonly #labels: SpeakerLabels | undefined;
   readonly #timers: SessionTimers;
   #state: SessionState;
   #socket: WebSocket | undefined;
@@ -96,8 +100,10 @@ export class LiveSession {
       },
       onFailed: (error) => this.#failedInside(error),
     });
+    this.#labels = wantsSpeakers(parts.request) ? this.#newLabels() : undefined;
     this.#channels = new SessionChannels({
       ...parts,
+      neededFrame: this.#labels && (() => this.#labels?.neededFrame ?? Infinity),
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
       onUnread: (channel, { from, to }) => {
         parts.log.info(
@@ -114,7 +120,10 @@ export class LiveSession {
       {
         ...parts,
         mayTake: () => this.#audioMayBeTaken(),
-        onFrames: (frames) => this.#channels.push(frames),
+        onFrames: (frames) => {
+          this.#channels.push(frames);
+          this.#labels?.received();
+        },
         onAck: (ack, messageId) => this.#sendAck(ack, messageId),
         onStop: (messageId) => this.#step({ type: 'stop' }, messageId),
         onUnknown: (reason) => this.#unknown(reason),
@@ -177,6 +186,7 @@ export class LiveSession {
     await this.#inbound.settled().catch(() => undefined);
     this.#socket?.close(1012, 'restarting');
     this.#channels.close();
+    this.#labels?.close();
     this.#parts.broadcast.close();
     await this.#parts.audio.close();
     this.#parts.broadcast.socket.logClosed();
@@ -186,6 +196,20 @@ export class LiveSession {
   /** Resolves when the end of the session is stored. */
   async ended(): Promise<void> {
     await this.#stored?.catch(() => undefined); // `#finish` has told the failure and stored it as the end
+  }
+
+  #newLabels(): SpeakerLabels {
+    const { format, clock, record, cutter, listener, broadcast } = this.#parts;
+    return new SpeakerLabels({
+      rateHz: format.sampleRate,
+      clock,
+      log: this.#parts.log.child({ sessionId: this.id }),
+      record,
+      open: (rateHz) => listener.open(rateHz),
+      read: (frame, count) => this.#channels.read(0, frame, count),
+      received: () => cutter.frames,
+      emit: (data) => broadcast.emit(message(this.id, clock.now(), 'speakers', { data })),
+    });
   }
 
   /** Nobody awaits these. An error in one of them ends this session and not the process. */
@@ -373,10 +397,13 @@ export class LiveSession {
   async #finish(): Promise<void> {
     try {
       await this.#inbound.settled();
+      this.#labels?.hearOut();
       await this.#channels.finish();
       await this.#transcript.settled();
       // The session failed meanwhile, and its failure is stored already. Of a suspended one the last words are not
       // decided: to store what there is would lose them in silence.
+      if (!this.isOpen || this.#isSuspended) return;
+      await this.#labels?.finish();
       if (!this.isOpen || this.#isSuspended) return;
       this.#stored = runEnding(this.#endingOptions());
       await this.#stored;
@@ -416,6 +443,7 @@ export class LiveSession {
 
   async #letGo(): Promise<void> {
     this.#channels.close();
+    this.#labels?.close();
     await this.#parts.audio.end().catch((error: unknown) => {
       this.#parts.log.error(
         { sessionId: this.id, reason: reasonOf(error) },

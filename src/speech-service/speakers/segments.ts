@@ -8,20 +8,46 @@ const shortest = 0.15 * sampleRate;
 const pad = 0.03 * sampleRate;
 const smallestGap = 0.05 * sampleRate;
 /** Speech without a pause is cut here, so that no file makes a segment that fills the memory. */
-const longest = 30 * sampleRate;
+const longestOfFile = 30 * sampleRate;
 
 /** Segments out of voiced windows: so long a pause ends one; one that is too short was no speech. */
 export class Segments {
+  readonly #longest: number;
   readonly #found: SpeechSegment[] = [];
   #from = -1;
   #lastVoiced = 0;
+  #takenTo = 0;
+
+  constructor(longest: number = longestOfFile) {
+    this.#longest = longest;
+  }
+
+  /** Where the audio begins that is still needed: nothing before it is part of a segment that is not taken. */
+  get openFrom(): number | undefined {
+    return this.#from < 0 ? undefined : Math.max(0, this.#from - pad);
+  }
 
   window(isVoiced: boolean, from: number, to: number): void {
     if (isVoiced) {
       if (this.#from < 0) this.#from = from;
       this.#lastVoiced = to;
-      if (to - this.#from >= longest) this.#close();
+      if (to - this.#from >= this.#longest) this.#close();
     } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.#close();
+  }
+
+  /** The segments that have ended since the last time, each a little wider than its voice; for audio that goes on. */
+  taken(end: number): SpeechSegment[] {
+    const found = this.#found.splice(0);
+    return found.map(({ from, to }) => {
+      const wide = { from: Math.max(this.#takenTo, from - pad), to: Math.min(end, to + pad) };
+      this.#takenTo = wide.to;
+      return wide;
+    });
+  }
+
+  /** Ends the segment that is open: no more audio comes. */
+  close(): void {
+    this.#close();
   }
 
   /** All segments, each a little wider than its voice, those that nearly touch as one. */
@@ -33,7 +59,7 @@ export class Segments {
       const last = segments.at(-1);
       if (last && wide.from < last.to) wide.from = Math.min(last.to, wide.to);
       const isNear = last && wide.from - last.to < smallestGap;
-      if (last && isNear && wide.to - last.from <= longest) last.to = wide.to;
+      if (last && isNear && wide.to - last.from <= this.#longest) last.to = wide.to;
       else segments.push(wide);
     }
     return segments;

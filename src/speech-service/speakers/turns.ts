@@ -83,6 +83,30 @@ function meanConfidence(words: readonly Word[]): number {
   return Math.round((sum / Math.max(1, words.length)) * 1e4) / 1e4;
 }
 
+/** The voice that says most of an utterance: each word has its own, and long words count for more. */
+export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): number {
+  const seconds = new Map<number, number>();
+  for (const word of utterance.words) {
+    const voice = voiceOf(word, turns);
+    seconds.set(voice, (seconds.get(voice) ?? 0) + word.end - word.start);
+  }
+  const most = [...seconds].reduce((best, one) => (one[1] > best[1] ? one : best), [-1, -1]);
+  return most[0] >= 0 ? most[0] : voiceOf(utterance, turns);
+}
+
+/** The voices numbered as they come up in the utterances. */
+export function inOrderOfAppearance(
+  turns: readonly VoiceTurn[],
+  utterances: readonly Utterance[],
+): VoiceTurn[] {
+  const numbers = new Map<number, number>();
+  for (const { speaker = 0 } of withSpeakers(utterances, turns))
+    if (!numbers.has(speaker)) numbers.set(speaker, numbers.size);
+  // A voice that says no word comes last.
+  for (const { voice } of turns) if (!numbers.has(voice)) numbers.set(voice, numbers.size);
+  return turns.map((turn) => ({ ...turn, voice: numbers.get(turn.voice) ?? 0 }));
+}
+
 /** The voice that covers most of a span; where there is none, the nearest one. */
 function voiceOf(span: { start: number; end: number }, turns: readonly VoiceTurn[]): number {
   const first = firstEndingAfter(turns, span.start);

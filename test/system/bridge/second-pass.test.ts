@@ -184,6 +184,55 @@ test('the speakers of a mixed leg are told apart after the call, without being a
   expect(items.map(({ id }: AnyJson) => id)).toEqual([stream.callId]);
 });
 
+test('the speakers of a mixed leg are known during the call, as not yet sure, and at its end', async () => {
+  await using speech = await FakeSpeech.start();
+  await using store = await temporaryStore();
+  await using app = await testBridge({
+    store,
+    speechUrl: speech.url,
+    config: { secondPass: 'off' },
+  });
+  const { stream } = await app.open({ tracks: [{ name: 'mixed', channels: 1 }] });
+  const turnsOf = async (): Promise<AnyJson[]> =>
+    (await app.json(`/api/calls/${stream.callId}`)).transcript;
+  const tell = (time: number, labels: Record<number, number>, is_final = false) =>
+    speech.sendToAll(({ id: session_id }) => {
+      const utterances = Object.entries(labels).map(([second, speaker]) => ({
+        id: `00_${second.padStart(8, '0')}`,
+        speaker,
+      }));
+      const created_at = new Date().toISOString();
+      return { session_id, created_at, type: 'speakers', data: { time, is_final, utterances } };
+    });
+  await speak(stream, 'mixed', seededAudio(4 * 8_000, 1));
+  await until(async () => (await turnsOf()).length === 4);
+  expect(speech.open[0]?.request['custom_metadata']).toMatchObject({ role: 'mixed' });
+  tell(3, { 0: 0, 1: 1, 2: 0 });
+  const labelled = await until(async () => {
+    const turns = await turnsOf();
+    return turns[2]?.speaker === 0 && turns;
+  });
+  expect(
+    labelled.map(({ speaker, speaker_provisional }) => [speaker, speaker_provisional]),
+  ).toEqual(
+    [[0, true], [1, true], [0, true], [undefined, undefined]], // prettier-ignore
+  );
+  // Older than what was told: a record that is read again says it once more.
+  tell(2, { 2: 1 });
+  // The label of an utterance may come before the utterance.
+  tell(5, { 1: 0, 3: 1, 4: 7 }, true);
+  await until(async () => (await turnsOf())[3]?.speaker === 1);
+  await speak(stream, 'mixed', seededAudio(8_000, 2));
+  stream.end('stop');
+  const events = await ending(app, stream.callId, 'call.completed');
+  const completed = events.at(-1);
+  CallEvent.parse(completed);
+  expect(completed.data.transcript.map((turn: AnyJson) => turn.speaker)).toEqual([0, 0, 0, 1, 7]);
+  expect(completed.data.transcript[0].speaker_provisional).toBe(true);
+  expect(completed.data.transcript_text).toContain('Speaker 1?: ');
+  expect(events.map(({ type }) => type)).not.toContain('call.transcript.revised');
+});
+
 test('speakers that a service cannot tell apart are said to be missing, and the words heard live stay', async () => {
   await using speech = await FakeSpeech.start();
   speech.recordings.script.utterances = [spoken(0, 0.2, 'my card is lost')];

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { linearToMulaw } from '../../../../src/audio/g711.ts';
 import { PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
 import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
 import { VoiceEncoder } from '../../../../src/speech-service/speakers/encoder.ts';
@@ -26,7 +27,13 @@ import { until } from '../../../support/process/until.ts';
 import { recogniserOf, silentLog } from '../../../support/recognition/recogniser.ts';
 import { jobsApi, wavFile, wavOf } from '../../../support/speech/jobs.ts';
 import { madeUpSound, noise, reference } from '../../../support/speech/made-up-voice.ts';
-import { fixtureRecogniser, startTestService } from '../../../support/speech/speech-service.ts';
+import {
+  connect,
+  fixtureRecogniser,
+  startTestService,
+  telephony,
+  type TestService,
+} from '../../../support/speech/speech-service.ts';
 import { temporaryFolder } from '../../../support/store/store.ts';
 
 const words = await realModel();
@@ -80,6 +87,82 @@ describe('with the real model', () => {
   });
 });
 
+describe('live, where all parties share one channel', () => {
+  const isReady = voices !== undefined && words !== undefined && canSpeak();
+  const mixed = { ...telephony, custom_metadata: { role: 'mixed' } };
+
+  test.skipIf(!isReady)(
+    'two voices are told apart behind the words and in the record; one stays one; nobody is listened to unasked',
+    async () => {
+      await using recogniser = await recogniserOf(words!.model, { models: words!.models });
+      const config = { recogniser: { models: voices!.models } };
+      await using service = await startTestService({ recogniser, config });
+      const listeners = () => pidsWith('speakers/live-child.ts');
+
+      const two = await live(service, twoVoices(12), mixed);
+      // Audio that comes at once is listened to for some seconds: a call's own pace leaves five of them to its end.
+      await two.client.until('speakers');
+      // Lost in the middle: another process hears everything again, and the words go on.
+      const [lost = 0] = listeners();
+      process.kill(lost, 'SIGKILL');
+      await until(() => !isRunning(lost));
+      await two.client.until('speakers', ({ data }) => data.time >= 30);
+      const record = await two.end();
+      const labels = two.client.of('speakers').map(({ data }) => data);
+      expect(labels.at(-1)).toMatchObject({ is_final: true });
+      expect(labels.length).toBeGreaterThan(1);
+      expect(labels[0]).toMatchObject({ is_final: false });
+      // The words do not wait for it: what they say is the same, and nobody is named in them.
+      for (const { data } of two.client.of('transcript'))
+        expect(data.utterance).not.toHaveProperty('speaker');
+      const told = new Map(labels.flatMap(({ utterances }) => utterances.map(({ id, speaker }) => [id, speaker] as const))); // prettier-ignore
+      const finals = two.client.of('transcript').filter(({ data }) => data.is_final);
+      expect(told.size).toBe(finals.length);
+      const said = record.utterances;
+      expect(said[0]?.speaker).toBe(0);
+      expect(speakersOf(said)).toEqual(new Set([0, 1]));
+      const heard = said.flatMap(({ words: own, speaker = -1 }) =>
+        own.map(({ start, end }) => ({ start, end, speaker })),
+      );
+      expect(rightWords(heard, twoVoices(12).turns) / heard.length).toBeGreaterThan(0.75);
+      expect(record.full_transcript.split(' ').length).toBe(
+        finals.flatMap(({ data }) => data.utterance.words).length,
+      );
+      expect(listeners()).toHaveLength(1);
+
+      const one = await live(service, oneVoice(), mixed);
+      await until(() => listeners().length === 1 && one.client.of('transcript').length > 3);
+      expect(speakersOf((await one.end()).utterances)).toEqual(new Set([0]));
+      expect(one.client.of('speakers')).toEqual([]);
+
+      const unasked = await live(service, twoVoices(4), telephony);
+      expect(speakersOf((await unasked.end()).utterances)).toEqual(new Set([undefined])); // prettier-ignore
+    },
+  );
+
+  /** A session whose audio comes as fast as the service takes it. */
+  async function live(service: TestService, { samples }: SpokenDialogue, request: object) {
+    const { id, url } = await service.post(request);
+    const client = await connect(url);
+    client.send(Buffer.from(Uint8Array.from(samples, linearToMulaw)), 8_000);
+    return {
+      client,
+      async end() {
+        client.stop();
+        await client.closed;
+        return (await service.ended(id)).result!.transcription!;
+      },
+    };
+  }
+
+  function oneVoice(): SpokenDialogue {
+    const { turns } = twoVoices(2);
+    const text = Array.from({ length: 3 }, () => lines.join(' ')).join(' ');
+    const samples = sayWithFlite('slt', text).subarray(0, 32 * 8_000);
+    return { samples, turns };
+  }
+});
+
 /** The released SDK before a service with both models. */
 async function sdkClient() {
   const stack = new AsyncDisposableStack();
@@ -105,18 +188,19 @@ function speakersOf(utterances: readonly { speaker?: number | undefined }[]) {
   return new Set(utterances.map(({ speaker }) => speaker));
 }
 
+const lines = [
+  'Thank you for calling, how may I help you today?',
+  'My card was stolen last night and I need a new one.',
+  'We are very sorry. Could you tell me your name and your address?',
+  'My name is Laura, and I live in the old house behind the station.',
+  'Thank you. The new card will be there by Friday.',
+  'Is there anything else that I have to do before that?',
+  'No, that is all, you will get a letter from our office.',
+  'I have been waiting for twenty minutes and nobody answered.',
+];
+
 /** Two voices by turns; sixteen turns are three quarters of a minute, and each line is said by both. */
 function twoVoices(turns: number): SpokenDialogue {
-  const lines = [
-    'Thank you for calling, how may I help you today?',
-    'My card was stolen last night and I need a new one.',
-    'We are very sorry. Could you tell me your name and your address?',
-    'My name is Laura, and I live in the old house behind the station.',
-    'Thank you. The new card will be there by Friday.',
-    'Is there anything else that I have to do before that?',
-    'No, that is all, you will get a letter from our office.',
-    'I have been waiting for twenty minutes and nobody answered.',
-  ];
   return dialogueOf(
     Array.from({ length: turns }, (_, index) => {
       const text = lines[(index + Math.floor(index / lines.length)) % lines.length]!;

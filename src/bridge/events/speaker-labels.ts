@@ -1,0 +1,86 @@
+import type { Transaction } from 'kysely';
+import type { SpeakersData } from '../../protocol/live-messages.ts';
+import type { Database } from '../../store/schema.ts';
+
+/** Labels of one call in memory, for results that are not stored yet; those of before are in their rows. */
+export const maxLabelsKept = 20_000;
+/** Keys of one statement: SQLite takes some thousand values. */
+const keysAtOnce = 500;
+
+type Session = {
+  labels: Map<string, number>;
+  /** The session's voice 0 among the voices of the call. */
+  base: number | undefined;
+  timeS: number;
+};
+
+/**
+ * Which voice of a mixed leg says an utterance, as its session tells while the call goes on. Each session of a leg counts
+ * its voices from 0, and nobody knows which of them spoke in the session before: they are further voices of the call.
+ */
+export class CallSpeakers {
+  readonly #sessions = new Map<string, Session>();
+
+  /** False for what is older than what was told before: a record may tell it once more. */
+  take(sessionId: string, { time, is_final, utterances }: SpeakersData): boolean {
+    const session = this.#sessions.get(sessionId) ?? { labels: new Map<string, number>(), base: undefined, timeS: 0 }; // prettier-ignore
+    this.#sessions.set(sessionId, session);
+    if (time < session.timeS && !is_final) return false;
+    session.timeS = Math.max(session.timeS, time);
+    for (const { id, speaker } of utterances) {
+      session.labels.delete(id);
+      session.labels.set(id, speaker);
+    }
+    const tooMany = Math.max(0, session.labels.size - maxLabelsKept);
+    for (const id of [...session.labels.keys()].slice(0, tooMany)) session.labels.delete(id);
+    return utterances.length > 0;
+  }
+
+  /** Of an utterance that is stored just now. */
+  of(sessionId: string, key: string): number | undefined {
+    const session = this.#sessions.get(sessionId);
+    const label = session?.labels.get(key);
+    return session?.base === undefined || label === undefined ? undefined : session.base + label;
+  }
+
+  /** Writes the labels to the utterances that are stored already. */
+  async write(
+    tx: Transaction<Database>,
+    of: { callId: string; legId: string; sessionId: string },
+    utterances: SpeakersData['utterances'],
+  ): Promise<void> {
+    const session = this.#sessions.get(of.sessionId);
+    if (session === undefined) return;
+    const base = (session.base ??= await baseOf(tx, of));
+    for (const [speaker, own] of Map.groupBy(utterances, (one) => one.speaker))
+      for (let at = 0; at < own.length; at += keysAtOnce) {
+        const keys = own.slice(at, at + keysAtOnce).map(({ id }) => id);
+        await tx
+          .updateTable('leg_results')
+          .set({ speaker: base + speaker })
+          .where('leg_id', '=', of.legId)
+          .where('session_id', '=', of.sessionId)
+          .where('kind', '=', 'call.transcript')
+          .where('key', 'in', keys)
+          .execute();
+      }
+  }
+}
+
+/** After a restart the session goes on with the numbers that its rows have. */
+async function baseOf(
+  tx: Transaction<Database>,
+  { callId, sessionId }: { callId: string; sessionId: string },
+): Promise<number> {
+  const rows = await tx
+    .selectFrom('leg_results')
+    .select(({ fn }) => ['session_id', fn.min('speaker').as('least'), fn.max('speaker').as('most')])
+    .where('call_id', '=', callId)
+    .where('kind', '=', 'call.transcript')
+    .where('speaker', 'is not', null)
+    .groupBy('session_id')
+    .execute();
+  const own = rows.find((row) => row.session_id === sessionId);
+  if (own !== undefined) return Number(own.least);
+  return Math.max(-1, ...rows.map(({ most }) => Number(most))) + 1;
+}

@@ -1,0 +1,133 @@
+import { realModel } from '../support/recognition/real-model.ts';
+import { canSpeak, rightWords, type SpokenDialogue } from '../support/recognition/dialogue.ts';
+import { missingVoices } from '../support/recognition/human-voices.ts';
+import {
+  alone,
+  dialogue,
+  dialogues,
+  wordsOfTurns,
+  type Planned,
+} from '../support/recognition/trial-dialogues.ts';
+import { loadSherpa } from '../../src/speech-service/recognition/child/sherpa.ts';
+import { vadModelPath } from '../../src/speech-service/recognition/offline/voice-activity.ts';
+import { VoiceEncoder } from '../../src/speech-service/speakers/encoder.ts';
+import { LegVoices, liveHints } from '../../src/speech-service/speakers/leg-voices.ts';
+import { withSpeakers, type VoiceTurn } from '../../src/speech-service/speakers/turns.ts';
+import { readWeights, weightsPath } from '../../src/speech-service/speakers/weights.ts';
+
+/**
+ * Who spoke, while the call goes on: the dialogues of the trial `speakers` as a leg that comes in, grouped every ten
+ * seconds. How many words have the right speaker as they are first labelled, and at the end; how often one who speaks
+ * alone is taken for two; what it costs. Each third of a second of a turn is a word.
+ *
+ *   npm run trials -- live-speakers
+ *   DIALOGUES=8 npm run trials -- live-speakers     every fifth of them
+ */
+const groupEveryS = 10;
+const pieceS = 5;
+const rateHz = 8_000;
+
+type Word = { start: number; end: number; speaker: number };
+
+function listen(encoder: VoiceEncoder, { samples, turns }: SpokenDialogue) {
+  const leg = new LegVoices({
+    encoder,
+    sherpa: loadSherpa(),
+    voiceActivityModel: vadModelPath(),
+    rateHz,
+    hints: liveHints,
+  });
+  const words = wordsOfTurns(turns);
+  const first: Word[] = [];
+  let labelled = 0;
+  let most = 0;
+  const label = (told: readonly VoiceTurn[]): Word[] =>
+    withSpeakers(words, told).flatMap(({ words: own, speaker = 0 }) =>
+      own.map(({ start, end }) => ({ start, end, speaker })),
+    );
+  const startedMs = performance.now();
+  const started = process.cpuUsage();
+  for (let at = 0; at < samples.length; at += pieceS * rateHz) {
+    leg.hear(samples.subarray(at, at + pieceS * rateHz));
+    const heardS = Math.min(samples.length, at + pieceS * rateHz) / rateHz;
+    if (heardS % groupEveryS !== 0) continue;
+    const told = leg.turns();
+    if (told.length === 0) continue;
+    most = Math.max(most, new Set(told.map(({ voice }) => voice)).size);
+    const now = label(told);
+    const { knownS } = leg;
+    while (labelled < now.length && (now[labelled]?.end ?? Infinity) <= knownS)
+      first.push(now[labelled++]!);
+  }
+  leg.finish();
+  const told = leg.turns();
+  const used = process.cpuUsage(started);
+  const all = label(told);
+  first.push(...all.slice(labelled));
+  const voices = new Set(told.map(({ voice }) => voice)).size;
+  return {
+    words: all.length,
+    firstRight: rightWords(first, turns),
+    right: rightWords(all, turns),
+    voices,
+    most: Math.max(most, voices),
+    cpuS: (used.user + used.system) / 1e6,
+    wallS: (performance.now() - startedMs) / 1e3,
+  };
+}
+
+const model = await realModel('voice-encoder');
+if (!model) throw new Error('the model is not to be had');
+if (!canSpeak()) throw new Error('flite and sox are not installed');
+const missing = missingVoices();
+if (missing.length > 0) throw new Error(`apt-get install ${missing.join(' ')}`);
+const encoder = new VoiceEncoder(await readWeights(weightsPath(model.models)));
+
+const totals = new Map<
+  string,
+  { words: number; first: number; right: number; number: number; dialogues: number }
+>();
+let [audioS, cpuS] = [0, 0];
+let [becameTwo, endedTwo] = [0, 0];
+const tell = (plan: Planned, seed: number): void => {
+  const spoken = dialogue(plan, seed);
+  const heard = listen(encoder, spoken);
+  const lengthS = spoken.samples.length / rateHz;
+  audioS += lengthS;
+  cpuS += heard.cpuS;
+  const { voices, line, who } = plan;
+  console.log(
+    `${voices.join(' + ')}, ${line}, ${lengthS.toFixed(0)} s: ${heard.firstRight} of ${heard.words} words at first, ${heard.right} at the end, ` +
+      `${heard.voices} voices, at most ${heard.most}`,
+  );
+  if (voices.length === 1) {
+    becameTwo += heard.most > 1 ? 1 : 0;
+    endedTwo += heard.voices > 1 ? 1 : 0;
+    return;
+  }
+  const count = voices.length === 2 ? 'two speakers' : 'three or four';
+  for (const name of ['all', count, `${count}, ${who}`, line]) {
+    const total = totals.get(name) ?? { words: 0, first: 0, right: 0, number: 0, dialogues: 0 };
+    total.words += heard.words;
+    total.first += heard.firstRight;
+    total.right += heard.right;
+    total.number += heard.voices === voices.length ? 1 : 0;
+    total.dialogues++;
+    totals.set(name, total);
+  }
+};
+for (const [index, plan] of dialogues.entries()) tell(plan, index + 1);
+const single = alone.filter((_, index) => dialogues.length === 40 || index % 3 === 0);
+for (const [index, plan] of single.entries()) tell(plan, index + 101);
+const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
+for (const [name, { words, first, right, number, dialogues: count }] of totals)
+  console.log(
+    `${name}: words right ${percent(first, words)} as first labelled, ${percent(right, words)} at the end; number of voices right in ${number} of ${count}`,
+  );
+console.log(
+  `alone: ${becameTwo} of ${single.length} were two at some time, ${endedTwo} at the end`,
+);
+console.log(`${(audioS / 60).toFixed(1)} min; ${(cpuS / audioS).toFixed(3)} of real time`);
+const all = totals.get('all');
+// Far below what was measured: a broken recipe is at chance.
+if (!all || all.right / all.words < 0.75) process.exitCode = 1;

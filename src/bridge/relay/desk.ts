@@ -12,6 +12,8 @@ const firstMessageMs = 5_000;
 const maxFrameBytes = 262_144;
 /** How often the other node is told what it may forget: half a second of one track. */
 export const tellEvery = 25;
+/** Or sooner, where frames are large. */
+const tellEveryBytes = 65_536;
 
 type RelayIn = {
   readonly id: string;
@@ -19,6 +21,7 @@ type RelayIn = {
   stream: CallStream | undefined;
   socket: WebSocket | undefined;
   taken: number;
+  untoldBytes: number;
   stopGrace: () => void;
 };
 
@@ -82,6 +85,7 @@ export class RelayDesk {
       stream: undefined,
       socket,
       taken: 0,
+      untoldBytes: 0,
       stopGrace: () => undefined,
     };
     const opened = await this.#options.open(start, controlOf(relay));
@@ -118,7 +122,10 @@ export class RelayDesk {
       relay.stream.take(message.event);
     }
     relay.taken++;
-    if (relay.taken % tellEvery === 0) say(socket, { type: 'taken', taken: relay.taken });
+    relay.untoldBytes += bytes.length;
+    if (relay.taken % tellEvery !== 0 && relay.untoldBytes < tellEveryBytes) return;
+    relay.untoldBytes = 0;
+    say(socket, { type: 'taken', taken: relay.taken });
   }
 
   #cut(relay: RelayIn): void {

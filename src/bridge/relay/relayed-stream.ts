@@ -2,7 +2,7 @@ import type { RawData, WebSocket } from 'ws';
 import { randomUUID } from 'node:crypto';
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { OpeningQueue } from '../opening-queue.ts';
+import { maxOpeningBytes, OpeningQueue } from '../opening-queue.ts';
 import type {
   CallStream,
   OpenedStream,
@@ -14,8 +14,10 @@ import type {
 import { tellEvery } from './desk.ts';
 import { FromCallNode, readMessage, type FromCarrierNode } from './messages.ts';
 
-/** Sent and not known to be taken. A node that takes nothing for so long counts as lost, and the stream looks for the call anew. */
+/** Sent and not known to be taken: what comes then waits here. Seconds of a stream that has waited for its call are more. */
 export const maxUntakenBytes = 262_144;
+/** Waits here. A node that takes nothing for so long counts as lost, and the stream looks for the call anew. */
+export const maxHeldBytes = maxOpeningBytes + maxUntakenBytes;
 const openWithinMs = 10_000;
 const endWithinMs = 5_000;
 /** How long the same node is tried again after a cut, before the call is looked for. */
@@ -58,6 +60,9 @@ export class RelayedStream implements CallStream {
   #untaken: Item[] = [];
   #untakenBytes = 0;
   #taken = 0;
+  /** Not sent yet, behind what is not taken. */
+  #held: StreamEvent[] = [];
+  #heldBytes = 0;
   #ended: { reason: StreamEnd; detail: string | undefined } | undefined;
   #stopPing: () => void = () => undefined;
 
@@ -91,8 +96,12 @@ export class RelayedStream implements CallStream {
   }
 
   take(event: StreamEvent): void {
+    if (this.#ended === undefined) this.#pass(event);
+  }
+
+  /** Also of a stream that has ended meanwhile: its end comes behind all of it. */
+  #pass(event: StreamEvent): void {
     const way = this.#way;
-    if (this.#ended !== undefined) return;
     if (way.at === 'handed-over') way.stream.take(event);
     else if (way.at === 'cut') way.queue.push(event);
     else if (way.at === 'linked') this.#send(way.socket, event);
@@ -110,8 +119,8 @@ export class RelayedStream implements CallStream {
     this.#ended = { reason, detail };
     const way = this.#way;
     if (way.at === 'handed-over') way.stream.end(reason, detail);
-    else if (way.at === 'linked') this.#sendEnd(way.socket);
-    // Cut: whoever mends it tells the end behind what waits.
+    else if (way.at === 'linked' && this.#held.length === 0) this.#sendEnd(way.socket);
+    // Cut, or what waits is not sent yet: whoever mends it tells the end behind what waits.
   }
 
   #link(socket: WebSocket): void {
@@ -130,13 +139,29 @@ export class RelayedStream implements CallStream {
   }
 
   #send(socket: WebSocket, event: StreamEvent): void {
-    if (!this.#isOpen(socket)) return this.take(event);
+    if (!this.#isOpen(socket)) return this.#pass(event);
+    if (this.#held.length > 0 || this.#untakenBytes > maxUntakenBytes) {
+      this.#held.push(event);
+      this.#heldBytes += bytesOf(event);
+      if (this.#heldBytes > maxHeldBytes) socket.terminate();
+      return;
+    }
     const item = this.#itemOf(event);
     if (item === undefined) return;
     this.#untaken.push(item);
     this.#untakenBytes += item.bytes.length;
     socket.send(item.bytes, () => undefined);
-    if (this.#untakenBytes > maxUntakenBytes) socket.terminate();
+  }
+
+  /** The other node has taken something: what waited goes on, and behind it the end. */
+  #sendHeld(socket: WebSocket): void {
+    const held = this.#held;
+    if (held.length === 0 || this.#untakenBytes > maxUntakenBytes) return;
+    this.#held = [];
+    this.#heldBytes = 0;
+    for (const event of held) this.#send(socket, event);
+    if (this.#held.length === 0 && this.#ended !== undefined && this.#isOpen(socket))
+      this.#sendEnd(socket);
   }
 
   #itemOf(event: StreamEvent): Item | undefined {
@@ -166,7 +191,8 @@ export class RelayedStream implements CallStream {
     const { control } = this.#options;
     switch (message?.type) {
       case 'taken':
-        return this.#forgetTo(message.taken);
+        this.#forgetTo(message.taken);
+        return this.#sendHeld(socket);
       case 'ended':
         this.#way = { at: 'over' };
         this.#stopPing();
@@ -195,6 +221,9 @@ export class RelayedStream implements CallStream {
     this.#stopPing();
     const queue = new OpeningQueue(this.#options.clock);
     this.#way = { at: 'cut', queue };
+    for (const event of this.#held) queue.push(event);
+    this.#held = [];
+    this.#heldBytes = 0;
     this.#options.log.warn({ callId: this.callId }, 'the way to the node that has the call is cut');
     this.#mend(queue).catch((error: unknown) => {
       this.#options.log.error({ err: error }, 'a relayed stream could not go on');
@@ -213,7 +242,8 @@ export class RelayedStream implements CallStream {
         this.#link(socket);
         for (const { bytes } of this.#untaken) socket.send(bytes, () => undefined);
         for (const event of queue.take(durationMsOf)) this.#send(socket, event);
-        if (this.#ended !== undefined) this.#sendEnd(socket);
+        if (this.#ended !== undefined && this.#held.length === 0 && this.#isOpen(socket))
+          this.#sendEnd(socket);
         return;
       }
       if (asked !== undefined) break; // it answers, and has the call no more
@@ -251,6 +281,10 @@ export class RelayedStream implements CallStream {
     this.#way = { at: 'over' };
     this.#options.control.disconnect(reason);
   }
+}
+
+function bytesOf(event: StreamEvent): number {
+  return event.type === 'audio' ? event.payload.length : 1;
 }
 
 /** Opens a socket and waits for the first answer; undefined where none comes. */

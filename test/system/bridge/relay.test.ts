@@ -111,6 +111,29 @@ test('a way that is cut again and again: each frame and event comes once, in ord
   expect(reopened()).toBe(0);
 });
 
+test.each([
+  ['over one way', false],
+  ['also where the way is cut behind its end', true],
+])(
+  'a stream that has waited so long that more of it comes at once than is sent unconfirmed, and that is over: all of it comes, and then its end, %s',
+  async (_, isCut) => {
+    const { call, lines, open, reopened } = rig(opened);
+    const relayed = await open();
+    if (relayed?.outcome !== 'opened') throw new Error('not opened');
+    const sent = Array.from({ length: 3_000 }, (_none, number) => frame(number));
+    for (const event of sent) relayed.stream.take(event);
+    relayed.stream.end('close');
+    if (isCut) {
+      await until(() => call.heard.length > 0);
+      lines[0]?.terminate();
+    }
+    await until(() => call.ends.length > 0);
+    expect(call.heard.filter(({ type }) => type !== 'waited')).toEqual(sent);
+    expect(lines).toHaveLength(isCut ? 2 : 1);
+    expect(reopened()).toBe(0);
+  },
+);
+
 test('a node that has the call no more: what comes goes to whoever has it, and the end too', async () => {
   let isThere = true;
   const { call, here, lines, open } = rig((written) => (isThere ? opened(written) : undefined));

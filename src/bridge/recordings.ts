@@ -6,6 +6,7 @@ import type { LocalFiles, LocalAudio, Objects } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
+import { lengthOfRecording } from './events/call-rows.ts';
 import type { Journal, LegRecording } from './journal/journal.ts';
 
 type RecordingsOptions = {
@@ -156,36 +157,47 @@ export class Recordings {
     yield* objects.read(stored, from, to);
   }
 
-  /** Recordings of calls of this node that have ended. */
+  /**
+   * Recordings of calls that have ended: of this node, and of others that were taken over when a leg was over already. Of
+   * such a leg the other node has what the object store had of it; where that was nothing, the whole of it is here alone.
+   */
   async *#ready(): AsyncGenerator<LocalAudio> {
-    const { journal, store, node } = this.#options;
+    const { journal, store, node, objects } = this.#options;
     const { files } = await journal.finishedRecordings();
     for (let at = 0; at < files.length; at += batch) {
       const rows = await store.db
         .selectFrom('legs')
         .innerJoin('calls', 'calls.id', 'legs.call_id')
-        .select('legs.id')
+        .select(['legs.id', 'legs.received', 'legs.filler', 'legs.paused', 'calls.node'])
         .where('legs.id', 'in', files.slice(at, at + batch))
-        .where('calls.node', '=', node)
         .where('calls.has_recording', '=', 1)
         .where('calls.summary_due', '=', 0)
         .execute();
-      for (const { id } of rows) {
+      for (const row of rows) {
+        const { id } = row;
         const local = await journal.recordingOf(id);
         if (local === undefined) continue;
+        if (row.node !== node) {
+          if ((await objects?.stored(folder + id)) !== undefined) {
+            await journal.removeRecording(id);
+            continue;
+          }
+          const hasPieces = (await objects?.below(`${tailKeys}${id}/`))?.length !== 0;
+          if (hasPieces || local.bytes !== lengthOfRecording(row)) continue;
+        }
         yield {
           key: folder + id,
           bytes: local.bytes,
           read: (from, to) => local.read(from, to),
-          isOwned: (tx) => this.#isOwned(tx, id),
+          isOwned: (tx) => this.#isOwned(tx, id, row.node),
           leave: () => journal.removeRecording(id),
         };
       }
     }
   }
 
-  async #isOwned(tx: Transaction<Database>, legId: string): Promise<boolean> {
-    const { store, node } = this.#options;
+  async #isOwned(tx: Transaction<Database>, legId: string, node: string): Promise<boolean> {
+    const { store } = this.#options;
     let select = tx
       .selectFrom('calls')
       .select('id')

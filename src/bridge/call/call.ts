@@ -4,10 +4,10 @@ import { newId } from '../../lib/ids.ts';
 import { loggedId, type Logger } from '../../lib/log.ts';
 import type { UnreadSpeech } from '../../protocol/job.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import { CallClock } from './clock.ts';
+import { CallClock, smallestHoleS } from './clock.ts';
 import { CallEnding } from './ending.ts';
 import { shareLegs } from './leg-states.ts';
-import { CallLeg, isSameFormat, type LegRecord } from './leg.ts';
+import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './leg.ts';
 import type { CallEnvironment } from './environment.ts';
 import { legMetadata, type CallRecord } from './record.ts';
 import {
@@ -422,7 +422,7 @@ export class Call {
 
   streamEnded(stream: OpenStream, how: StreamEnd, detail: string | undefined): void {
     if (!this.#streams.delete(stream.id)) return;
-    for (const leg of this.#legs.values()) leg.release(stream.id);
+    for (const leg of this.#legs.values()) leg.release(stream.id, how === 'stop');
     this.#log.info({ how, detail }, 'stream ended');
     if (how !== 'drain') this.events.streamClosed(stream.id, how);
     this.#take({
@@ -603,14 +603,25 @@ export class Call {
     this.events.legPlaced(leg, zeroAt);
   }
 
-  /** Between two streams of one leg silence of the same length is written, so that the times after it stay true. */
+  /**
+   * Between two streams of one leg silence of the same length is written, so that the times after it stay true. The hole
+   * begins with the last frame of the first stream: silence that was written since then, while its socket was cut and
+   * nobody knew it, stands for words that were said into it.
+   */
   #fillHole(leg: CallLeg, resumedS: number): void {
-    const start = leg.positionS();
+    const filledS = leg.quietFilledS;
+    const start = leg.positionS() - filledS;
+    const holeS = filledS + this.#clock.behindS(leg, resumedS);
     const { behindS, bytes } = this.#clock.fill(leg, resumedS);
-    if (behindS === 0) return;
+    if (holeS < smallestHoleS) return;
     this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
-    const detail = 'no stream of the call was open';
-    this.events.gap(leg, { cause: 'carrier', start, end: start + behindS, bytes, detail });
+    this.events.gap(leg, {
+      cause: 'carrier',
+      start,
+      end: start + holeS,
+      bytes: bytes + wholeBytes(leg.record, Math.min(filledS, holeS)),
+      detail: 'no stream of the call was open',
+    });
   }
 
   /**
@@ -706,12 +717,16 @@ export class Call {
     this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
   }
 
-  /** Erasure, or another node has the call: nothing of it is written or sent from here on. */
+  /**
+   * Erasure, or another node has the call: nothing of it is written or sent from here on. Recordings of legs that are over
+   * stay: whoever erases the call erases them as well, and another node lacks what is only on this disk.
+   */
   async abandon(): Promise<void> {
     this.#take({ type: 'leave' });
     for (const stream of this.#streams.values()) stream.forget();
     this.#streams.clear();
-    await Promise.all(this.legs.map((leg) => leg.audio.abandon()));
+    const going = this.legs.filter((leg) => !leg.isDone);
+    await Promise.all(going.map((leg) => leg.audio.abandon()));
     await this.events.settled();
   }
 

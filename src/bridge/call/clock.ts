@@ -6,7 +6,7 @@ import { wholeBytes, type CallLeg } from './leg.ts';
 const togetherS = 0.1;
 
 /** A leg that is behind by less than this has no hole: carriers send frames in bursts. */
-const smallestHoleS = 0.1;
+export const smallestHoleS = 0.1;
 
 /**
  * Silence that is written at once for one hole, in seconds. The rest of a longer hole is declared as a gap and nothing

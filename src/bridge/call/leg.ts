@@ -135,8 +135,11 @@ export class CallLeg {
     return reopened;
   }
 
-  release(streamId: string): void {
-    if (this.#owner === streamId) this.#owner = undefined;
+  /** A carrier that says stop had nothing to say before. Of one that is cut off nobody knows. */
+  release(streamId: string, saidStop: boolean): void {
+    if (this.#owner !== streamId) return;
+    this.#owner = undefined;
+    if (saidStop) this.quietFilledS = 0;
   }
 
   get quietSinceMs(): number {
@@ -150,6 +153,11 @@ export class CallLeg {
 
 export function bytesPerSecondOf(leg: LegFormat): number {
   return leg.sampleRate * leg.channels * bytesPerSample[leg.encoding];
+}
+
+/** The code of silence. */
+export function silenceOf(encoding: StreamEncoding): number {
+  return { mulaw: 0xff, alaw: 0xd5, pcm8: 0x80, pcm16: 0 }[encoding];
 }
 
 /** Whole samples only: half a sample would shift every byte after it into noise. */

@@ -141,6 +141,15 @@ export async function legsOf(db: Kysely<Database>, callId: string): Promise<LegR
   return db.selectFrom('legs').selectAll().where('call_id', '=', callId).orderBy('id').execute();
 }
 
+/** Bytes of the whole recording of a leg that is over: what came, and the silence that we added. */
+export function lengthOfRecording({
+  received,
+  filler,
+  paused,
+}: Pick<LegRow, 'received' | 'filler' | 'paused'>): number {
+  return received + filler - paused;
+}
+
 /** Of the whole leg, written as often as it is settled: the newest figure has all of those before. */
 export async function keepShortGaps(
   tx: Tx,

@@ -56,7 +56,7 @@ export async function fleetOf(
 export async function callAt(
   app: Pick<App, 'get' | 'url'>,
   streamSid = 'MZ1',
-  more: { callSid?: string } = {},
+  more: { callSid?: string; tracks?: string[] } = {},
 ) {
   const headers = { 'content-type': 'application/json' };
   const answer = await app.get('/api/streams', { method: 'POST', headers, body: '{"carrier":"twilio"}' }); // prettier-ignore

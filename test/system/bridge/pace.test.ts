@@ -33,6 +33,38 @@ test('a carrier that sends nothing while nobody speaks gets silence instead, so 
   expect(bytes.subarray(1_600, -1_600).every((byte) => byte === 0xff)).toBe(true);
 });
 
+test.each([
+  ['falls silent without a word', undefined],
+  ['falls silent and is cut off', 'close'],
+] as const)(
+  'a stream %s, and its carrier comes back: the silence that stood for it meanwhile is told as a gap',
+  async (_, how) => {
+    await using speech = await FakeSpeech.start();
+    await using store = await temporaryStore();
+    await using app = await testBridge({
+      store,
+      speechUrl: speech.url,
+      config: { quietFillMs: 300 },
+    });
+    const { stream } = await app.open();
+    await speak(stream, 'inbound', seededAudio(1_600, 1));
+    // Longer than a second stream of the same track waits for the first.
+    await until(async () => (await app.callOf()).legs[0].ledger.filler > 12_000);
+    if (how !== undefined) stream.end(how);
+    const { stream: next } = await app.open({ streamId: 'the next' });
+    await speak(next, 'inbound', seededAudio(1_600, 2));
+    stream.end('close');
+    next.end('stop');
+    const ended = await app.ended(stream.callId);
+    const told = (await app.events(stream.callId)).filter(({ type }) => type === 'call.gap');
+    const { filler } = ended.data.legs[0].ledger;
+    expect(told).toMatchObject([{ data: { cause: 'carrier', start: 0.2 } }]);
+    // The last tenth of a second is told and not filled, or filled and not told.
+    expect(Math.abs(told[0]?.data.duration - filler / 8_000)).toBeLessThan(0.1);
+    expect(Math.abs(told[0]?.data.bytes - filler)).toBeLessThan(800);
+  },
+);
+
 test('a burst of five seconds is taken as it comes, and position is counted in bytes', async () => {
   await using speech = await FakeSpeech.start();
   await using store = await temporaryStore();

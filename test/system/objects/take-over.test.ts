@@ -23,6 +23,9 @@ import {
   type TestBucket,
 } from '../../support/store/bucket.ts';
 import { temporaryStore } from '../../support/store/store.ts';
+import { mulawToLinear } from '../../../src/audio/g711.ts';
+import { twilioStop } from '../../support/carriers/carrier-client.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { nodeIdOf } from '../../../src/lib/node-id.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 
@@ -125,6 +128,52 @@ test.skipIf(missing !== undefined)(
     await until(() => recordings.uploads.size === 0);
     for (const app of [left, stopping])
       expect((await app.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(app === left ? 204 : 404); // prettier-ignore
+  },
+  120_000,
+);
+
+test.skipIf(missing !== undefined)(
+  'a node is lost, its disk gone, when one leg of a call is over and the other is not: both recordings are whole',
+  async () => {
+    await using own = await startBucket();
+    await using fleet = await fleetOf(2, postgres, {
+      ...bucketEnv(own.url),
+      TRUNKLINE_OBJECTS_TAIL_S: '0.2',
+      TRUNKLINE_RECORDING: 'on',
+    });
+    const [lost, left] = fleet.nodes as [App, App];
+    const { speech } = fleet;
+    let stops = 0;
+    Object.defineProperty(speech.script, 'finalsDelayMs', {
+      get: () => (stops++ === 0 ? 0 : Infinity),
+      configurable: true,
+    });
+    const { client } = await callAt(lost, 'MZ2', { tracks: ['inbound', 'outbound'] });
+    const audio = { inbound: seededAudio(24_000, 3), outbound: seededAudio(24_000, 4) };
+    let sequence = 2;
+    for (let frame = 0; frame < 150; frame++)
+      for (const [track, bytes] of Object.entries(audio)) {
+        const payload = bytes.subarray(frame * 160, (frame + 1) * 160).toString('base64');
+        const media = { track, chunk: String(frame + 1), timestamp: String(frame * 20), payload };
+        client.send({ ...twilioStop, event: 'media', sequenceNumber: String(sequence++), media });
+      }
+    await until(async () => (await own.keys()).filter((key) => /-0*24000$/.test(key)).length === 2);
+    client.send({ ...twilioStop, sequenceNumber: String(sequence) });
+    await until(async () => (await newestCall(lost))?.legs.some(({ state }: AnyJson) => state === 'done')); // prettier-ignore
+    await until(async () => (await nodesSeenBy(left)).length === 2);
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    delete speech.script.finalsDelayMs;
+    const { call, events } = await endedCallAt(left);
+    expectToldOnce(events);
+    await until(
+      async () => (await own.keys()).filter((key) => key.startsWith('recordings/')).length === 2,
+    );
+    const recording = await left.get(`/api/calls/${call.id}/recording`);
+    const wav = Buffer.from(await recording.arrayBuffer());
+    for (const [at, bytes] of [audio.inbound, audio.outbound].entries())
+      for (const sample of [0, 12_000, 23_999])
+        expect(wav.readInt16LE(44 + sample * 4 + at * 2)).toBe(mulawToLinear[bytes[sample] ?? 0]);
   },
   120_000,
 );

@@ -1,15 +1,20 @@
-import { fleetFaults, fleetTrial, haproxyPath, type FleetFault, type RoundFigures } from '../support/faults/fleet-faults.ts'; // prettier-ignore
 import { carrierNames, type CarrierName } from '../../src/carriers/all.ts';
-import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
+import { haproxyPath } from '../support/faults/fleet-doors.ts';
+import { fleetFaults, fleetTrial, type FleetFault, type RoundFigures } from '../support/faults/fleet-faults.ts'; // prettier-ignore
+import { bucketMissing } from '../support/store/bucket.ts';
+import { postgresMissing } from '../support/store/postgres.ts';
 
 /**
- * FLEET_ROUNDS rounds of FLEET_CALLS calls of FLEET_SECONDS over FLEET_NODES nodes, one Postgres, two speech nodes and a
- * balancer (FLEET_DOOR=haproxy takes the one of Debian). In the middle of each round comes the next of FLEET_FAULTS: a
- * node is killed (with or without its disk), stopped for FLEET_STOPPED_S, the database restarts, the balancer cuts
- * everything, or a speech node is away. Each call is to end once, with every event delivered in order, and every second
- * of its audio acknowledged or told as a gap; a stopped node that goes on is to change nothing.
+ * FLEET_ROUNDS rounds of FLEET_CALLS calls of FLEET_SECONDS over FLEET_NODES nodes, a Postgres with a synchronous standby,
+ * an object store, two speech nodes and a balancer (FLEET_DOOR=haproxy takes the one of Debian). In the middle of each
+ * round comes the next of FLEET_FAULTS: a node is killed (with or without its disk), stopped for FLEET_STOPPED_S, the
+ * database restarts or fails over, the balancer cuts everything, or a speech node or the object store is away. Each call is
+ * to end once, with every event delivered in order, and every second of its audio acknowledged or told as a gap; its
+ * recording is to be in the object store, the same from every node; no row of it is to be written by a node that has lost
+ * it. FLEET_TAIL_S says how often running audio goes to the object store, FLEET_LOGS where the logs go.
  */
-if (postgresMissing) throw new Error(postgresMissing);
+const missing = postgresMissing ?? bucketMissing;
+if (missing) throw new Error(missing);
 // Whoever ends the trial ends its nodes and its database as well.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 const setting = (name: string, usual: number): number => Number(process.env[name] ?? usual);
@@ -23,11 +28,9 @@ const faults = chosen<FleetFault>('FLEET_FAULTS', fleetFaults);
 const [door = 'own'] = chosen('FLEET_DOOR', ['own', 'haproxy'] as const);
 if (process.env['FLEET_DOOR'] === 'haproxy' && haproxyPath === undefined)
   throw new Error('FLEET_DOOR=haproxy: haproxy is not installed (apt-get install haproxy)');
-await using postgres = await startPostgres();
 const all: RoundFigures[] = [];
 let seed = setting('FLEET_SEED', 7);
 await fleetTrial({
-  postgres,
   rounds: setting('FLEET_ROUNDS', 100),
   nodes: setting('FLEET_NODES', 3),
   calls: setting('FLEET_CALLS', 30),
@@ -35,6 +38,8 @@ await fleetTrial({
   stoppedMs: setting('FLEET_STOPPED_S', 60) * 1_000,
   faults,
   silentMs: setting('FLEET_SILENT_MS', 2_000),
+  tailS: setting('FLEET_TAIL_S', 2),
+  logs: process.env['FLEET_LOGS'],
   carriers: chosen<CarrierName>('FLEET_CARRIERS', carrierNames),
   door: process.env['FLEET_DOOR'] === undefined ? 'own' : door,
   random: (below) => {
@@ -44,13 +49,17 @@ await fleetTrial({
   onRound(figures) {
     all.push(figures);
     const { goesOnAfterMs: _times, ...shown } = figures;
-    console.log(all.length, JSON.stringify({ ...shown, gapS: Math.round(shown.gapS * 10) / 10 }));
+    const gapS = Math.round(shown.gapS * 10) / 10;
+    const unrecordedS = Math.round(shown.unrecordedS * 10) / 10;
+    console.log(all.length, JSON.stringify({ ...shown, gapS, unrecordedS }));
   },
 });
 const sum = (rounds: readonly RoundFigures[], of: (round: RoundFigures) => number): number =>
   rounds.reduce((total, round) => total + of(round), 0);
-console.log('\n| fault | rounds | taken over | gone on after p50 / p99 | gaps | redials |');
-console.log('|---|---|---|---|---|---|');
+console.log(
+  '\n| fault | rounds | taken over | gone on after p50 / p99 | gaps | not recorded | redials | rows written |',
+);
+console.log('|---|---|---|---|---|---|---|---|');
 for (const fault of faults) {
   const rounds = all.filter((round) => round.fault === fault);
   const times = rounds.flatMap(({ goesOnAfterMs }) => goesOnAfterMs).sort((a, b) => a - b);
@@ -59,15 +68,17 @@ for (const fault of faults) {
   const goneOn = times.length === 0 ? '' : `${at(0.5)} / ${at(0.99)}`;
   const of = (figure: (round: RoundFigures) => number): string => sum(rounds, figure).toFixed(0);
   console.log(
-    `| ${fault} | ${rounds.length} | ${of(({ takenOver }) => takenOver)} | ${goneOn} | ${of(({ gapS }) => gapS)} s | ${of(({ redials }) => redials)} |`,
+    `| ${fault} | ${rounds.length} | ${of(({ takenOver }) => takenOver)} | ${goneOn} | ${of(({ gapS }) => gapS)} s | ${of(({ unrecordedS }) => unrecordedS)} s | ${of(({ redials }) => redials)} | ${of(({ writes }) => writes)} |`,
   );
 }
 const broken = {
   'calls that never ended': sum(all, ({ neverEnded }) => neverEnded),
   'events lost, repeated or out of order': sum(all, ({ eventsWrong }) => eventsWrong),
   'deliveries lost or out of order': sum(all, ({ deliveriesWrong }) => deliveriesWrong),
-  'calls changed by a fenced node': sum(all, ({ fencedWrites }) => fencedWrites),
+  'rows written by a fenced node': sum(all, ({ fencedWrites }) => fencedWrites),
   'bytes unaccounted for': sum(all, ({ unevenBytes }) => unevenBytes),
+  'recordings lost': sum(all, ({ recordingsLost }) => recordingsLost),
+  'recordings with other bytes': sum(all, ({ recordingsWrong }) => recordingsWrong),
   'seconds that no gap tells of': Math.round(sum(all, ({ untoldS }) => untoldS) * 10) / 10,
 };
 for (const [what, count] of Object.entries(broken)) console.log(`${what}: ${count}`);

@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
@@ -45,75 +45,37 @@ export async function startPostgres(): Promise<TestPostgres> {
 }
 
 async function ownCluster(bin: string): Promise<TestPostgres> {
-  const folder = await mkdtemp(join(tmpdir(), 'trunkline-pg-'));
-  // Postgres refuses to run as root: there the cluster belongs to the user that the package made.
-  const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
-  if (user) chownSync(folder, user.uid, user.gid);
-  const data = join(folder, 'data');
-  const as = user ?? {};
-  await run(
-    join(bin, 'initdb'),
-    ['-D', data, '-U', 'trunkline', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
-    as,
-  );
-  const port = await freePort();
-  const settings = [
-    'fsync=off',
-    'max_connections=60',
-    'shared_buffers=32MB',
-    'listen_addresses=127.0.0.1',
-  ];
-  const startServer = (dataFolder: string, atPort: number) => {
-    const words = settings.flatMap((setting) => ['-c', setting]);
-    const args = ['-D', dataFolder, '-p', String(atPort), '-k', folder, ...words];
-    return endsWithUs(spawn(join(bin, 'postgres'), args, { ...as, stdio: 'ignore' }));
-  };
-  const start = () => startServer(data, port);
-  const url = `postgres://trunkline@127.0.0.1:${port}/postgres`;
-  let server: ReturnType<typeof start> | undefined = start();
+  const cluster = await newCluster(bin);
+  const { port, url, run: runAs } = cluster;
+  const data = join(cluster.folder, 'data');
+  await cluster.initialise(data);
+  let server: ChildProcess | undefined = cluster.start(data, port);
   const end = async (): Promise<void> => {
     const ending = server;
-    if (ending === undefined) return;
     server = undefined;
-    const ended = new Promise((resolve) => ending.once('exit', resolve));
-    ending.kill('SIGQUIT'); // at once: clients hear no word
-    await ended;
+    if (ending !== undefined) await endAtOnce(ending);
   };
   await untilItAnswers(url);
   const standby = async (isSynchronous: boolean): Promise<Standby> => {
-    const copy = join(folder, 'standby');
+    const copy = join(cluster.folder, 'standby');
     const second = await freePort();
-    const of = ['-h', '127.0.0.1', '-p', String(port), '-U', 'trunkline'];
-    await run(
-      join(bin, 'pg_basebackup'),
-      [...of, '-D', copy, '-R', '-X', 'stream', '-c', 'fast'],
-      as,
-    );
-    const following = startServer(copy, second);
-    const secondUrl = `postgres://trunkline@127.0.0.1:${second}/postgres`;
+    await runAs('pg_basebackup', baseBackup(port, copy));
+    const following = cluster.start(copy, second);
+    const secondUrl = urlAt(second);
     await untilItAnswers(secondUrl);
-    const follows = 'select count(*)::int as n from pg_stat_replication where state = $1';
-    while ((await ask(url, follows, ['streaming'])) !== 1)
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    if (isSynchronous) {
-      await ask(url, "alter system set synchronous_standby_names = '*'");
-      await ask(url, 'select pg_reload_conf()');
-    }
+    await untilFollowed(url, 1);
+    if (isSynchronous) await setOf(url, 'synchronous_standby_names', '*');
     return {
       port: second,
       promote: async () => {
         await ask(secondUrl, 'select pg_promote(true, 30)');
       },
       stopHearing: async () => {
-        await ask(secondUrl, "alter system set primary_conninfo = ''");
-        await ask(secondUrl, 'select pg_reload_conf()');
-        while ((await ask(url, follows, ['streaming'])) !== 0)
-          await new Promise((resolve) => setTimeout(resolve, 50));
+        await setOf(secondUrl, 'primary_conninfo', '');
+        await untilFollowed(url, 0);
       },
       [Symbol.asyncDispose]: async () => {
-        const ended = new Promise((resolve) => following.once('exit', resolve));
-        following.kill('SIGQUIT');
-        await ended;
+        await endAtOnce(following);
         await rm(copy, { recursive: true, force: true });
       },
     };
@@ -124,15 +86,139 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
     outage: {
       begin: end,
       end: async () => {
-        server ??= start();
+        server ??= cluster.start(data, port);
         await untilItAnswers(url);
       },
     },
     [Symbol.asyncDispose]: async () => {
       await end();
-      await rm(folder, { recursive: true, force: true });
+      await rm(cluster.folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A primary and a synchronous standby that change places again and again, behind one address with both hosts. */
+export type PostgresPair = AsyncDisposable & {
+  newDatabase(): Promise<string>;
+  /** The present primary is gone, at once, and comes back with what it had. */
+  readonly outage: { begin(): Promise<void>; end(): Promise<void> };
+  /** The present primary is gone for good, and the standby takes its place. */
+  failOver(): Promise<void>;
+  /** The lost primary begins anew as the standby of the other. */
+  renew(): Promise<void>;
+};
+
+export async function startPostgresPair(): Promise<PostgresPair> {
+  const bin = binaries();
+  if (!bin) throw new Error('Postgres is not installed');
+  const cluster = await newCluster(bin);
+  const sides = [cluster.port, await freePort()].map((port) => ({
+    port,
+    url: urlAt(port),
+    data: join(cluster.folder, `data-${port}`),
+    server: undefined as ChildProcess | undefined,
+  }));
+  const [first, second] = sides;
+  if (first === undefined || second === undefined) throw new Error('two sides');
+  let [primary, standby] = [first, second];
+  const start = async (side: typeof first): Promise<void> => {
+    side.server ??= cluster.start(side.data, side.port);
+    await untilItAnswers(side.url);
+  };
+  const end = async (side: typeof first): Promise<void> => {
+    const ending = side.server;
+    side.server = undefined;
+    if (ending !== undefined) await endAtOnce(ending);
+  };
+  const renew = async (): Promise<void> => {
+    if (standby.server !== undefined) return;
+    await rm(standby.data, { recursive: true, force: true });
+    await cluster.run('pg_basebackup', baseBackup(primary.port, standby.data));
+    await start(standby);
+    await untilFollowed(primary.url, 1);
+    await setOf(primary.url, 'synchronous_standby_names', '*');
+  };
+  await cluster.initialise(first.data);
+  await start(first);
+  await renew();
+  return {
+    newDatabase: async () => {
+      const url = await newDatabase(primary.url);
+      return url.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${first.port},127.0.0.1:${second.port}`);
+    },
+    outage: { begin: () => end(primary), end: () => start(primary) },
+    failOver: async () => {
+      await end(primary);
+      await ask(standby.url, 'select pg_promote(true, 30)');
+      [primary, standby] = [standby, primary];
+    },
+    renew,
+    [Symbol.asyncDispose]: async () => {
+      for (const side of sides) await end(side);
+      await rm(cluster.folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A folder, a port and the server's programs, in the name of a user that the server takes. */
+async function newCluster(bin: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'trunkline-pg-'));
+  // Postgres refuses to run as root: there the cluster belongs to the user that the package made.
+  const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
+  if (user) chownSync(folder, user.uid, user.gid);
+  const as = user ?? {};
+  const port = await freePort();
+  const settings = [
+    'fsync=off',
+    'max_connections=60',
+    'shared_buffers=32MB',
+    'listen_addresses=127.0.0.1',
+    // A standby comes back to a primary that was away as soon as it is there.
+    'wal_retrieve_retry_interval=200ms',
+  ];
+  const runAs = async (program: string, args: readonly string[]): Promise<void> => {
+    await run(join(bin, program), args, as);
+  };
+  return {
+    folder,
+    port,
+    url: urlAt(port),
+    run: runAs,
+    initialise: (data: string) =>
+      runAs('initdb', ['-D', data, '-U', 'trunkline', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']), // prettier-ignore
+    start: (data: string, atPort: number): ChildProcess => {
+      const words = settings.flatMap((setting) => ['-c', setting]);
+      const args = ['-D', data, '-p', String(atPort), '-k', folder, ...words];
+      return endsWithUs(spawn(join(bin, 'postgres'), args, { ...as, stdio: 'ignore' }));
+    },
+  };
+}
+
+function urlAt(port: number): string {
+  return `postgres://trunkline@127.0.0.1:${port}/postgres`;
+}
+
+function baseBackup(fromPort: number, folder: string): string[] {
+  const of = ['-h', '127.0.0.1', '-p', String(fromPort), '-U', 'trunkline'];
+  return [...of, '-D', folder, '-R', '-X', 'stream', '-c', 'fast'];
+}
+
+/** Its clients hear no word. */
+async function endAtOnce(server: ChildProcess): Promise<void> {
+  const ended = new Promise((resolve) => server.once('exit', resolve));
+  server.kill('SIGQUIT');
+  await ended;
+}
+
+async function setOf(url: string, setting: string, value: string): Promise<void> {
+  await ask(url, `alter system set ${setting} = '${value}'`);
+  await ask(url, 'select pg_reload_conf()');
+}
+
+async function untilFollowed(url: string, standbys: number): Promise<void> {
+  const follows = 'select count(*)::int as n from pg_stat_replication where state = $1';
+  while ((await ask(url, follows, ['streaming'])) !== standbys)
+    await new Promise((resolve) => setTimeout(resolve, 50));
 }
 
 /** The first column of the first row. */

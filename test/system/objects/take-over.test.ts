@@ -24,7 +24,6 @@ import {
 } from '../../support/store/bucket.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { mulawToLinear } from '../../../src/audio/g711.ts';
-import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
 import { nodeIdOf } from '../../../src/lib/node-id.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';

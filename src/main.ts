@@ -215,7 +215,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       // A node that stops keeps its sessions for its next start, until it counts as lost.
       takeOver: (lost) =>
         speech.endSessionsOf(lost.filter(({ hasLeft }) => !hasLeft).map(({ node }) => node)),
-      wasGivenUp: () => Promise.resolve(),
+      wasGivenUp: () => speech.leaveEndedByOthers(),
     });
   }
   if (!roles.has('bridge')) return;

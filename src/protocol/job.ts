@@ -128,7 +128,12 @@ const jobFields = {
 };
 
 export const LiveJobRecord = z
-  .object({ ...jobFields, kind: z.literal('live'), result: LiveResult.nullable().default(null) })
+  .object({
+    ...jobFields,
+    kind: z.literal('live'),
+    result: LiveResult.nullable().default(null),
+    error_message: z.string().optional().describe('Why the session failed. Not in every service.'),
+  })
   .meta({ id: 'LiveJobRecord' });
 export const PreRecordedJobRecord = z
   .object({

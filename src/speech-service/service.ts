@@ -67,6 +67,8 @@ export type SpeechService = Part &
     load(): { used: number; capacity: number };
     /** These nodes are gone, and their unfinished live sessions with them: the records say so. */
     endSessionsOf(nodes: readonly string[]): Promise<void>;
+    /** The others had given this node up: what they have ended meanwhile is over here too. */
+    leaveEndedByOthers(): Promise<void>;
   };
 
 /** Resolves when the service is ready: sessions that an earlier run left open can be resumed from then on. */
@@ -204,6 +206,7 @@ export async function startSpeechService(options: SpeechServiceOptions): Promise
       const ended = await rows.endOfLost(nodes, clock.now());
       if (ended > 0) log.error({ sessions: ended }, 'live sessions of a lost node ended in error');
     },
+    leaveEndedByOthers: () => sessions.leaveEndedByOthers(),
     load() {
       const { state, streams, capacity } = recogniser.status();
       const isReady = state === 'ready' || state === 'starting';

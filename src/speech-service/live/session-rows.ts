@@ -16,9 +16,11 @@ type NewSessionRow = {
 
 type StoredEnd =
   | { outcome: 'done'; result: string | null; audioS: number }
-  | { outcome: 'error'; errorCode: number; audioS: number };
+  | { outcome: 'error'; errorCode: number; reason: string; audioS: number };
 
 const dayMs = 86_400_000;
+const nodeIsLost =
+  'the node that had this session is lost, and with it what the session had not said yet: begin a new session and send the audio from the last acknowledgement on';
 
 /** The metadata of sessions whose word times are estimated, because the model gives none. */
 const estimatedWordTimes = { word_times: 'estimated' };
@@ -96,6 +98,7 @@ export class SessionRows {
         completed_at: completedAt,
         audio_duration: end.audioS,
         error_code: end.outcome === 'error' ? end.errorCode : null,
+        error_message: end.outcome === 'error' ? end.reason : null,
         result: end.outcome === 'done' ? end.result : null,
         callbacks_due: callbacksDue ? 1 : 0,
       })
@@ -112,13 +115,25 @@ export class SessionRows {
         status: 'error',
         completed_at: completedAt,
         error_code: 500,
-        error_message: 'the node that had the session is lost',
+        error_message: nodeIsLost,
       })
       .where('kind', '=', 'live')
       .where('node', 'in', [...nodes])
       .where('status', 'in', ['queued', 'processing'])
       .executeTakeFirst();
     return Number(numUpdatedRows);
+  }
+
+  /** Which of these other nodes have ended, because they heard nothing of this one, or erased. */
+  async endedByOthers(ids: readonly string[]): Promise<string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#store.db
+      .selectFrom('speech_jobs')
+      .select(['id', 'error_message'])
+      .where('id', 'in', [...ids])
+      .execute();
+    const found = new Map(rows.map((row) => [row.id, row.error_message]));
+    return ids.filter((id) => !found.has(id) || found.get(id) === nodeIsLost);
   }
 
   async callbacksSettled(id: string): Promise<void> {

@@ -431,7 +431,7 @@ export class LiveSession {
     this.#channels.close();
     broadcast.emitOutside(message(id, clock.now(), 'end_session', {}));
     this.#stored = this.#parts
-      .onEnd({ outcome: 'error', errorCode, audioS: round3(this.audioS) })
+      .onEnd({ outcome: 'error', errorCode, reason, audioS: round3(this.audioS) })
       .catch((error: unknown) =>
         log.error(
           { sessionId: id, reason: reasonOf(error) },

@@ -123,7 +123,9 @@ export class Sessions {
           { sessionId: row.id, reason: reasonOf(error) },
           'a live session could not be taken up again',
         );
-        const end = { outcome: 'error', errorCode: 500, audioS: row.audio_duration ?? 0 } as const;
+        const reason = 'the session could not be taken up again after a restart';
+        const audioS = row.audio_duration ?? 0;
+        const end = { outcome: 'error', errorCode: 500, reason, audioS } as const;
         await rows.end(row.id, end, clock.now(), false);
         await rows.callbacksSettled(row.id);
       }
@@ -218,6 +220,28 @@ export class Sessions {
     await this.#options.rows.delete(id);
     const paths = pathsOf(this.#options.folder, id);
     await Promise.all([rm(paths.audio, { force: true }), rm(paths.log, { force: true })]);
+  }
+
+  /**
+   * This node stood still, and others ended its sessions: their clients have been told, and hear nothing more from here.
+   * A client that still is here comes back and finds its session ended.
+   */
+  async leaveEndedByOthers(): Promise<void> {
+    const { rows, folder, log } = this.#options;
+    const open = [...this.#byId.values()].filter(({ session }) => session.isOpen);
+    const ended = new Set(await rows.endedByOthers(open.map(({ session }) => session.id)));
+    for (const entry of open) {
+      const { id } = entry.session;
+      if (!ended.has(id) || !this.#byId.has(id)) continue;
+      this.#forget(entry);
+      entry.unpromise();
+      if (entry.counted) this.#opened(-1);
+      entry.counted = false;
+      log.error({ sessionId: id }, 'other nodes ended this session while this one stood still');
+      await entry.session.suspend();
+      const paths = pathsOf(folder, id);
+      await Promise.all([rm(paths.audio, { force: true }), rm(paths.log, { force: true })]);
+    }
   }
 
   /** Waits until the deadline for sessions that are being finished. The others are resumed after the restart. */

@@ -205,6 +205,7 @@ export function recordText(row: JobRow): string {
   return `${JSON.stringify(others).slice(0, -1)},"result":${row.result}}`;
 }
 
+/** `error_message` and `progress` are our addition: a client that knows nothing of them is not disturbed. */
 function liveRecord(row: JobRow): LiveJobRecord {
   return {
     ...commonOf(row),
@@ -217,10 +218,10 @@ function liveRecord(row: JobRow): LiveJobRecord {
       number_of_channels: row.channels,
     },
     result: row.result === null ? null : (JSON.parse(row.result) as LiveResult),
+    ...(row.error_message === null ? {} : { error_message: row.error_message }),
   };
 }
 
-/** `error_message` and `progress` are our addition: a client that knows nothing of them is not disturbed. */
 function preRecordedRecord(row: JobRow): PreRecordedJobRecord {
   return {
     ...commonOf(row),

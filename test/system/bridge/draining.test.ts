@@ -12,6 +12,14 @@ import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import type { App } from '../../support/process/app.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { secret } from '../../support/crm/outbox.ts';
+import { gate } from '../../support/process/gate.ts';
+import { jobWeb } from '../../support/speech/job-web.ts';
+import { jobsApi, wavOf } from '../../support/speech/jobs.ts';
+import { speechApi } from '../../support/speech/speech-service.ts';
+import { temporaryStore } from '../../support/store/store.ts';
+import { nodeIdOf } from '../../../src/lib/node-id.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { wordsOf } from '../../support/speech/fake-speech.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
@@ -104,6 +112,59 @@ test.skipIf(postgresMissing !== undefined)(
     const warnings = ended.events.filter(({ type }) => type === 'call.warning');
     expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LEFT']);
     expect(await stopping.exited()).toEqual({ code: 0, signal: null });
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
+  'an event on the wire and a job at work leave a node that stops: another has them at once, without a wait for leases',
+  async () => {
+    await using crm = await startCrm([secret]);
+    await using web = await jobWeb({ '/a.wav': wavOf('my card is lost') });
+    const [fetching, delivery] = [gate(), gate()];
+    web.hold = () => fetching.hold();
+    await using fleet = await fleetOf(2, postgres, (at) => ({
+      TRUNKLINE_ROLES: 'bridge,speech,console',
+      TRUNKLINE_DRAIN_S: '1',
+      TRUNKLINE_NODE_SILENT_MS: '60000',
+      TRUNKLINE_JOBS_AUDIO_HOSTS: web.host,
+      TRUNKLINE_WEBHOOK_URL: `${crm.url}/${at}`,
+      TRUNKLINE_WEBHOOK_SECRET: secret,
+      // Longer than the test.
+      TRUNKLINE_WEBHOOK_LEASE_MS: '600000',
+    }));
+    await using store = await temporaryStore({ databaseUrl: fleet.databaseUrl });
+    const [door] = fleet.nodes as [App, App];
+    const id = await jobsApi(speechApi(door.url)).begin({ audio_url: `${web.url}/a.wav` });
+    await fetching.reached();
+    const job = () => store.db.selectFrom('speech_jobs').selectAll().executeTakeFirstOrThrow();
+    const numbers = await Promise.all(fleet.nodes.map((app) => nodeIdOf(app.dataDir)));
+    const at = numbers.indexOf((await job()).node);
+    const [stopping, left] = [fleet.nodes[at], fleet.nodes[1 - at]];
+    if (stopping === undefined || left === undefined)
+      throw new Error('no node of the fleet has it');
+    crm.behave = async ({ path, event }) => {
+      if (path.endsWith(`/${at}`) && event.type === 'call.ended') await delivery.hold();
+      return 200;
+    };
+    const { client, say } = await callAt(stopping);
+    say(seededAudio(8_000, 1));
+    client.send(twilioStop);
+    await delivery.reached();
+    await until(async () => (await nodesSeenBy(stopping)).length === 2);
+    stopping.process.kill('SIGTERM');
+    expect(await stopping.exited()).toEqual({ code: 0, signal: null });
+    expect((await jobsApi(speechApi(left.url)).ended(id, 60_000)).status).toBe('done');
+    // Given back, and not run out: that would have been a second attempt.
+    expect(await job()).toMatchObject({ node: numbers[1 - at], attempts: 1 });
+    await until(() => crm.requests.at(-1)?.event.type === 'call.completed');
+    const events = await eventsAt(left, (await newestCall(left)).id);
+    const order = crm.requests.map(({ event }) => event.sequence);
+    const held = events.find(({ type }) => type === 'call.ended').sequence;
+    // The one that was on the wire comes twice, right behind itself.
+    expect(order).toEqual(events.flatMap(({ sequence }) => (sequence === held ? [held, held] : [sequence]))); // prettier-ignore
+    fetching.open();
+    delivery.open();
   },
   120_000,
 );

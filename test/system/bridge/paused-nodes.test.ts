@@ -10,11 +10,12 @@ import { startCrm, type CrmRequest } from '../../support/crm/crm.ts';
 import { secret } from '../../support/crm/outbox.ts';
 import type { App } from '../../support/process/app.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
+import { gate } from '../../support/process/gate.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { callbackSecret, jobWeb, toldOf } from '../../support/speech/job-web.ts';
 import { jobsApi, wavOf } from '../../support/speech/jobs.ts';
-import { speechApi } from '../../support/speech/speech-service.ts';
+import { connect, speechApi } from '../../support/speech/speech-service.ts';
 import {
   bucketEnv,
   bucketMissing,
@@ -37,22 +38,6 @@ afterAll(async () => {
 });
 
 const missing = postgresMissing ?? bucketMissing;
-
-/** Something that waits until it is let go. */
-function gate() {
-  const { promise, resolve } = Promise.withResolvers<undefined>();
-  let isReached = false;
-  return {
-    /** Once; who comes later is not held. */
-    hold: (): Promise<undefined> | undefined => {
-      if (isReached) return undefined;
-      isReached = true;
-      return promise;
-    },
-    reached: () => until(() => isReached),
-    open: () => resolve(undefined),
-  };
-}
 
 const givenUp = (app: App) => until(() => app.lines.some((line) => line.includes('had given this one up'))); // prettier-ignore
 const erasedAt = (app: App, id: string) =>
@@ -170,7 +155,7 @@ test.skipIf(missing !== undefined)(
 );
 
 test.skipIf(postgresMissing !== undefined)(
-  'a node stops still in the middle of a job that another then ends: awake again it ends, tells and keeps nothing of it',
+  'a node stops still in the middle of a job and of a live session that others then end: awake again it ends, tells and keeps nothing of them',
   async () => {
     await using web = await jobWeb({ '/a.wav': wavOf('my card is lost') });
     const fetching = gate();
@@ -195,6 +180,10 @@ test.skipIf(postgresMissing !== undefined)(
     const paused = fleet.nodes[numbers.indexOf(node)];
     const left = fleet.nodes[1 - numbers.indexOf(node)];
     if (paused === undefined || left === undefined) throw new Error('no node of the fleet has it');
+    const client = await connect((await speechApi(paused.url).post()).url);
+    client.send(Buffer.alloc(16_000, 0xff));
+    const session = await store.db.selectFrom('speech_jobs').select('id').where('kind', '=', 'live').executeTakeFirstOrThrow(); // prettier-ignore
+    await until(async () => (await speechApi(left.url).job(session.id)).status === 'processing');
     paused.process.kill('SIGSTOP');
     // Half a minute without a sign of the node, in one step.
     await store.db.updateTable('speech_jobs').set({ claimed_until: 0 }).execute();
@@ -202,9 +191,18 @@ test.skipIf(postgresMissing !== undefined)(
     const ended = await api.ended(id, 60_000);
     expect(ended.status).toBe('done');
     await until(() => toldOf(web).get(id));
+    const lost = await until(async () => {
+      const record = await speechApi(left.url).job(session.id);
+      return record.status === 'error' && record;
+    });
+    expect(lost).toMatchObject({ error_code: 500, error_message: expect.stringContaining('begin a new session') }); // prettier-ignore
+    client.stop();
     paused.process.kill('SIGCONT');
     fetching.open();
     await givenUp(paused);
+    expect(await client.closed).toMatchObject({ code: 1012 });
+    const sessionFiles = () => readdir(join(paused.dataDir, 'speech'));
+    await until(async () => !(await sessionFiles()).some((name) => name.includes(session.id)));
     await until(() => web.fetched.get('/a.wav') === 2);
     const files = join(paused.dataDir, 'speech', 'files');
     await until(async () => (await readdir(files)).length === 0);
@@ -214,6 +212,7 @@ test.skipIf(postgresMissing !== undefined)(
     await next.ended(await next.begin({ audio_url: `${web.url}/a.wav` }), 60_000);
     expect(await next.record(id)).toEqual(ended);
     expect(toldOf(web).get(id)?.size).toBe(1);
+    expect(await speechApi(paused.url).job(session.id)).toEqual(lost);
     const usage = await store.db.selectFrom('speech_usage').select('id').execute();
     expect(usage.filter((row) => row.id === id)).toHaveLength(1);
     const known = await store.db.selectFrom('speech_files').select('node').execute();

@@ -117,6 +117,7 @@ test.skipIf(postgresMissing !== undefined)(
     expect(call.incomplete.causes[0].cause).toBe('node');
     const record = (await (await left.get(`/v2/live/${idle.id}`)).json()) as AnyJson;
     expect(record).toMatchObject({ status: 'error', error_code: 500 });
+    expect(record.error_message).toContain('from the last acknowledgement on');
   },
   120_000,
 );

@@ -351,6 +351,8 @@ function ledgerLines(call: ApiCall): string[] {
   const rows = call.legs.map(({ role, track, encoding, ledger }) => {
     const { received, acknowledged, gaps, paused } = ledger;
     const agrees = received === acknowledged + gaps + paused;
+    // Audio that went to a process that was gone adds up too: nothing is nothing, and no reason to be content.
+    const exact = received === 0 ? 'NOTHING CAME' : 'exact';
     return [
       role,
       track,
@@ -359,7 +361,7 @@ function ledgerLines(call: ApiCall): string[] {
       String(acknowledged),
       String(gaps),
       String(paused),
-      agrees ? 'exact' : call.state === 'ended' ? 'OFF' : 'under way',
+      agrees ? exact : call.state === 'ended' ? 'OFF' : 'under way',
     ];
   });
   const all = [

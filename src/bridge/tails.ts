@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { within, type Clock } from '../lib/clock.ts';
+import { wait, within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { BucketError } from '../objects/bucket.ts';
 import type { Objects, StoredObject } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
@@ -36,6 +37,8 @@ type Sent = { to: number; pieces: Piece[] };
 /** Of one leg in one round; the rest goes with the next ones. */
 const maxPieceBytes = 1_048_576;
 const atOnce = 8;
+const answersWithinMs = 2_000;
+const askAgainMs = 500;
 /** No call lasts so long: what is left of it then belongs to nobody. */
 const leftAfterMs = 86_400_000;
 
@@ -213,15 +216,30 @@ export class Tails implements AsyncDisposable {
   }
 }
 
+/** Whether the object store gives what it has of the leg, as far as one byte tells. True where it has nothing. */
+export async function canFetchTail(objects: Objects, legId: string): Promise<boolean> {
+  const [first] = await piecesOf(objects, legId);
+  if (first === undefined) return true;
+  try {
+    const signal = AbortSignal.timeout(answersWithinMs);
+    for await (const byte of objects.read(first.object, 0, 1, signal)) if (byte.length > 0) break;
+    return true;
+  } catch (error) {
+    // What the store has lost is not waited for.
+    return error instanceof BucketError && error.trouble === 'missing';
+  }
+}
+
 /**
  * What the object store has of a leg whose node is lost goes into a file here. Answers which positions the file has now;
- * what cannot be had, or not in time, is not among them.
+ * what cannot be had, or not in time, is not among them. A store that does not answer is asked again until then.
  */
 export async function fetchTail(
   objects: Objects,
   legId: string,
   file: LegFile,
   from: number,
+  clock: Clock,
   signal: AbortSignal,
 ): Promise<{ start: number; end: number }[]> {
   const kept: { start: number; end: number }[] = [];
@@ -229,7 +247,7 @@ export async function fetchTail(
   for (let next = 0; next < pieces.length && !signal.aborted; next += atOnce) {
     const some = pieces.slice(next, next + atOnce);
     const read = await Promise.allSettled(
-      some.map(({ object }) => wholeOf(objects, object, signal)),
+      some.map(({ object }) => untilRead(objects, object, clock, signal)),
     );
     for (const [at, piece] of some.entries()) {
       const found = read[at];
@@ -246,6 +264,23 @@ export async function fetchTail(
     }
   }
   return kept;
+}
+
+async function untilRead(
+  objects: Objects,
+  object: StoredObject,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  for (;;)
+    try {
+      return await wholeOf(objects, object, signal);
+    } catch (error) {
+      const isAway = error instanceof BucketError && error.trouble === 'away';
+      if (!isAway || signal.aborted) throw error;
+      await wait(clock, askAgainMs, signal);
+      signal.throwIfAborted();
+    }
 }
 
 async function wholeOf(

@@ -34,6 +34,8 @@ const maxLeaveMs = 2_000;
 /** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
 export class Calls {
   readonly #env: CallEnvironment;
+  /** Calls of lost nodes whose audio is in an object store that is away. */
+  readonly waitingForObjects = new Set<string>();
   readonly #byId = new Map<string, Call>();
   /** The call that takes streams of a carrier's call id. */
   readonly #byKey = new Map<string, Call>();

@@ -12,7 +12,7 @@ import {
 import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
 import { LegLedger } from '../leg/ledger.ts';
 import { recordingKeys } from '../recordings.ts';
-import { fetchTail } from '../tails.ts';
+import { canFetchTail, fetchTail } from '../tails.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { Call } from './call.ts';
@@ -29,8 +29,12 @@ const callsAtOnce = 8;
 /** What a session of the lost node has heard is waited for: the stream that comes back waits as long. */
 const lastWordsMs = 6_000;
 const askAgainMs = 250;
-/** What the object store has of a leg; what it does not give by then is a gap. */
+/**
+ * What the object store has of a leg; what it does not give by then is a gap. The stream of a call that is live comes back
+ * and waits for this. One whose phone call is over waits for a store that is away, with its end, for longer.
+ */
 const fetchWithinMs = 20_000;
+const storeAwayMs = 600_000;
 
 type TakeOver = {
   calls: Calls;
@@ -38,6 +42,8 @@ type TakeOver = {
   /** How far our clock is ahead of the database's. */
   aheadMs: number;
   log: Logger;
+  /** In this round it did not give what it has. */
+  isStoreAway?: boolean;
 };
 
 /** Unfinished calls of lost nodes go on here. Of several nodes that want a call one gets it, by its number. */
@@ -46,7 +52,7 @@ export async function takeOverCalls(work: TakeOver): Promise<number> {
   const { store } = calls.environment;
   const rows = await store.db
     .selectFrom('calls')
-    .select(['id', 'carrier', 'carrier_call_id', 'node', 'fence'])
+    .select(['id', 'carrier', 'carrier_call_id', 'node', 'fence', 'state'])
     .where(
       'node',
       'in',
@@ -72,11 +78,25 @@ export async function takeOverCalls(work: TakeOver): Promise<number> {
 
 async function takeOne(
   work: TakeOver,
-  { id, fence }: Pick<CallRow, 'id' | 'fence'>,
+  { id, fence, state }: Pick<CallRow, 'id' | 'fence' | 'state'>,
   from: LostNode,
 ): Promise<boolean> {
   const { calls, log } = work;
   const { store, node } = calls.environment;
+  if (state !== 'live' && from.silentMs < storeAwayMs) {
+    // One is asked for all of a round: a store that hangs would hold up the calls behind them.
+    work.isStoreAway ||= !(await canFetch(calls.environment, id));
+    if (work.isStoreAway) {
+      if (!calls.waitingForObjects.has(id))
+        log.warn(
+          { callId: id, node: from.node, waitsForMs: storeAwayMs - from.silentMs },
+          'the object store is away: a call that is over, of a lost node, waits for its audio there',
+        );
+      calls.waitingForObjects.add(id);
+      return false;
+    }
+  }
+  calls.waitingForObjects.delete(id);
   const row = await store.db
     .updateTable('calls')
     .set((eb) => ({ node, fence: fence + 1, recover_tries: eb('recover_tries', '+', 1) }))
@@ -126,6 +146,14 @@ async function takeOne(
       .execute();
     return false;
   }
+}
+
+/** Whether the object store gives what it has of the call's legs. */
+async function canFetch({ store, objects }: CallEnvironment, callId: string): Promise<boolean> {
+  if (objects === undefined) return true;
+  const legs = await legsOf(store.db, callId);
+  const answers = await Promise.all(legs.map(({ id }) => canFetchTail(objects, id)));
+  return answers.every(Boolean);
 }
 
 async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<Call> {
@@ -240,7 +268,7 @@ async function takeIn(
   const kept =
     objects === undefined
       ? []
-      : await fetchTail(objects, legId, file, from, AbortSignal.timeout(fetchWithinMs));
+      : await fetchTail(objects, legId, file, from, env.clock, AbortSignal.timeout(fetchWithinMs));
   await file.release(); // opened again by the leg
   const { snapshot, gaps } = legAfterLoss({ ...state, recording }, heard, rate, kept);
   return journal.takeIn(
@@ -255,14 +283,14 @@ async function takeIn(
  * store has of it becomes the recording here. Never rejects: the call goes on without it.
  */
 async function takeRecording({ calls, log }: TakeOver, leg: LegRow): Promise<void> {
-  const { journal, objects, config } = calls.environment;
+  const { journal, objects, config, clock } = calls.environment;
   if (objects === undefined || leg.received === 0) return;
   try {
     if (await objects.stored(recordingKeys + leg.id)) return;
     if (await journal.recordingOf(leg.id)) return; // from a time when the call was here before
     const record = legRecordFrom(leg, config.stereoRoles);
     const file = journal.newFile(leg.id, silenceOf(record.encoding), true);
-    await fetchTail(objects, leg.id, file, 0, AbortSignal.timeout(fetchWithinMs));
+    await fetchTail(objects, leg.id, file, 0, clock, AbortSignal.timeout(fetchWithinMs));
     await file.release();
     const missing = lengthOfRecording(leg) - file.end;
     if (missing > 0)

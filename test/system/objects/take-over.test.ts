@@ -11,6 +11,7 @@ import {
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';
 import { twilioStop } from '../../support/carriers/carrier-client.ts';
 import type { App } from '../../support/process/app.ts';
+import { newestCall } from '../../support/process/newest-call.ts';
 import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
@@ -24,7 +25,6 @@ import {
 } from '../../support/store/bucket.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 import { mulawToLinear } from '../../../src/audio/g711.ts';
-import { newestCall } from '../../support/process/newest-call.ts';
 import { nodeIdOf } from '../../../src/lib/node-id.ts';
 import { postgresMissing, startPostgres, type TestPostgres } from '../../support/store/postgres.ts';
 
@@ -173,6 +173,37 @@ test.skipIf(missing !== undefined)(
     for (const [at, bytes] of [audio.inbound, audio.outbound].entries())
       for (const sample of [0, 12_000, 23_999])
         expect(wav.readInt16LE(44 + sample * 4 + at * 2)).toBe(mulawToLinear[bytes[sample] ?? 0]);
+  },
+  120_000,
+);
+
+test.skipIf(missing !== undefined)(
+  'the object store is away while a lost node’s call is to be ended elsewhere: the call waits for its audio, and lacks nothing',
+  async () => {
+    await using own = await startBucket();
+    await using fleet = await fleetOf(2, postgres, {
+      ...bucketEnv(own.url),
+      TRUNKLINE_OBJECTS_TAIL_S: '0.2',
+      TRUNKLINE_RECORDING: 'on',
+    });
+    const [lost, left] = fleet.nodes as [App, App];
+    const audio = seededAudio(40_000, 1);
+    fleet.speech.script.create = () => ({ status: 503 });
+    const { client, say } = await callAt(lost);
+    say(audio);
+    await until(async () => (await own.keys()).some((key) => /-0*40000$/.test(key)));
+    client.send(twilioStop);
+    await until(async () => (await newestCall(left))?.state !== 'live');
+    await lost.end('SIGKILL');
+    await rm(lost.dataDir, { recursive: true, force: true });
+    await own.stop();
+    await until(() => left.lines.some((line) => line.includes('waits for its audio there')));
+    delete fleet.speech.script.create;
+    await own.start();
+    const { call, events } = await endedCallAt(left);
+    expectToldOnce(events);
+    expect(call.legs[0].ledger).toMatchObject({ received: 40_000, acknowledged: 40_000, gaps: 0 });
+    expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(audio));
   },
   120_000,
 );

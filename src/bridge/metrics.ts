@@ -30,6 +30,18 @@ export const bridgeMetrics = {
     labelNames: ['what'] as const,
     registers,
   }),
+  retired: new Counter({
+    name: 'trunkline_retention_removed_total',
+    help: 'Calls, and recordings of calls, that were removed because their days were over.',
+    labelNames: ['what'] as const,
+    registers,
+  }),
+  retentionLag: new Gauge({
+    name: 'trunkline_retention_lag_seconds',
+    help: 'By how much the call, or the recording, that retention comes to next is past its days; 0 when nothing is left to remove.',
+    labelNames: ['what'] as const,
+    registers,
+  }),
   dropped: new Counter({
     name: 'trunkline_calls_dropped_total',
     help: 'Calls left here because another node had taken them over.',

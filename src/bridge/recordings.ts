@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { LocalFiles, LocalAudio, Objects } from '../objects/objects.ts';
+import type { LocalFiles, LocalAudio, Objects, StoredName } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -36,7 +36,7 @@ export class Recordings {
       kind: 'recordings',
       ready: () => this.#ready(),
       waiting: () => options.journal.finishedRecordings().then(({ files, bytes }) => ({ files: files.length, bytes })), // prettier-ignore
-      orphans: () => this.#orphans(),
+      owned: (objects) => this.#owned(objects),
     } satisfies LocalFiles);
   }
 
@@ -213,25 +213,17 @@ export class Recordings {
     return (await select.executeTakeFirst()) !== undefined;
   }
 
-  async #orphans(): Promise<string[]> {
-    const rows = await this.#options.store.db
-      .selectFrom('objects')
-      .select('key')
-      .where('key', '>=', folder)
-      .where('key', '<', `${folder}~`)
-      .where((each) =>
-        each.not(
-          each.exists(
-            each
-              .selectFrom('legs')
-              .select('legs.id')
-              .whereRef('legs.id', '=', (ref) => ref.fn('substr', ['objects.key', ref.val(folder.length + 1)])), // prettier-ignore
-          ),
-        ),
+  async #owned(objects: readonly StoredName[]): Promise<string[]> {
+    const legs = await this.#options.store.db
+      .selectFrom('legs')
+      .select('id')
+      .where(
+        'id',
+        'in',
+        objects.map(({ key }) => key.slice(folder.length)),
       )
-      .limit(batch)
       .execute();
-    return rows.map(({ key }) => key);
+    return legs.map(({ id }) => folder + id);
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Transaction } from 'kysely';
+import { sql, type ExpressionBuilder, type RawBuilder, type Transaction } from 'kysely';
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Health } from '../lib/health.ts';
@@ -34,9 +34,12 @@ export type LocalFiles = {
   ready(): AsyncIterable<LocalAudio>;
   /** All that is finished and still on this disk. */
   waiting(): Promise<{ files: number; bytes: number }>;
-  /** Keys of objects whose owner is gone; at most some hundred at a time. */
-  orphans(): Promise<string[]>;
+  /** Which of these objects belong to somebody: the others go. Asked for each now and then, some hundred at a time. */
+  owned(objects: readonly StoredName[]): Promise<string[]>;
 };
+
+/** An object by its name, which begins with the name of its kind. */
+export type StoredName = { key: string; created_at: number };
 
 /** An object that is whole in the store. */
 export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
@@ -64,6 +67,9 @@ const setAsideMs = 600_000;
 const probeMs = 60_000;
 const firstSweepMs = 60_000;
 const sweepMs = 3_600_000;
+/** Objects whose owners are asked for at once, and how often in one round: the rest has its turn in the next rounds. */
+const sweptAtOnce = 500;
+const sweptPerRound = 20;
 
 /**
  * Audio in a bucket: files that are finished on this disk are copied there, read back, compared by hash, and only then
@@ -84,6 +90,8 @@ export class Objects implements Part, AsyncDisposable {
   #failedRounds = 0;
   #answeredMs = -Infinity;
   #sweptMs: number;
+  /** Where each kind's sweep has come to; no entry: it is through. */
+  readonly #sweeping = new Map<LocalFiles['kind'], string>();
   #round: Promise<void> | undefined;
   #again = false;
   #cancelNext: () => void = () => undefined;
@@ -209,11 +217,10 @@ export class Objects implements Part, AsyncDisposable {
     let select = this.#options.store.db
       .selectFrom('objects')
       .select(['key', 'bytes', 'part_bytes', 'sha256'])
-      .where('key', '>=', prefix)
-      .where('key', '<', `${prefix}~`)
+      .where((each) => beginsWith(this.#options.store.kind, each, prefix))
       .where('state', '=', 'stored');
     if (node !== undefined) select = select.where('node', '=', node);
-    const rows = await select.orderBy('key').execute();
+    const rows = await select.orderBy(bytewise(this.#options.store.kind)).execute();
     return rows.map(({ part_bytes: partBytes, ...row }) => ({ ...row, partBytes }));
   }
 
@@ -222,8 +229,7 @@ export class Objects implements Part, AsyncDisposable {
     const rows = await tx
       .selectFrom('objects')
       .select('key')
-      .where('key', '>=', prefix)
-      .where('key', '<', `${prefix}~`)
+      .where((each) => beginsWith(this.#options.store.kind, each, prefix))
       .execute();
     for (let at = 0; at < rows.length; at += keysAtOnce)
       await this.erase(
@@ -434,14 +440,31 @@ export class Objects implements Part, AsyncDisposable {
 
   async #sweep(): Promise<void> {
     const { clock, store } = this.#options;
-    if (clock.monotonicMs() - this.#sweptMs < sweepMs) return;
-    this.#sweptMs = clock.monotonicMs();
-    for (const source of this.#sources) {
-      const keys = await source.orphans();
-      if (keys.length === 0) continue;
-      await store.transaction((tx) => this.erase(tx, keys));
-      this.#log.info({ kind: source.kind, objects: keys.length }, 'objects without an owner go');
+    if (clock.monotonicMs() - this.#sweptMs >= sweepMs) {
+      this.#sweptMs = clock.monotonicMs();
+      for (const { kind } of this.#sources) this.#sweeping.set(kind, `${kind}/`);
     }
+    for (const source of this.#sources)
+      for (let step = 0; step < sweptPerRound; step++) {
+        const after = this.#sweeping.get(source.kind);
+        if (after === undefined) break;
+        const objects = await store.db
+          .selectFrom('objects')
+          .select(['key', 'created_at'])
+          .where((each) => beginsWith(store.kind, each, `${source.kind}/`, after))
+          .orderBy(bytewise(store.kind))
+          .limit(sweptAtOnce)
+          .execute();
+        const last = objects.at(-1);
+        if (last === undefined || objects.length < sweptAtOnce) this.#sweeping.delete(source.kind);
+        else this.#sweeping.set(source.kind, last.key);
+        if (last === undefined) break;
+        const owned = new Set(await source.owned(objects));
+        const keys = objects.map(({ key }) => key).filter((key) => !owned.has(key));
+        if (keys.length === 0) continue;
+        await store.transaction((tx) => this.erase(tx, keys));
+        this.#log.info({ kind: source.kind, objects: keys.length }, 'objects without an owner go');
+      }
   }
 
   async #count(): Promise<void> {
@@ -519,4 +542,25 @@ function bodyOf(bytes: Buffer): ObjectBody {
 
 function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1_048_576)} MiB`;
+}
+
+/**
+ * In the order of bytes, whatever the collation of the database is: in most languages a slash and a tilde stand before
+ * every letter, and a range of keys would have nothing in it.
+ */
+function bytewise(kind: Store['kind']): RawBuilder<string> {
+  return kind === 'postgres' ? sql`key collate "C"` : sql`key`;
+}
+
+/** By the index of that order. Nothing of a key sorts behind a tilde. */
+function beginsWith(
+  kind: Store['kind'],
+  each: ExpressionBuilder<Database, 'objects'>,
+  prefix: string,
+  after = prefix,
+) {
+  return each.and([
+    each(bytewise(kind), after === prefix ? '>=' : '>', after),
+    each(bytewise(kind), '<', `${prefix}~`),
+  ]);
 }

@@ -147,9 +147,8 @@ export class Dispatcher {
     this.#isOver = true;
     this.#cancelRenewal();
     if (left.length === 0) return;
-    const claimIds = [...new Set(left.map((courier) => courier.claim.claimId))];
     const givenBack = this.#tables
-      .giveBack(claimIds)
+      .giveBack(left.map(({ claim }) => claim))
       .catch((error: unknown) => log.warn({ err: error }, 'claims end with their leases'));
     await within(clock, maxDatabaseWaitMs, givenBack);
   }
@@ -285,8 +284,10 @@ export class Dispatcher {
     if (held.length === 0) return;
     const leaseEndsMs = clock.monotonicMs() + config.leaseMs;
     try {
-      const ids = [...new Set(held.map((courier) => courier.claim.claimId))];
-      const still = await this.#tables.renew(ids, config.leaseMs);
+      const still = await this.#tables.renew(
+        held.map(({ claim }) => claim),
+        config.leaseMs,
+      );
       for (const courier of held) {
         const { claimId, callId, endpoint } = courier.claim;
         if (still.has(`${claimId} ${callId} ${endpoint}`)) courier.leaseEndsMs = leaseEndsMs;

@@ -1,9 +1,9 @@
 import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import type { OutboxConfig } from './config.ts';
-import { parkedTotal, showLanes } from './metrics.ts';
+import { parkedTotal, purgedTotal, showLanes, showPurgeLag } from './metrics.ts';
 import { longestDelayMs } from './retry-rules.ts';
-import type { OutboxTables } from './tables.ts';
+import { firstPlace, type EventPlace, type OutboxTables } from './tables.ts';
 
 type HousekeepingOptions = {
   config: OutboxConfig;
@@ -22,12 +22,38 @@ const jumpMs = 2_000;
 /** While an endpoint is only probed, its calls get this much longer than the budget before they are parked. */
 const graceMs = 3_600_000;
 const day = 86_400_000;
-/** Events that one step of the purge removes: a commit of some milliseconds, and 500 in a second outpace any traffic. */
+/** Events that one step of the purge looks at: a commit of some milliseconds. */
 const maxPurgedPerStep = 500;
+/**
+ * While more is due, the purge rests for so many times as long as its last step took: other writes have the database for
+ * the larger part of the time, however slow it is, and a backlog goes steadily.
+ */
+const restPerStep = 2;
+/** Old events that stay are looked at again by each sweep while they are so few; beyond, once in so long. */
+const maxStayingLooked = 10_000;
+const lookAgainMs = 3_600_000;
 /** Calls that one step parks. */
 const maxParkedPerStep = 200;
 /** Calls whose coming removal is remembered as told. */
 const maxCallsWarned = 1_000;
+
+/** How far the purge is on its way through the events that are past their time. */
+type Walk = {
+  place: EventPlace;
+  beganMs: number;
+  stayed: number;
+  isMore: boolean;
+  /** By how much the events that it comes to next are past their time; 0 when it is through. */
+  lagMs: number;
+};
+
+const newWalk = (): Walk => ({
+  place: firstPlace,
+  beganMs: -Infinity,
+  stayed: 0,
+  isMore: false,
+  lagMs: 0,
+});
 
 /** What has to be done now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
 export class Housekeeping {
@@ -39,10 +65,13 @@ export class Housekeeping {
   #countAtMs = 0;
   /** The first sweep is a second after the start, however short a process lives. */
   #sweepAtMs = 0;
+  readonly #walks = { settled: newWalk(), undelivered: newWalk() };
   #purged = 0;
   #cancel: () => void = () => undefined;
+  #cancelPurge: () => void = () => undefined;
   #stopped = false;
   #tick: Promise<void> | undefined;
+  #purging: Promise<void> | undefined;
   #warned = new Set<string>();
 
   constructor(options: HousekeepingOptions) {
@@ -62,7 +91,8 @@ export class Housekeeping {
   async stop(maxMs: number): Promise<void> {
     this.#stopped = true;
     this.#cancel();
-    if (this.#tick) await within(this.#options.clock, maxMs, this.#tick);
+    this.#cancelPurge();
+    await within(this.#options.clock, maxMs, Promise.all([this.#tick, this.#purging]));
   }
 
   countSoon(): void {
@@ -89,9 +119,10 @@ export class Housekeeping {
       await this.#count();
     }
     if (nowMs >= this.#sweepAtMs) {
-      const isMore = [await this.#parkOverdue(), await this.#purge()].includes(true);
+      const isMore = await this.#parkOverdue();
       // A long backlog is done step by step, one each tick: other writes have their turn in between.
       this.#sweepAtMs = isMore ? nowMs : nowMs + sweepEveryMs;
+      if (!isMore) this.#purgeSoon(0);
     }
   }
 
@@ -133,6 +164,25 @@ export class Housekeeping {
     return calls === maxParkedPerStep;
   }
 
+  /** Step after step until nothing is due; one purge at a time. */
+  #purgeSoon(delayMs: number): void {
+    if (this.#stopped || (this.#purging !== undefined && delayMs === 0)) return;
+    const { clock, log } = this.#options;
+    this.#cancelPurge = clock.after(delayMs, () => {
+      const beganMs = clock.monotonicMs();
+      this.#purging = this.#purge()
+        .catch((error: unknown) => {
+          log.warn({ err: error }, 'old events could not be removed; tried again');
+          return false;
+        })
+        .then((isMore) => {
+          const restMs = (clock.monotonicMs() - beganMs) * restPerStep;
+          if (isMore) this.#purgeSoon(Math.max(1, restMs));
+          else this.#purging = undefined;
+        });
+    });
+  }
+
   /**
    * One step of the purge: delivered events go after their time, others after a longer time and a notice the day
    * before. True when more are left.
@@ -140,8 +190,9 @@ export class Housekeeping {
   async #purge(): Promise<boolean> {
     const { tables, config, log } = this.#options;
     const now = await tables.now();
-    const gone = await tables.purge(now - config.retainDeliveredMs, true, maxPurgedPerStep);
-    const dropped = await tables.purge(now - config.retainUndeliveredMs, false, maxPurgedPerStep);
+    const { settled, undelivered } = this.#walks;
+    const gone = await this.#step(settled, now - config.retainDeliveredMs, true);
+    const dropped = await this.#step(undelivered, now - config.retainUndeliveredMs, false);
     const leftovers = await tables.purgeLeftovers(maxPurgedPerStep);
     if (dropped > 0)
       log.error(
@@ -149,12 +200,27 @@ export class Housekeeping {
         'events that never arrived are past their retention and were removed',
       );
     this.#purged += gone + dropped + leftovers;
-    if (Math.max(gone, dropped, leftovers) === maxPurgedPerStep) return true;
+    purgedTotal.inc(gone + dropped);
+    showPurgeLag(Math.max(settled.lagMs, undelivered.lagMs));
+    if (settled.isMore || undelivered.isMore || leftovers === maxPurgedPerStep) return true;
     // Once per sweep, not per step: it cuts the database's log, and writes wait for that.
     if (this.#purged > 0) await tables.forgetDeleted();
     this.#purged = 0;
     await this.#warnBefore(now - config.retainUndeliveredMs + day);
     return false;
+  }
+
+  async #step(walk: Walk, beforeMs: number, settledOnly: boolean): Promise<number> {
+    const { tables, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (!walk.isMore && (walk.stayed <= maxStayingLooked || nowMs - walk.beganMs >= lookAgainMs))
+      Object.assign(walk, newWalk(), { beganMs: nowMs });
+    const step = await tables.purge(beforeMs, settledOnly, maxPurgedPerStep, walk.place);
+    walk.place = step.place;
+    walk.stayed += step.stayed;
+    walk.isMore = step.looked === maxPurgedPerStep;
+    walk.lagMs = walk.isMore ? beforeMs - step.place.occurredAt : 0;
+    return step.removed;
   }
 
   async #warnBefore(beforeMs: number): Promise<void> {

@@ -97,6 +97,22 @@ laneGauge(
   ({ oldestAt }) => (oldestAt === null ? 0 : Math.max(0, counted.nowMs() - oldestAt) / 1000),
 );
 
+export const purgedTotal = new Counter({
+  name: 'trunkline_outbox_purged_events_total',
+  help: 'Events that were removed because their time was over.',
+  registers,
+});
+
+const purgeLag = new Gauge({
+  name: 'trunkline_outbox_purge_lag_seconds',
+  help: 'By how much the events that the purge comes to next are past their time; 0 when nothing is left to remove.',
+  registers,
+});
+
+export function showPurgeLag(ms: number): void {
+  purgeLag.set(Math.max(0, ms) / 1_000);
+}
+
 /** From 0 on, so that the first one of each is an increase. */
 export function countFromZero(endpoint: string): void {
   endpoints.add(endpoint);

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from 'kysely';
 import { digestOf } from '../lib/digest.ts';
-import { newId } from '../lib/ids.ts';
+import { firstId, newId } from '../lib/ids.ts';
 import type { CallEventType } from '../protocol/events.ts';
 import type { Database, DeliveryState, EventsTable } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -59,6 +59,19 @@ export type QueuedEvent = {
 export const maxEventBytes = 1_048_576;
 /** Bodies read of one lane at once; one more event may come on top. */
 export const maxHeadsBytes = 1_048_576;
+
+/** A place among the events in the order of their time. */
+export type EventPlace = { occurredAt: number; id: string };
+/** Before the first event. */
+export const firstPlace: EventPlace = { occurredAt: -1, id: '' };
+
+/** What one step of the purge did. */
+export type PurgeStep = { looked: number; removed: number; stayed: number; place: EventPlace };
+
+/** A node that was cut off stores what happened meanwhile so much later at most, as far as a notice of it goes. */
+const lateByMs = 3_600_000;
+/** Undelivered events that the look for their calls reads at most. */
+const maxUndeliveredLooked = 20_000;
 
 /** What is written about an attempt. */
 export type AttemptRow = {
@@ -326,15 +339,13 @@ export class OutboxTables {
     }));
   }
 
-  /** Longer leases for the claims of these ids; answers the lanes that are still held. */
-  async renew(claimIds: readonly string[], leaseMs: number): Promise<Set<string>> {
+  /** Longer leases for these claims; answers the lanes that are still held. */
+  async renew(claims: readonly Claim[], leaseMs: number): Promise<Set<string>> {
     const now = await this.now();
-    const rows = await this.#store.db
-      .updateTable('lanes')
-      .set({ claim_until: now + leaseMs })
-      .where('claim_id', 'in', [...claimIds])
-      .returning(['endpoint', 'call_id', 'claim_id'])
-      .execute();
+    const { rows } = await sql<{ endpoint: string; call_id: string; claim_id: string }>`
+      with held (endpoint, call_id, claim_id) as (values ${namesOf(claims)})
+      update lanes set claim_until = cast(${now + leaseMs} as bigint) from held where ${isHeld}
+      returning lanes.endpoint, lanes.call_id, lanes.claim_id`.execute(this.#store.db);
     return new Set(rows.map((row) => `${row.claim_id} ${row.call_id} ${row.endpoint}`));
   }
 
@@ -521,12 +532,12 @@ export class OutboxTables {
   }
 
   /** At the end of this process's work: what these claims still hold is anybody's. */
-  async giveBack(claimIds: readonly string[]): Promise<void> {
-    await this.#store.db
-      .updateTable('lanes')
-      .set({ claim_id: null, claim_until: null })
-      .where('claim_id', 'in', [...claimIds])
-      .execute();
+  async giveBack(claims: readonly Claim[]): Promise<void> {
+    await sql`
+      with held (endpoint, call_id, claim_id) as (values ${namesOf(claims)})
+      update lanes set claim_id = null, claim_until = null from held where ${isHeld}`.execute(
+      this.#store.db,
+    );
   }
 
   /** The endpoint answers again: what waited because of it is due. */
@@ -598,53 +609,84 @@ export class OutboxTables {
   }
 
   /**
-   * Removes up to `limit` events from before that time with their deliveries, oldest first; with `settledOnly` only
-   * events that no endpoint waits for. Those of a call that goes on stay, however short the retention is: the page, and
-   * whoever asks for the call, reads them. Answers how many went.
+   * One step of the purge: looks at up to `limit` events from before that time, oldest first, and removes them with
+   * their deliveries; with `settledOnly` only those that no endpoint waits for. Events of a call that goes on stay,
+   * however short the retention is: the page, and whoever asks for the call, reads them. The answer says where the next
+   * step goes on: what stays is not looked at again and again.
    */
-  async purge(beforeMs: number, settledOnly: boolean, limit: number): Promise<number> {
-    const events = await this.#store.db
-      .selectFrom('events')
-      .select(['id', 'call_id'])
-      .where('occurred_at', '<', beforeMs)
-      .where((eb) =>
-        eb.not(
-          eb.exists(
-            eb
-              .selectFrom('calls')
-              .select('calls.id')
-              .whereRef('calls.id', '=', 'events.call_id')
-              .where('calls.state', '!=', 'ended'),
-          ),
-        ),
+  async purge(
+    beforeMs: number,
+    settledOnly: boolean,
+    limit: number,
+    from: EventPlace = firstPlace,
+  ): Promise<PurgeStep> {
+    const undeliveredOf = sql`exists (select 1 from deliveries where deliveries.event_id = looked.id
+      and deliveries.state in ('waiting', 'parked'))`;
+    const { rows } = await sql<{
+      id: string;
+      call_id: string;
+      occurred_at: number;
+      stays: unknown;
+    }>`
+      with looked as (
+        select id, call_id, occurred_at from events
+        where occurred_at < ${beforeMs} and (occurred_at, id) > (${from.occurredAt}, ${from.id})
+        order by occurred_at, id limit ${limit}
       )
-      .$if(settledOnly, (query) =>
-        query.where((eb) =>
-          eb.not(
-            eb.exists(
-              eb
-                .selectFrom('deliveries')
-                .select('deliveries.event_id')
-                .whereRef('deliveries.event_id', '=', 'events.id')
-                .where('deliveries.state', 'in', ['waiting', 'parked']),
-            ),
-          ),
-        ),
-      )
-      .orderBy('occurred_at')
-      .limit(limit)
-      .execute();
-    if (events.length === 0) return 0;
-    const ids = events.map((event) => event.id);
-    await this.#store.transaction(async (tx) => {
+      select id, call_id, occurred_at, (
+        exists (select 1 from calls where calls.id = looked.call_id and calls.state <> 'ended')
+        ${settledOnly ? sql`or ${undeliveredOf}` : sql``}) as stays
+      from looked order by occurred_at, id`.execute(this.#store.db);
+    const due = rows.filter(({ stays }) => stays !== true && stays !== 1);
+    const last = rows.at(-1);
+    return {
+      looked: rows.length,
+      removed: due.length === 0 ? 0 : await this.#remove(due),
+      stayed: rows.length - due.length,
+      place: last === undefined ? from : { occurredAt: last.occurred_at, id: last.id },
+    };
+  }
+
+  /** Several nodes purge beside one another, and beside erasures: what another holds is left to it. */
+  async #remove(events: readonly { id: string; call_id: string }[]): Promise<number> {
+    return this.#store.transaction(async (tx) => {
+      let going = events;
+      if (this.#store.kind === 'postgres') {
+        // In the order of `eraseCall`, so that neither waits for the other in a circle.
+        const ofCalls = tx
+          .selectFrom('lanes')
+          .select(['endpoint', 'call_id'])
+          .where('call_id', 'in', [...new Set(events.map((event) => event.call_id))]);
+        const all = await ofCalls.execute();
+        const locked = await ofCalls.forUpdate().skipLocked().execute();
+        const ours = new Set(locked.map((lane) => laneName(lane.endpoint, lane.call_id)));
+        const others = new Set(
+          all
+            .filter((lane) => !ours.has(laneName(lane.endpoint, lane.call_id)))
+            .map((lane) => lane.call_id),
+        );
+        going = events.filter((event) => !others.has(event.call_id));
+        if (going.length === 0) return 0;
+        const free = await tx
+          .selectFrom('events')
+          .select(['id', 'call_id'])
+          .where(
+            'id',
+            'in',
+            going.map((event) => event.id),
+          )
+          .forUpdate()
+          .skipLocked()
+          .execute();
+        going = free;
+        if (going.length === 0) return 0;
+      }
+      const ids = going.map((event) => event.id);
       await tx.deleteFrom('deliveries').where('event_id', 'in', ids).execute();
       await tx.deleteFrom('events').where('id', 'in', ids).execute();
-      await removeEmptyLanes(
-        tx,
-        events.map((event) => event.call_id),
-      );
+      await removeEmptyLanes(tx, [...new Set(going.map((event) => event.call_id))]);
+      return ids.length;
     });
-    return events.length;
   }
 
   /**
@@ -652,9 +694,10 @@ export class OutboxTables {
    * behind. Events go oldest first, so a delivery below the lowest event has none.
    */
   async purgeLeftovers(limit: number): Promise<number> {
+    // Every id of an event is below `f`: without events no delivery has one.
     const { rows } = await sql<{ event_id: string; call_id: string }>`
       select event_id, call_id from deliveries
-      where event_id < (select min(id) from events) or not exists (select 1 from events)
+      where event_id < coalesce((select min(id) from events), 'f')
       order by event_id limit ${limit}`.execute(this.#store.db);
     if (rows.length === 0) return 0;
     await this.#store.transaction(async (tx) => {
@@ -666,25 +709,21 @@ export class OutboxTables {
           rows.map((row) => row.event_id),
         )
         .execute();
-      await removeEmptyLanes(
-        tx,
-        rows.map((row) => row.call_id),
-      );
+      await removeEmptyLanes(tx, [...new Set(rows.map((row) => row.call_id))]);
     });
     return rows.length;
   }
 
-  /** Calls with undelivered events from before that time. */
+  /** Calls with undelivered events from before that time, among the oldest of these events. */
   async undeliveredCalls(beforeMs: number, limit: number): Promise<string[]> {
-    const rows = await this.#store.db
-      .selectFrom('deliveries')
-      .innerJoin('events', 'events.id', 'deliveries.event_id')
-      .select('deliveries.call_id')
-      .distinct()
-      .where('deliveries.state', 'in', ['waiting', 'parked'])
-      .where('events.occurred_at', '<', beforeMs)
-      .limit(limit)
-      .execute();
+    // An event is stored soon after what it tells of: its id, which begins with that time, bounds the range.
+    const { rows } = await sql<{ call_id: string }>`
+      select distinct call_id from (
+        select deliveries.call_id from deliveries join events on events.id = deliveries.event_id
+        where deliveries.state in ('waiting', 'parked') and events.occurred_at < ${beforeMs}
+          and deliveries.event_id < ${firstId('evt', Math.max(0, beforeMs + lateByMs))}
+        order by deliveries.event_id limit ${maxUndeliveredLooked}
+      ) as oldest limit ${limit}`.execute(this.#store.db);
     return rows.map((row) => row.call_id);
   }
 
@@ -718,15 +757,18 @@ export class OutboxTables {
     if (callId !== undefined) rows = rows.where('deliveries.call_id', '=', callId);
     if (endpoint !== undefined) rows = rows.where('deliveries.endpoint', '=', endpoint);
     if (after !== undefined)
-      rows = rows.where((eb) =>
-        eb.or([
-          eb('deliveries.event_id', '<', after.eventId),
-          eb.and([
-            eb('deliveries.event_id', '=', after.eventId),
-            eb('deliveries.endpoint', '>', after.endpoint),
+      // The first condition is the place in the index: an `or` alone is looked for from the newest on.
+      rows = rows
+        .where('deliveries.event_id', '<=', after.eventId)
+        .where((eb) =>
+          eb.or([
+            eb('deliveries.event_id', '<', after.eventId),
+            eb.and([
+              eb('deliveries.event_id', '=', after.eventId),
+              eb('deliveries.endpoint', '>', after.endpoint),
+            ]),
           ]),
-        ]),
-      );
+        );
     return rows
       .orderBy('deliveries.event_id', 'desc')
       .orderBy('deliveries.endpoint')
@@ -883,6 +925,18 @@ async function saveEndpoint(tx: Transaction<Database>, endpoint: Endpoint): Prom
       })),
     )
     .execute();
+}
+
+/** By the key of its lane: the id of a claim has no index, which each turn of a lane would have to write. */
+const isHeld = sql`lanes.endpoint = held.endpoint and lanes.call_id = held.call_id and lanes.claim_id = held.claim_id`;
+
+function namesOf(claims: readonly Claim[]): RawBuilder<unknown> {
+  return sql.join(
+    claims.map(
+      ({ endpoint, callId, claimId }) =>
+        sql`(cast(${endpoint} as text), cast(${callId} as text), cast(${claimId} as text))`,
+    ),
+  );
 }
 
 /** A lane of a call without events has nothing left to order. */

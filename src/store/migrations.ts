@@ -1,6 +1,7 @@
 import { sql, type Kysely, type Transaction } from 'kysely';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
+import { indexWords, type LargeIndex } from './large-index.ts';
 import type { Database } from './schema.ts';
 import * as calls from './migrations/001-calls.ts';
 import * as events from './migrations/002-events.ts';
@@ -22,6 +23,7 @@ import * as speechNodes from './migrations/017-speech-nodes.ts';
 import * as rolling from './migrations/018-rolling.ts';
 import * as objects from './migrations/019-objects.ts';
 import * as erasedLegs from './migrations/020-erased-legs.ts';
+import * as largeTables from './migrations/021-large-tables.ts';
 
 type Migration = {
   name: string;
@@ -38,8 +40,6 @@ type Migration = {
    */
   concurrently?: readonly LargeIndex[];
 };
-
-export type LargeIndex = { name: string; table: string; columns: readonly string[] };
 
 /** In order, forward only. A released migration is never edited: databases out there have run it. The next one mends it. */
 export const migrations: Migration[] = [
@@ -63,6 +63,7 @@ export const migrations: Migration[] = [
   { name: '018-rolling', ...rolling },
   { name: '019-objects', ...objects },
   { name: '020-erased-legs', ...erasedLegs },
+  { name: '021-large-tables', ...largeTables },
 ];
 
 /** The first migration whose programs know that a newer schema may be one that they can work with. */
@@ -111,12 +112,9 @@ export async function migrate(
       if (index < state.applied) continue;
       await migration.up(tx);
       if (kind === 'sqlite')
-        for (const { name, table, columns } of migration.concurrently ?? [])
-          await tx.schema
-            .createIndex(name)
-            .on(table)
-            .columns([...columns])
-            .execute();
+        for (const index of migration.concurrently ?? [])
+          if (index.only === undefined)
+            await sql.raw(`create index ${indexWords(index)}`).execute(tx);
       const version = index + 1;
       const row = { version, name: migration.name, applied_at: clock.now() };
       // The column is younger than the migrations before it.

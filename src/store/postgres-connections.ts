@@ -4,7 +4,7 @@ import { storableText } from '../lib/storable.ts';
 import type { Logger } from '../lib/log.ts';
 import type { StoreConfig } from './config.ts';
 import { timed } from './metrics.ts';
-import type { LargeIndex } from './migrations.ts';
+import { indexWords, type LargeIndex } from './large-index.ts';
 import { isConnectionTrouble, ReplicaReached, refusesSettings } from './postgres-errors.ts';
 import { TrunklineError } from '../lib/errors.ts';
 
@@ -121,7 +121,7 @@ export class PostgresConnections {
   }
 
   /** Beside all work and for as long as it takes: writers of the table go on. What an earlier try left is dropped. */
-  async makeIndex({ name, table, columns }: LargeIndex): Promise<void> {
+  async makeIndex(index: LargeIndex): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#pool.options.connectionString,
       connectionTimeoutMillis: connectMaxMs,
@@ -130,8 +130,8 @@ export class PostgresConnections {
     client.on('error', () => undefined);
     try {
       await client.connect();
-      await client.query(`drop index concurrently if exists ${name}`);
-      await client.query(`create index concurrently ${name} on ${table} (${columns.join(', ')})`);
+      await client.query(`drop index concurrently if exists ${index.name}`);
+      await client.query(`create index concurrently ${indexWords(index)}`);
     } finally {
       await client.end().catch(() => undefined);
     }

@@ -15,4 +15,4 @@ for (const name of chosen.length > 0 ? chosen : all) {
   const bench = (await import(`./${name}.bench.ts`)) as { run(): Promise<void> };
   await bench.run();
 }
-process.exit(0);
+process.exit(process.exitCode ?? 0);

@@ -1,11 +1,18 @@
-import type { ExpressionBuilder, Kysely, SelectQueryBuilder } from 'kysely';
+import { sql, type ExpressionBuilder, type Kysely, type SelectQueryBuilder } from 'kysely';
 import { z } from 'zod';
 import { firstId } from '../../lib/ids.ts';
 import { storableText } from '../../lib/storable.ts';
 import { ApiCallState, CallSort } from '../../protocol/api.ts';
 import { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { digitsOf, leastDigits, numberRange, partyKey, tagKey } from '../events/call-keys.ts';
+import {
+  digitsOf,
+  leastDigits,
+  numberRange,
+  partyKey,
+  tagKey,
+  type CallKey,
+} from '../events/call-keys.ts';
 import { invalid } from './query.ts';
 
 /** U+0000 and its like are in nothing that is stored, and Postgres takes the first in no text. */
@@ -86,8 +93,19 @@ export async function findCalls(
   query: CallListQuery,
 ): Promise<{ ids: string[]; nextCursor: string | null }> {
   const select = db.selectFrom('calls').select(['id', 'duration_ms']);
+  let found = filtered(select, query);
+  for (const keys of keysAsked(query)) {
+    const few = await fewOf(db, keys);
+    found = found.where((eb) =>
+      few === undefined
+        ? someOf(eb, keys)
+        : few.length === 0
+          ? sql<boolean>`1 = 0`
+          : eb('calls.id', 'in', few),
+    );
+  }
   // One more than asked for tells whether there is a next page.
-  const rows = await sorted(filtered(select, query), query)
+  const rows = await sorted(found, query)
     .limit(query.limit + 1)
     .execute();
   const shown = rows.slice(0, query.limit);
@@ -101,7 +119,7 @@ export async function findCalls(
 
 function filtered(select: Ids, query: CallListQuery): Ids {
   const { state, incomplete, direction, role, carrier, carrier_call_id: carrierCallId } = query;
-  const { search, number, tag, from_date: from, to_date: to } = query;
+  const { from_date: from, to_date: to } = query;
   let found = select;
   // An id begins with the time at which its call started.
   if (from !== undefined) found = found.where('id', '>=', firstId('call', from));
@@ -113,9 +131,6 @@ function filtered(select: Ids, query: CallListQuery): Ids {
   if (role !== undefined) found = found.where('said_by', 'in', saidWith(role));
   if (carrier !== undefined) found = found.where('carrier', '=', carrier);
   if (carrierCallId !== undefined) found = found.where('carrier_call_id', '=', carrierCallId);
-  if (number !== undefined) found = found.where('id', 'in', (eb) => byParty(eb, number));
-  if (tag !== undefined) found = found.where('id', 'in', (eb) => byTag(eb, tag));
-  if (search !== undefined) found = found.where('id', 'in', (eb) => bySearch(eb, search));
   return found;
 }
 
@@ -142,37 +157,85 @@ function isByLength({ sort }: Pick<CallListQuery, 'sort'>): boolean {
   return sort === 'longest' || sort === 'shortest';
 }
 
-type CallExpressions = ExpressionBuilder<Database, 'calls'>;
+/**
+ * The calls that one filter asks for: by keys of these forms, or by being named. An index answers each of them; all at
+ * once, with an `or`, would read every key there is.
+ */
+type KeysAsked = { keys: readonly KeyRange[]; named?: string };
+type KeyRange =
+  { kind: string; in: readonly string[] } | { kind: string; from: string; to: string };
 
-const keys = (eb: CallExpressions) => eb.selectFrom('call_keys').select('call_id as id');
-
-function byTag(eb: CallExpressions, tag: string) {
-  return keys(eb).where('kind', '=', 'tag').where('key', '=', tagKey(tag));
+function keysAsked({ number, tag, search }: CallListQuery): KeysAsked[] {
+  const asked: KeysAsked[] = [];
+  if (number !== undefined) asked.push({ keys: ofParty(number) });
+  if (tag !== undefined) asked.push({ keys: ofTag(tag) });
+  // Whatever a person has at hand: a number, a tag, our id or the carrier's.
+  if (search !== undefined)
+    asked.push({
+      keys: [...ofTag(search), ...(isTooShort(search) ? [] : ofParty(search))],
+      named: search,
+    });
+  return asked;
 }
 
-function byParty(eb: CallExpressions, party: string) {
+function ofTag(tag: string): KeyRange[] {
+  return [{ kind: 'tag', in: [tagKey(tag)] }];
+}
+
+function ofParty(party: string): KeyRange[] {
   const digits = digitsOf(party);
-  if (digits === undefined)
-    return keys(eb)
-      .where('kind', '=', 'address')
-      .where('key', '=', partyKey(party)?.key ?? '');
+  if (digits === undefined) return [{ kind: 'address', in: [partyKey(party)?.key ?? ''] }];
   const { from, to, shorter } = numberRange(digits);
-  const numbers = keys(eb).where('kind', '=', 'number');
-  const longer = numbers.where('key', '>=', from).where('key', '<=', to);
-  // Two ranges of the index one after the other: an `or` of both reads every number there is.
-  return shorter.length === 0 ? longer : longer.union(numbers.where('key', 'in', shorter));
+  const longer = { kind: 'number', from, to };
+  return shorter.length === 0 ? [longer] : [longer, { kind: 'number', in: shorter }];
 }
 
-/** Whatever a person has at hand: a number, a tag, our id or the carrier's. */
-function bySearch(eb: CallExpressions, search: string) {
-  const ids = eb
-    .selectFrom('calls as named')
-    .select('named.id as id')
-    .where((named) =>
-      named.or([named('named.id', '=', search), named('named.carrier_call_id', '=', search)]),
-    );
-  const named = ids.union(byTag(eb, search));
-  return isTooShort(search) ? named : named.union(byParty(eb, search));
+/** Calls that a filter may name one by one: beyond, most pages are found sooner by looking at each call in turn. */
+const fewCalls = 1_000;
+
+/** The ids of the calls that are asked for; undefined where there are more than a few. */
+async function fewOf(
+  db: Kysely<Database>,
+  { keys, named }: KeysAsked,
+): Promise<string[] | undefined> {
+  const ids = new Set<string>();
+  if (named !== undefined)
+    for (const column of ['id', 'carrier_call_id'] as const) {
+      const rows = await db.selectFrom('calls').select('id').where(column, '=', named).limit(fewCalls).execute(); // prettier-ignore
+      for (const { id } of rows) ids.add(id);
+    }
+  for (const range of keys) {
+    // In the order of the index: without it Postgres may hope to meet some in the table's own.
+    const rows = await withKey(db.selectFrom('call_keys').select('call_id'), range)
+      .orderBy('key')
+      .limit(fewCalls)
+      .execute();
+    for (const { call_id } of rows) ids.add(call_id);
+    if (rows.length === fewCalls) return undefined;
+  }
+  return ids.size >= fewCalls ? undefined : [...ids];
+}
+
+/** The same as a question to each call by itself. */
+function someOf(eb: ExpressionBuilder<Database, 'calls'>, { keys, named }: KeysAsked) {
+  const asked = keys.map((range) =>
+    eb.exists(
+      withKey(eb.selectFrom('call_keys').select('call_id'), range)
+        .where(sql<boolean>`call_keys.call_id = calls.id`)
+        // Postgres would otherwise make one join of it, and read every key before the first call.
+        .limit(1)
+        .offset(0),
+    ),
+  );
+  if (named === undefined) return eb.or(asked);
+  return eb.or([...asked, eb('calls.id', '=', named), eb('calls.carrier_call_id', '=', named)]);
+}
+
+function withKey<O>(select: SelectQueryBuilder<Database, 'call_keys', O>, range: KeyRange) {
+  const ofKind = select.where('kind', '=', range.kind as CallKey['kind']);
+  return 'in' in range
+    ? ofKind.where('key', 'in', range.in)
+    : ofKind.where('key', '>=', range.from).where('key', '<=', range.to);
 }
 
 function isTooShort(number: string): boolean {

@@ -4,6 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
+import { bridgeMetrics } from '../metrics.ts';
 import type { Eraser } from './erasure.ts';
 import type { StreamTokens } from './tokens.ts';
 import type { Recordings } from '../recordings.ts';
@@ -24,6 +25,8 @@ const sweepMs = 3_600_000;
 const firstSweepMs = 60_000;
 /** Rows of one step. A sweep takes steps until nothing is due; between two steps calls have their turn. */
 const batch = 100;
+/** The same of rows that nothing else hangs on. */
+const smallRows = 500;
 /** A carrier repeats a callback for hours at most. */
 const erasedCallsDays = 90;
 /** A disk that was away for longer has to be emptied before it comes back: what was erased meanwhile is not known. */
@@ -58,14 +61,8 @@ export class Retention {
       calls: await this.#calls(this.#before(days.calls)),
     };
     await this.#statuses(this.#before(days.calls));
-    await store.db
-      .deleteFrom('erased_calls')
-      .where('erased_at', '<', this.#before(erasedCallsDays))
-      .execute();
-    await store.db
-      .deleteFrom('erased_legs')
-      .where('erased_at', '<', this.#before(erasedLegsDays))
-      .execute();
+    await this.#erased('erased_calls', this.#before(erasedCallsDays));
+    await this.#erased('erased_legs', this.#before(erasedLegsDays));
     await tokens.sweep();
     if (done.calls + done.recordings === 0) return done;
     await store.forgetDeleted();
@@ -80,10 +77,12 @@ export class Retention {
   async #calls(endedBefore: number): Promise<number> {
     const { store, eraser } = this.#options;
     return this.#steps(
+      'calls',
+      endedBefore,
       (after) =>
         store.db
           .selectFrom('calls')
-          .select('id')
+          .select(['id', 'ended_at'])
           .where('state', '=', 'ended')
           .where('ended_at', '<', endedBefore)
           .where('id', '>', after)
@@ -97,10 +96,12 @@ export class Retention {
   async #recordings(endedBefore: number): Promise<number> {
     const { store, recordings } = this.#options;
     return this.#steps(
+      'recordings',
+      endedBefore,
       (after) =>
         store.db
           .selectFrom('calls')
-          .select('id')
+          .select(['id', 'ended_at'])
           .where('state', '=', 'ended')
           .where('has_recording', '=', 1)
           .where('ended_at', '<', endedBefore)
@@ -128,26 +129,62 @@ export class Retention {
 
   /** Callbacks of calls that never came, or whose record went before they came: they hold telephone numbers. */
   async #statuses(receivedBefore: number): Promise<void> {
-    await sql`delete from call_statuses where received_at < ${receivedBefore} and not exists (
-      select 1 from calls where calls.carrier = call_statuses.carrier
-        and calls.carrier_call_id = call_statuses.carrier_call_id)`.execute(this.#options.store.db);
+    const { db } = this.#options.store;
+    for (let after = { received_at: -1, id: '' }; !this.#stopped;) {
+      // Those whose call is kept stay, so each step goes on behind the one before it.
+      const { rows } = await sql<{ id: string; received_at: number; stays: unknown }>`
+        with looked as (
+          select id, carrier, carrier_call_id, received_at from call_statuses
+          where received_at < ${receivedBefore} and (received_at, id) > (${after.received_at}, ${after.id})
+          order by received_at, id limit ${smallRows}
+        )
+        select id, received_at, exists (select 1 from calls where calls.carrier = looked.carrier
+          and calls.carrier_call_id = looked.carrier_call_id) as stays
+        from looked order by received_at, id`.execute(db);
+      const due = rows.filter(({ stays }) => stays !== true && stays !== 1).map(({ id }) => id);
+      if (due.length > 0) await db.deleteFrom('call_statuses').where('id', 'in', due).execute();
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < smallRows) return;
+      after = last;
+    }
+  }
+
+  async #erased(table: 'erased_calls' | 'erased_legs', erasedBefore: number): Promise<void> {
+    const key = sql.ref(table === 'erased_calls' ? 'digest' : 'leg_id');
+    const name = sql.table(table);
+    for (let gone = BigInt(smallRows); gone === BigInt(smallRows) && !this.#stopped;) {
+      const { numAffectedRows = 0n } = await sql`delete from ${name} where ${key} in (
+        select ${key} from ${name} where erased_at < ${erasedBefore} order by erased_at limit ${smallRows})`.execute(
+        this.#options.store.db,
+      );
+      gone = numAffectedRows;
+    }
   }
 
   /** One row after the other, each looked at once in a sweep: a row that stays must not be asked for again and again. */
   async #steps(
-    due: (after: string) => Promise<{ id: string }[]>,
+    what: 'calls' | 'recordings',
+    endedBefore: number,
+    due: (after: string) => Promise<{ id: string; ended_at: number | null }[]>,
     work: (id: string) => Promise<number>,
   ): Promise<number> {
+    const { retired, retentionLag } = bridgeMetrics;
+    retired.inc({ what }, 0);
     let total = 0;
     for (let after = ''; ;) {
       const rows = await due(after);
+      retentionLag.set({ what }, Math.max(0, endedBefore - (rows[0]?.ended_at ?? endedBefore)) / 1_000); // prettier-ignore
       for (const { id } of rows) {
         if (this.#stopped) return total;
-        total += await work(id);
+        const done = await work(id);
+        retired.inc({ what }, done);
+        total += done;
         after = id;
       }
-      if (rows.length < batch) return total;
+      if (rows.length < batch) break;
     }
+    retentionLag.set({ what }, 0);
+    return total;
   }
 
   #wait(delayMs: number): void {

@@ -3,7 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
-import type { LocalAudio, Objects } from '../../objects/objects.ts';
+import type { LocalAudio, Objects, StoredName } from '../../objects/objects.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { fileIdOf } from './own-address.ts';
@@ -31,7 +31,7 @@ export class StoredFiles {
       kind: 'files',
       ready: () => this.#ready(),
       waiting: () => this.#waiting(),
-      orphans: () => this.#orphans(),
+      owned: (objects) => this.#owned(objects),
     });
   }
 
@@ -166,27 +166,17 @@ export class StoredFiles {
     return { files, bytes };
   }
 
-  async #orphans(): Promise<string[]> {
-    const rows = await this.#options.store.db
-      .selectFrom('objects')
-      .select('key')
-      .where('key', '>=', keys)
-      .where('key', '<', `${keys}~`)
-      .where((each) =>
-        each.not(
-          each.exists(
-            each
-              .selectFrom('speech_files')
-              .select('speech_files.id')
-              .whereRef('speech_files.id', '=', (ref) =>
-                ref.fn('substr', ['objects.key', ref.val(keys.length + 1)]),
-              ),
-          ),
-        ),
+  async #owned(objects: readonly StoredName[]): Promise<string[]> {
+    const files = await this.#options.store.db
+      .selectFrom('speech_files')
+      .select('id')
+      .where(
+        'id',
+        'in',
+        objects.map(({ key }) => key.slice(keys.length)),
       )
-      .limit(batch)
       .execute();
-    return rows.map(({ key }) => key);
+    return files.map(({ id }) => keys + id);
   }
 }
 

@@ -125,29 +125,30 @@ export class JobCallbacks {
     next: { createdAt: number; id: string } | undefined;
   }> {
     const { state, jobId, after, limit } = query;
-    let select = this.#options.store.db
-      .selectFrom('speech_job_callbacks as callback')
-      .innerJoin('speech_jobs as job', 'job.id', 'callback.job_id')
-      .selectAll('callback')
-      .select('job.zero_retention');
+    const { db } = this.#options.store;
+    let select = db.selectFrom('speech_job_callbacks').selectAll();
     if (state !== undefined)
       select = select.where('parked_at', state === 'parked' ? 'is not' : 'is', null);
     if (jobId !== undefined) select = select.where('job_id', '=', jobId);
     if (after)
-      select = select.where((each) =>
-        each.or([
-          each('callback.created_at', '<', after.createdAt),
-          each.and([
-            each('callback.created_at', '=', after.createdAt),
-            each('callback.id', '<', after.id),
-          ]),
-        ]),
-      );
-    // One more than asked for tells whether there is a next page.
-    const found = await select
+      // The first condition is the place in the index: an `or` alone is looked for from the newest on.
+      select = select
+        .where('created_at', '<=', after.createdAt)
+        .where((each) =>
+          each.or([each('created_at', '<', after.createdAt), each('id', '<', after.id)]),
+        );
+    // One more than asked for tells whether there is a next page. The page comes first, and then its jobs.
+    const ofPage = select
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit + 1);
+    const found = await db
+      .selectFrom(ofPage.as('callback'))
+      .innerJoin('speech_jobs as job', 'job.id', 'callback.job_id')
+      .selectAll('callback')
+      .select('job.zero_retention')
       .orderBy('callback.created_at', 'desc')
       .orderBy('callback.id', 'desc')
-      .limit(limit + 1)
       .execute();
     const page = found.slice(0, limit);
     const last = found.length > limit ? page.at(-1) : undefined;

@@ -352,12 +352,25 @@ export class JobRows {
       .where('kind', '=', 'pre-recorded')
       .where('status', 'in', ['done', 'error'])
       .where('completed_at', '<', time)
+      .orderBy('completed_at')
       .limit(limit)
       .execute();
   }
 
-  async forgetUsageBefore(time: number): Promise<void> {
-    await this.#store.db.deleteFrom('speech_usage').where('completed_at', '<', time).execute();
+  /** At most so many; answers how many went. */
+  async forgetUsageBefore(time: number, limit: number): Promise<number> {
+    const { numDeletedRows } = await this.#store.db
+      .deleteFrom('speech_usage')
+      .where('id', 'in', (each) =>
+        each
+          .selectFrom('speech_usage')
+          .select('id')
+          .where('completed_at', '<', time)
+          .orderBy('completed_at')
+          .limit(limit),
+      )
+      .executeTakeFirst();
+    return Number(numDeletedRows);
   }
 
   async #change(claim: JobClaim, set: Partial<JobRow>): Promise<boolean> {

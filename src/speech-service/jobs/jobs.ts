@@ -60,6 +60,8 @@ type JobsOptions = {
 const dayMs = 86_400_000;
 const sweepEveryMs = 3_600_000;
 const sweepRows = 200;
+/** Rows of usage that go at once. */
+const usageRows = 1_000;
 
 const partsEach = 2;
 
@@ -446,7 +448,9 @@ export class Jobs {
       for (const job of jobs) await this.erase(job);
       erased += jobs.length;
     }
-    await this.#rows.forgetUsageBefore(clock.now() - config.jobs.usageDays * dayMs);
+    const usageBefore = clock.now() - config.jobs.usageDays * dayMs;
+    while (!this.#draining)
+      if ((await this.#rows.forgetUsageBefore(usageBefore, usageRows)) < usageRows) break;
     if (erased === 0) return;
     await store.forgetDeleted();
     log.info({ erased }, 'jobs past their retention were deleted');

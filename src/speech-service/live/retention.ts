@@ -81,7 +81,7 @@ async function sweepFiles(options: SessionRetentionOptions): Promise<void> {
   const { folder, rows, clock, recording, objects, store } = options;
   const nowMs = clock.now();
   const keptSinceMs = recording.kept ? nowMs - Math.round(recording.days * dayMs) : nowMs;
-  if (objects !== undefined) while ((await forgetAudioBefore(objects, store, keptSinceMs)) > 0);
+  if (objects !== undefined) await forgetAudioBefore(objects, store, keptSinceMs);
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const [, id, kind] = /^([0-9a-f-]{36})\.(audio|log)$/.exec(name) ?? [];

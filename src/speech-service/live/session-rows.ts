@@ -195,6 +195,7 @@ export class SessionRows {
       .where('kind', '=', 'live')
       .where('completed_at', '<', time)
       .where('callbacks_due', '=', 0)
+      .orderBy('completed_at')
       .limit(limit)
       .execute();
     const ofOthers = await this.#store.db
@@ -203,6 +204,7 @@ export class SessionRows {
       .where('node', '!=', node)
       .where('kind', '=', 'live')
       .where('created_at', '<', time - dayMs)
+      .orderBy('created_at')
       .limit(limit)
       .execute();
     return [...ofThisNode, ...ofOthers].map((row) => row.id);

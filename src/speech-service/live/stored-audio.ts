@@ -1,5 +1,6 @@
 import { open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import type { LocalAudio, Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -7,6 +8,8 @@ import type { Store } from '../../store/store.ts';
 export const sessionKeys = 'sessions/';
 
 const batch = 100;
+/** Objects that one step of the retention looks at. */
+const audiosAtOnce = 500;
 /** The last bytes of a session may reach its file a moment after its end is stored. */
 const settledMs = 3_000;
 
@@ -78,59 +81,67 @@ export function storeAudio({ objects, store, node, folder }: StoredAudioOptions)
       }
       return { files, bytes };
     },
-    async orphans() {
-      const rows = await store.db
-        .selectFrom('objects')
-        .select('key')
-        .where('key', '>=', sessionKeys)
-        .where('key', '<', `${sessionKeys}~`)
-        .where((each) =>
-          each.not(
-            each.exists(
-              each
-                .selectFrom('speech_jobs')
-                .select('speech_jobs.id')
-                .whereRef('speech_jobs.id', '=', (ref) =>
-                  ref.fn('substr', ['objects.key', ref.val(sessionKeys.length + 1)]),
-                ),
-            ),
-          ),
+    async owned(objects) {
+      const sessions = await store.db
+        .selectFrom('speech_jobs')
+        .select('id')
+        .where(
+          'id',
+          'in',
+          objects.map(({ key }) => key.slice(sessionKeys.length)),
         )
-        .limit(batch)
         .execute();
-      return rows.map(({ key }) => key);
+      return sessions.map(({ id }) => sessionKeys + id);
     },
   });
 }
 
-/** Deletes what is in the object store of sessions that ended before then; answers how many. */
+/**
+ * Deletes what is in the object store of sessions that ended before then, in steps; answers how many. Their objects are
+ * younger than their ends, and their age has an index.
+ */
 export async function forgetAudioBefore(
   objects: Objects,
   store: Store,
   endedBefore: number,
 ): Promise<number> {
-  const rows = await store.db
-    .selectFrom('objects')
-    .innerJoin('speech_jobs', (join) =>
-      join.onRef('speech_jobs.id', '=', (ref) =>
-        ref.fn('substr', ['objects.key', ref.val(sessionKeys.length + 1)]),
-      ),
-    )
-    .select('objects.key')
-    .where('objects.key', '>=', sessionKeys)
-    .where('objects.key', '<', `${sessionKeys}~`)
-    .where('speech_jobs.completed_at', '<=', endedBefore)
-    .limit(batch)
-    .execute();
-  if (rows.length === 0) return 0;
-  await store.transaction((tx) =>
-    objects.erase(
-      tx,
-      rows.map(({ key }) => key),
-    ),
-  );
-  objects.wake();
-  return rows.length;
+  let forgotten = 0;
+  for (let after = { key: '', created_at: -1 }; ;) {
+    const rows = await store.db
+      .selectFrom('objects')
+      .select(['key', 'created_at'])
+      // As the index is written.
+      .where(sql<boolean>`substr(key, 1, 6) = 'sessio'`)
+      .where('created_at', '<=', endedBefore)
+      .where(sql<boolean>`(created_at, key) > (${after.created_at}, ${after.key})`)
+      .orderBy('created_at')
+      .orderBy('key')
+      .limit(audiosAtOnce)
+      .execute();
+    const last = rows.at(-1);
+    if (last === undefined) return forgotten;
+    const ended = await store.db
+      .selectFrom('speech_jobs')
+      .select('id')
+      .where(
+        'id',
+        'in',
+        rows.map(({ key }) => key.slice(sessionKeys.length)),
+      )
+      .where('completed_at', '<=', endedBefore)
+      .execute();
+    if (ended.length > 0)
+      await store.transaction((tx) =>
+        objects.erase(
+          tx,
+          ended.map(({ id }) => sessionKeys + id),
+        ),
+      );
+    forgotten += ended.length;
+    objects.wake();
+    if (rows.length < audiosAtOnce) return forgotten;
+    after = last;
+  }
 }
 
 async function* readFrom(path: string, from: number, to: number): AsyncGenerator<Buffer> {

@@ -14,6 +14,8 @@ const run = promisify(execFile);
 export type TestPostgres = AsyncDisposable & {
   /** A fresh database: empty, or a copy of one that nobody is connected to. */
   newDatabase(copyOf?: string): Promise<string>;
+  /** Only of a cluster of our own: where it keeps everything, its log too. */
+  readonly dataFolder?: string;
   /** Only of a cluster of our own: it is gone, at once, and comes back on the same port with what it had. */
   readonly outage?: { begin(): Promise<void>; end(): Promise<void> };
   /** Only of a cluster of our own: a second server that follows the first over the wire. */
@@ -32,7 +34,8 @@ export type Standby = AsyncDisposable & {
 export const postgresMissing: string | undefined =
   process.env['TEST_DATABASE_URL'] || binaries() ? undefined : 'Postgres is not installed';
 
-export async function startPostgres(): Promise<TestPostgres> {
+/** `settings` go to a cluster of our own alone, behind those that it has anyway. */
+export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
   const given = process.env['TEST_DATABASE_URL'];
   if (given)
     return {
@@ -41,11 +44,11 @@ export async function startPostgres(): Promise<TestPostgres> {
     };
   const bin = binaries();
   if (!bin) throw new Error('Postgres is not installed and TEST_DATABASE_URL is not set');
-  return ownCluster(bin);
+  return ownCluster(bin, settings);
 }
 
-async function ownCluster(bin: string): Promise<TestPostgres> {
-  const cluster = await newCluster(bin);
+async function ownCluster(bin: string, more: readonly string[]): Promise<TestPostgres> {
+  const cluster = await newCluster(bin, more);
   const { port, url, run: runAs } = cluster;
   const data = join(cluster.folder, 'data');
   await cluster.initialise(data);
@@ -82,6 +85,7 @@ async function ownCluster(bin: string): Promise<TestPostgres> {
   };
   return {
     standby,
+    dataFolder: data,
     newDatabase: (copyOf) => newDatabase(url, copyOf),
     outage: {
       begin: end,
@@ -161,7 +165,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
 }
 
 /** A folder, a port and the server's programs, in the name of a user that the server takes. */
-async function newCluster(bin: string) {
+async function newCluster(bin: string, more: readonly string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-pg-'));
   // Postgres refuses to run as root: there the cluster belongs to the user that the package made.
   const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
@@ -175,6 +179,7 @@ async function newCluster(bin: string) {
     'listen_addresses=127.0.0.1',
     // A standby comes back to a primary that was away as soon as it is there.
     'wal_retrieve_retry_interval=200ms',
+    ...more,
   ];
   const runAs = async (program: string, args: readonly string[]): Promise<void> => {
     await run(join(bin, program), args, as);

@@ -338,7 +338,7 @@ test.skipIf(bucketMissing !== undefined)(
         };
       },
       waiting: () => Promise.resolve({ files: isHere ? 1 : 0, bytes: isHere ? bytes : 0 }),
-      orphans: () => Promise.resolve(isHere ? [] : ['files/large']),
+      owned: () => Promise.resolve(isHere ? ['files/large'] : []),
     });
     await until(() => !isHere, 90_000);
     clearInterval(looking);

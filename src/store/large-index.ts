@@ -1,0 +1,15 @@
+/** An index of a table that may be large, in the words of SQL. */
+export type LargeIndex = {
+  name: string;
+  table: string;
+  /** Columns or expressions, with commas. */
+  columns: string;
+  where?: string;
+  /** What the other database has no need of. */
+  only?: 'postgres';
+};
+
+/** What comes after `create index`, with or without `concurrently`. */
+export function indexWords({ name, table, columns, where }: LargeIndex): string {
+  return `${name} on ${table} (${columns})${where === undefined ? '' : ` where ${where}`}`;
+}

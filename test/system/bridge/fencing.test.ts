@@ -142,8 +142,8 @@ describe.skipIf(postgresMissing !== undefined)('a node that wakes up behind its 
     expect(await tables.park(stale, item, attempt, 'stale')).toBe(false);
     expect(await tables.skip(stale, item, attempt, '{}')).toBe(false);
     expect(await tables.release(stale, true)).toBe(false);
-    await tables.giveBack([stale.claimId]);
-    expect(await tables.renew([stale.claimId], 1)).toEqual(new Set());
+    await tables.giveBack([stale]);
+    expect(await tables.renew([stale], 1)).toEqual(new Set());
     expect(await state()).toEqual(before);
   });
 

@@ -10,6 +10,7 @@
  *
  *   npm run bench -- legs
  *   BENCH_LEGS=5,20 BENCH_SECONDS=40 BENCH_PARTIALS=yes npm run bench -- legs
+ *   BENCH_LEGS=4 BENCH_SECONDS=60 BENCH_MIXED=both npm run bench -- legs     with speakers told apart, and without
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -31,6 +32,7 @@ const steps = (process.env['BENCH_LEGS'] ?? '1,5,10,20,40').split(',').map(Numbe
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 30);
 const kinds = { yes: [true], no: [false], both: [true, false] };
 const partialKinds = kinds[(process.env['BENCH_PARTIALS'] ?? 'both') as keyof typeof kinds];
+const mixedKinds = kinds[(process.env['BENCH_MIXED'] ?? 'no') as keyof typeof kinds];
 const ms = (value: number) => (Number.isFinite(value) ? `${value.toFixed(0)} ms` : 'none');
 
 /** The share of a core that one greedy reading of speech takes here and now. */
@@ -80,7 +82,13 @@ function flickerOf({ partials, finals }: SessionResult): Flicker {
   return flicker;
 }
 
-async function measured(app: App, prompts: readonly Prompt[], legs: number, partials: boolean) {
+type SpeakingLegs = { legs: number; partials: boolean; mixed: boolean };
+
+async function measured(
+  app: App,
+  prompts: readonly Prompt[],
+  { legs, partials, mixed }: SpeakingLegs,
+) {
   const late: number[] = [];
   const first: number[] = [];
   const flicker = { shown: 0, takenBack: 0 };
@@ -91,7 +99,7 @@ async function measured(app: App, prompts: readonly Prompt[], legs: number, part
     Array.from({ length: legs }, async (_, leg) => {
       await sleep(leg * 53); // calls do not all begin at once
       const { audio, ends, starts } = monologue(prompts, leg, seconds);
-      const heard = await session(app.url, audio, { pace: 'call', partials });
+      const heard = await session(app.url, audio, { pace: 'call', partials, mixed });
       if (!heard) {
         refused++;
         return;
@@ -119,6 +127,8 @@ async function measured(app: App, prompts: readonly Prompt[], legs: number, part
 export async function run(): Promise<void> {
   const model = await realModel();
   if (!model) throw new Error('the default model is not to be had; see the line above');
+  if (mixedKinds.includes(true) && !(await realModel('voice-encoder')))
+    throw new Error('the model that tells voices apart is not to be had; see the line above');
   const prompts = telephonePrompts().filter(({ samples }) => samples.length < 8000 * 8);
   const factors = [await greedyFactor(model, prompts)];
   {
@@ -133,18 +143,17 @@ export async function run(): Promise<void> {
     await until(() => recogniserPids(app.process.pid!).length > 0);
     await session(app.url, monologue(prompts, 0, 5).audio, { pace: 'fast' });
     for (const partials of partialKinds)
-      for (const legs of steps) {
-        const { late, first, flicker, refused, missing, cost } = await measured(
-          app,
-          prompts,
-          legs,
-          partials,
-        );
+      for (const [legs, mixed] of steps.flatMap((step) =>
+        mixedKinds.map((kind) => [step, kind] as const),
+      )) {
+        // prettier-ignore
+        const load = { legs, partials, mixed };
+        const { late, first, flicker, refused, missing, cost } = await measured(app, prompts, load);
         factors.push(await greedyFactor(model, prompts));
         const greedy = Math.min(...factors.slice(-2));
         const back = (100 * flicker.takenBack) / Math.max(1, flicker.shown);
         console.log(
-          `${String(legs)} legs ${partials ? 'with' : 'without'} partials: ${cost.toFixed(4)} of a core each ` +
+          `${String(legs)} legs ${partials ? 'with' : 'without'} partials${mixed ? ', speakers told apart' : ''}: ${cost.toFixed(4)} of a core each ` +
             `(${(cost / greedy).toFixed(2)} of a greedy reading, ${greedy.toFixed(4)}), refused ${String(refused)}, ` +
             `finals p50 ${ms(quantile(late, 0.5))}, p95 ${ms(quantile(late, 0.95))}, latest ${ms(Math.max(...late))}, missing ${String(missing)}` +
             (partials

@@ -5,6 +5,7 @@ import {
   alone,
   dialogue,
   dialogues,
+  planned,
   wordsOfTurns,
   type Planned,
 } from '../support/recognition/trial-dialogues.ts';
@@ -116,7 +117,7 @@ const tell = (plan: Planned, seed: number): void => {
     totals.set(name, total);
   }
 };
-for (const [index, plan] of dialogues.entries()) tell(plan, index + 1);
+for (const plan of dialogues) tell(plan, planned.indexOf(plan) + 1);
 const single = alone.filter((_, index) => dialogues.length === 40 || index % 3 === 0);
 for (const [index, plan] of single.entries()) tell(plan, index + 101);
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;

@@ -18,7 +18,12 @@ import {
 import { missingVoices } from '../support/recognition/human-voices.ts';
 import { realModel } from '../support/recognition/real-model.ts';
 import { recogniserOf, silentLog } from '../support/recognition/recogniser.ts';
-import { dialogue, dialogues, wordsOfTurns } from '../support/recognition/trial-dialogues.ts';
+import {
+  dialogue,
+  dialogues,
+  planned,
+  wordsOfTurns,
+} from '../support/recognition/trial-dialogues.ts';
 import { wavFile } from '../support/speech/jobs.ts';
 
 /**
@@ -92,7 +97,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
   let [audioS, cpuS] = [0, 0];
   for (const [index, plan] of dialogues.entries()) {
     const { who, voices, line } = plan;
-    const spoken = dialogue(plan, index + 1);
+    const spoken = dialogue(plan, planned.indexOf(plan) + 1);
     const wav = join(folder, `${index}.wav`);
     await writeFile(wav, wavFile([spoken.samples]));
     const { distinct, durationS } = await media.decode(wav, folder);

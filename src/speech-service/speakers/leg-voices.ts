@@ -112,10 +112,12 @@ export class LegVoices {
 
   /** Each group takes the number that most of its seconds had; those that are left over get new ones, as they appear. */
   #numbersOf(windows: readonly LegWindow[], groups: readonly number[]): Map<number, number> {
+    // As long as there was one voice its number said nothing: the first two are numbered as they come up.
+    const isNew = !windows.some(({ voice }) => voice > 0);
     const shared = new Map<string, { group: number; voice: number; samples: number }>();
     for (const [index, { voice, from, to }] of windows.entries()) {
       const group = groups[index] ?? 0;
-      if (voice < 0) continue;
+      if (voice < 0 || isNew) continue;
       const name = `${group} ${voice}`;
       const one = shared.get(name) ?? { group, voice, samples: 0 };
       one.samples += to - from;

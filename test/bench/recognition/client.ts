@@ -30,6 +30,8 @@ export type SessionOptions = {
   endpointing?: number;
   maximumDuration?: number;
   enhancer?: boolean;
+  /** All parties share the channel: they are told apart beside the words. */
+  mixed?: boolean;
   signal?: AbortSignal;
 };
 
@@ -91,12 +93,14 @@ function requestOf({
   endpointing = 0.3,
   maximumDuration = 30,
   enhancer = false,
+  mixed = false,
 }: SessionOptions) {
   return {
     encoding: 'wav/ulaw',
     sample_rate: 8000,
     bit_depth: 8,
     channels: 1,
+    ...(mixed ? { custom_metadata: { role: 'mixed' } } : {}),
     endpointing,
     maximum_duration_without_endpointing: maximumDuration,
     language_config: { languages: ['en'] },

@@ -77,9 +77,12 @@ export const planned: Planned[] = [
   ...synthetic.map((voices, index) => ({ who: 'synthetic', voices, line: lineOf(index) }) as const),
   ...human.map((voices, index) => ({ who: 'human', voices, line: lineOf(index) }) as const),
 ];
-/** With DIALOGUES, so many of them, evenly chosen. */
-const wanted = Number(process.env['DIALOGUES'] ?? planned.length);
-export const dialogues = planned.filter((_, index) => (index * wanted) % planned.length < wanted);
+/** All of them; with DIALOGUES=8 so many, evenly chosen; with DIALOGUES=38-40 those, counted from 1. */
+const [wanted = planned.length, last] = (process.env['DIALOGUES'] ?? '').split('-', 2).filter(Boolean).map(Number); // prettier-ignore
+export const dialogues =
+  last === undefined
+    ? planned.filter((_, index) => (index * wanted) % planned.length < wanted)
+    : planned.slice(wanted - 1, last);
 
 /** Each voice alone: nobody may become two. */
 export const alone: Planned[] = [

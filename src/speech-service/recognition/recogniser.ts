@@ -57,8 +57,6 @@ export type RecogniserStreamOptions = {
    * audio comes. On a machine that is busy with calls a recording comes no faster than it was spoken.
    */
   recorded: boolean;
-  /** A second reader reads the same speech after this one, so nothing of it is read twice by this one. */
-  isReadAgain?: boolean;
   partials: boolean;
   /** Words that the model should prefer where they may have been said. */
   expected?: readonly ExpectedWord[];

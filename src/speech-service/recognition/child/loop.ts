@@ -86,13 +86,14 @@ export class RecogniserLoop {
     this.#sherpa = sherpa;
     this.#send = send;
     const { decoder, second } = loaded;
+    const reader = decoder && 'reader' in decoder ? decoder.reader : undefined;
     const engine = openEngine(sherpa, load.model, {
       vadModel: load.vadModel,
       textLanguage: loaded.textLanguage,
-      reader: decoder && 'reader' in decoder ? decoder.reader : undefined,
+      reader,
       load: () => this.#meter.level(this.#latenessMs, this.#togetherMs),
     });
-    this.#engine = second && 'reader' in second ? readTwice(engine, second.reader) : engine;
+    this.#engine = second && 'reader' in second ? readTwice(engine, second.reader, reader) : engine;
     send({
       type: 'ready',
       ...(load.measured ? { legCost: measuredCost(this.#engine) } : {}),

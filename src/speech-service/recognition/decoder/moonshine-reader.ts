@@ -16,10 +16,11 @@ import {
   type MoonshineDecoder,
   stepsOver,
 } from './moonshine-steps.ts';
+import { likelihoodsOf } from './likelihood.ts';
 import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
 import { OrtFile } from './ort-file.ts';
 import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
-import { TokenTable } from './tokens.ts';
+import { spaceSign, TokenTable } from './tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
 
 export type ReadText = TimedText & {
@@ -140,6 +141,20 @@ export class MoonshineReader {
       givenLogProbability: meanOf(found.given),
     };
   }
+
+  /** How likely each of these texts is as what is said in the audio, in nats; undefined where one cannot be written. */
+  likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined {
+    const spelled = texts.map((text) => this.table.spell(asWritten(text)));
+    const known = spelled.flatMap((tokens) => (tokens ? [tokens] : []));
+    if (known.length < texts.length) return undefined;
+    const steps = stepsOver(this.#decoder, [this.encode(audio)], { timed: false, whole: true });
+    return likelihoodsOf(steps, known, endToken);
+  }
+}
+
+/** The text as this model writes it: every word begins with the sign for a space. */
+function asWritten(text: string): string {
+  return spaceSign + text.trim().replace(/\s+/g, spaceSign);
 }
 
 function meanOf(values: readonly number[]): number {

@@ -9,6 +9,7 @@ export const spaceSign = '▁';
  */
 export class TokenTable {
   readonly #bytes: readonly Uint8Array[];
+  #numbers: ReadonlyMap<string, number> | undefined;
 
   /** `list` has a line for each token: base64 of its bytes, a space, its number. The numbers count up from 0. */
   constructor(list: string) {
@@ -30,6 +31,34 @@ export class TokenTable {
 
   bytesOf(token: number): Uint8Array {
     return this.#bytes[token] ?? new Uint8Array();
+  }
+
+  /** A text as few tokens, or undefined where the table cannot spell it. Its spaces are the table's own. */
+  spell(text: string): number[] | undefined {
+    const numbers = (this.#numbers ??= this.#byBytes());
+    const bytes = Buffer.from(text).toString('latin1');
+    const spelled: (number[] | undefined)[] = [[]];
+    for (let at = 0; at < bytes.length; at++) {
+      const before = spelled[at];
+      if (!before) continue;
+      for (let length = 1; length <= longestToken && at + length <= bytes.length; length++) {
+        const token = numbers.get(bytes.slice(at, at + length));
+        const known = spelled[at + length];
+        if (token === undefined || (known && known.length <= before.length + 1)) continue;
+        spelled[at + length] = [...before, token];
+      }
+    }
+    return spelled[bytes.length];
+  }
+
+  /** Of tokens that are the same bytes the first is the one that texts are written with. */
+  #byBytes(): ReadonlyMap<string, number> {
+    const numbers = new Map<string, number>();
+    for (const [token, bytes] of this.#bytes.entries()) {
+      const key = Buffer.from(bytes).toString('latin1');
+      if (key !== '' && !numbers.has(key)) numbers.set(key, token);
+    }
+    return numbers;
   }
 
   /** The text of some tokens, with its spaces as spaces. */
@@ -58,3 +87,5 @@ export class TokenTable {
 
 /** A character has at most so many bytes, and so at most so many tokens of one byte. */
 const longestCharacter = 4;
+/** Longer tokens are rules and dots. */
+const longestToken = 24;

@@ -53,12 +53,12 @@ export function confidenceInPiece({ alone, around, agreed, mean }: WordInPiece):
 /** No word is so sure or unsure that the others of its piece tell nothing. */
 const mostSureness = 6;
 
-function surenessOf(confidence: number): number {
+export function surenessOf(confidence: number): number {
   const sureness = Math.log(confidence / (1 - confidence));
   return Math.max(-mostSureness, Math.min(mostSureness, sureness));
 }
 
-function logistic(sureness: number): number {
+export function logistic(sureness: number): number {
   return 1 / (1 + Math.exp(-sureness));
 }
 

@@ -139,8 +139,6 @@ type Untold =
 type DueTime = { live: boolean; atMs: number };
 
 const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0, isPatient: true };
-/** As under load: each piece is read once. */
-const onlyOnce: LoadLevel = { needed: 1, latenessMs: 0, togetherMs: 0 };
 
 /**
  * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
@@ -301,8 +299,7 @@ export class OfflineSession implements EngineSession {
 
   /** What comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its words. */
   #loadFor(due: DueTime): LoadLevel {
-    if (due.live) return this.#parts.load();
-    return this.#options.isReadAgain ? onlyOnce : atEase;
+    return due.live ? this.#parts.load() : atEase;
   }
 
   /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */

@@ -1,11 +1,14 @@
 import type { Arrival, Engine, EngineSession, Urgency } from '../child/engine.ts';
 import { ranks } from '../child/engine.ts';
+import { cpuSeconds } from '../child/load.ts';
 import { AudioTrack } from '../offline/audio-track.ts';
 import { wordsWithoutLoops } from '../offline/loops.ts';
 import { bare } from '../offline/readings.ts';
 import { wordsFromTokens } from '../offline/word-times.ts';
 import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
-import { type Reconciled, reconciled } from './reconcile.ts';
+import type { Reconciled } from './places.ts';
+import { reconciled } from './reconcile.ts';
+import type { Readers } from './weighing.ts';
 import type { EncodedWindow, WhisperReader, WindowText } from './whisper-reader.ts';
 import { mostWindowS, type SpeechUnit, SpeechWindow, unitsOf } from './windows.ts';
 
@@ -19,6 +22,8 @@ export const maxHeldS = 60;
 /** What lies before decided audio may still be a margin of what comes next. */
 const keptS = 1;
 const longestTokenS = 0.5;
+/** The first reader hears a stretch with as much of what is around it as when it read it, in seconds. */
+const marginsOfFirst = { before: 0.15, behind: 0.05 };
 
 type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
 
@@ -30,7 +35,18 @@ type HeldUtterance = {
   revised: boolean;
 };
 type HeldUnit = SpeechUnit & { held: HeldUtterance };
-type ReadyWindow = { window: SpeechWindow; units: readonly HeldUnit[]; encoded?: EncodedWindow };
+type ReadyWindow = {
+  window: SpeechWindow;
+  units: readonly HeldUnit[];
+  encoded?: EncodedWindow;
+  text?: WindowText;
+};
+
+type SecondReader = Pick<WhisperReader, 'encode' | 'read' | 'likelihoods'>;
+/** The first reader, where it can tell how likely a text is. */
+export type LikelihoodReader = {
+  likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined;
+};
 
 /**
  * A recording that is read twice: the first reader finds the speech and its words, and a slower one reads the same
@@ -43,7 +59,8 @@ type ReadyWindow = { window: SpeechWindow; units: readonly HeldUnit[]; encoded?:
  */
 export class SecondReading implements EngineSession {
   readonly #first: EngineSession;
-  readonly #reader: Pick<WhisperReader, 'encode' | 'read'>;
+  readonly #reader: SecondReader;
+  readonly #firstReader: LikelihoodReader | undefined;
   readonly #emit: (event: RecogniserEvent) => void;
   readonly #expected: ReadonlySet<string>;
   readonly #track = new AudioTrack();
@@ -58,10 +75,15 @@ export class SecondReading implements EngineSession {
 
   constructor(
     open: (emit: (event: RecogniserEvent) => void) => EngineSession,
-    reader: Pick<WhisperReader, 'encode' | 'read'>,
+    reader: SecondReader,
     emit: (event: RecogniserEvent) => void,
-    expected: readonly { text: string }[] = [],
+    about: {
+      expected?: readonly { text: string }[] | undefined;
+      firstReader?: LikelihoodReader | undefined;
+    } = {},
   ) {
+    const { expected = [], firstReader } = about;
+    this.#firstReader = firstReader;
     this.#emit = emit;
     this.#expected = new Set(expected.flatMap(({ text }) => text.split(/\s+/).map(bare)));
     this.#reader = reader;
@@ -102,16 +124,17 @@ export class SecondReading implements EngineSession {
     return this.#ready.length > 0 ? { rank: ranks.bulk, dueMs: 0 } : this.#first.urgency(nowMs);
   }
 
-  /** Hearing and writing are two steps, so that the process says in between that it lives. */
+  /** Hearing, writing and weighing are three steps, so that the process says in between that it lives. */
   step(nowMs: number): void {
     const [ready] = this.#ready;
     if (!ready) this.#first.step(nowMs);
     else if (!ready.encoded) {
       const audio = ready.window.audio((from, to) => this.#track.view(from, to));
       ready.encoded = this.#reader.encode(audio);
-    } else {
+    } else if (!ready.text) ready.text = this.#reader.read(ready.encoded);
+    else {
       this.#ready.shift();
-      this.#read(ready, this.#reader.read(ready.encoded));
+      this.#read(ready, ready.text, ready.encoded);
       this.#tell();
     }
   }
@@ -157,15 +180,33 @@ export class SecondReading implements EngineSession {
     this.#units = [];
   }
 
-  #read({ window, units }: ReadyWindow, text: WindowText): void {
+  #read({ window, units }: ReadyWindow, text: WindowText, encoded: EncodedWindow): void {
     const said = failed(text) ? [] : this.#wordsOf(window, text);
     const before = units.flatMap(({ words }, unit) => words.map((word) => ({ ...word, unit })));
-    const words = said.length === 0 ? before : reconciled(before, said, this.#expected);
+    const about = { expected: this.#expected, ...this.#asked(units, encoded) };
+    const words = said.length === 0 ? before : reconciled(before, said, about);
     for (const [index, { held }] of units.entries()) {
       held.unread--;
       held.revised ||= said.length > 0;
       for (const { unit, ...word } of words) if (unit === index) held.words.push(word);
     }
+  }
+
+  /** Both readers, to be asked what they think of each other's words. */
+  #asked(units: readonly HeldUnit[], encoded: EncodedWindow): { readers?: Readers } {
+    const firstReader = this.#firstReader;
+    if (!firstReader) return {};
+    return {
+      readers: {
+        units: units.map(({ from, to }) => ({ from: from / rateHz, to: to / rateHz })),
+        first: ({ from, to }, texts) => {
+          const first = Math.round((from - marginsOfFirst.before) * rateHz);
+          const last = Math.round((to + marginsOfFirst.behind) * rateHz);
+          return firstReader.likelihoods(this.#track.view(first, last).slice(), texts);
+        },
+        second: (texts) => this.#reader.likelihoods(encoded, texts),
+      },
+    };
   }
 
   #wordsOf(window: SpeechWindow, text: WindowText): Reconciled[] {
@@ -203,18 +244,33 @@ export class SecondReading implements EngineSession {
 }
 
 /** An engine whose recordings are read twice. What is live is read by the first reader alone. */
-export function readTwice(first: Engine, reader: WhisperReader): Engine {
+export function readTwice(
+  first: Engine,
+  reader: WhisperReader,
+  firstReader: LikelihoodReader | undefined,
+): Engine {
+  let weighedS = 0;
+  const weighing: LikelihoodReader | undefined = firstReader && {
+    likelihoods(audio, texts) {
+      let found: number[] | undefined;
+      weighedS += cpuSeconds(() => {
+        found = firstReader.likelihoods(audio, texts);
+      });
+      return found;
+    },
+  };
   return {
     estimatedTimes: first.estimatedTimes,
     get readS() {
-      return first.readS + reader.spentS;
+      return first.readS + reader.spentS + weighedS;
     },
     measure: () => first.measure(),
     readingShare: () => first.readingShare(),
     open(options, emit) {
       if (!options.recorded) return first.open(options, emit);
-      const once = { ...options, isReadAgain: true };
-      return new SecondReading((take) => first.open(once, take), reader, emit, options.expected);
+      const { expected } = options;
+      const about = { expected, firstReader: weighing };
+      return new SecondReading((take) => first.open(options, take), reader, emit, about);
     },
   };
 }

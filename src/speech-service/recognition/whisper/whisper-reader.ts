@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { reasonOf } from '../../../lib/errors.ts';
 import { cpuSeconds } from '../child/load.ts';
 import { beamSearch } from '../decoder/beam-search.ts';
+import { likelihoodsOf } from '../decoder/likelihood.ts';
 import { type Feeds, loadOnnx, type Onnx, type OnnxSession } from '../decoder/onnx.ts';
 import { mostTokensOf, type TimedText, timedText } from '../decoder/timed-text.ts';
 import { TokenTable } from '../decoder/tokens.ts';
@@ -23,6 +24,8 @@ export type WindowText = TimedText & {
 };
 
 const beams = 4;
+/** So many texts are weighed side by side: each has keys of its own. */
+const atOnce = 8;
 const frameS = 0.02;
 /** The heads look so far behind the beginning of a word: the median over 1,362 words that both readers have. */
 const delayS = 0.36;
@@ -95,6 +98,21 @@ export class WhisperReader {
       found = timedText(this.#parts.table, beamSearch(steps, options), secondOf);
     });
     return { ...found, noSpeech: steps.noSpeech, repetition: repetitionOf(found.text) };
+  }
+
+  /** How likely each of these texts is as what is said in the window, in nats; undefined where one cannot be written. */
+  likelihoods({ audio }: EncodedWindow, texts: readonly string[]): number[] | undefined {
+    const spelled = texts.map((text) => this.#parts.table.spell(` ${text}`));
+    const known = spelled.flatMap((tokens) => (tokens ? [tokens] : []));
+    if (known.length < texts.length) return undefined;
+    const sums: number[] = [];
+    this.#spentS += cpuSeconds(() => {
+      for (let from = 0; from < known.length; from += atOnce) {
+        const steps = new WhisperSteps(this.#parts, { audio, frames: 0 });
+        sums.push(...likelihoodsOf(steps, known.slice(from, from + atOnce), endToken));
+      }
+    });
+    return sums;
   }
 }
 

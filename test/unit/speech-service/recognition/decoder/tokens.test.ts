@@ -35,3 +35,11 @@ test('bytes that never become a character hold up nothing behind them', () => {
 test('a list with a missing line is refused with its place', () => {
   expect(() => new TokenTable('YQ== 0\nYg== 2\n')).toThrow(/line 2 .* token 1/);
 });
+
+test('a text is spelled with as few tokens as there are, or not at all', () => {
+  const table = tableOf('▁', '▁mor', 'n', 'ing', 'ning', '▁morn', 'ning');
+  expect(table.spell('▁morning')).toEqual([1, 4]);
+  expect(table.spell('▁morn▁ing')).toEqual([5, 0, 3]);
+  expect(table.spell('')).toEqual([]);
+  expect(table.spell('evening')).toBeUndefined();
+});

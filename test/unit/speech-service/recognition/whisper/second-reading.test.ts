@@ -51,6 +51,7 @@ function twice(...texts: WindowText[]) {
         return { audio: {}, seconds: samples.length / rate };
       },
       read: () => texts.shift() ?? textOf(''),
+      likelihoods: () => undefined,
     },
     (event) => events.push(event),
   );

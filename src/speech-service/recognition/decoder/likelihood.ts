@@ -1,0 +1,34 @@
+import type { NextToken, Steps } from './beam-search.ts';
+import { logProbability } from './log-probabilities.ts';
+
+/**
+ * How likely a model finds each of some texts as a whole, in nats. All are read side by side, as the beams of a search
+ * are, so that they share the price of a step.
+ */
+export function likelihoodsOf(
+  steps: Steps,
+  texts: readonly (readonly number[])[],
+  endToken: number,
+): number[] {
+  const ended = texts.map((tokens) => [...tokens, endToken]);
+  const sums = ended.map(() => 0);
+  const longest = Math.max(0, ...ended.map(({ length }) => length));
+  let said: NextToken[] = [steps.first()];
+  for (let at = 0; at < longest; at++) {
+    for (const [index, tokens] of ended.entries()) {
+      const token = tokens[at];
+      const next = said[said.length === 1 ? 0 : index];
+      if (token === undefined || !next) continue;
+      sums[index] = (sums[index] ?? 0) + logProbability(next, token);
+    }
+    if (at + 1 === longest) break;
+    // A text that has ended goes on with its end: its row is still counted, and nobody asks for it.
+    said = steps.next(
+      ended.map((tokens, index) => ({
+        parent: at === 0 ? 0 : index,
+        token: tokens[at] ?? endToken,
+      })),
+    );
+  }
+  return sums;
+}

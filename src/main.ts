@@ -275,10 +275,10 @@ async function objectStoreOf({
   log,
   mount,
 }: OpenProcess): Promise<Objects | undefined> {
-  const { url, accessKey, secretKey } = config.objects;
-  if (url === undefined || accessKey === undefined || secretKey === undefined) return undefined;
+  const { url } = config.objects;
+  if (url === undefined) return undefined;
   const node = await nodeIdOf(config.store.dataDir);
-  const bucket = { ...config.objects, url, accessKey, secretKey };
+  const bucket = { ...config.objects, url };
   return mount(new Objects({ config: bucket, store, node, clock: systemClock, log }));
 }
 

@@ -4,6 +4,7 @@ import type { SignatureV4 } from '@smithy/signature-v4';
 import { wait, within, type Clock } from '../lib/clock.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { ObjectsConfig } from './config.ts';
+import { CredentialSource, NoCredentials } from './credentials.ts';
 
 /** What is put into the bucket: known whole before it goes, and read as fast as it is sent. */
 export type ObjectBody = {
@@ -28,7 +29,7 @@ export class BucketError extends Error {
 }
 
 type BucketOptions = {
-  config: ObjectsConfig & { url: string; accessKey: string; secretKey: string };
+  config: ObjectsConfig & { url: string };
   clock: Clock;
   /** Without a byte in either direction for so long a request is given up. */
   stallMs?: number;
@@ -58,6 +59,7 @@ export class Bucket implements AsyncDisposable {
   readonly #base: URL;
   readonly #prefix: string;
   readonly #stallMs: number;
+  readonly #credentials: CredentialSource;
   #signer: Promise<SignatureV4> | undefined;
 
   constructor(options: BucketOptions) {
@@ -72,6 +74,7 @@ export class Bucket implements AsyncDisposable {
     this.#base = base;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;
     this.#client = new GuardedClient({ trust: 'as-written', connections: 8 });
+    this.#credentials = new CredentialSource(options.config, options.clock);
   }
 
   /** The whole object, or none: a body that is not what its SHA-256 says is refused by the store. */
@@ -177,6 +180,7 @@ export class Bucket implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#client[Symbol.asyncDispose]();
+    await this.#credentials[Symbol.asyncDispose]();
   }
 
   async *#exactly(body: Readable, bytes: number): AsyncGenerator<Buffer> {
@@ -228,8 +232,8 @@ export class Bucket implements AsyncDisposable {
     const url = new URL(this.#base);
     // Keys are made of our own ids and the operator's prefix: letters that need no escaping.
     url.pathname = `${url.pathname.replace(/\/$/, '')}/${this.#prefix}${key}`;
-    const signer = await (this.#signer ??= signerOf(this.#options.config));
-    const signed = await signer.sign(
+    const signer = await (this.#signer ??= signerOf(this.#options.config, this.#credentials));
+    const signing = signer.sign(
       {
         method,
         protocol: url.protocol,
@@ -240,22 +244,24 @@ export class Bucket implements AsyncDisposable {
       },
       { signingDate: new Date(this.#options.clock.now()) },
     );
+    const signed = await signing.catch((error: unknown) => {
+      throw error instanceof NoCredentials ? new BucketError('away', error.message) : error;
+    });
     const { host: _host, ...headers } = signed.headers;
     return { url: url.href, headers };
   }
 }
 
 /** Loaded where a bucket is set: every other start does without it. */
-async function signerOf({
-  region,
-  accessKey,
-  secretKey,
-}: BucketOptions['config']): Promise<SignatureV4> {
+async function signerOf(
+  { region }: BucketOptions['config'],
+  source: CredentialSource,
+): Promise<SignatureV4> {
   const { SignatureV4: Signer } = await import('@smithy/signature-v4');
   return new Signer({
     service: 's3',
     region,
-    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+    credentials: () => source.now(),
     sha256: Sha256,
     uriEscapePath: false,
   });

@@ -34,6 +34,24 @@ export const ObjectsConfig = z.strictObject({
     secret: true,
     description: 'Its secret key.',
   }),
+  sessionToken: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_OBJECTS_SESSION_TOKEN',
+    secret: true,
+    description:
+      'Session token that belongs to temporary keys; they end, and with them the access.',
+  }),
+  credentialsUrl: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .meta({
+      env: 'TRUNKLINE_OBJECTS_CREDENTIALS_URL',
+      description:
+        'Instead of keys: an address that gives them for some hours, as the container endpoints of Amazon do. They are fetched anew before they end.',
+    }),
+  credentialsTokenFile: z.string().min(1).optional().meta({
+    env: 'TRUNKLINE_OBJECTS_CREDENTIALS_TOKEN_FILE',
+    description: 'File with the token that this address is shown, where it asks for one.',
+  }),
   tailS: z.number().min(0).max(3_600).default(0).meta({
     env: 'TRUNKLINE_OBJECTS_TAIL_S',
     description:
@@ -48,14 +66,27 @@ export const ObjectsConfig = z.strictObject({
 export type ObjectsConfig = z.infer<typeof ObjectsConfig>;
 
 /** What is set without what it needs. */
-export function objectsProblems({ url, accessKey, secretKey, endpoint }: ObjectsConfig): string[] {
+export function objectsProblems(config: ObjectsConfig): string[] {
+  const { url, accessKey, secretKey, sessionToken, endpoint } = config;
+  const { credentialsUrl, credentialsTokenFile } = config;
+  const others = [accessKey, secretKey, sessionToken, endpoint, credentialsUrl];
   if (url === undefined)
-    return accessKey === undefined && secretKey === undefined && endpoint === undefined
+    return others.every((other) => other === undefined)
       ? []
       : ['objects: the settings of an object store are of use with TRUNKLINE_OBJECTS alone'];
-  return accessKey === undefined || secretKey === undefined
-    ? [
-        'objects.url: TRUNKLINE_OBJECTS needs TRUNKLINE_OBJECTS_ACCESS_KEY and TRUNKLINE_OBJECTS_SECRET_KEY',
-      ]
-    : [];
+  const problems: string[] = [];
+  const hasKeys = accessKey !== undefined && secretKey !== undefined;
+  if (!hasKeys && credentialsUrl === undefined)
+    problems.push(
+      'objects.url: TRUNKLINE_OBJECTS needs TRUNKLINE_OBJECTS_ACCESS_KEY and TRUNKLINE_OBJECTS_SECRET_KEY, or TRUNKLINE_OBJECTS_CREDENTIALS_URL',
+    );
+  if (credentialsUrl !== undefined && (accessKey ?? secretKey ?? sessionToken) !== undefined)
+    problems.push(
+      'objects.credentialsUrl: choose TRUNKLINE_OBJECTS_CREDENTIALS_URL or the keys, not both',
+    );
+  if (credentialsTokenFile !== undefined && credentialsUrl === undefined)
+    problems.push(
+      'objects.credentialsTokenFile: TRUNKLINE_OBJECTS_CREDENTIALS_TOKEN_FILE is of use with TRUNKLINE_OBJECTS_CREDENTIALS_URL alone',
+    );
+  return problems;
 }

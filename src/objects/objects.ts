@@ -45,7 +45,7 @@ export type StoredName = { key: string; created_at: number };
 export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
 
 export type ObjectsOptions = {
-  config: ObjectsConfig & { url: string; accessKey: string; secretKey: string };
+  config: ObjectsConfig & { url: string };
   store: Store;
   node: string;
   clock: Clock;

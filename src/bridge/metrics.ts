@@ -30,6 +30,11 @@ export const bridgeMetrics = {
     labelNames: ['what'] as const,
     registers,
   }),
+  held: new Counter({
+    name: 'trunkline_calls_held_total',
+    help: 'Calls that began while Postgres was away and waited for it.',
+    registers,
+  }),
   retired: new Counter({
     name: 'trunkline_retention_removed_total',
     help: 'Calls, and recordings of calls, that were removed because their days were over.',

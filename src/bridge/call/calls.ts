@@ -1,8 +1,10 @@
+import type { Transaction } from 'kysely';
 import { wait } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { memoryShortage } from '../../port/memory.ts';
-import { enqueueEvent } from '../../outbox/enqueue.ts';
+import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
+import type { Database } from '../../store/schema.ts';
 import type { CallState } from './state.ts';
 import { callKey, callMetadata, eventCallOf, type CallRecord } from './record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
@@ -31,6 +33,10 @@ const lookAgainMs = 250;
  */
 const maxLeaveMs = 2_000;
 
+/** A call that begins while Postgres is away, or has no connection free, is held for so long: its audio waits with its socket. */
+export const maxHeldMs = 30_000;
+const heldAgainMs = 200;
+
 /** Every call of this process that is not over, found by its own id and by the carrier's. Decides which streams are one call. */
 export class Calls {
   readonly #env: CallEnvironment;
@@ -41,6 +47,8 @@ export class Calls {
   readonly #byKey = new Map<string, Call>();
   /** The last attempt to open a stream, by call key. Two streams of one call that open at once must not begin two calls. */
   readonly #opening = new Map<string, Promise<unknown>>();
+  /** Legs of calls that are being stored: they have their places already. */
+  #beginningLegs = 0;
   #draining = false;
   #stopPacing: () => void = () => undefined;
 
@@ -227,12 +235,15 @@ export class Calls {
       return { outcome: 'refused', reason: refusal.reason };
     }
     if (joins) return going.join(start, control);
+    this.#beginningLegs += start.tracks.length;
     try {
       return await this.#begin(key, start, control);
     } catch (error) {
       this.#env.log.error({ err: error, carrier: start.carrier }, 'call could not be begun');
       bridgeMetrics.refused.inc({ reason: 'store' });
       return { outcome: 'refused', reason: `the call could not be stored: ${reasonOf(error)}` };
+    } finally {
+      this.#beginningLegs -= start.tracks.length;
     }
   }
 
@@ -257,28 +268,30 @@ export class Calls {
   #isFull(newLegs: number): { code: string; reason: string } | undefined {
     const room = this.#env.store.acceptsNewCalls();
     if (!room.ok) return { code: 'disk', reason: room.reason };
-    if (this.legCount + newLegs > this.#env.config.maxLegs)
+    const legs = this.legCount + this.#beginningLegs;
+    if (legs + newLegs > this.#env.config.maxLegs)
       return { code: 'capacity', reason: `at capacity: ${this.#env.config.maxLegs} legs are open` };
-    const shortage = memoryShortage(this.legCount);
+    const shortage = memoryShortage(legs);
     return shortage === undefined ? undefined : { code: 'memory', reason: shortage };
   }
 
   async #begin(key: string, start: StreamStart, control: StreamControl): Promise<OpenedStream> {
     const { store, clock, config } = this.#env;
-    const [continues, facts] = await Promise.all([
-      this.#endedBefore(start),
-      toldFacts(store.db, start, this.#env.factsOf),
-    ]);
+    const startedAt = clock.now();
+    const untilMs = clock.monotonicMs() + maxHeldMs;
+    const [continues, facts] = await this.#held(start, untilMs, () =>
+      Promise.all([this.#endedBefore(start), toldFacts(store.db, start, this.#env.factsOf)]),
+    );
     const { record, dropped, ignored } = recordOf(
       // What the stream says itself counts first.
       { ...facts, ...start },
       config.callParameters,
-      clock.now(),
+      startedAt,
       continues,
     );
     const call = this.newCall(record);
     const { stream, newLegs } = call.attach(start, control);
-    const event = await store.transaction(async (tx) => {
+    const begin = async (tx: Transaction<Database>): Promise<StoredEvent> => {
       await insertCall(tx, record, this.#env.node);
       for (const leg of newLegs) await insertLeg(tx, record.id, leg);
       await insertStream(tx, {
@@ -305,7 +318,8 @@ export class Calls {
           continues,
         },
       });
-    });
+    };
+    const event = await this.#held(start, untilMs, () => store.transaction(begin));
     this.#byId.set(record.id, call);
     this.#byKey.set(key, call);
     bridgeMetrics.calls.inc({ carrier: start.carrier });
@@ -329,6 +343,26 @@ export class Calls {
     const opened = call.opened(stream);
     call.learn(facts);
     return opened;
+  }
+
+  /** Tries again while Postgres is away: what it refuses for good, and what a file refuses, is refused at once. */
+  async #held<T>(start: StreamStart, untilMs: number, work: () => Promise<T>): Promise<T> {
+    const { store, clock, log } = this.#env;
+    for (let tries = 1; ; tries++)
+      try {
+        return await work();
+      } catch (error) {
+        const isAway = store.kind === 'postgres' && !store.refusesForGood(error);
+        if (!isAway || this.#draining || clock.monotonicMs() >= untilMs) throw error;
+        if (tries === 1) {
+          log.warn(
+            { carrier: start.carrier, reason: reasonOf(error) },
+            `Postgres does not take a call that begins: it is held for up to ${maxHeldMs / 1_000} s`,
+          );
+          bridgeMetrics.held.inc();
+        }
+        await wait(clock, heldAgainMs);
+      }
   }
 
   /** The record that this carrier call id had before, if it had one: this one continues it. */

@@ -2,7 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { AnyJson } from '../../support/bridge/test-bridge.ts';
+import {
+  streamStart,
+  TestControl,
+  testBridge,
+  type AnyJson,
+} from '../../support/bridge/test-bridge.ts';
+import { maxHeldMs } from '../../../src/bridge/call/calls.ts';
 import {
   CarrierClient,
   twilioConnected,
@@ -10,6 +16,7 @@ import {
   twilioStart,
   twilioStop,
 } from '../../support/carriers/carrier-client.ts';
+import { TestClock } from '../../support/clock/test-clock.ts';
 import { FaultProxy } from '../../support/faults/fault-proxy.ts';
 import { startApp, type App } from '../../support/process/app.ts';
 import { newestCall } from '../../support/process/newest-call.ts';
@@ -17,6 +24,7 @@ import { until } from '../../support/process/until.ts';
 import { seededAudio } from '../../support/speech/audio.ts';
 import { FakeSpeech, wordsOf } from '../../support/speech/fake-speech.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
+import { temporaryStore } from '../../support/store/store.ts';
 
 async function streamUrl(app: App): Promise<string> {
   const headers = { 'content-type': 'application/json' };
@@ -92,4 +100,75 @@ test
     await rm(dataDir, { recursive: true, force: true });
   },
   180_000,
+);
+
+const ownServer = postgresMissing === undefined && process.env['TEST_DATABASE_URL'] === undefined;
+
+test.skipIf(!ownServer)(
+  'a call that begins while Postgres is away is held, and goes on with all of its audio when Postgres is back',
+  async () => {
+    await using postgres = await startPostgres();
+    await using speech = await FakeSpeech.start();
+    await using app = await startApp({
+      env: {
+        TRUNKLINE_ROLES: 'bridge,console',
+        TRUNKLINE_INSECURE: '1',
+        TRUNKLINE_SPEECH_URL: speech.url,
+        DATABASE_URL: await postgres.newDatabase(),
+        TRUNKLINE_REJOIN_WAIT_MS: '500',
+        TRUNKLINE_QUIET_FILL_MS: '0',
+      },
+    });
+    await postgres.outage?.begin();
+    const carrier = await CarrierClient.open(`${app.url.replace('http', 'ws')}/carriers/twilio`);
+    carrier.send(twilioConnected, twilioStart({ tracks: ['inbound'] }));
+    const audio = seededAudio(32_000, 1);
+    const say = (from: number, to: number): void => {
+      for (let at = from; at < to; at += 160)
+        carrier.send(twilioMedia(2 + at / 160, audio.subarray(at, at + 160)));
+    };
+    say(0, 16_000);
+    await until(() => app.lines.some((line) => line.includes('a call that begins: it is held')));
+    await postgres.outage?.end();
+    say(16_000, 32_000);
+    await until(() => [...speech.sessions.values()].some(({ bytes }) => bytes.length === 32_000));
+    carrier.send(twilioStop);
+    const call = await until(async () => {
+      const found = await newestCall(app);
+      return found?.state === 'ended' && found;
+    }, 60_000);
+    expect(call.transcript.map(({ text }: AnyJson) => text)).toEqual(wordsOf(audio));
+    expect(call.legs[0].ledger).toMatchObject({ received: 32_000, acknowledged: 32_000, gaps: 0 });
+    const { items } = (await (await app.get('/api/calls')).json()) as AnyJson;
+    expect(items).toHaveLength(1);
+  },
+  120_000,
+);
+
+test.skipIf(!ownServer)(
+  'a call that Postgres does not take in time is refused with the reason, and its place is free again',
+  async () => {
+    await using postgres = await startPostgres();
+    await using speech = await FakeSpeech.start();
+    await using store = await temporaryStore({ databaseUrl: await postgres.newDatabase() });
+    const clock = new TestClock(1);
+    await using app = await testBridge({ store, speechUrl: speech.url, clock, config: { maxLegs: 1 } }); // prettier-ignore
+    await postgres.outage?.begin();
+    const open = (carrierCallId: string) =>
+      app.bridge.openStream(streamStart({ carrierCallId }), new TestControl());
+    const first = open('CA1');
+    expect(await open('CA2')).toMatchObject({ outcome: 'refused', reason: expect.stringContaining('at capacity') }); // prettier-ignore
+    let isOver = false;
+    void first.then(() => (isOver = true));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(isOver).toBe(false);
+    await clock.pass(maxHeldMs);
+    expect(await first).toMatchObject({
+      outcome: 'refused',
+      reason: expect.stringMatching(/^the call could not be stored: .*ECONNREFUSED/),
+    });
+    await postgres.outage?.end();
+    expect(await until(async () => { const opened = await open('CA3'); return opened.outcome === 'opened' && opened; })).toMatchObject({ outcome: 'opened' }); // prettier-ignore
+  },
+  120_000,
 );

@@ -17,8 +17,11 @@ const weightOfFirst = 0.4;
 const leastSure = 0.94;
 /** The second reader is not believed so easily where it has nothing at all for so many words. */
 const runOfWords = 3;
-/** A window in which the readers disagree more often is noise to one of them: what is beyond is not weighed. */
-const mostDisputes = 24;
+/**
+ * A window in which the readers disagree more often is noise to one of them: what is beyond is not weighed. So many and
+ * the second reader's own text are read side by side, which takes about as long as writing that text did.
+ */
+const mostDisputes = 7;
 /** The first reader hears a unit as a whole, and of a longer one so many seconds around what is weighed. */
 const longestS = 9;
 const aroundS = { before: 4, behind: 3 };

@@ -105,3 +105,15 @@ test('of a long unit the first reader hears what lies around the words', () => {
   expect(from).toBeCloseTo(6.5);
   expect(to).toBeCloseTo(13.5);
 });
+
+test('no more disputes are weighed than are read side by side with the second reader’s own text', () => {
+  const texts = (word: string) =>
+    Array.from({ length: 20 }, (_, index) => `the ${word}${String.fromCharCode(97 + index)}`).join(
+      ' ',
+    );
+  const { asked, readers } = readersOf({ units: [{ from: 0, to: 20 }] });
+  reconciled(said(texts('color')), said(texts('caller')), { readers });
+  expect(asked.second).toHaveLength(1);
+  expect(asked.second[0]).toHaveLength(8);
+  expect(asked.first).toHaveLength(7);
+});

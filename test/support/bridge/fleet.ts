@@ -20,6 +20,8 @@ export type Fleet = AsyncDisposable & {
   readonly speech: FakeSpeech;
   readonly nodes: App[];
   readonly databaseUrl: string;
+  /** The node comes back with the disk that it had. */
+  restart(at: number): Promise<App>;
 };
 
 /** Nodes of one database and one speech service, each with a disk of its own and a port for the others. */
@@ -31,9 +33,9 @@ export async function fleetOf(
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());
   const databaseUrl = (await postgres?.newDatabase()) ?? '';
-  const start = async (at: number): Promise<App> => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'trunkline-node-'));
-    stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const start = async (at: number, disk?: string): Promise<App> => {
+    const dataDir = disk ?? (await mkdtemp(join(tmpdir(), 'trunkline-node-')));
+    if (disk === undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
     const env = {
       TRUNKLINE_ROLES: 'bridge,console',
       TRUNKLINE_SPEECH_URL: speech.url,
@@ -49,7 +51,8 @@ export async function fleetOf(
     return stack.use(await startApp({ dataDir, env }));
   };
   const nodes = await Promise.all(Array.from({ length: count }, (_, at) => start(at)));
-  return { speech, nodes, databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  const restart = (at: number): Promise<App> => start(at, nodes[at]?.dataDir);
+  return { speech, nodes, databaseUrl, restart, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
 /** Opens the one call of a test at a node and says what it is given, at once. */

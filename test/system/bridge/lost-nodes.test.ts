@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   callAt,
@@ -147,6 +148,37 @@ test.skipIf(postgresMissing !== undefined)(
     );
     expect(told.data.message).toContain('the disk of a node that is lost');
     expect((await eventsAt(left, call.id)).at(-1)).toEqual(told);
+  },
+  120_000,
+);
+
+test.skipIf(postgresMissing !== undefined)(
+  'a call is erased while the node that had it is away: its disk comes back without the audio',
+  async () => {
+    await using fleet = await fleetOf(2, postgres, { TRUNKLINE_RECORDING: 'on' });
+    const [lost, left] = fleet.nodes as [App, App];
+    const audio = seededAudio(24_000, 1);
+    const { say } = await callAt(lost);
+    say(audio);
+    await until(async () => (await newestCall(left))?.transcript.length === 3);
+    await until(async () => (await nodesSeenBy(left)).length === 2);
+    await lost.end('SIGKILL');
+    const { call } = await endedCallAt(left);
+    expect((await left.get(`/api/calls/${call.id}`, { method: 'DELETE' })).status).toBe(204);
+    const journal = join(lost.dataDir, 'journal');
+    const hasAudio = async (): Promise<boolean> => {
+      const entries = await readdir(journal, { recursive: true, withFileTypes: true });
+      for (const file of entries.filter((entry) => entry.isFile())) {
+        const bytes = await readFile(join(file.parentPath, file.name)).catch(() => Buffer.alloc(0));
+        for (let at = 0; at < audio.length; at += 160)
+          if (bytes.includes(audio.subarray(at, at + 160))) return true;
+      }
+      return false;
+    };
+    expect(await hasAudio()).toBe(true);
+    const back = await fleet.restart(0);
+    await until(async () => !(await hasAudio()));
+    expect((await back.get(`/api/calls/${call.id}`)).status).toBe(404);
   },
   120_000,
 );

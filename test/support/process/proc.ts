@@ -9,6 +9,12 @@ export function childrenOf(pid: number): number[] {
     .map(Number);
 }
 
+/** Whoever started the process, in any of its threads. */
+export function parentOf(pid: number): number {
+  const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  return Number(fields.split(' ')[1]);
+}
+
 export function isRunning(pid: number): boolean {
   try {
     // The name of a zombie stays until its new parent asks for it: only its state tells.

@@ -8,6 +8,7 @@ import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
 import { lengthOfRecording } from './events/call-rows.ts';
 import type { Journal, LegRecording } from './journal/journal.ts';
+import { isMissing } from '../lib/is-missing.ts';
 
 type RecordingsOptions = {
   store: Store;
@@ -241,7 +242,7 @@ async function* orElse(
       at += piece.length;
     }
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (!isMissing(error)) throw error;
     yield* elsewhere(at, Math.min(to, local.bytes));
   }
 }

@@ -15,6 +15,7 @@ import {
   writeSilenceNote,
   type RecordKind,
 } from './format.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 /** What one batch can hold. There are two such arenas: one is filled while the other is on its way to the disk. */
 export const maxBatchBytes = 1_048_576;
@@ -197,7 +198,7 @@ export class JournalWriter {
 
   remove(segment: Segment): void {
     unlink(segment.path, (error) => {
-      if (error && error.code !== 'ENOENT')
+      if (error && !isMissing(error))
         this.#options.log.warn({ err: error }, 'journal segment could not be removed');
     });
   }

@@ -7,6 +7,7 @@ import type { LiveRequest } from '../../protocol/live-request.ts';
 import { pathsOf } from '../live/session-audio.ts';
 import { sessionKeys } from '../live/stored-audio.ts';
 import { buildHeader, formatOf, headerReachBytes, parseHeader } from '../live/audio-format.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 type SessionRecording = {
   folder: string;
@@ -82,7 +83,7 @@ async function openHere({ folder, id }: SessionRecording): Promise<SessionBytes 
       [Symbol.asyncDispose]: () => file.close(),
     };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -18,7 +18,8 @@ import { FileRoom } from './file-room.ts';
 import { FileRows, type FileRow } from './file-rows.ts';
 import { tooLarge, writeToDisk } from './intake.ts';
 import { fileIdOf, ownFileId } from './own-address.ts';
-import { isMissing, StoredFiles } from './stored-files.ts';
+import { isMissing } from '../../lib/is-missing.ts';
+import { StoredFiles } from './stored-files.ts';
 
 /** A file on the disk of `node`. One that was fetched without a probe has no duration and no channels yet. */
 export type StoredFile = {

@@ -7,6 +7,7 @@ import type { LocalAudio, Objects, StoredName } from '../../objects/objects.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { fileIdOf } from './own-address.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 type StoredFilesOptions = {
   objects: Objects;
@@ -188,8 +189,4 @@ async function* readFrom(path: string, from: number, to: number): AsyncGenerator
     end: to - 1,
     autoClose: false,
   }) as AsyncIterable<Buffer>;
-}
-
-export function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }

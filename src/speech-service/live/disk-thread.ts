@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
+import { isMissing } from '../../lib/is-missing.ts';
 
 /** One batch for the disk thread: the bytes of all files in one buffer, in the order of the calls. */
 export type DiskBatch = {
@@ -29,7 +30,7 @@ function open(path: string): number {
   try {
     return openSync(path, 'r+');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (!isMissing(error)) throw error;
     return openSync(path, 'w+', 0o600);
   }
 }

@@ -2,6 +2,7 @@ import { stat, readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 const file = z
   .string()
@@ -68,7 +69,7 @@ async function readDescription(folder: string): Promise<ModelDescription> {
   try {
     content = JSON.parse(await readFile(path, 'utf8'));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
+    if (isMissing(error))
       throw new TrunklineError('MODEL_INVALID', `there is no model.json in ${folder}`);
     throw new TrunklineError('MODEL_INVALID', `${path} cannot be read: ${reasonOf(error)}`);
   }

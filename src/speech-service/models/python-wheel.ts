@@ -7,6 +7,7 @@ import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createInflateRaw } from 'node:zlib';
 import type { ModelSource } from './catalogue.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 const deadlineMs = 15 * 60_000;
 const pythons = ['python3', 'python'];
@@ -53,7 +54,7 @@ async function pipDownload(
       await run(python, args, signal);
       return;
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+      if (!isMissing(error)) throw error;
       missing = error;
     }
   }

@@ -121,18 +121,22 @@ export class PostgresConnections {
   }
 
   /** Beside all work and for as long as it takes: writers of the table go on. What an earlier try left is dropped. */
-  async makeIndex(index: LargeIndex): Promise<void> {
+  async makeIndex(index: LargeIndex, signal?: AbortSignal): Promise<void> {
     const client = new pg.Client({
       connectionString: this.#pool.options.connectionString,
       connectionTimeoutMillis: connectMaxMs,
       ...(this.#isPooled ? {} : { options: '-c statement_timeout=0 -c lock_timeout=0' }),
     });
     client.on('error', () => undefined);
+    // The server goes on with it, or leaves half of it: a stop waits for neither.
+    const leave = (): void => void client.connection.stream.destroy();
+    signal?.addEventListener('abort', leave, { once: true });
     try {
       await client.connect();
       await client.query(`drop index concurrently if exists ${index.name}`);
       await client.query(`create index concurrently ${indexWords(index)}`);
     } finally {
+      signal?.removeEventListener('abort', leave);
       await client.end().catch(() => undefined);
     }
   }

@@ -42,6 +42,7 @@ const commitLookupMs = 30_000;
 const startMaxMs = 30_000;
 /** A backup that holds the lock of a table is waited for so long. */
 const migrateMaxMs = 600_000;
+const indexAgainMs = 60_000;
 const marksKeptMs = 600_000;
 const marksPerStep = 10_000;
 /**
@@ -72,13 +73,7 @@ export async function openPostgres(options: BackendOptions): Promise<Backend> {
   }
   connections.marksCommits = true;
   void forgetMarks(db, clock, signal, log);
-  if (config.migrate === 'at-start')
-    void makeIndexes(db, connections, log).catch((error: unknown) =>
-      log.warn(
-        { reason: reasonOf(error) },
-        'an index could not be made; the next start tries again',
-      ),
-    );
+  if (config.migrate === 'at-start') void untilIndexesAreMade(db, connections, clock, signal, log);
   void probe(db, clock, signal, (error) => {
     state.health =
       error === undefined ? { state: 'ok' } : { state: 'down', detail: 'Postgres does not answer' };
@@ -165,10 +160,31 @@ async function makeIndexes(
   db: Kysely<Database>,
   connections: PostgresConnections,
   log: Logger,
+  signal?: AbortSignal,
 ): Promise<void> {
   for (const index of await missingIndexes(db)) {
     log.info({ index: index.name }, 'an index is made beside the work');
-    await connections.makeIndex(index);
+    await connections.makeIndex(index, signal);
+  }
+}
+
+/** Never rejects. */
+async function untilIndexesAreMade(
+  db: Kysely<Database>,
+  connections: PostgresConnections,
+  clock: Clock,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await makeIndexes(db, connections, log, signal);
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn({ reason: reasonOf(error) }, 'an index could not be made; tried again in a minute');
+      await wait(clock, indexAgainMs, signal);
+    }
   }
 }
 

@@ -44,8 +44,9 @@ export async function run(): Promise<void> {
 async function explained(databaseUrl: string, dataFolder: string): Promise<void> {
   const tables = await largeTables(databaseUrl, Math.min(50_000, events / 4));
   console.log([...tables].map(([name, rows]) => `${name} ${rows}`).join(', '));
+  const names = await namesInTheMiddle(databaseUrl);
   const log = await PlanLog.since(dataFolder);
-  const { calls, refused } = await liveOn(databaseUrl, await namesInTheMiddle(databaseUrl), true);
+  const { calls, refused } = await liveOn(databaseUrl, names, true);
   const statements = await log.next({ largeTables: tables, rowsRead: 20_000, pages: 50_000 });
   const times = statements.reduce((sum, one) => sum + one.times, 0);
   console.log(`${calls} calls, every page and a sweep: ${times} statements of ${statements.length} kinds`); // prettier-ignore

@@ -22,6 +22,8 @@ export type Fleet = AsyncDisposable & {
   readonly databaseUrl: string;
   /** The node comes back with the disk that it had. */
   restart(at: number): Promise<App>;
+  /** One more, on a disk of its own or on that of a node that has ended. */
+  add(options?: { program?: string; dataDir?: string }): Promise<App>;
 };
 
 /** Nodes of one database and one speech service, each with a disk of its own and a port for the others. */
@@ -33,9 +35,13 @@ export async function fleetOf(
   const stack = new AsyncDisposableStack();
   const speech = stack.use(await FakeSpeech.start());
   const databaseUrl = (await postgres?.newDatabase()) ?? '';
-  const start = async (at: number, disk?: string): Promise<App> => {
-    const dataDir = disk ?? (await mkdtemp(join(tmpdir(), 'trunkline-node-')));
-    if (disk === undefined) stack.defer(() => rm(dataDir, { recursive: true, force: true }));
+  const start = async (
+    at: number,
+    options: { program?: string; dataDir?: string } = {},
+  ): Promise<App> => {
+    const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'trunkline-node-')));
+    if (options.dataDir === undefined)
+      stack.defer(() => rm(dataDir, { recursive: true, force: true }));
     const env = {
       TRUNKLINE_ROLES: 'bridge,console',
       TRUNKLINE_SPEECH_URL: speech.url,
@@ -48,11 +54,21 @@ export async function fleetOf(
       TRUNKLINE_QUIET_FILL_MS: '0',
       ...(typeof more === 'function' ? more(at) : more),
     };
-    return stack.use(await startApp({ dataDir, env }));
+    return stack.use(await startApp({ ...options, dataDir, env }));
   };
   const nodes = await Promise.all(Array.from({ length: count }, (_, at) => start(at)));
-  const restart = (at: number): Promise<App> => start(at, nodes[at]?.dataDir);
-  return { speech, nodes, databaseUrl, restart, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+  return {
+    speech,
+    nodes,
+    databaseUrl,
+    restart: (at) => start(at, { dataDir: nodes[at]?.dataDir ?? '' }),
+    add: async (options) => {
+      const node = await start(nodes.length, options);
+      nodes.push(node);
+      return node;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
 }
 
 /** Opens the one call of a test at a node and says what it is given, at once. */

@@ -27,6 +27,8 @@ export type AppOptions = {
   dataDir?: string;
   /** How many files and sockets it may have open; without it, as many as we. */
   handles?: number;
+  /** Where the program lies, if it is not this one. */
+  program?: string;
 };
 
 /** The whole program as a user starts it, on a free port with a folder of its own and the generated model. */
@@ -41,7 +43,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
     TRUNKLINE_RECOGNISERS: '1',
     ...options.env,
   };
-  const started = await startProcess(env, options.handles);
+  const started = await startProcess(env, options.handles, options.program);
   const url = await started.ready();
   return {
     ...started,
@@ -56,7 +58,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
 }
 
 /** The program with just this environment, whether it comes up or not. */
-export async function startProcess(env: Record<string, string>, handles?: number) {
+export async function startProcess(env: Record<string, string>, handles?: number, program = root) {
   const command = [
     process.execPath,
     '--disable-proto=delete',
@@ -68,10 +70,10 @@ export async function startProcess(env: Record<string, string>, handles?: number
     'src/main.ts',
   ];
   const limited = ['/bin/sh', '-c', `ulimit -n ${handles}; exec "$@"`, 'sh', ...command];
-  const [program = '', ...args] = handles === undefined ? command : limited;
+  const [first = '', ...args] = handles === undefined ? command : limited;
   const child = endsWithUs(
-    spawn(program, args, {
-      cwd: root,
+    spawn(first, args, {
+      cwd: program,
       env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     }),

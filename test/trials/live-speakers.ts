@@ -22,7 +22,7 @@ import { readWeights, weightsPath } from '../../src/speech-service/speakers/weig
  * alone is taken for two; what it costs. Each third of a second of a turn is a word.
  *
  *   npm run trials -- live-speakers
- *   DIALOGUES=8 npm run trials -- live-speakers     every fifth of them
+ *   DIALOGUES=8 npm run trials -- live-speakers     every fifth of them, and each voice alone
  */
 const groupEveryS = 10;
 const pieceS = 5;
@@ -118,16 +118,13 @@ const tell = (plan: Planned, seed: number): void => {
   }
 };
 for (const plan of dialogues) tell(plan, planned.indexOf(plan) + 1);
-const single = alone.filter((_, index) => dialogues.length === 40 || index % 3 === 0);
-for (const [index, plan] of single.entries()) tell(plan, index + 101);
+for (const [index, plan] of alone.entries()) tell(plan, index + 101);
 const percent = (part: number, whole: number): string => `${((100 * part) / whole).toFixed(1)} %`;
 for (const [name, { words, first, right, number, dialogues: count }] of totals)
   console.log(
     `${name}: words right ${percent(first, words)} as first labelled, ${percent(right, words)} at the end; number of voices right in ${number} of ${count}`,
   );
-console.log(
-  `alone: ${becameTwo} of ${single.length} were two at some time, ${endedTwo} at the end`,
-);
+console.log(`alone: ${becameTwo} of ${alone.length} were two at some time, ${endedTwo} at the end`);
 console.log(`${(audioS / 60).toFixed(1)} min; ${(cpuS / audioS).toFixed(3)} of real time`);
 const all = totals.get('all');
 // Far below what was measured: a broken recipe is at chance.

@@ -3,10 +3,11 @@ import type { Sherpa } from '../recognition/child/sherpa.ts';
 import { VoiceActivity, windowSamples } from '../recognition/offline/voice-activity.ts';
 import type { VoiceEncoder } from './encoder.ts';
 import { sampleRate } from './mel.ts';
+import { LegWindows } from './leg-windows.ts';
 import { Segments, type SpeechSegment } from './segments.ts';
-import { turnsOf, type VoiceTurn } from './turns.ts';
-import { voicesOf, type SpeakerHints } from './voices.ts';
-import { WindowReader } from './windows.ts';
+import type { VoiceTurn } from './turns.ts';
+import type { SpeakerHints } from './voices.ts';
+import { WindowReader, type VoiceWindow } from './windows.ts';
 
 const speechThreshold = 0.6;
 /** The detector says that a voice began so long after it did. */
@@ -20,26 +21,10 @@ const keptSamples = sampleRate;
 /** The first two minutes of talk have windows twice as close: the sooner two voices are found. */
 const hopS = { atFirst: 0.4, later: 0.8 };
 const atFirst = 120 * sampleRate;
-/** Directions that one leg keeps, of 1 KB each: beyond it every second one of the older half goes. */
-export const maxDirections = 4_096;
-
-type LegWindow = {
-  from: number;
-  to: number;
-  seconds: number;
-  /** Undefined where it was let go: the voice stays what it was. */
-  embedding: Float32Array | undefined;
-  voice: number;
-};
-
-/**
- * The voices of one leg of a call that goes on. All that was heard is grouped anew each time, because a voice is known
- * the better the more there is of it; a group keeps the number that most of it had before. Audio is let go as soon as
- * its windows are read: an hour of talk is some 5 MB.
- */
+/** The voices of one leg of a call that goes on. Audio is let go as soon as its windows are read: an hour of talk is some 5 MB. */
 export class LegVoices {
   readonly #encoder: VoiceEncoder;
-  readonly #hints: SpeakerHints;
+  readonly #windows: LegWindows;
   readonly #activity: VoiceActivity;
   readonly #segments = new Segments(longestPiece);
   readonly #resampler: Resampler | undefined;
@@ -47,7 +32,6 @@ export class LegVoices {
   #audioFrom = 0;
   #end = 0;
   #spoken = 0;
-  #windows: LegWindow[] = [];
 
   constructor(options: {
     encoder: VoiceEncoder;
@@ -57,7 +41,7 @@ export class LegVoices {
     hints: SpeakerHints;
   }) {
     this.#encoder = options.encoder;
-    this.#hints = options.hints;
+    this.#windows = new LegWindows(options.hints);
     this.#activity = new VoiceActivity(options.sherpa, options.voiceActivityModel, speechThreshold);
     if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
   }
@@ -85,71 +69,24 @@ export class LegVoices {
   finish(): void {
     this.#segments.close();
     this.#read();
+    this.#windows.finish();
   }
 
   /** Who speaks when, of everything heard so far. */
   turns(): VoiceTurn[] {
-    const known = this.#windows.flatMap((window) => {
-      const { embedding, seconds, from, to } = window;
-      if (embedding === undefined) return [];
-      return [{ window, piece: { embedding, seconds, spanS: (to - from) / sampleRate } }];
-    });
-    const groups = voicesOf(
-      known.map(({ piece }) => piece),
-      this.#hints,
-    );
-    const numbers = this.#numbersOf(known.map(({ window }) => window), groups); // prettier-ignore
-    for (const [index, { window }] of known.entries())
-      window.voice = numbers.get(groups[index] ?? 0) ?? 0;
-    return turnsOf(
-      this.#windows.map(({ from, to, voice }) => ({
-        start: from / sampleRate,
-        end: to / sampleRate,
-        voice,
-      })),
-    );
-  }
-
-  /** Each group takes the number that most of its seconds had; those that are left over get new ones, as they appear. */
-  #numbersOf(windows: readonly LegWindow[], groups: readonly number[]): Map<number, number> {
-    // As long as there was one voice its number said nothing: the first two are numbered as they come up.
-    const isNew = !windows.some(({ voice }) => voice > 0);
-    const shared = new Map<string, { group: number; voice: number; samples: number }>();
-    for (const [index, { voice, from, to }] of windows.entries()) {
-      const group = groups[index] ?? 0;
-      if (voice < 0 || isNew) continue;
-      const name = `${group} ${voice}`;
-      const one = shared.get(name) ?? { group, voice, samples: 0 };
-      one.samples += to - from;
-      shared.set(name, one);
-    }
-    const numbers = new Map<number, number>();
-    const taken = new Set<number>();
-    for (const { group, voice } of [...shared.values()].sort((a, b) => b.samples - a.samples))
-      if (!numbers.has(group) && !taken.has(voice)) {
-        numbers.set(group, voice);
-        taken.add(voice);
-      }
-    for (const group of groups)
-      if (!numbers.has(group)) {
-        let next = 0;
-        while (taken.has(next)) next++;
-        numbers.set(group, next);
-        taken.add(next);
-      }
-    return numbers;
+    return this.#windows.turns();
   }
 
   #read(): void {
     const segments = this.#segments.taken(this.#end);
-    if (segments.length > 0) this.#keep(this.#windowsOf(segments));
+    if (segments.length > 0) this.#windows.add(this.#windowsOf(segments));
     const from = this.#segments.openFrom ?? this.#end - keptSamples;
     const gone = Math.min(this.#audio.length, Math.max(0, from - keptSamples - this.#audioFrom));
     if (gone > 0) this.#audio = this.#audio.slice(gone);
     this.#audioFrom += gone;
   }
 
-  #windowsOf(segments: readonly SpeechSegment[]): LegWindow[] {
+  #windowsOf(segments: readonly SpeechSegment[]): VoiceWindow[] {
     const hop = this.#spoken < atFirst ? hopS.atFirst : hopS.later;
     const reader = new WindowReader(this.#encoder, hop);
     for (const { from, to } of segments) {
@@ -158,16 +95,6 @@ export class LegVoices {
       const samples = this.#audio.slice(first - this.#audioFrom, to - this.#audioFrom);
       if (samples.length > 0) reader.segment({ from: first, to }, samples);
     }
-    return reader.finish().map((window) => ({ ...window, voice: -1 }));
-  }
-
-  #keep(windows: readonly LegWindow[]): void {
-    this.#windows.push(...windows);
-    const withDirections = this.#windows.filter(({ embedding }) => embedding !== undefined);
-    if (withDirections.length <= maxDirections) return;
-    // A window that was never grouped has no voice that could stay.
-    const older = withDirections.slice(0, maxDirections / 2).filter(({ voice }) => voice >= 0);
-    for (const [index, window] of older.entries())
-      if (index % 2 === 0) window.embedding = undefined;
+    return reader.finish();
   }
 }

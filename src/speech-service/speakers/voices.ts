@@ -13,7 +13,7 @@ export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: numb
 /** Shorter windows say too little of a voice: they follow the groups of the others. */
 const shortestS = 1;
 /** So many pieces are grouped; a long file has an even choice of them, and the others follow. */
-const mostGrouped = 300;
+export const mostGrouped = 300;
 /** With fewer pieces the number of voices cannot be found: it is one unless somebody says otherwise. */
 const fewestFound = 50;
 /** A voice that speaks less in the whole file is part of another one. */
@@ -44,6 +44,19 @@ export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): nu
   return pieces.map((piece) =>
     piece === known[next] ? (voices[next++] ?? 0) : groups.nearest(piece.embedding),
   );
+}
+
+/** The voices of pieces of which some have none yet (below 0): those go to the nearest of the others. */
+export function followed(pieces: readonly VoicePiece[], voices: readonly number[]): number[] {
+  const known = pieces.flatMap((piece, at) => ((voices[at] ?? -1) < 0 ? [] : [{ piece, at }]));
+  const groups = new Groups(
+    known.map(({ piece }) => piece),
+    known.map(({ at }) => voices[at] ?? 0),
+  );
+  return pieces.map((piece, at) => {
+    const voice = voices[at] ?? -1;
+    return voice < 0 ? groups.nearest(piece.embedding) : voice;
+  });
 }
 
 function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {

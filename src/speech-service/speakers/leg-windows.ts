@@ -1,0 +1,114 @@
+import { sampleRate } from './mel.ts';
+import { turnsOf, type VoiceTurn } from './turns.ts';
+import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voices.ts';
+import type { VoiceWindow } from './windows.ts';
+
+/** Of a leg with so much talk that grouping it takes longer than listening, this share of the times. */
+const groupedEvery = 3;
+/** Directions that one leg keeps, of 1 KB each: beyond it every second one of the older half goes. */
+export const maxDirections = 4_096;
+
+type LegWindow = {
+  from: number;
+  to: number;
+  seconds: number;
+  /** Undefined where it was let go: the voice stays what it was. */
+  embedding: Float32Array | undefined;
+  voice: number;
+};
+
+/**
+ * The windows of one leg. All of them are grouped anew, because a voice is known the better the more there is of it; a
+ * group keeps the number that most of it had before.
+ */
+export class LegWindows {
+  readonly #hints: SpeakerHints;
+  readonly #windows: LegWindow[] = [];
+  #asked = 0;
+
+  constructor(hints: SpeakerHints) {
+    this.#hints = hints;
+  }
+
+  /** Windows whose direction is kept. */
+  get directions(): number {
+    return this.#windows.filter(({ embedding }) => embedding !== undefined).length;
+  }
+
+  /** Nothing more comes: the next answer is made of all there is. */
+  finish(): void {
+    this.#asked = 0;
+  }
+
+  add(windows: readonly VoiceWindow[]): void {
+    this.#windows.push(...windows.map((window) => ({ ...window, voice: -1 })));
+    const withDirections = this.#windows.filter(({ embedding }) => embedding !== undefined);
+    if (withDirections.length <= maxDirections) return;
+    // A window that was never grouped has no voice that could stay.
+    const older = withDirections.slice(0, maxDirections / 2).filter(({ voice }) => voice >= 0);
+    for (const [index, window] of older.entries())
+      if (index % 2 === 0) window.embedding = undefined;
+  }
+
+  /** Who speaks when, of everything heard so far. */
+  turns(): VoiceTurn[] {
+    const known = this.#windows.flatMap((window) => {
+      const { embedding, seconds, from, to } = window;
+      if (embedding === undefined) return [];
+      return [{ window, piece: { embedding, seconds, spanS: (to - from) / sampleRate } }];
+    });
+    const pieces = known.map(({ piece }) => piece);
+    const before = known.map(({ window }) => window.voice);
+    const isDue = known.length <= mostGrouped || this.#asked++ % groupedEvery === 0;
+    if (isDue)
+      this.#group(known.map(({ window }) => window), voicesOf(pieces, this.#hints)); // prettier-ignore
+    else
+      for (const [index, voice] of followed(pieces, before).entries()) {
+        const window = known[index]?.window;
+        if (window) window.voice = voice;
+      }
+    return turnsOf(
+      this.#windows.map(({ from, to, voice }) => ({
+        start: from / sampleRate,
+        end: to / sampleRate,
+        voice,
+      })),
+    );
+  }
+
+  #group(windows: readonly LegWindow[], groups: readonly number[]): void {
+    const numbers = this.#numbersOf(windows, groups);
+    for (const [index, window] of windows.entries())
+      window.voice = numbers.get(groups[index] ?? 0) ?? 0;
+  }
+
+  /** Each group takes the number that most of its seconds had; those that are left over get new ones, as they appear. */
+  #numbersOf(windows: readonly LegWindow[], groups: readonly number[]): Map<number, number> {
+    // As long as there was one voice its number said nothing: the first two are numbered as they come up.
+    const isNew = !windows.some(({ voice }) => voice > 0);
+    const shared = new Map<string, { group: number; voice: number; samples: number }>();
+    for (const [index, { voice, from, to }] of windows.entries()) {
+      const group = groups[index] ?? 0;
+      if (voice < 0 || isNew) continue;
+      const name = `${group} ${voice}`;
+      const one = shared.get(name) ?? { group, voice, samples: 0 };
+      one.samples += to - from;
+      shared.set(name, one);
+    }
+    const numbers = new Map<number, number>();
+    const taken = new Set<number>();
+    for (const { group, voice } of [...shared.values()].sort((a, b) => b.samples - a.samples))
+      if (!numbers.has(group) && !taken.has(voice)) {
+        numbers.set(group, voice);
+        taken.add(voice);
+      }
+    for (const group of groups)
+      if (!numbers.has(group)) {
+        let next = 0;
+        while (taken.has(next)) next++;
+        numbers.set(group, next);
+        taken.add(next);
+      }
+    return numbers;
+  }
+}

@@ -18,6 +18,7 @@
  *   HEARING_SETS=fluent npm run bench -- hearing         half an hour without a pause, cut every 5, 10, 30 and 60 s
  *   HEARING_SETS=names npm run bench -- hearing          80 names said by two voices, heard with a vocabulary and without
  *   HEARING_READERS=both npm run bench -- hearing        as a job reads, with Whisper tiny.en where it is pulled
+ *   HEARING_READERS=both HEARING_PACKED=70 npm run bench -- hearing     prompts one after the other, 70 s a recording
  *   HEARING_CONDITIONS=clean,GSM npm run bench -- hearing
  *   HEARING_SETS=second HEARING_EVERY=3 npm run bench -- hearing
  *   HEARING_FOLDER=recordings npm run bench -- hearing   each x.wav (8 kHz, mono, 16 bit) with its words in x.txt, too
@@ -46,6 +47,8 @@ const asJob: Partial<RecogniserStreamOptions> = {
   maximumDurationS: 30,
 };
 const readsTwice = process.env['HEARING_READERS'] === 'both';
+/** So many seconds of prompts are one recording; 0 where each is one of its own. */
+const packedS = Number(process.env['HEARING_PACKED'] ?? 0);
 const shows = process.env['HEARING_SHOW'] !== undefined;
 
 const strictWords = (text: string) =>
@@ -83,23 +86,63 @@ type HeardPrompt = {
   judged: JudgedWord[];
 };
 
+/** A prompt in a recording, from its first second to the one behind its last. */
+type Part = { prompt: Prompt; index: number; fromS: number; toS: number };
+type Recording = { audio: Int16Array; parts: Part[] };
+
+function recordingsOf(prompts: readonly Prompt[], audios: readonly Int16Array[]): Recording[] {
+  const recordings: { audios: Int16Array[]; seconds: number; parts: Part[] }[] = [];
+  for (const [index, prompt] of prompts.entries()) {
+    const audio = audios[index]!;
+    const seconds = audio.length / 8000;
+    let last = recordings.at(-1);
+    if (!last || last.seconds + seconds > packedS)
+      recordings.push((last = { audios: [], seconds: 0, parts: [] }));
+    last.parts.push({ prompt, index, fromS: last.seconds, toS: last.seconds + seconds });
+    last.seconds += seconds;
+    last.audios.push(audio);
+  }
+  return recordings.map(({ audios, parts }) => {
+    const audio = new Int16Array(audios.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const one of audios) {
+      audio.set(one, at);
+      at += one.length;
+    }
+    return { audio, parts };
+  });
+}
+
 async function heardOf(
   recogniser: Recogniser,
-  { name, text }: Prompt,
-  audio: Int16Array,
+  { audio, parts }: Recording,
   stream: Partial<RecogniserStreamOptions> = {},
-): Promise<HeardPrompt> {
+): Promise<HeardPrompt[]> {
   const options = { partials: false, ...(readsTwice ? asJob : {}), ...stream };
   while (recogniser.admits({ languages: ['en'] }, 1).outcome !== 'admitted') await sleep(500);
   const heard = hear(recogniser, options);
   pushAll(heard.stream, audio);
   await heard.end();
-  const said = heard.text();
+  const spoken = heard.finals.flatMap((final) => final.words);
+  const unread = heard.events.flatMap((event) => (event.type === 'unread' ? event.from : []));
+  return parts.map(({ prompt, fromS, toS }) => {
+    const inside = (second: number) =>
+      parts.length === 1 || (second >= fromS - 0.05 && second < toS - 0.05);
+    const words = spoken.filter(({ start }) => inside(start));
+    const said = parts.length === 1 ? heard.text() : words.map(({ word }) => word).join(' ');
+    return judged(prompt, said, words, unread.filter(inside).length);
+  });
+}
+
+function judged(
+  { name, text }: Prompt,
+  said: string,
+  spoken: readonly { word: string; confidence: number }[],
+  unread: number,
+): HeardPrompt {
   const truth = normalisedWords(text);
-  const words = heard.finals.flatMap((final) =>
-    final.words.flatMap(({ word, confidence }) =>
-      normalisedWords(word, truth).map((one) => ({ one, confidence })),
-    ),
+  const words = spoken.flatMap(({ word, confidence }) =>
+    normalisedWords(word, truth).map((one) => ({ one, confidence })),
   );
   const right = new Set(
     alignedWords(
@@ -116,7 +159,7 @@ async function heardOf(
     words: truth.length,
     strict: wordErrors(strictWords(text), strictWords(said)),
     strictOf: strictWords(text).length,
-    unread: heard.events.filter(({ type }) => type === 'unread').length,
+    unread,
     judged: words.map(({ confidence }, at) => ({ confidence, right: right.has(at) })),
   };
 }
@@ -137,13 +180,15 @@ async function measure(
 ): Promise<JudgedWord[]> {
   const audios = condition.of(set.prompts.map(({ samples }) => inQuiet(samples)));
   const heard: HeardPrompt[] = [];
-  const waiting = set.prompts.map((prompt, index) => ({ prompt, index, audio: audios[index]! }));
+  const waiting = recordingsOf(set.prompts, audios);
   const readOn = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift())
-      heard[next.index] = await heardOf(recogniser, next.prompt, next.audio, condition.stream);
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const found = await heardOf(recogniser, next, condition.stream);
+      for (const [at, { index }] of next.parts.entries()) heard[index] = found[at]!;
+    }
   };
   await Promise.all([readOn(), readOn()]);
-  const judged = heard.flatMap((one) => one.judged);
+  const words = heard.flatMap((one) => one.judged);
   const halves = [0, 1].map((half) => wrongOf(heard.filter(({ name }) => halfOf(name) === half)));
   const kinds = [...new Set(heard.map(({ name }) => name.split(': ')[0]!))];
   if (kinds.length < heard.length)
@@ -154,9 +199,9 @@ async function measure(
   console.log(
     `${set.name}, ${condition.name}: ${wrongOf(heard)} of ${String(sumOf(heard, 'words'))} words wrong ` +
       `(even ${halves[0]!}, odd ${halves[1]!}; strict ${share(sumOf(heard, 'strict'), sumOf(heard, 'strictOf'))}), ` +
-      `stretches unread ${String(sumOf(heard, 'unread'))}, area ${areaUnder(judged).toFixed(3)}`,
+      `stretches unread ${String(sumOf(heard, 'unread'))}, area ${areaUnder(words).toFixed(3)}`,
   );
-  return judged;
+  return words;
 }
 
 /** The half that a clip belongs to, whatever is left out or added. */

@@ -29,8 +29,8 @@ export function placesOf(
   second: readonly RecognisedWord[],
 ): WordPlace[] {
   const names = {
-    first: first.map(({ word }) => bare(word)),
-    second: second.map(({ word }) => bare(word)),
+    first: first.map(({ word }) => asHeard(word)),
+    second: second.map(({ word }) => asHeard(word)),
   };
   const width = second.length + 1;
   const price = new Float64Array((first.length + 1) * width);
@@ -63,4 +63,20 @@ function difference(a: string, b: string): number {
   if (a === b) return 0;
   const share = distance(a, b) / Math.max(1, a.length, b.length);
   return differentPrice.least + differentPrice.ofLetters * share;
+}
+
+const numbers =
+  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
+    ' ',
+  );
+const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
+const figures = new Map([
+  ...numbers.map((word, value): [string, string] => [word, String(value)]),
+  ...tens.map((word, index): [string, string] => [word, String(10 * (index + 2))]),
+]);
+
+/** A word as it is compared: one reader writes "five" where the other writes "5". */
+export function asHeard(word: string): string {
+  const name = bare(word);
+  return figures.get(name) ?? name;
 }

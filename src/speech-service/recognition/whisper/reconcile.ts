@@ -1,6 +1,6 @@
 import { logistic, surenessOf } from '../offline/confidence.ts';
 import { bare } from '../offline/readings.ts';
-import { placesOf, type Reconciled, type WordPlace } from './places.ts';
+import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts';
 import { type Readers, weighed } from './weighing.ts';
 
 /** Words of the first reader that the second passed over are heard words if there are so many, for so long. */
@@ -31,7 +31,7 @@ export function reconciled(
         ? [{ ...theirs, confidence: disputedConfidence(theirs.confidence), placed: true }]
         : [];
     if (own && theirs) {
-      const agreed = bare(own.word) === bare(theirs.word);
+      const agreed = asHeard(own.word) === asHeard(theirs.word);
       // Only the first reader knows which names are expected.
       if (!agreed && expected.has(bare(theirs.word))) return [{ ...theirs, placed: true }];
       const confidence = agreed

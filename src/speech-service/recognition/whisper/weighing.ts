@@ -1,5 +1,4 @@
-import { bare } from '../offline/readings.ts';
-import type { Reconciled, WordPlace } from './places.ts';
+import { asHeard, type Reconciled, type WordPlace } from './places.ts';
 
 /** Both readers, asked how likely some texts are, in nats. Undefined where one of the texts cannot be written. */
 export type Readers = {
@@ -113,7 +112,7 @@ function disputesIn(
   for (const [index, place] of places.entries()) {
     const theirs = wordAt(first, place.first);
     const own = wordAt(second, place.second);
-    if (bare(theirs[0]?.word ?? '') === bare(own[0]?.word ?? '')) {
+    if (asHeard(theirs[0]?.word ?? '') === asHeard(own[0]?.word ?? '')) {
       last = undefined;
       continue;
     }

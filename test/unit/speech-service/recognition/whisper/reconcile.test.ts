@@ -85,3 +85,9 @@ test('words said twice are paired by their time', () => {
     { word: 'No.', start: 5, unit: 1 },
   ]);
 });
+
+test('a number is the same in figures and in words', () => {
+  const [press, five] = reconciled(said('press five', 0, 0, 0.6), said('Press 5.'));
+  expect(five?.word).toBe('5.');
+  expect(five?.confidence).toBe(press?.confidence);
+});

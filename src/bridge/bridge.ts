@@ -32,6 +32,7 @@ import { LegStates } from './call/leg-states.ts';
 import { handOverCalls } from './call/hand-over.ts';
 import { takeOverCalls } from './call/take-over.ts';
 import { openRelay, relayTo } from './relay/relay.ts';
+import { LostRecordings } from './lost-recordings.ts';
 import { Recordings } from './recordings.ts';
 import { Tails } from './tails.ts';
 import type { Objects } from '../objects/objects.ts';
@@ -128,6 +129,21 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     nodes === undefined || link === undefined
       ? undefined
       : relayTo({ nodes, link, clock, log, openStream: (...args) => calls.openStream(...args) });
+  const { objects } = options;
+  const lostRecordings =
+    nodes?.isFleet && objects !== undefined
+      ? opened.use(
+          new LostRecordings({
+            objects,
+            store,
+            journal,
+            node,
+            goneMs: nodes.takeOverMs,
+            clock,
+            log,
+          }),
+        )
+      : undefined;
   const calls: Calls = new Calls({
     config,
     store,
@@ -141,7 +157,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     recording,
     node,
     factsOf: options.factsOf ?? (() => ({})),
-    objects: options.objects,
+    objects,
+    lostRecordings,
     takeOverMs: options.nodes?.isFleet ? options.nodes.takeOverMs : 0,
     ...(relay === undefined ? {} : { relay }),
     secondPasses,
@@ -149,7 +166,6 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     wakeOutbox: () => outbox.wake(),
   });
   opened.defer(() => calls.leave());
-  const { objects } = options;
   if (objects !== undefined && objects.tailS > 0)
     opened.use(
       new Tails({ calls, objects, store, journal, node, everyS: objects.tailS, clock, log }),

@@ -24,6 +24,8 @@ type RecordingsOptions = {
 export const recordingKeys = 'recordings/';
 export const tailKeys = 'tails/';
 const folder = recordingKeys;
+/** A node that has not brought a recording into the store by then is not on it any more. */
+const copiedWithinMs = 3_600_000;
 const batch = 100;
 const lookMs = { next: 600_000, afterTrouble: 30_000 };
 
@@ -159,8 +161,8 @@ export class Recordings {
   }
 
   /**
-   * Recordings of calls that have ended: of this node, and of others that were taken over when a leg was over already. Of
-   * such a leg the other node has what the object store had of it; where that was nothing, the whole of it is here alone.
+   * Recordings of calls that have ended: of this node, and of legs that were over here when another node took their call
+   * over. What is not whole here, that node goes on with.
    */
   async *#ready(): AsyncGenerator<LocalAudio> {
     const { journal, store, node, objects } = this.#options;
@@ -178,14 +180,12 @@ export class Recordings {
         const { id } = row;
         const local = await journal.recordingOf(id);
         if (local === undefined) continue;
-        if (row.node !== node) {
-          if ((await objects?.stored(folder + id)) !== undefined) {
-            await journal.removeRecording(id);
-            continue;
-          }
-          const hasPieces = (await objects?.below(`${tailKeys}${id}/`))?.length !== 0;
-          if (hasPieces || local.bytes !== lengthOfRecording(row)) continue;
+        const stored = await objects?.stored(folder + id);
+        if (stored !== undefined && (row.node !== node || stored.bytes > local.bytes)) {
+          await journal.removeRecording(id);
+          continue;
         }
+        if (row.node !== node && local.bytes !== lengthOfRecording(row)) continue;
         yield {
           key: folder + id,
           bytes: local.bytes,
@@ -198,7 +198,7 @@ export class Recordings {
   }
 
   async #isOwned(tx: Transaction<Database>, legId: string, node: string): Promise<boolean> {
-    const { store } = this.#options;
+    const { store, clock } = this.#options;
     let select = tx
       .selectFrom('calls')
       .select('id')
@@ -211,7 +211,16 @@ export class Recordings {
       .where('summary_due', '=', 0);
     // An erasure of the call waits for this transaction, or this one finds no row.
     if (store.kind === 'postgres') select = select.forUpdate();
-    return (await select.executeTakeFirst()) !== undefined;
+    if ((await select.executeTakeFirst()) === undefined) return false;
+    // One node at a time: two that have the leg must not write over each other.
+    const others = await tx
+      .selectFrom('objects')
+      .select('key')
+      .where('key', '=', folder + legId)
+      .where('node', '<>', this.#options.node)
+      .where('created_at', '>', clock.now() - copiedWithinMs)
+      .executeTakeFirst();
+    return others === undefined;
   }
 
   async #owned(objects: readonly StoredName[]): Promise<string[]> {

@@ -290,6 +290,7 @@ export class Call {
     else if (leg.takeReopened()) this.#fillHole(leg, this.#clock.atS(nowMs) - agoS);
     if (this.#env.feed.isWatched) leg.hearLevel(payload);
     leg.quietFilledS = 0;
+    leg.unknownToS = undefined;
     leg.audio.push(payload);
     if (!this.isPaused && leg.showsOtherLaw(payload)) this.#warnOfCompanding(leg);
   }
@@ -641,6 +642,7 @@ export class Call {
 
   #take(input: CallInput): void {
     const before = this.state;
+    if (input.type === 'wait-over') this.#tellUnknownEnds();
     const [state, effects] = step(this.#state, input);
     this.#state = state;
     for (const effect of effects) this.#carryOut(effect);
@@ -715,6 +717,20 @@ export class Call {
     this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
     const detail = gapDetails.node;
     this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
+  }
+
+  /** No stream has come back that would show how far the lost node had heard the call. Nobody needs silence there. */
+  #tellUnknownEnds(): void {
+    for (const leg of this.legs) {
+      if (leg.unknownToS === undefined) continue;
+      const start = leg.positionS();
+      const behindS = this.#clock.behindS(leg, leg.unknownToS);
+      leg.unknownToS = undefined;
+      if (behindS < smallestHoleS) continue;
+      this.#clock.declared(leg, behindS);
+      const detail = gapDetails.node;
+      this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
+    }
   }
 
   /**

@@ -26,6 +26,8 @@ export type CallEnvironment = {
   recording: boolean;
   /** Where there is one, it may have audio of lost nodes. */
   objects?: Objects | undefined;
+  /** Hears of legs whose recording is on the disk of a lost node. */
+  lostRecordings?: { lacks(legId: string, node: string): void } | undefined;
   /** Whose disk this is: of which node the calls are. */
   node: string;
   /**

@@ -42,6 +42,11 @@ export class CallLeg {
   declaredS = 0;
   /** The last stretch of its audio that never reached the service, in call time: its words are missed once. */
   lost: { start: number; end: number } | undefined;
+  /**
+   * Call time up to which the node that had the call before may have received more, until a stream comes back and shows
+   * how far.
+   */
+  unknownToS: number | undefined;
   reconnects = 0;
   /** What the other nodes were last told of it. */
   shared: string | undefined;

@@ -4,21 +4,19 @@ import type { LostNode } from '../../nodes/membership.ts';
 import {
   legRecordFrom,
   legsOf,
-  lengthOfRecording,
   recordFrom,
   type CallRow,
   type LegRow,
 } from '../events/call-rows.ts';
 import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
 import { LegLedger } from '../leg/ledger.ts';
-import { recordingKeys } from '../recordings.ts';
 import { canFetchTail, fetchTail } from '../tails.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import type { CallEnvironment } from './environment.ts';
-import { bytesPerSecondOf, silenceOf } from './leg.ts';
+import { bytesPerSecondOf } from './leg.ts';
 import { lengthOf } from './length.ts';
 import { callKey } from './record.ts';
 import { stateFrom, triesLimit } from './recovery.ts';
@@ -162,9 +160,8 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const legs = await legsOf(env.store.db, row.id);
   const states = await sharedStates(env, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
-  const isRecorded = row.state === 'ended' ? row.has_recording === 1 : env.recording;
-  const over = isRecorded ? legs.filter((leg) => !open.includes(leg)) : [];
-  const recordings = Promise.all(over.map((leg) => takeRecording(work, leg)));
+  for (const leg of legs)
+    if (!open.includes(leg) && leg.received > 0) env.lostRecordings?.lacks(leg.id, from.node);
   const heardUntil = await heardUntilOf(env, row.id);
   const recovered = new Map<string, RecoveredLeg>();
   /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */
@@ -179,7 +176,6 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       recovered.set(leg.id, await takeIn(env, state, heard === 'lost' ? undefined : heard, rate));
     }),
   );
-  await recordings;
   // Times of the row are by the lost node's clock, ours is another.
   const lostAtMs = from.seenAt + from.aheadMs;
   const going = open.filter(({ id }) => row.state === 'live' || recovered.has(id));
@@ -197,8 +193,9 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   });
   const putTogether = (): void => {
     call.events.knowLength(row.state === 'live' ? undefined : lengthOf(row, legs));
-    const heardToMs =
-      row.state === 'live' ? lostAtMs : Math.min(lostAtMs, row.hung_up_at ?? lostAtMs);
+    // Its last sign of life is the least that it has heard; up to now it may have heard more.
+    const heardToMs = row.state === 'live' ? lostAtMs : (row.hung_up_at ?? lostAtMs);
+    const mayHaveHeardToMs = env.clock.now() - skewMs;
     for (const record of going) {
       const leg = call.openLeg(
         legRecordFrom(record, env.config.stereoRoles),
@@ -207,7 +204,10 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       );
       leg.heardUntilS = heardUntil.get(record.id) ?? 0;
       if (silent.has(record.id)) call.unsaidOf(leg);
-      if (row.zero_at !== null) call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+      if (row.zero_at === null) continue;
+      call.lostWithNode(leg, (heardToMs - row.zero_at) / 1_000);
+      if (row.state === 'live' && !from.hasLeft)
+        leg.unknownToS = (mayHaveHeardToMs - row.zero_at) / 1_000;
     }
     if (row.state !== 'ended')
       call.events.warn(
@@ -276,31 +276,6 @@ async function takeIn(
     gaps.map((gap) => ({ ...gap, cause: 'node' })),
     file,
   );
-}
-
-/**
- * A leg that was over before its node was lost: nobody goes on with it, but its recording lay on that disk. What the object
- * store has of it becomes the recording here. Never rejects: the call goes on without it.
- */
-async function takeRecording({ calls, log }: TakeOver, leg: LegRow): Promise<void> {
-  const { journal, objects, config, clock } = calls.environment;
-  if (objects === undefined || leg.received === 0) return;
-  try {
-    if (await objects.stored(recordingKeys + leg.id)) return;
-    if (await journal.recordingOf(leg.id)) return; // from a time when the call was here before
-    const record = legRecordFrom(leg, config.stereoRoles);
-    const file = journal.newFile(leg.id, silenceOf(record.encoding), true);
-    await fetchTail(objects, leg.id, file, 0, clock, AbortSignal.timeout(fetchWithinMs));
-    await file.release();
-    const missing = lengthOfRecording(leg) - file.end;
-    if (missing > 0)
-      log.warn(
-        { callId: leg.call_id, legId: leg.id, seconds: missing / bytesPerSecondOf(record) },
-        'the end of a recording is on the disk of a lost node, and is missing here',
-      );
-  } catch (error) {
-    log.warn({ err: error, callId: leg.call_id }, 'a recording of a lost node could not be read');
-  }
 }
 
 /**

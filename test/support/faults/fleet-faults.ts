@@ -75,6 +75,8 @@ export type RoundFigures = {
   /** Calls for which no node could be had: of a machine that is too busy for the trial. */
   neverTaken: number;
   records: number;
+  /** Calls in more than one record: the second says which one it continues. */
+  split: number;
   recordings: number;
   /** Rows of calls that were written in all. */
   writes: number;
@@ -289,6 +291,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       why: [],
       neverTaken: 0,
       records: 0,
+      split: 0,
       recordings: 0,
       writes: 0,
       redials: 0,
@@ -320,6 +323,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
         continue;
       }
       figures.records += records.length;
+      if (records.length > 1) figures.split++;
       let received = 0;
       let told = 0;
       for (const { call, events } of records) {
@@ -350,9 +354,12 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
           }
         }
       }
-      figures.gapS += told;
       const spokenS = Math.max(0, caller.lastMs - caller.firstMs) / 1_000;
       const legs = caller.legs.length;
+      // What lies between two records of a call is told by their times.
+      const betweenS = await secondsBetween(records, caller.bytesPerSecond);
+      told += betweenS * legs;
+      figures.gapS += told;
       const missing = spokenS * legs - received / caller.bytesPerSecond;
       if (missing - told > 0.5 * legs) {
         figures.untoldS += missing - told;
@@ -399,6 +406,23 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
     for (const heard of frames)
       for (let number = from; number < to; number++) if (!heard.has(number)) missing++;
     figures.unrecordedS += Math.max(0, (missing * caller.frameMs) / 1_000 - told);
+  }
+
+  /** From the last byte of each record to the first of the one that continues it. */
+  async function secondsBetween(records: readonly ReadCall[], bytesPerSecond: number) {
+    if (records.length < 2) return 0;
+    const rows = await writes.ask<{ zeroAt: string; bytes: string }>(
+      `select calls.zero_at as "zeroAt", max(legs.received + legs.filler - legs.paused) as bytes
+        from calls join legs on legs.call_id = calls.id where calls.id = any($1) group by calls.id order by calls.zero_at`,
+      [records.map(({ call }) => call.id)],
+    );
+    const ends = rows.map(({ zeroAt, bytes }) => Number(zeroAt) / 1_000 + Number(bytes) / bytesPerSecond); // prettier-ignore
+    return rows
+      .slice(1)
+      .reduce(
+        (sum, { zeroAt }, at) => sum + Math.max(0, Number(zeroAt) / 1_000 - (ends[at] ?? 0)),
+        0,
+      );
   }
 
   /** Legs whose recording does not come into the object store in its time. */
@@ -453,7 +477,7 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
       if (!events.some(({ type }: AnyJson) => type === 'call.completed')) return false;
       found.push({ call: await json(`/api/calls/${id}`), events });
     }
-    return found;
+    return found.sort((a, b) => (a.call.started_at < b.call.started_at ? -1 : 1));
   }
 
   /** Each number came, and none came for the first time behind a higher one. */

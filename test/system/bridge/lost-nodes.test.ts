@@ -34,6 +34,7 @@ test.skipIf(postgresMissing !== undefined)(
     say(audio);
     await until(async () => (await newestCall(left))?.transcript.length === 3);
     await until(async () => (await nodesSeenBy(left)).length === 2);
+    const killedMs = Date.now();
     await lost.end('SIGKILL');
     await rm(lost.dataDir, { recursive: true, force: true });
     const { call, events } = await endedCallAt(left);
@@ -42,6 +43,10 @@ test.skipIf(postgresMissing !== undefined)(
     const { ledger } = call.legs[0];
     // Every byte that anybody still knows of.
     expect(ledger).toMatchObject({ received: 24_000, acknowledged: 24_000, gaps: 0, paused: 0 });
+    // No stream came back: what it may have heard until the other had the call is told as well.
+    const gap = events.find(({ type }) => type === 'call.gap')?.data;
+    expect(gap).toMatchObject({ cause: 'node', bytes: 0 });
+    expect(gap.end).toBeGreaterThan((killedMs - Date.parse(call.started_at)) / 1_000 + 1);
     const warnings = events.filter(({ type }) => type === 'call.warning');
     expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LOST']);
     const nodes = await nodesSeenBy(left);

@@ -131,9 +131,12 @@ test.skipIf(missing !== undefined)(
   120_000,
 );
 
-test.skipIf(missing !== undefined)(
-  'a node is lost, its disk gone, when one leg of a call is over and the other is not: both recordings are whole',
-  async () => {
+test.skipIf(missing !== undefined).each([
+  ['its disk gone', true],
+  ['and started again', false],
+])(
+  'a node is lost, %s, when one leg of a call is over and the other is not: both recordings are whole',
+  async (_, isDiskGone) => {
     await using own = await startBucket();
     await using fleet = await fleetOf(2, postgres, {
       ...bucketEnv(own.url),
@@ -161,12 +164,14 @@ test.skipIf(missing !== undefined)(
     await until(async () => (await newestCall(lost))?.legs.some(({ state }: AnyJson) => state === 'done')); // prettier-ignore
     await until(async () => (await nodesSeenBy(left)).length === 2);
     await lost.end('SIGKILL');
-    await rm(lost.dataDir, { recursive: true, force: true });
+    if (isDiskGone) await rm(lost.dataDir, { recursive: true, force: true });
     delete speech.script.finalsDelayMs;
     const { call, events } = await endedCallAt(left);
     expectToldOnce(events);
+    if (!isDiskGone) await fleet.restart(0);
     await until(
       async () => (await own.keys()).filter((key) => key.startsWith('recordings/')).length === 2,
+      60_000,
     );
     const recording = await left.get(`/api/calls/${call.id}/recording`);
     const wav = Buffer.from(await recording.arrayBuffer());

@@ -1,0 +1,142 @@
+import { sql } from 'kysely';
+import { within, type Clock } from '../lib/clock.ts';
+import { reasonOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/log.ts';
+import type { Objects } from '../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../store/backend.ts';
+import type { Store } from '../store/store.ts';
+import { bytesPerSecondOf, silenceOf } from './call/leg.ts';
+import { legRecordFrom, lengthOfRecording } from './events/call-rows.ts';
+import type { Journal } from './journal/journal.ts';
+import { recordingKeys, tailKeys } from './recordings.ts';
+import { fetchTail } from './tails.ts';
+
+type LostRecordingsOptions = {
+  objects: Objects;
+  store: Store;
+  journal: Journal;
+  node: string;
+  /** A node that is started anew after a kill is there by then, and brings the whole of a recording. */
+  goneMs: number;
+  clock: Clock;
+  log: Logger;
+};
+
+type Lacking = { node: string; sinceMs: number };
+
+const lookMs = 5_000;
+/** One that is there, and does not. */
+const lateMs = 600_000;
+const fetchWithinMs = 20_000;
+const keptMs = 86_400_000;
+const roles = ['customer', 'agent'] as const;
+
+/**
+ * Recordings of legs that were over when their call was taken over: they are whole on the disk of the node before. That
+ * node sends them to the object store when it is there. When it is gone, what the store has in pieces becomes the recording.
+ */
+export class LostRecordings implements AsyncDisposable {
+  readonly #options: LostRecordingsOptions;
+  readonly #lacking = new Map<string, Lacking>();
+  #looking: Promise<void> = Promise.resolve();
+  #isClosed = false;
+  #stopTimer: () => void = () => undefined;
+
+  constructor(options: LostRecordingsOptions) {
+    this.#options = options;
+    this.#looking = this.#ofEarlierRun().catch((error: unknown) => this.#failed(error));
+    this.#schedule();
+  }
+
+  /** The recording of this leg lies on the disk of that node. */
+  lacks(legId: string, node: string): void {
+    this.#lacking.set(legId, { node, sinceMs: this.#options.clock.monotonicMs() });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer();
+    await within(this.#options.clock, maxDatabaseWaitMs, this.#looking);
+  }
+
+  #schedule(): void {
+    this.#stopTimer = this.#options.clock.after(lookMs, () => {
+      this.#looking = this.#look()
+        .catch((error: unknown) => this.#failed(error))
+        .finally(() => {
+          if (!this.#isClosed) this.#schedule();
+        });
+    });
+  }
+
+  #failed(error: unknown): void {
+    const { log } = this.#options;
+    log.warn({ reason: reasonOf(error) }, 'recordings of lost nodes could not be looked for; tried again'); // prettier-ignore
+  }
+
+  async #look(): Promise<void> {
+    const { clock, goneMs } = this.#options;
+    for (const [legId, lacking] of this.#lacking) {
+      if (this.#isClosed) return;
+      if (clock.monotonicMs() - lacking.sinceMs < goneMs) continue;
+      if (await this.#isSettled(legId, lacking)) this.#lacking.delete(legId);
+    }
+  }
+
+  /** True when nothing more is to be done for the leg. */
+  async #isSettled(legId: string, { node, sinceMs }: Lacking): Promise<boolean> {
+    const { objects, store, journal, clock, log } = this.#options;
+    const leg = await store.db
+      .selectFrom('legs')
+      .innerJoin('calls', 'calls.id', 'legs.call_id')
+      .selectAll('legs')
+      .select(['calls.node', 'calls.has_recording', 'calls.summary_due', 'calls.state as at'])
+      .where('legs.id', '=', legId)
+      .executeTakeFirst();
+    if (leg?.node !== this.#options.node) return true; // erased, or taken over in its turn
+    if (leg.at !== 'ended' || leg.summary_due === 1) return false;
+    if (leg.has_recording === 0) return true;
+    if (await objects.stored(recordingKeys + legId)) return true;
+    if (await journal.recordingOf(legId)) return true; // from a time when the call was here before
+    const before = await store.db
+      .selectFrom('nodes')
+      .select('node')
+      .where('node', '=', node)
+      .where('lost_at', 'is', null)
+      .where('left_at', 'is', null)
+      .executeTakeFirst();
+    if (before !== undefined && clock.monotonicMs() - sinceMs < lateMs) return false;
+    const record = legRecordFrom(leg, roles);
+    const file = journal.newFile(legId, silenceOf(record.encoding), true);
+    await fetchTail(objects, legId, file, 0, clock, AbortSignal.timeout(fetchWithinMs));
+    await file.release();
+    const missing = lengthOfRecording(leg) - file.end;
+    if (missing > 0)
+      log.warn(
+        { callId: leg.call_id, legId, seconds: missing / bytesPerSecondOf(record) },
+        'the end of a recording is on the disk of a lost node, and is missing here',
+      );
+    return true;
+  }
+
+  /** Of calls that this node took over before it was started anew. */
+  async #ofEarlierRun(): Promise<void> {
+    const { store, clock, node } = this.#options;
+    const rows = await store.db
+      .selectFrom('legs')
+      .innerJoin('calls', 'calls.id', 'legs.call_id')
+      .innerJoin('objects', (join) =>
+        join.on(
+          sql<boolean>`objects.key >= ${tailKeys} || legs.id || '/' and objects.key < ${tailKeys} || legs.id || '/~'`,
+        ),
+      )
+      .select(['legs.id', (eb) => eb.fn.max('objects.node').as('node')])
+      .where('calls.node', '=', node)
+      .where('calls.fence', '>', 0)
+      .where('calls.has_recording', '=', 1)
+      .where('calls.ended_at', '>', clock.now() - keptMs)
+      .groupBy('legs.id')
+      .execute();
+    for (const { id, node: of } of rows) if (of !== node) this.lacks(id, of);
+  }
+}

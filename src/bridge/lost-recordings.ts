@@ -9,7 +9,7 @@ import { bytesPerSecondOf, silenceOf } from './call/leg.ts';
 import { legRecordFrom, lengthOfRecording } from './events/call-rows.ts';
 import type { Journal } from './journal/journal.ts';
 import { recordingKeys, tailKeys } from './recordings.ts';
-import { fetchTail } from './tails.ts';
+import { canFetchTail, fetchTail } from './tails.ts';
 
 type LostRecordingsOptions = {
   objects: Objects;
@@ -106,6 +106,7 @@ export class LostRecordings implements AsyncDisposable {
       .where('left_at', 'is', null)
       .executeTakeFirst();
     if (before !== undefined && clock.monotonicMs() - sinceMs < lateMs) return false;
+    if (!(await canFetchTail(objects, legId))) return false; // the store is away
     const record = legRecordFrom(leg, roles);
     const file = journal.newFile(legId, silenceOf(record.encoding), true);
     await fetchTail(objects, legId, file, 0, clock, AbortSignal.timeout(fetchWithinMs));

@@ -33,7 +33,7 @@ export function heardAgain(caller: Caller, wavs: readonly Buffer[]): HeardAgain 
   return heard;
 
   function readChannel(channel: Buffer, frames: Set<number>): void {
-    let last = Math.max(-1, ...frames);
+    let last = -1;
     for (let at = 0; at + 2 <= channel.length;) {
       if (channel.readInt16LE(at) === 0 && isSilent(channel, at)) {
         at += 2;
@@ -46,7 +46,7 @@ export function heardAgain(caller: Caller, wavs: readonly Buffer[]): HeardAgain 
         at += 2;
         continue;
       }
-      if (number <= last) heard.misplaced++;
+      if (number <= last || frames.has(number)) heard.misplaced++;
       last = number;
       frames.add(number);
       at += frameBytes;

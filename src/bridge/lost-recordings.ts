@@ -95,7 +95,7 @@ export class LostRecordings implements AsyncDisposable {
       .executeTakeFirst();
     if (leg?.node !== this.#options.node) return true; // erased, or taken over in its turn
     if (leg.at !== 'ended' || leg.summary_due === 1) return false;
-    if (leg.has_recording === 0) return true;
+    if (leg.has_recording === 0 || leg.received === 0) return true;
     if (await objects.stored(recordingKeys + legId)) return true;
     if (await journal.recordingOf(legId)) return true; // from a time when the call was here before
     const before = await store.db

@@ -160,8 +160,8 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const legs = await legsOf(env.store.db, row.id);
   const states = await sharedStates(env, row.id);
   const open = row.state === 'ended' ? [] : legs.filter(({ state }) => state === 'open');
-  for (const leg of legs)
-    if (!open.includes(leg) && leg.received > 0) env.lostRecordings?.lacks(leg.id, from.node);
+  // Also of legs that go on: of what they had before nothing may be here, because the object store did not give it in time.
+  for (const leg of legs) env.lostRecordings?.lacks(leg.id, from.node);
   const heardUntil = await heardUntilOf(env, row.id);
   const recovered = new Map<string, RecoveredLeg>();
   /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */

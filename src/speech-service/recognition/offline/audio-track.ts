@@ -22,7 +22,8 @@ export class AudioTrack {
   }
 
   dropBefore(position: number): void {
-    const count = Math.min(this.#length, position - this.#start);
+    // A second times the rate is not always a whole number, and a view behind half a sample would be one too long.
+    const count = Math.min(this.#length, Math.floor(position - this.#start));
     if (count <= 0) return;
     this.#samples.copyWithin(0, count, this.#length);
     this.#length -= count;

@@ -80,7 +80,9 @@ export const StreamingRequest = z
     bit_depth: BitDepth.default(16).describe('8 when left out with wav/alaw or wav/ulaw.'),
     sample_rate: SampleRate.default(16000),
     channels: z.int().min(1).max(8).default(1),
-    custom_metadata: CustomMetadata.optional(),
+    custom_metadata: CustomMetadata.optional().describe(
+      'Free fields. With `role` set to `mixed` and one channel, the voices in it are told apart: `speakers` messages behind the words, and `speaker` in the record; needs the model voice-encoder.',
+    ),
     model: ModelName.default('model-1').describe('Live sessions run on model-1 only.'),
     endpointing: z
       .number()

@@ -47,6 +47,7 @@ async function explained(databaseUrl: string, dataFolder: string): Promise<void>
   const names = await namesInTheMiddle(databaseUrl);
   const log = await PlanLog.since(dataFolder);
   const { calls, refused } = await liveOn(databaseUrl, names, true);
+  await sleep(2_000); // the server writes its log a little later than it answers
   const statements = await log.next({ largeTables: tables, rowsRead: 20_000, pages: 50_000 });
   const times = statements.reduce((sum, one) => sum + one.times, 0);
   console.log(`${calls} calls, every page and a sweep: ${times} statements of ${statements.length} kinds`); // prettier-ignore

@@ -83,8 +83,11 @@ export class PlanLog {
     const { size } = await stat(this.#path);
     if (size <= this.#from) return [];
     const stream = createReadStream(this.#path, { start: this.#from, end: size - 1 });
-    this.#from = size;
     for await (const line of createInterface({ input: stream })) {
+      // The last one may be half written: it is read the next time.
+      const end = this.#from + Buffer.byteLength(line) + 1;
+      if (end > size) break;
+      this.#from = end;
       const entry = JSON.parse(line) as { message?: string; statement?: string };
       const message = entry.message ?? '';
       if (message.includes('statement timeout'))

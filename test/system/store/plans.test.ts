@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { testBridge } from '../../support/bridge/test-bridge.ts';
 import { liveOn } from '../../support/store/node-life.ts';
 import { namesInTheMiddle, storeRows } from '../../support/store/many-rows.ts';
-import { explaining, largeTables, PlanLog } from '../../support/store/plans.ts';
+import { until } from '../../support/process/until.ts';
+import { explaining, largeTables, PlanLog, type Statement } from '../../support/store/plans.ts';
 import { postgresMissing, startPostgres } from '../../support/store/postgres.ts';
 import { temporaryStore } from '../../support/store/store.ts';
 
@@ -37,7 +38,12 @@ test.skipIf(!ownServer)(
       // What the look must find: it could not fail otherwise.
       await sql`select count(*) from events where body like '%nobody%'`.execute(store.db);
     }
-    const statements = await log.next(bounds);
+    // The server writes its log a little later than it answers.
+    const statements: Statement[] = [];
+    await until(async () => {
+      statements.push(...(await log.next(bounds)));
+      return statements.some(({ query }) => query.includes('%nobody%'));
+    });
     expect(statements.length).toBeGreaterThan(150);
     const faulty = statements.filter(({ faults }) => faults.length > 0);
     expect(faulty.map(({ query, faults }) => [query, ...faults])).toEqual([

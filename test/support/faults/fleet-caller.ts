@@ -23,6 +23,8 @@ export class Caller {
   readonly frameMs: number;
   readonly audio: Buffer;
   redials = 0;
+  /** It found no node in its last seconds. */
+  endedWithoutLine = false;
   /** Where it spoke first and last: what lies outside nobody was told of. */
   firstMs = Infinity;
   lastMs = 0;
@@ -93,6 +95,7 @@ export class Caller {
     this.#isOver = true;
     const line = this.#line;
     this.#tell(line !== undefined && isOpen(line) ? 'hangs up' : 'has no line to hang up');
+    this.endedWithoutLine = line?.socket.readyState !== WebSocket.OPEN;
     if (line?.socket.readyState !== WebSocket.OPEN) return;
     for (const frame of line.dialogue.closing(this.#saidMs - line.beganMs)) line.socket.send(frame);
     if (!line.dialogue.waitsForOver) line.socket.close(1000);

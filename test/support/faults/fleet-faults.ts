@@ -317,6 +317,12 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
         figures.neverTaken++;
         continue;
       }
+      // Its node was gone before it had a row, and then every door was shut.
+      if (records === undefined && caller.endedWithoutLine && !(await hasRow(caller))) {
+        figures.neverTaken++;
+        caller.story.push('no row');
+        continue;
+      }
       if (records === undefined) {
         figures.neverEnded++;
         broken('never ended');
@@ -406,6 +412,11 @@ export async function fleetTrial(options: FleetTrialOptions): Promise<void> {
     for (const heard of frames)
       for (let number = from; number < to; number++) if (!heard.has(number)) missing++;
     figures.unrecordedS += Math.max(0, (missing * caller.frameMs) / 1_000 - told);
+  }
+
+  async function hasRow({ callId }: Caller): Promise<boolean> {
+    const rows = await writes.ask('select id from calls where carrier_call_id = $1', [callId]);
+    return rows.length > 0;
   }
 
   /** From the last byte of each record to the first of the one that continues it. */

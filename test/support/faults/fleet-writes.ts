@@ -36,6 +36,8 @@ export class WatchedWrites {
         call text := case when tg_table_name = 'calls' then line->>'id' else line->>'call_id' end;
         has text; number bigint;
       begin
+        -- A second reading has a lease of its own, which may be with another node.
+        if line->>'type' = 'call.transcript.revised' then return null; end if;
         select node, fence into has, number from calls where id = call;
         if tg_table_name = 'calls' and tg_op = 'UPDATE' and to_jsonb(old)->>'node' = current_setting('application_name')
         then has := current_setting('application_name'); end if;

@@ -1,6 +1,6 @@
 import { flushCompileCache } from 'node:module';
-import { setPriority } from 'node:os';
 import { reasonOf } from '../../lib/errors.ts';
+import { giveWay } from '../../lib/give-way.ts';
 import { MediaError } from './media-error.ts';
 import type { MediaAnswer, MediaOrder } from './messages.ts';
 import { decodeFile, probeFile } from './read-file.ts';
@@ -33,7 +33,7 @@ async function carryOut(order: MediaOrder): Promise<MediaAnswer> {
   }
 }
 
-setPriority(niceness);
+giveWay(niceness);
 // Whoever gave the order is gone, or has the answer: nobody else would end ffmpeg.
 process.on('disconnect', endGroup);
 // The order is an argument: it is there from the first line on. After the answer the parent ends the group.

@@ -1,6 +1,7 @@
 import { flushCompileCache } from 'node:module';
-import { constants, setPriority } from 'node:os';
+import { constants } from 'node:os';
 import { reasonOf, TrunklineError } from '../../lib/errors.ts';
+import { giveWay } from '../../lib/give-way.ts';
 import { diarize } from './diarize.ts';
 import type { SpeakersAnswer, SpeakersOrder } from './messages.ts';
 
@@ -18,7 +19,7 @@ async function carryOut(order: SpeakersOrder): Promise<SpeakersAnswer> {
 }
 
 // Live calls come first.
-setPriority(constants.priority.PRIORITY_LOW);
+giveWay(constants.priority.PRIORITY_LOW);
 // Whoever gave the order is gone. An exit would wait for what the disk or the engine has begun, a kill does not.
 const end = (): void => void process.kill(process.pid, 'SIGKILL');
 process.on('disconnect', end);

@@ -14,6 +14,8 @@ const notRun: Record<string, string> = {
     'needs root and a network; .ci/run installs the same',
   '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':
     'its second line wants the address that the first prints',
+  'config/operating/README.md: # EKS with Pod Identity: a role for the pod, and no key anywhere':
+    'needs a cluster of that cloud',
   'config/operating/README.md: docker build -t trunkline .': 'needs a Docker daemon and a network',
   'config/operating/README.md: cd config/deploy': 'needs a Docker daemon and a network',
   'config/deploy/README.md: cd config/deploy': 'needs a Docker daemon and a network',

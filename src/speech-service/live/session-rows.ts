@@ -89,9 +89,14 @@ export class SessionRows {
       .execute();
   }
 
-  /** Stores the end of a session once: a second end changes nothing. */
-  async end(id: string, end: StoredEnd, completedAt: number, callbacksDue: boolean): Promise<void> {
-    await this.#store.db
+  /** Stores the end of a session once: a second end changes nothing. Answers whether this is the first. */
+  async end(
+    id: string,
+    end: StoredEnd,
+    completedAt: number,
+    callbacksDue: boolean,
+  ): Promise<boolean> {
+    const { numUpdatedRows } = await this.#store.db
       .updateTable('speech_jobs')
       .set({
         status: end.outcome,
@@ -104,7 +109,8 @@ export class SessionRows {
       })
       .where('id', '=', id)
       .where('status', 'in', ['queued', 'processing'])
-      .execute();
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
   }
 
   /** Live sessions of nodes that are gone, and whose audio is gone with them, have ended. Answers how many. */

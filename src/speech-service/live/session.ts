@@ -409,6 +409,8 @@ export class LiveSession {
       await this.#stored;
       this.#step({ type: 'finished' });
     } catch (error) {
+      // Left to the next process, or ended by another node while this one stood still.
+      if (this.#isSuspended) return;
       this.#parts.log.error(
         { sessionId: this.id, err: error },
         'a live session could not be finished',

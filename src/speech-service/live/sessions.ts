@@ -281,7 +281,7 @@ export class Sessions {
     return entry;
   }
 
-  /** Stores the end in as many attempts as it takes. The session is not over before. */
+  /** Stores the end in as many attempts as it takes. The session is not over before. One that others ended rejects. */
   async #ended(id: string, end: SessionEnd): Promise<void> {
     const { rows, clock, log } = this.#options;
     const entry = this.#byId.get(id);
@@ -290,8 +290,9 @@ export class Sessions {
     const stored = zero && end.outcome === 'done' ? { ...end, result: null } : end;
     for (let attempt = 0; ; attempt++) {
       try {
-        await rows.end(id, stored, clock.now(), !zero);
-        break;
+        if (await rows.end(id, stored, clock.now(), !zero)) break;
+        await this.leaveEndedByOthers();
+        if (entry === undefined || this.#byId.has(id)) break;
       } catch (error) {
         if (this.#suspending) throw error;
         log.error(
@@ -300,7 +301,9 @@ export class Sessions {
         );
         const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 1_000;
         await wait(clock, delayMs);
+        continue;
       }
+      throw new Error('other nodes have ended this session');
     }
     const ended = { sessionId: id, outcome: end.outcome, audioS: end.audioS };
     (entry?.log ?? log).info(ended, 'a live session ended');

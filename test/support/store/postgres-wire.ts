@@ -17,7 +17,9 @@ export async function postgresWire(target: string) {
   const port = Number(url.port);
   const state: WireState = { pass: false, silent: false, cuts: 0, swallowed: 0 };
   const sockets = new Set<Socket>();
+  let isGone = false;
   const server = createServer((client) => {
+    if (isGone) return void client.destroy();
     const upstream = connect(port, url.hostname);
     for (const socket of [client, upstream]) {
       sockets.add(socket);
@@ -58,6 +60,11 @@ export async function postgresWire(target: string) {
   return {
     url: url.href,
     state,
+    /** Nothing comes through from here on: a server that is told to end still answers for a moment. */
+    goAway: () => {
+      isGone = true;
+      for (const socket of sockets) socket.destroy();
+    },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

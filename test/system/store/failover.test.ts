@@ -86,7 +86,10 @@ describe.skipIf(!ownServer)('a failover', () => {
       Object.assign(wire.state, {
         cutAt: 'commit\0',
         pass: true,
-        onAnswered: () => void primary.outage!.begin(),
+        onAnswered: () => {
+          wire.goAway();
+          void primary.outage!.begin();
+        },
       });
       const done = store.transaction(async (tx) => {
         runs++;

@@ -33,6 +33,8 @@ const askAgainMs = 250;
  */
 const fetchWithinMs = 20_000;
 const storeAwayMs = 600_000;
+/** Less of a recording is not worth a word. */
+const leastUnrecordedS = 0.1;
 
 type TakeOver = {
   calls: Calls;
@@ -166,6 +168,7 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
   const recovered = new Map<string, RecoveredLeg>();
   /** Legs whose last session is lost as well: of what it had not said yet nobody knows. */
   const silent = new Set<string>();
+  let unrecordedS = 0;
   await Promise.all(
     open.map(async (leg) => {
       const state = states.get(leg.id);
@@ -173,7 +176,9 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
       const heard = await heardBySession(env, leg, state);
       if (heard === 'lost') silent.add(leg.id);
       const rate = bytesPerSecondOf(legRecordFrom(leg, env.config.stereoRoles));
-      recovered.set(leg.id, await takeIn(env, state, heard === 'lost' ? undefined : heard, rate));
+      const taken = await takeIn(env, state, heard === 'lost' ? undefined : heard, rate);
+      recovered.set(leg.id, taken.leg);
+      unrecordedS = Math.max(unrecordedS, taken.unrecordedBytes / rate);
     }),
   );
   // Times of the row are by the lost node's clock, ours is another.
@@ -215,6 +220,12 @@ async function goOnWith(work: TakeOver, row: CallRow, from: LostNode): Promise<C
         from.hasLeft
           ? 'the node that carried the call was stopped: it goes on at another; what it had not sent on yet is a gap'
           : 'the node that carried the call is lost: it goes on at another; what was only on the lost disk is a gap',
+        true,
+      );
+    if (unrecordedS >= leastUnrecordedS)
+      call.events.warn(
+        'RECORDING_LACKS',
+        `up to ${unrecordedS.toFixed(1)} s of a recording were only on the disk of the node that carried the call: they were heard, and the recording is silent there`,
         true,
       );
     calls.adopt(call);
@@ -260,7 +271,7 @@ async function takeIn(
   state: SharedLegState,
   heard: number | undefined,
   rate: number,
-): Promise<RecoveredLeg> {
+): Promise<{ leg: RecoveredLeg; unrecordedBytes: number }> {
   const { journal, objects, recording } = env;
   const { legId, silence } = state;
   const file = journal.newFile(legId, silence, recording);
@@ -271,11 +282,16 @@ async function takeIn(
       : await fetchTail(objects, legId, file, from, env.clock, AbortSignal.timeout(fetchWithinMs));
   await file.release(); // opened again by the leg
   const { snapshot, gaps } = legAfterLoss({ ...state, recording }, heard, rate, kept);
-  return journal.takeIn(
+  const leg = journal.takeIn(
     snapshot,
     gaps.map((gap) => ({ ...gap, cause: 'node' })),
     file,
   );
+  // What is in no gap was heard: where it is not here either, only the recording lacks it.
+  const { end, counts } = snapshot.ledger;
+  const here = kept.reduce((bytes, range) => bytes + range.end - range.start, 0);
+  const unrecordedBytes = recording ? Math.max(0, end - here - counts.gaps) : 0;
+  return { leg, unrecordedBytes };
 }
 
 /**

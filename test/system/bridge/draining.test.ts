@@ -110,7 +110,7 @@ test.skipIf(postgresMissing !== undefined)(
     const said = ended.call.transcript.map(({ text }: AnyJson) => text);
     expect(said.slice(0, 2)).toEqual(wordsOf(first));
     const warnings = ended.events.filter(({ type }) => type === 'call.warning');
-    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LEFT']);
+    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LEFT', 'RECORDING_LACKS']);
     expect(await stopping.exited()).toEqual({ code: 0, signal: null });
   },
   120_000,

@@ -49,7 +49,8 @@ test.skipIf(postgresMissing !== undefined)(
     expect(gap).toMatchObject({ cause: 'node', bytes: 0 });
     expect(gap.end).toBeGreaterThan((killedMs - Date.parse(call.started_at)) / 1_000 + 1);
     const warnings = events.filter(({ type }) => type === 'call.warning');
-    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LOST']);
+    expect(warnings.map(({ data }) => data.code)).toEqual(['NODE_LOST', 'RECORDING_LACKS']);
+    expect(warnings[1].data.message).toContain('1.0 s of a recording');
     const nodes = await nodesSeenBy(left);
     expect(nodes.map(({ self, state }) => [self, state]).toSorted()).toEqual([
       [false, 'lost'],

@@ -5,6 +5,7 @@ import type { NodeLink } from '../nodes/link.ts';
 import type { Membership } from '../nodes/membership.ts';
 import type { PublicUrl } from '../port/addresses.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
+import { counted } from '../lib/counted.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
@@ -303,7 +304,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgePart> {
     waitsFor: () => {
       const waiting = calls.all.filter((call) => call.state !== 'live').length;
       if (waiting === 0) return undefined;
-      return `the last words of ${waiting} call${waiting === 1 ? '' : 's'}`;
+      return `the last words of ${counted(waiting, 'call')}`;
     },
     leaving() {
       const other = nodes?.relieverAs('bridge');

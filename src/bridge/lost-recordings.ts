@@ -5,7 +5,8 @@ import type { Logger } from '../lib/log.ts';
 import type { Objects } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Store } from '../store/store.ts';
-import { bytesPerSecondOf, silenceOf } from './call/leg.ts';
+import { bytesPerSecondOf } from './call/leg.ts';
+import { silenceOf } from './call/session-request.ts';
 import { legRecordFrom, lengthOfRecording } from './events/call-rows.ts';
 import type { Journal } from './journal/journal.ts';
 import { recordingKeys, tailKeys } from './recordings.ts';
@@ -27,7 +28,6 @@ type Lacking = { node: string; sinceMs: number };
 const lookMs = 5_000;
 /** One that is there, and does not. */
 const lateMs = 600_000;
-const fetchWithinMs = 20_000;
 const keptMs = 86_400_000;
 const roles = ['customer', 'agent'] as const;
 
@@ -109,7 +109,7 @@ export class LostRecordings implements AsyncDisposable {
     if (!(await canFetchTail(objects, legId))) return false; // the store is away
     const record = legRecordFrom(leg, roles);
     const file = journal.newFile(legId, silenceOf(record.encoding), true);
-    await fetchTail(objects, legId, file, 0, clock, AbortSignal.timeout(fetchWithinMs));
+    await fetchTail(objects, legId, file, 0, clock);
     await file.release();
     const missing = lengthOfRecording(leg) - file.end;
     if (missing > 0)

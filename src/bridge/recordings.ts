@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely';
 import { within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
-import type { LocalFiles, LocalAudio, Objects, StoredName } from '../objects/objects.ts';
+import type { LocalFiles, LocalAudio, Objects, NamedObject } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
 import type { Database } from '../store/schema.ts';
 import type { Store } from '../store/store.ts';
@@ -223,17 +223,14 @@ export class Recordings {
     return others === undefined;
   }
 
-  async #owned(objects: readonly StoredName[]): Promise<string[]> {
+  async #owned(objects: readonly NamedObject[]): Promise<string[]> {
+    const ids = objects.map(({ id }) => id);
     const legs = await this.#options.store.db
       .selectFrom('legs')
       .select('id')
-      .where(
-        'id',
-        'in',
-        objects.map(({ key }) => key.slice(folder.length)),
-      )
+      .where('id', 'in', ids)
       .execute();
-    return legs.map(({ id }) => folder + id);
+    return legs.map(({ id }) => id);
   }
 }
 

@@ -37,6 +37,8 @@ type Sent = { to: number; pieces: Piece[] };
 /** Of one leg in one round; the rest goes with the next ones. */
 const maxPieceBytes = 1_048_576;
 const atOnce = 8;
+/** The stream of a call that is live comes back and waits for as long. */
+const fetchWithinMs = 20_000;
 const answersWithinMs = 2_000;
 const askAgainMs = 500;
 /** No call lasts so long: what is left of it then belongs to nobody. */
@@ -62,7 +64,12 @@ export class Tails implements AsyncDisposable {
       async *ready() {},
       waiting: () => Promise.resolve({ files: 0, bytes: 0 }),
       // Nobody needs a piece of yesterday.
-      owned: (objects) => Promise.resolve(objects.filter(({ created_at }) => created_at >= options.clock.now() - leftAfterMs).map(({ key }) => key)), // prettier-ignore
+      owned: (objects) =>
+        Promise.resolve(
+          objects.flatMap(({ id, createdAt }) =>
+            createdAt >= options.clock.now() - leftAfterMs ? [id] : [],
+          ),
+        ),
     });
     this.#round = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
     this.#schedule();
@@ -228,8 +235,8 @@ export async function fetchTail(
   file: LegFile,
   from: number,
   clock: Clock,
-  signal: AbortSignal,
 ): Promise<{ start: number; end: number }[]> {
+  const signal = AbortSignal.timeout(fetchWithinMs);
   const kept: { start: number; end: number }[] = [];
   const pieces = (await piecesOf(objects, legId)).filter(({ to }) => to > from);
   for (let next = 0; next < pieces.length && !signal.aborted; next += atOnce) {

@@ -3,6 +3,7 @@ import type { Bridge } from '../bridge/seam.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';
+import { counted } from '../lib/counted.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
 import type { CarrierList } from '../protocol/api.ts';
@@ -97,9 +98,9 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
     ],
     notes: () => notesOf(options.config, options.insecure),
     waitsFor(deadlineMs) {
-      const streams = counted(upgrades.liveStreams, 'open stream');
+      if (upgrades.liveStreams === 0) return undefined;
       const ownS = (deadlineMs - lastWordsPart(deadlineMs)) / 1_000;
-      return streams === undefined ? undefined : `${streams} (${Math.round(ownS * 10) / 10} s)`;
+      return `${counted(upgrades.liveStreams, 'open stream')} (${Math.round(ownS * 10) / 10} s)`;
     },
     leaving: () => {
       upgrades.stopAccepting();
@@ -131,10 +132,6 @@ async function lastStreams(
     }),
   );
   return new Map(found.filter(([, at]) => at > 0));
-}
-
-function counted(count: number, what: string): string | undefined {
-  return count === 0 ? undefined : `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {

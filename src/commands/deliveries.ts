@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { counted } from '../lib/counted.ts';
 import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
 
@@ -97,7 +98,7 @@ async function list(options: DeliveryListOptions): Promise<void> {
 function lineOf(item: ApiDelivery): string {
   const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
   const reason = item.reason === null ? '' : `  ${item.reason}`;
-  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${item.attempts} ${item.attempts === 1 ? 'attempt' : 'attempts'}${next}${reason}`;
+  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${counted(item.attempts, 'attempt')}${next}${reason}`;
 }
 
 async function show(id: string, options: DeliveriesOptions): Promise<void> {
@@ -110,9 +111,6 @@ async function act(options: DeliveriesOptions, path: string, body?: unknown): Pr
   };
   console.log(`${changed} set in motion`);
 }
-
-const counted = (count: number, what: string): string =>
-  `${count} ${what}${count === 1 ? '' : 's'}`;
 
 /** The first that is parked of a call takes along what is parked behind it. */
 async function retryParked(options: DeliveriesOptions & { endpoint?: string }): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { counted } from '../lib/counted.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { ApiCall } from '../protocol/api.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
@@ -37,7 +38,7 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
     console.log(
       calls.length === 0
         ? 'no call has this number'
-        : `\n${counted(calls.length)} would be erased, and nothing brings one back: say --yes, or name those that are meant`,
+        : `\n${counted(calls.length, 'call')} would be erased, and nothing brings one back: say --yes, or name those that are meant`,
     );
     return;
   }
@@ -54,15 +55,13 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
       failed++;
       console.error(`${id}: ${error.message}`);
     }
-  console.log(`${counted(calls.length - failed)} erased`);
+  console.log(`${counted(calls.length - failed, 'call')} erased`);
   if (pending > 0)
     console.log(
-      `of ${counted(pending)} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,
+      `of ${counted(pending, 'call')} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,
     );
   if (failed > 0) process.exitCode = 1;
 }
-
-const counted = (calls: number): string => (calls === 1 ? '1 call' : `${calls} calls`);
 
 const lineOf = (call: ApiCall): string =>
   `${call.id}  ${call.started_at}  ${call.state.padEnd(5)}  ${call.from ?? '-'} to ${call.to ?? '-'}  ${call.carrier}`;

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Clock } from '../lib/clock.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
+import { parseJson } from '../lib/json.ts';
 import type { ObjectsConfig } from './config.ts';
 
 export type Credentials = {
@@ -80,7 +81,7 @@ export class CredentialSource implements AsyncDisposable {
     if (!answer.ok) throw new NoCredentials(`the keys could not be fetched: ${answer.reason}`);
     if (answer.status !== 200)
       throw new NoCredentials(`the keys could not be fetched: the answer is ${answer.status}`);
-    const found = Answer.safeParse(jsonOf(answer.body));
+    const found = Answer.safeParse(parseJson(answer.body.toString('utf8')));
     if (!found.success)
       throw new NoCredentials('the keys could not be fetched: the answer holds none');
     const { AccessKeyId, SecretAccessKey, Token, Expiration } = found.data;
@@ -109,13 +110,5 @@ export class CredentialSource implements AsyncDisposable {
         'the file of TRUNKLINE_OBJECTS_CREDENTIALS_TOKEN_FILE cannot be read',
       );
     }
-  }
-}
-
-function jsonOf(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    return undefined;
   }
 }

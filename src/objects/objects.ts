@@ -34,12 +34,12 @@ export type LocalFiles = {
   ready(): AsyncIterable<LocalAudio>;
   /** All that is finished and still on this disk. */
   waiting(): Promise<{ files: number; bytes: number }>;
-  /** Which of these objects belong to somebody: the others go. Asked for each now and then, some hundred at a time. */
-  owned(objects: readonly StoredName[]): Promise<string[]>;
+  /** The ids of those that belong to somebody: the others go. Asked for each now and then, some hundred at a time. */
+  owned(objects: readonly NamedObject[]): Promise<string[]>;
 };
 
-/** An object by its name, which begins with the name of its kind. */
-export type StoredName = { key: string; created_at: number };
+/** An object by what follows the name of its kind in its key. */
+export type NamedObject = { id: string; createdAt: number };
 
 /** An object that is whole in the store. */
 export type StoredObject = { key: string; bytes: number; partBytes: number; sha256: string };
@@ -459,8 +459,12 @@ export class Objects implements Part, AsyncDisposable {
         if (last === undefined || objects.length < sweptAtOnce) this.#sweeping.delete(source.kind);
         else this.#sweeping.set(source.kind, last.key);
         if (last === undefined) break;
-        const owned = new Set(await source.owned(objects));
-        const keys = objects.map(({ key }) => key).filter((key) => !owned.has(key));
+        const named = objects.map(({ key, created_at: createdAt }) => ({
+          id: key.slice(source.kind.length + 1),
+          createdAt,
+        }));
+        const owned = new Set(await source.owned(named));
+        const keys = named.flatMap(({ id }) => (owned.has(id) ? [] : [`${source.kind}/${id}`]));
         if (keys.length === 0) continue;
         await store.transaction((tx) => this.erase(tx, keys));
         this.#log.info({ kind: source.kind, objects: keys.length }, 'objects without an owner go');

@@ -684,7 +684,7 @@ export class OutboxTables {
       const ids = going.map((event) => event.id);
       await tx.deleteFrom('deliveries').where('event_id', 'in', ids).execute();
       await tx.deleteFrom('events').where('id', 'in', ids).execute();
-      await removeEmptyLanes(tx, [...new Set(going.map((event) => event.call_id))]);
+      await removeEmptyLanes(tx, going);
       return ids.length;
     });
   }
@@ -709,7 +709,7 @@ export class OutboxTables {
           rows.map((row) => row.event_id),
         )
         .execute();
-      await removeEmptyLanes(tx, [...new Set(rows.map((row) => row.call_id))]);
+      await removeEmptyLanes(tx, rows);
     });
     return rows.length;
   }
@@ -940,7 +940,11 @@ function namesOf(claims: readonly Claim[]): RawBuilder<unknown> {
 }
 
 /** A lane of a call without events has nothing left to order. */
-async function removeEmptyLanes(tx: Transaction<Database>, callIds: string[]): Promise<void> {
+async function removeEmptyLanes(
+  tx: Transaction<Database>,
+  of: readonly { call_id: string }[],
+): Promise<void> {
+  const callIds = [...new Set(of.map((row) => row.call_id))];
   await sql`delete from lanes where call_id in (${sql.join(callIds)})
     and claim_id is null and not exists (select 1 from events where events.call_id = lanes.call_id)`.execute(
     tx,

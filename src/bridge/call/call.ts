@@ -713,10 +713,7 @@ export class Call {
     if (leg.offsetS === undefined) return;
     const start = leg.positionS();
     const { behindS, bytes } = this.#clock.fill(leg, upToS);
-    if (behindS === 0) return;
-    this.#clock.declared(leg, behindS - bytes / leg.bytesPerSecond);
-    const detail = gapDetails.node;
-    this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
+    if (behindS > 0) this.#nodeGap(leg, start, behindS, bytes / leg.bytesPerSecond);
   }
 
   /** No stream has come back that would show how far the lost node had heard the call. Nobody needs silence there. */
@@ -726,11 +723,15 @@ export class Call {
       const start = leg.positionS();
       const behindS = this.#clock.behindS(leg, leg.unknownToS);
       leg.unknownToS = undefined;
-      if (behindS < smallestHoleS) continue;
-      this.#clock.declared(leg, behindS);
-      const detail = gapDetails.node;
-      this.events.gap(leg, { cause: 'node', start, end: start + behindS, bytes: 0, detail });
+      if (behindS >= smallestHoleS) this.#nodeGap(leg, start, behindS, 0);
     }
+  }
+
+  /** Of these seconds `silentS` were written as silence; for the rest nothing stands in the audio. */
+  #nodeGap(leg: CallLeg, start: number, seconds: number, silentS: number): void {
+    this.#clock.declared(leg, seconds - silentS);
+    const detail = gapDetails.node;
+    this.events.gap(leg, { cause: 'node', start, end: start + seconds, bytes: 0, detail });
   }
 
   /**

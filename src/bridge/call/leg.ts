@@ -160,11 +160,6 @@ export function bytesPerSecondOf(leg: LegFormat): number {
   return leg.sampleRate * leg.channels * bytesPerSample[leg.encoding];
 }
 
-/** The code of silence. */
-export function silenceOf(encoding: StreamEncoding): number {
-  return { mulaw: 0xff, alaw: 0xd5, pcm8: 0x80, pcm16: 0 }[encoding];
-}
-
 /** Whole samples only: half a sample would shift every byte after it into noise. */
 export function wholeBytes(leg: LegFormat, seconds: number): number {
   const frame = leg.channels * bytesPerSample[leg.encoding];

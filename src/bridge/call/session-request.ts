@@ -1,4 +1,5 @@
 import { isObject } from '../../lib/json.ts';
+import { silenceCode } from '../leg/leg.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
 import type { LegFormat } from './leg.ts';
@@ -42,6 +43,10 @@ const wireEncodings = {
 
 /** The sample rates that the speech interface takes, in Hz. */
 const sampleRates = [8000, 16000, 32000, 44100, 48000] as const;
+
+export function silenceOf(encoding: LegFormat['encoding']): number {
+  return silenceCode(wireEncodings[encoding]);
+}
 
 /** Undefined when the interface has no session for such audio. */
 export function sessionFormat(

@@ -28,10 +28,9 @@ const callsAtOnce = 8;
 const lastWordsMs = 6_000;
 const askAgainMs = 250;
 /**
- * What the object store has of a leg; what it does not give by then is a gap. The stream of a call that is live comes back
- * and waits for this. One whose phone call is over waits for a store that is away, with its end, for longer.
+ * What the object store does not give in time is a gap. A call that is over waits for a store that is away, with its end,
+ * for longer than one to which a stream comes back.
  */
-const fetchWithinMs = 20_000;
 const storeAwayMs = 600_000;
 /** Less of a recording is not worth a word. */
 const leastUnrecordedS = 0.1;
@@ -276,10 +275,7 @@ async function takeIn(
   const { legId, silence } = state;
   const file = journal.newFile(legId, silence, recording);
   const from = recording ? 0 : new LegLedger(state.ledger).settled;
-  const kept =
-    objects === undefined
-      ? []
-      : await fetchTail(objects, legId, file, from, env.clock, AbortSignal.timeout(fetchWithinMs));
+  const kept = objects === undefined ? [] : await fetchTail(objects, legId, file, from, env.clock);
   await file.release(); // opened again by the leg
   const { snapshot, gaps } = legAfterLoss({ ...state, recording }, heard, rate, kept);
   const leg = journal.takeIn(

@@ -228,7 +228,14 @@ export class CallEvents {
     const isQuiet = !this.#options.config.neutralSentiment && isNeutral(result);
     void this.#commits.add({
       identity: {
-        ...{ legId, sessionId, kind: type, key, role, start, end, text },
+        legId,
+        sessionId,
+        kind: type,
+        key,
+        role,
+        start,
+        end,
+        text,
         ...(type === 'call.transcript' ? { speaker: () => this.#speakers.of(sessionId, key) } : {}),
       },
       ...(isQuiet ? {} : { event }),

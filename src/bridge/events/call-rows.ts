@@ -312,7 +312,9 @@ export function wordsInRow(turns: readonly Turn[]): Pick<CallRow, 'said_by' | 'l
       last === undefined
         ? null
         : JSON.stringify({
-            ...{ role: last.role, speaker: last.speaker, text },
+            role: last.role,
+            speaker: last.speaker,
+            text,
             speaker_provisional: last.speaker_provisional,
           }),
   };

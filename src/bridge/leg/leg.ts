@@ -1,3 +1,4 @@
+import { alawSilence, mulawSilence } from '../../audio/g711.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { bytesPerSecond } from '../../protocol/live-request.ts';
@@ -385,12 +386,13 @@ export class Leg {
   }
 }
 
-function silenceCode(request: LegRequest): number {
+/** The code of silence in what a leg sends. */
+export function silenceCode(request: Pick<LegRequest, 'encoding' | 'bit_depth'>): number {
   switch (request.encoding) {
     case 'wav/ulaw':
-      return 0xff;
+      return mulawSilence;
     case 'wav/alaw':
-      return 0xd5;
+      return alawSilence;
     case 'wav/pcm':
       return request.bit_depth === 8 ? 0x80 : 0;
   }

@@ -3,7 +3,7 @@ import { unlinkSync } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Transaction } from 'kysely';
-import type { LocalAudio, Objects, StoredName } from '../../objects/objects.ts';
+import type { LocalAudio, Objects, NamedObject } from '../../objects/objects.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
 import { fileIdOf } from './own-address.ts';
@@ -167,17 +167,14 @@ export class StoredFiles {
     return { files, bytes };
   }
 
-  async #owned(objects: readonly StoredName[]): Promise<string[]> {
+  async #owned(objects: readonly NamedObject[]): Promise<string[]> {
+    const ids = objects.map(({ id }) => id);
     const files = await this.#options.store.db
       .selectFrom('speech_files')
       .select('id')
-      .where(
-        'id',
-        'in',
-        objects.map(({ key }) => key.slice(keys.length)),
-      )
+      .where('id', 'in', ids)
       .execute();
-    return files.map(({ id }) => keys + id);
+    return files.map(({ id }) => id);
   }
 }
 

@@ -288,11 +288,12 @@ export class Sessions {
     entry?.unpromise();
     const zero = entry?.zeroRetention ?? false;
     const stored = zero && end.outcome === 'done' ? { ...end, result: null } : end;
+    let isFirst = false;
     for (let attempt = 0; ; attempt++) {
       try {
-        if (await rows.end(id, stored, clock.now(), !zero)) break;
-        await this.leaveEndedByOthers();
-        if (entry === undefined || this.#byId.has(id)) break;
+        isFirst = await rows.end(id, stored, clock.now(), !zero);
+        if (!isFirst) await this.leaveEndedByOthers();
+        break;
       } catch (error) {
         if (this.#suspending) throw error;
         log.error(
@@ -301,10 +302,10 @@ export class Sessions {
         );
         const delayMs = storeRetryMs[Math.min(attempt, storeRetryMs.length - 1)] ?? 1_000;
         await wait(clock, delayMs);
-        continue;
       }
-      throw new Error('other nodes have ended this session');
     }
+    if (!isFirst && entry !== undefined && !this.#byId.has(id))
+      throw new Error('other nodes have ended this session');
     const ended = { sessionId: id, outcome: end.outcome, audioS: end.audioS };
     (entry?.log ?? log).info(ended, 'a live session ended');
     speechMetrics.ended.inc({ outcome: end.outcome });

@@ -82,16 +82,13 @@ export function storeAudio({ objects, store, node, folder }: StoredAudioOptions)
       return { files, bytes };
     },
     async owned(objects) {
+      const ids = objects.map(({ id }) => id);
       const sessions = await store.db
         .selectFrom('speech_jobs')
         .select('id')
-        .where(
-          'id',
-          'in',
-          objects.map(({ key }) => key.slice(sessionKeys.length)),
-        )
+        .where('id', 'in', ids)
         .execute();
-      return sessions.map(({ id }) => sessionKeys + id);
+      return sessions.map(({ id }) => id);
     },
   });
 }

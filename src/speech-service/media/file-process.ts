@@ -1,6 +1,5 @@
-import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
-import { env } from 'node:process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { forkBare } from './bare-process.ts';
 
 type FileOrder = {
   program: URL;
@@ -15,31 +14,17 @@ type FileOrder = {
   lost: (how: string, cause: unknown) => Error;
 };
 
-const maxSaidBytes = 2_000;
-const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
-
 /**
  * Carries out one order in a process of its own, which answers with one message and is then ended. Resolves or rejects
  * only when the process has ended: its files are deleted next.
  */
 export function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
   const { program, order, maxHeapMiB, limitMs, signal, late, lost } = options;
-  const child = fork(fileURLToPath(program), [JSON.stringify(order)], {
-    detached: true, // the leader of a process group, with whatever it starts in it
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    execArgv: [
-      '--disable-proto=delete',
-      '--disable-warning=ExperimentalWarning',
-      `--max-old-space-size=${maxHeapMiB}`,
-      '--import',
-      compileCache,
-    ],
-    // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
-    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
-  } satisfies ForkOptions);
-  let said = '';
-  child.stderr?.on('data', (bytes: Buffer) => {
-    said = (said + bytes.toString()).slice(-maxSaidBytes);
+  const { child, said } = forkBare({
+    program,
+    args: [JSON.stringify(order)],
+    maxHeapMiB,
+    options: { detached: true }, // the leader of a process group, with whatever it starts in it
   });
   return new Promise((resolve, reject) => {
     let answer: Answer | undefined;
@@ -70,7 +55,7 @@ export function askFileProcess<Answer>(options: FileOrder): Promise<Answer> {
       if (answer === undefined) {
         // A process that ended by itself may have left its own behind.
         killGroup(child);
-        const cause = said === '' ? undefined : new Error(said.trim());
+        const cause = said() === '' ? undefined : new Error(said().trim());
         failure ??= lost(`ended with ${by ?? `code ${String(code)}`}`, cause);
       }
       settle();

@@ -21,6 +21,7 @@ const keptSamples = sampleRate;
 /** The first two minutes of talk have windows twice as close: the sooner two voices are found. */
 const hopS = { atFirst: 0.4, later: 0.8 };
 const atFirst = 120 * sampleRate;
+
 /** The voices of one leg of a call that goes on. Audio is let go as soon as its windows are read: an hour of talk is some 5 MB. */
 export class LegVoices {
   readonly #encoder: VoiceEncoder;

@@ -1,7 +1,6 @@
-import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
-import { env } from 'node:process';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
 import type { Logger } from '../../lib/log.ts';
+import { forkBare } from '../media/bare-process.ts';
 import { vadModelPath } from '../recognition/offline/voice-activity.ts';
 import type { FromLiveListener, LiveTurns, ToLiveListener } from './live-messages.ts';
 import { isPulled, pullCommand, weightsPath } from './weights.ts';
@@ -23,12 +22,14 @@ const maxHeapMiB = 256;
 const orderWithinMs = 120_000;
 /** Without a leg for so long the process ends. */
 const idleMs = 30_000;
-const maxSaidBytes = 2_000;
 const program = new URL('./live-child.ts', import.meta.url);
-const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
 
 type OrderAtWork = { resolve(told: LiveTurns | undefined): void; reject(error: Error): void };
-type Listener = { child: ChildProcess; legs: Map<number, OrderAtWork | undefined>; said: string };
+type Listener = {
+  child: ChildProcess;
+  legs: Map<number, OrderAtWork | undefined>;
+  said: () => string;
+};
 
 /**
  * Tells the voices of live legs apart, in one process of low priority for all of them. It keeps no audio and no
@@ -97,28 +98,17 @@ export class LiveListener implements Disposable {
   }
 
   #start(): Listener {
-    const child = fork(fileURLToPath(program), [], {
-      serialization: 'advanced', // samples travel as they are, not as JSON
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-      execArgv: [
-        '--disable-proto=delete',
-        '--disable-warning=ExperimentalWarning',
-        `--max-old-space-size=${maxHeapMiB}`,
-        '--import',
-        compileCache,
-      ],
-      // Where programs are found, and nothing else: no secret, and nothing that a polluted prototype would add.
-      env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, { PATH: env['PATH'] }),
-    } satisfies ForkOptions);
-    const listener: Listener = { child, legs: new Map(), said: '' };
+    const { child, said } = forkBare({
+      program,
+      maxHeapMiB,
+      options: { serialization: 'advanced' }, // samples travel as they are, not as JSON
+    });
+    const listener: Listener = { child, legs: new Map(), said };
     child.on('message', (message: FromLiveListener) => this.#heard(listener, message));
     child.on('error', (error) => this.#end(listener, error.message));
     child.on('exit', (code, signal) =>
       this.#end(listener, `its process ended with ${signal ?? `code ${String(code)}`}`),
     );
-    child.stderr?.on('data', (bytes: Buffer) => {
-      listener.said = (listener.said + bytes.toString()).slice(-maxSaidBytes);
-    });
     const weights = weightsPath(this.#options.models);
     send(listener, { type: 'load', weights, voiceActivityModel: vadModelPath() });
     return listener;
@@ -142,7 +132,10 @@ export class LiveListener implements Disposable {
     child.kill('SIGKILL');
     if (legs.size === 0) return;
     const { log } = this.#options;
-    log.warn({ reason, legs: legs.size, said: said.trim() }, 'the listener of live legs was lost');
+    log.warn(
+      { reason, legs: legs.size, said: said().trim() },
+      'the listener of live legs was lost',
+    );
     const waiting = [...legs.values()];
     legs.clear();
     for (const one of waiting) one?.reject(new Error(reason));

@@ -31,8 +31,8 @@ export class Segments {
     if (isVoiced) {
       if (this.#from < 0) this.#from = from;
       this.#lastVoiced = to;
-      if (to - this.#from >= this.#longest) this.#close();
-    } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.#close();
+      if (to - this.#from >= this.#longest) this.close();
+    } else if (this.#from >= 0 && to - this.#lastVoiced >= longestPause) this.close();
   }
 
   /** The segments that have ended since the last time, each a little wider than its voice; for audio that goes on. */
@@ -45,14 +45,9 @@ export class Segments {
     });
   }
 
-  /** Ends the segment that is open: no more audio comes. */
-  close(): void {
-    this.#close();
-  }
-
   /** All segments, each a little wider than its voice, those that nearly touch as one. */
   finish(end: number): SpeechSegment[] {
-    this.#close();
+    this.close();
     const segments: SpeechSegment[] = [];
     for (const { from, to } of this.#found) {
       const wide = { from: Math.max(0, from - pad), to: Math.min(end, to + pad) };
@@ -65,7 +60,8 @@ export class Segments {
     return segments;
   }
 
-  #close(): void {
+  /** Ends the segment that is open. */
+  close(): void {
     if (this.#from >= 0 && this.#lastVoiced - this.#from >= shortest)
       this.#found.push({ from: this.#from, to: this.#lastVoiced });
     this.#from = -1;

@@ -103,16 +103,21 @@ test('audio that comes while a process stops ends no session: it is not taken, a
   talker.socket.resume();
   await talker.closed;
   expect(errors).toEqual([]);
-  await using second = await startTestService({
-    recogniser,
-    store: first.store,
-    config: { abandonedS: 0.2 },
-  });
-  expect(await second.ended(id)).toMatchObject({
+  await expectAllSaidByTheNext(recogniser, first.store, id);
+});
+
+/** The process after this one has the whole of what was said into the session. */
+async function expectAllSaidByTheNext(
+  recogniser: Recogniser,
+  store: Awaited<ReturnType<typeof startTestService>>['store'],
+  id: string,
+): Promise<void> {
+  await using next = await startTestService({ recogniser, store, config: { abandonedS: 0.2 } });
+  expect(await next.ended(id)).toMatchObject({
     status: 'done',
     result: { transcription: { full_transcript: 'my card is lost' } },
   });
-});
+}
 
 /** Takes sessions and decides nothing, as on a machine that does not get to it. */
 function idle(recogniser: Recogniser): Recogniser {
@@ -137,15 +142,7 @@ test('a stop that cannot wait for the last words leaves them to the next process
   await client.until('stop_recording');
   await first.service.drain?.(200);
   expect((await client.closed).code).toBe(1012);
-  await using second = await startTestService({
-    recogniser,
-    store: first.store,
-    config: { abandonedS: 0.2 },
-  });
-  expect(await second.ended(id)).toMatchObject({
-    status: 'done',
-    result: { transcription: { full_transcript: 'my card is lost' } },
-  });
+  await expectAllSaidByTheNext(recogniser, first.store, id);
 });
 
 /** A log whose errors are kept. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { reasonOf } from '../../../lib/errors.ts';
+import { mean } from '../../../lib/mean.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { beamSearch } from './beam-search.ts';
 import {
@@ -137,26 +138,21 @@ export class MoonshineReader {
     );
     return {
       ...timedText(this.table, found, secondOf),
-      meanLogProbability: meanOf(found.logProbabilities),
-      givenLogProbability: meanOf(found.given),
+      meanLogProbability: mean(found.logProbabilities),
+      givenLogProbability: mean(found.given),
     };
   }
 
   /** How likely each of these texts is as what is said in the audio, in nats; undefined where one cannot be written. */
   likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined {
-    const spelled = texts.map((text) => this.table.spell(asWritten(text)));
-    const known = spelled.flatMap((tokens) => (tokens ? [tokens] : []));
-    if (known.length < texts.length) return undefined;
+    const spelled = this.table.spellAll(texts.map(asWritten));
+    if (spelled === undefined) return undefined;
     const steps = stepsOver(this.#decoder, [this.encode(audio)], { timed: false, whole: true });
-    return likelihoodsOf(steps, known, endToken);
+    return likelihoodsOf(steps, spelled, endToken);
   }
 }
 
 /** The text as this model writes it: every word begins with the sign for a space. */
 function asWritten(text: string): string {
   return spaceSign + text.trim().replace(/\s+/g, spaceSign);
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

@@ -51,6 +51,15 @@ export class TokenTable {
     return spelled[bytes.length];
   }
 
+  /** The same of several texts; undefined where one of them cannot be spelt. */
+  spellAll(texts: readonly string[]): number[][] | undefined {
+    const spelled = texts.flatMap((text) => {
+      const tokens = this.spell(text);
+      return tokens ? [tokens] : [];
+    });
+    return spelled.length < texts.length ? undefined : spelled;
+  }
+
   /** Of tokens that are the same bytes the first is the one that texts are written with. */
   #byBytes(): ReadonlyMap<string, number> {
     const numbers = new Map<string, number>();

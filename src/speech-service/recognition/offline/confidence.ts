@@ -1,3 +1,5 @@
+import { mean } from '../../../lib/mean.ts';
+
 /**
  * How sure a word is by itself: the surer, the likelier its tokens are on average, and the more of the other likely
  * texts hold them. The mean of the tokens tells more than the least of them: a rare word is written with several, of
@@ -10,8 +12,8 @@ export function confidenceOfWord(
   shares: readonly number[],
 ): number {
   if (shares.length === 0) return Math.exp(Math.min(...logProbabilities));
-  const doubt = Math.max(0, -meanOf(logProbabilities));
-  const shared = meanOf(shares.map((share) => Math.log(Math.max(leastShare, share))));
+  const doubt = Math.max(0, -mean(logProbabilities));
+  const shared = mean(shares.map((share) => Math.log(Math.max(leastShare, share))));
   return logistic(1.62 - 0.815 * Math.log(leastDoubt + doubt) + 1.37 * shared);
 }
 
@@ -42,9 +44,9 @@ export const neighbours = 4;
  * in ten. Area under the curve: 0.860 for the half itself (4,930 words), 0.851 for the other half through GSM (1,275
  * words), 0.853 for voices that nothing was tuned to, plain and in noise (1,260 words).
  */
-export function confidenceInPiece({ alone, around, agreed, mean }: WordInPiece): number {
+export function confidenceInPiece({ alone, around, agreed, mean: ofPiece }: WordInPiece): number {
   const again = agreed === undefined ? 0 : agreed ? 0.287 : -0.444;
-  const asAWhole = -2.115 * Math.sqrt(Math.max(0, -mean));
+  const asAWhole = -2.115 * Math.sqrt(Math.max(0, -ofPiece));
   return logistic(
     0.865 + 0.774 * surenessOf(alone) + 0.338 * surenessOf(around) + again + asAWhole,
   );
@@ -60,8 +62,4 @@ export function surenessOf(confidence: number): number {
 
 export function logistic(sureness: number): number {
   return 1 / (1 + Math.exp(-sureness));
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

@@ -102,14 +102,13 @@ export class WhisperReader {
 
   /** How likely each of these texts is as what is said in the window, in nats; undefined where one cannot be written. */
   likelihoods({ audio }: EncodedWindow, texts: readonly string[]): number[] | undefined {
-    const spelled = texts.map((text) => this.#parts.table.spell(` ${text}`));
-    const known = spelled.flatMap((tokens) => (tokens ? [tokens] : []));
-    if (known.length < texts.length) return undefined;
+    const spelled = this.#parts.table.spellAll(texts.map((text) => ` ${text}`));
+    if (spelled === undefined) return undefined;
     const sums: number[] = [];
     this.#spentS += cpuSeconds(() => {
-      for (let from = 0; from < known.length; from += atOnce) {
+      for (let from = 0; from < spelled.length; from += atOnce) {
         const steps = new WhisperSteps(this.#parts, { audio, frames: 0 });
-        sums.push(...likelihoodsOf(steps, known.slice(from, from + atOnce), endToken));
+        sums.push(...likelihoodsOf(steps, spelled.slice(from, from + atOnce), endToken));
       }
     });
     return sums;

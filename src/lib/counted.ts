@@ -1,0 +1,4 @@
+/** "1 call", "2 calls". */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

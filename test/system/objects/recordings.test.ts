@@ -125,9 +125,9 @@ test.skipIf(bucketMissing !== undefined)(
     expect(answer.status).toBe(202);
     expect(await answer.json()).toEqual({ status: 'pending', remaining: ['object_store'] });
     expect((await app.get(`/api/calls/${id}`)).status).toBe(404);
+    expect(await own.keys()).toHaveLength(1);
     await own.start();
     // Its turn comes after a pause that grows; here it comes now.
-    expect(await own.keys()).toHaveLength(1);
     await store.db.updateTable('object_erasures').set({ next_at: 0 }).execute();
     await until(async () => (await own.keys()).length === 0);
     await until(async () => (await store.db.selectFrom('object_erasures').selectAll().execute()).length === 0); // prettier-ignore

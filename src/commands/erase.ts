@@ -21,6 +21,9 @@ export function registerErase(program: Command): void {
 async function erase(ids: string[], options: EraseOptions): Promise<void> {
   if (ids.length > 0 === (options.number !== undefined))
     throw new TrunklineError('BAD_INPUT', 'name calls, or say --number for all of a number');
+  const odd = ids.find((id) => !/^call_\w+$/.test(id));
+  if (odd !== undefined)
+    throw new TrunklineError('BAD_INPUT', `"${odd}" is no id of a call: they begin with call_`);
   const { api } = runningProcess(options.url);
   const calls =
     options.number === undefined

@@ -30,6 +30,7 @@ export async function answerOf<T>(api: Api, path: string): Promise<T> {
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   if (response.status === 404 && path.startsWith('/api/calls/'))
     throw new TrunklineError('BAD_INPUT', 'no such call');
+  if (response.status === 400) throw await refusedBy(api, response);
   if (!response.ok)
     throw new TrunklineError('UNREACHABLE', `${path} was answered with ${response.status}`);
   return (await response.json()) as T;
@@ -68,13 +69,16 @@ export async function requestOf(
     throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
   }
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
-  const answer = (await response.json().catch(() => ({}))) as { message?: string };
-  if (!response.ok)
-    throw new TrunklineError(
-      'BAD_INPUT',
-      `${api.url} answered ${response.status}: ${answer.message ?? ''}`,
-    );
-  return answer;
+  if (!response.ok) throw await refusedBy(api, response);
+  return await response.json().catch(() => ({}));
+}
+
+async function refusedBy(api: Api, response: Response): Promise<TrunklineError> {
+  const { message = '', validation_errors: errors = [] } = (await response
+    .json()
+    .catch(() => ({}))) as { message?: string; validation_errors?: string[] };
+  const why = [message, ...errors].join(': ');
+  return new TrunklineError('BAD_INPUT', `${api.url} answered ${response.status}: ${why}`);
 }
 
 /** The process that a command talks to: the one that is named, or the one on this machine with the same settings. */

@@ -9,12 +9,11 @@ test('calls of a number are shown first, erased when told, and one that goes on 
     const { ended, lines } = trunkline(['erase', '--url', app.url, ...args]);
     return { code: await ended, text: lines.join('\n') };
   };
-  const numbers = async (): Promise<(string | null)[]> => {
-    const { items } = (await (await app.get('/api/calls')).json()) as {
-      items: { from: string | null; state: string }[];
-    };
-    return items.filter(({ state }) => state !== 'finishing').map(({ from }) => from);
+  const calls = async (): Promise<{ from: string | null; state: string }[]> => {
+    const page = (await (await app.get('/api/calls')).json()) as { items: { from: string | null; state: string }[] }; // prettier-ignore
+    return page.items;
   };
+  const numbers = async (): Promise<(string | null)[]> => (await calls()).map(({ from }) => from);
   const call = (number: string, ...how: string[]): ReturnType<typeof trunkline> =>
     trunkline(['call', '--url', app.url, '--from', number, '--no-watch', ...how]);
   const over = [
@@ -23,7 +22,10 @@ test('calls of a number are shown first, erased when told, and one that goes on 
   ];
   const going = call('+15550100001', '--speed', '0.5');
   for (const { ended } of over) expect(await ended).toBe(0);
-  await until(async () => (await numbers()).length === 4);
+  await until(async () => {
+    const states = (await calls()).map(({ state }) => state).toSorted();
+    return states.join() === 'ended,ended,ended,live';
+  });
 
   const shown = await run('--number', '(555) 010-0001');
   expect(shown.text.match(/^call_/gm)).toHaveLength(3);
@@ -36,6 +38,9 @@ test('calls of a number are shown first, erased when told, and one that goes on 
   expect((await numbers()).toSorted()).toEqual(['+15550100001', '+15550100002']);
   expect((await run('--number', '+15550109999')).text).toBe('no call has this number');
   expect((await run('call_none', '--yes')).text).toContain('404');
+  expect((await run('', '--yes')).text).toContain('"" is no id of a call');
+  const short = await run('--number', '1', '--yes');
+  expect(short.text).toMatch(/^BAD_INPUT: .*400: Validation failed: .*number/m);
   expect((await run()).text).toContain('name calls, or say --number');
   going.child.kill();
 }, 120_000);

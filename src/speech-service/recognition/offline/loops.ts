@@ -38,6 +38,10 @@ const digitLoop = /^(\d{2,4})(?:-\1){4,}(?:-\d{1,4})?([.,;:?!]*)$/;
 const wordLoop =
   /^(.*?)(?:([-'’][\p{L}]{1,8})\2{2,}|([\p{L}]{2,8}?)\3{3,})[-'’]?\p{L}{0,8}([.,;:?!…]*)$/iu;
 
+/** Parts that come back in turn, as spelled letters do: "E-S-E-S-E-S-E-S-E". Nobody spells a word with four in a row. */
+const turnsLoop =
+  /^(.+?)((?:[-'’]\p{L}{1,8}){2,3}?)\2{3,}(?:[-'’]\p{L}{1,8}){0,2}[-'’]?([.,;:?!…]*)$/iu;
+
 /**
  * The words without their loops, each with its index among the given words. Of a group that repeats, the
  * first one stays. `seconds` is the length of the audio that the words were read from.
@@ -79,7 +83,10 @@ function withoutWordLoop(word: string): string {
   if (digits) return `${digits[1] ?? ''}${digits[2] ?? ''}`;
   if (/\d/.test(word)) return word;
   const match = wordLoop.exec(word);
-  if (!match) return word;
+  if (!match) {
+    const turns = turnsLoop.exec(word);
+    return turns ? `${turns[1] ?? ''}${turns[3] ?? ''}` : word;
+  }
   const [, before = '', hyphened = '', plain = '', mark = ''] = match;
   // The syllable that a hyphen joins to a word is no part of it. Otherwise one of the loop stays: "hahahaha".
   const stem = hyphened === '' ? before + plain : before || hyphened.slice(1);

@@ -26,6 +26,8 @@ test.each([
   [`Two, one, two, ${'five, '.repeat(11)}five`, 1.9, 'Two, one, two, five,'],
   [`This we are ordered ${'order '.repeat(6).trim()}`, 0.7, 'This we are ordered order'],
   ['谢谢谢谢谢谢谢谢', 1.9, '谢谢'],
+  [`It is spelled A-S-T-E${'-S-E'.repeat(40)}-S.`, 8.8, 'It is spelled A-S-T.'],
+  [`It is A${'-B-A-T'.repeat(9)}-B`, 8.8, 'It is A'],
 ])('a loop of the model is cut: %s in %d s', (text, seconds, expected) => {
   expect(cut(text, seconds)).toBe(expected);
 });
@@ -41,6 +43,7 @@ test.each([
   ['My name is Mississippi, and Barbara.', 2],
   ['I have been waiting, and I have been waiting, and I have been waiting here.', 4.5],
   ['w-w-w dot example dot com', 2],
+  ['It is spelled M-I-S-S-I-S-S-I-P-P-I, B-A-N-A-N-A and C-O-C-O-C-O-A.', 6],
   ['one two three four one two three four one two three four', 3],
 ])('what a caller says stays as it is: %s in %d s', (text, seconds) => {
   expect(cut(text, seconds)).toBe(text);

@@ -132,6 +132,14 @@ export class Dispatcher {
     return this.#couriers().length;
   }
 
+  /** The database's clock was set: what is being tried has not failed for longer, or shorter, because of that. */
+  shiftClaims(byMs: number): void {
+    for (const { claim } of this.#couriers()) {
+      claim.claimedAt += byMs;
+      if (claim.firstAttemptAt !== null) claim.firstAttemptAt += byMs;
+    }
+  }
+
   /** Nothing new is begun. Attempts under way may end until the deadline, then they are given up. */
   async stop(deadlineMs: number): Promise<void> {
     if (!this.#stop.signal.aborted) {

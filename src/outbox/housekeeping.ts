@@ -59,9 +59,12 @@ const newWalk = (): Walk => ({
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
   onDue: () => void = () => undefined;
+  /** The database's clock was set by so much, and every waiting time was moved with it. */
+  onSet: (byMs: number) => void = () => undefined;
   parked = 0;
-  #wallMs = 0;
-  #monotonicMs = 0;
+  /** By how much the database's clock is ahead of the monotonic one, as far as the waiting times know. */
+  #aheadMs = 0;
+  #following: Promise<void> | undefined;
   #countAtMs = 0;
   /** The first sweep is a second after the start, however short a process lives. */
   #sweepAtMs = 0;
@@ -82,8 +85,10 @@ export class Housekeeping {
     const { tables, ownsDatabase, clock } = this.#options;
     if (ownsDatabase) await tables.freeAllClaims();
     await tables.wakeBeyond(longestDelayMs);
-    this.#wallMs = await tables.now();
-    this.#monotonicMs = clock.monotonicMs();
+    if (ownsDatabase) {
+      this.#aheadMs = clock.now() - clock.monotonicMs();
+      tables.beforeNow = () => this.#followClock();
+    }
     this.#schedule();
   }
 
@@ -111,11 +116,12 @@ export class Housekeeping {
   }
 
   async #work(): Promise<void> {
-    const { clock, ownsDatabase } = this.#options;
+    const { clock, ownsDatabase, tables } = this.#options;
     if (ownsDatabase) await this.#followClock();
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#countAtMs) {
       this.#countAtMs = nowMs + countEveryMs;
+      if (ownsDatabase && (await tables.wakeUntried())) this.onDue();
       await this.#count();
     }
     if (nowMs >= this.#sweepAtMs) {
@@ -126,17 +132,30 @@ export class Housekeeping {
     }
   }
 
-  /** On SQLite the database's clock is this machine's: when it is set, every waiting time moves with it. */
-  async #followClock(): Promise<void> {
-    const { tables, clock, log } = this.#options;
-    const wallMs = await tables.now();
-    const monotonicMs = clock.monotonicMs();
-    const jumpedMs = Math.round(wallMs - this.#wallMs - (monotonicMs - this.#monotonicMs));
-    this.#wallMs = wallMs;
-    this.#monotonicMs = monotonicMs;
-    if (Math.abs(jumpedMs) < jumpMs) return;
-    log.warn({ jumpedMs }, 'the clock was set: waiting deliveries keep their waits');
-    await tables.shiftWaits(jumpedMs);
+  /**
+   * On SQLite the database's clock is this machine's: when it is set, every waiting time moves with it. Whoever asks for
+   * the time waits for that: a time that was read on the new clock and stored before the move would be moved too, and an
+   * event would wait for as long as a machine had slept.
+   */
+  #followClock(): Promise<void> {
+    if (this.#following) return this.#following;
+    const { clock, log } = this.#options;
+    const setMs = Math.round(clock.now() - clock.monotonicMs() - this.#aheadMs);
+    // Less than that is the drift of two clocks: it is in the next waits, and the old ones are that much off.
+    if (Math.abs(setMs) < jumpMs) {
+      this.#aheadMs += setMs;
+      return Promise.resolve();
+    }
+    log.warn({ jumpedMs: setMs }, 'the clock was set: waiting deliveries keep their waits');
+    this.#following = this.#move(setMs).finally(() => (this.#following = undefined));
+    return this.#following;
+  }
+
+  /** If the move fails nothing is stored on the new clock: whoever waits for it fails, and the next asks for it again. */
+  async #move(byMs: number): Promise<void> {
+    await this.#options.tables.shiftWaits(byMs);
+    this.#aheadMs += byMs;
+    this.onSet(byMs);
     this.onDue();
   }
 

@@ -71,6 +71,7 @@ export async function startOutbox(options: OutboxOptions): Promise<Outbox> {
   });
   dispatcher.start(disabled);
   housekeeping.onDue = () => dispatcher.wake();
+  housekeeping.onSet = (byMs) => dispatcher.shiftClaims(byMs);
   const deliveries = new Deliveries(tables, () => dispatcher.changed());
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {

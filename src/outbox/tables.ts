@@ -228,6 +228,8 @@ export class OutboxTables {
   readonly #store: Store;
   readonly #skipLocked;
   readonly #share;
+  /** Done before every reading of the clock. */
+  beforeNow: () => Promise<void> = () => Promise.resolve();
 
   constructor(store: Store) {
     this.#store = store;
@@ -237,7 +239,8 @@ export class OutboxTables {
   }
 
   /** The only clock that decides leases and schedules. */
-  now(): Promise<number> {
+  async now(): Promise<number> {
+    await this.beforeNow();
     return this.#store.databaseNow();
   }
 
@@ -571,6 +574,21 @@ export class OutboxTables {
       .set({ next_attempt_at: now })
       .where('next_attempt_at', '>', now + longestDelayMs)
       .execute();
+  }
+
+  /**
+   * Makes lanes due that were never tried and yet wait: an event is due from its own time on, and a clock that was set
+   * back since then has made that a time to come. True when there were any.
+   */
+  async wakeUntried(): Promise<boolean> {
+    const now = await this.now();
+    const { numUpdatedRows } = await this.#store.db
+      .updateTable('lanes')
+      .set({ next_attempt_at: now })
+      .where('next_attempt_at', '>', now)
+      .where('first_attempt_at', 'is', null)
+      .executeTakeFirstOrThrow();
+    return numUpdatedRows > 0n;
   }
 
   /** Moves every waiting time: the database's clock was set by that much. */

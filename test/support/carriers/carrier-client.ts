@@ -75,11 +75,22 @@ export class CarrierClient implements AsyncDisposable {
     return this.closed ?? { code: 0, reason: '' };
   }
 
-  /** Whether the socket answers: what was sent before has been read by the other side. */
+  /** Resolves when the socket answers: what was sent before has been read by the other side. A closed one never does. */
   async ping(): Promise<void> {
-    const answered = once(this.socket, 'pong', { signal: AbortSignal.timeout(20_000) });
-    this.socket.ping();
-    await answered;
+    const over = new AbortController();
+    const signal = AbortSignal.any([over.signal, AbortSignal.timeout(20_000)]);
+    const onClose = (): void => {
+      over.abort(new Error(`closed under a ping: ${JSON.stringify(this.closed)}`));
+    };
+    this.socket.once('close', onClose);
+    if (this.closed) onClose();
+    try {
+      const answered = once(this.socket, 'pong', { signal });
+      this.socket.ping();
+      await answered;
+    } finally {
+      this.socket.off('close', onClose);
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

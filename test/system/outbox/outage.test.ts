@@ -19,6 +19,8 @@ function stillClock(): TestClock {
 /** A CRM without a network: it is there or it is not. */
 class SimulatedCrm implements WebhookClient {
   isUp = false;
+  /** Done in the middle of each attempt. */
+  onAttempt: (() => void) | undefined;
   readonly attemptsMs: number[] = [];
   readonly arrivals: ReceivedEvent[] = [];
   /** Attempts whose signature says another time than the wall clock did. */
@@ -35,6 +37,7 @@ class SimulatedCrm implements WebhookClient {
     this.attemptsMs.push(atMs);
     const signedS = Number(request.headers?.['webhook-timestamp']);
     if (!(Math.abs(signedS - this.#clock.now() / 1_000) <= 1)) this.wronglyTimed++;
+    this.onAttempt?.();
     if (!this.isUp) return { ok: false, failure: 'connect', reason: 'connect: ECONNREFUSED' };
     const event = JSON.parse(Buffer.from(request.body!).toString()) as {
       id: string;
@@ -185,5 +188,86 @@ test(
     }
     expect(jumps).toBe(200);
     expect(crm.wronglyTimed).toBe(0);
+  },
+);
+
+/** What a clock is set by while nobody has looked at it yet: a machine that slept, and one whose clock was wrong. */
+const sets = [
+  ['ahead', 8 * hour],
+  ['back', -8 * hour],
+] as const;
+
+test.each(sets)(
+  'a clock that is set %s under an attempt: the next attempt is by the schedule, and a budget is not spent by it',
+  { timeout: 60_000 },
+  async (_, setMs) => {
+    const clock = stillClock();
+    const crm = new SimulatedCrm(clock);
+    await using store = await temporaryStore({ clock });
+    await using outbox = await outboxOn(store, 'http://crm.example/', {
+      clock,
+      client: crm,
+      random: () => 0.5,
+      config: { pollMs: 1_000, retryBudgetMs: hour },
+    });
+    await enqueue(store, 'call_1', 'call.transcript', clock.now());
+    for (const tries of [1, 2]) {
+      // Both times: the first failure begins the budget, the second is held against it.
+      crm.onAttempt = () => clock.setWallAhead(clock.now() - clock.monotonicMs() + setMs);
+      outbox.wake();
+      await expect.poll(() => crm.attemptsMs.length, { timeout: 20_000 }).toBe(tries);
+      crm.onAttempt = undefined;
+      await expect
+        .poll(async () => {
+          const lane = await store.db.selectFrom('lanes').selectAll().executeTakeFirstOrThrow();
+          return lane.claim_id === null && lane.parked_at === null && lane.next_attempt_at;
+        })
+        .toSatisfy((at: unknown) => {
+          const waitMs = Number(at) - clock.now();
+          return typeof at === 'number' && waitMs > 0 && waitMs <= 60_000;
+        });
+      await clock.pass(60_000);
+    }
+  },
+);
+
+test.each(sets)(
+  'an event of a clock that is set %s is due at once',
+  { timeout: 60_000 },
+  async (_, setMs) => {
+    const clock = stillClock();
+    const crm = new SimulatedCrm(clock);
+    crm.isUp = true;
+    await using store = await temporaryStore({ clock });
+    await using _outbox = await outboxOn(store, 'http://crm.example/', {
+      clock,
+      client: crm,
+      config: { pollMs: 1_000 },
+    });
+    const times = { before: clock.now(), after: clock.now() + setMs };
+    clock.setWallAhead(times.after - clock.monotonicMs());
+    await enqueue(store, 'call_after', 'call.transcript', times.after);
+    await expect
+      .poll(
+        async () => {
+          await clock.pass(1_000);
+          return crm.arrivals.map(({ callId }) => callId);
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual(['call_after']);
+    // Said before the clock was set, stored after it was noticed.
+    const beganMs = clock.monotonicMs();
+    await enqueue(store, 'call_before', 'call.transcript', times.before);
+    await expect
+      .poll(
+        async () => {
+          await clock.pass(1_000);
+          return crm.arrivals.map(({ callId }) => callId);
+        },
+        { timeout: 20_000 },
+      )
+      .toEqual(['call_after', 'call_before']);
+    expect(clock.monotonicMs() - beganMs).toBeLessThan(4 * hour);
   },
 );

@@ -1,5 +1,6 @@
 import { within, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { SettledTime } from '../lib/settled-time.ts';
 import type { OutboxConfig } from './config.ts';
 import { parkedTotal, purgedTotal, showLanes, showPurgeLag } from './metrics.ts';
 import { longestDelayMs } from './retry-rules.ts';
@@ -58,13 +59,14 @@ const newWalk = (): Walk => ({
 /** What has to be done now and then: claims of a dead process, jumps of the clock, calls past their budget, old rows. */
 export class Housekeeping {
   readonly #options: HousekeepingOptions;
+  #settled: SettledTime;
   onDue: () => void = () => undefined;
   /** The database's clock was set by so much, and every waiting time was moved with it. */
   onSet: (byMs: number) => void = () => undefined;
   parked = 0;
   /** By how much the database's clock is ahead of the monotonic one, as far as the waiting times know. */
   #aheadMs = 0;
-  #following: Promise<void> | undefined;
+  #moving: Promise<void> | undefined;
   #countAtMs = 0;
   /** The first sweep is a second after the start, however short a process lives. */
   #sweepAtMs = 0;
@@ -79,12 +81,14 @@ export class Housekeeping {
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
+    this.#settled = new SettledTime(options.clock);
   }
 
   async start(): Promise<void> {
     const { tables, ownsDatabase, clock } = this.#options;
     if (ownsDatabase) await tables.freeAllClaims();
     await tables.wakeBeyond(longestDelayMs);
+    this.#settled = new SettledTime(clock, await tables.now());
     if (ownsDatabase) {
       this.#aheadMs = clock.now() - clock.monotonicMs();
       tables.beforeNow = () => this.#followClock();
@@ -137,23 +141,23 @@ export class Housekeeping {
    * the time waits for that: a time that was read on the new clock and stored before the move would be moved too, and an
    * event would wait for as long as a machine had slept.
    */
-  #followClock(): Promise<void> {
-    if (this.#following) return this.#following;
-    const { clock, log } = this.#options;
-    const setMs = Math.round(clock.now() - clock.monotonicMs() - this.#aheadMs);
-    // Less than that is the drift of two clocks: it is in the next waits, and the old ones are that much off.
-    if (Math.abs(setMs) < jumpMs) {
-      this.#aheadMs += setMs;
-      return Promise.resolve();
+  async #followClock(): Promise<void> {
+    const { clock } = this.#options;
+    // Asked again after each move: the clock may have been set once more under it.
+    for (;;) {
+      const setMs = Math.round(clock.now() - clock.monotonicMs() - this.#aheadMs);
+      if (Math.abs(setMs) >= jumpMs)
+        await (this.#moving ??= this.#move(setMs).finally(() => (this.#moving = undefined)));
+      // Two clocks drift: what waits is off by that little, and what is stored from now on is not.
+      else return void (this.#aheadMs += setMs);
     }
-    log.warn({ jumpedMs: setMs }, 'the clock was set: waiting deliveries keep their waits');
-    this.#following = this.#move(setMs).finally(() => (this.#following = undefined));
-    return this.#following;
   }
 
   /** If the move fails nothing is stored on the new clock: whoever waits for it fails, and the next asks for it again. */
   async #move(byMs: number): Promise<void> {
-    await this.#options.tables.shiftWaits(byMs);
+    const { tables, log } = this.#options;
+    log.warn({ jumpedMs: byMs }, 'the clock was set: waiting deliveries keep their waits');
+    await tables.shiftWaits(byMs);
     this.#aheadMs += byMs;
     this.onSet(byMs);
     this.onDue();
@@ -208,7 +212,7 @@ export class Housekeeping {
    */
   async #purge(): Promise<boolean> {
     const { tables, config, log } = this.#options;
-    const now = await tables.now();
+    const now = this.#settled.now(await tables.now());
     const { settled, undelivered } = this.#walks;
     const gone = await this.#step(settled, now - config.retainDeliveredMs, true);
     const dropped = await this.#step(undelivered, now - config.retainUndeliveredMs, false);

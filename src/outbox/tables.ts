@@ -591,9 +591,14 @@ export class OutboxTables {
     return numUpdatedRows > 0n;
   }
 
-  /** Moves every waiting time: the database's clock was set by that much. */
+  /**
+   * Moves every waiting time: the clock of this machine was set by that much, and is SQLite's. A lane that was never
+   * tried is due now in any case: its event may be of the new clock already.
+   */
   async shiftWaits(byMs: number): Promise<void> {
-    await sql`update lanes set next_attempt_at = next_attempt_at + ${byMs},
+    const now = await this.#store.databaseNow();
+    await sql`update lanes set next_attempt_at = case when first_attempt_at is null
+        then min(next_attempt_at + ${byMs}, ${now}) else next_attempt_at + ${byMs} end,
       claim_until = claim_until + ${byMs}, first_attempt_at = first_attempt_at + ${byMs}
       where next_attempt_at is not null`.execute(this.#store.db);
   }

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
@@ -38,12 +39,14 @@ const erasedLegsDays = 90;
  */
 export class Retention {
   readonly #options: RetentionOptions;
+  readonly #settled: SettledTime;
   #stopWaiting: () => void = () => undefined;
   #working: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(options: RetentionOptions) {
     this.#options = options;
+    this.#settled = new SettledTime(options.clock);
     this.#wait(firstSweepMs);
   }
 
@@ -71,7 +74,7 @@ export class Retention {
   }
 
   #before(days: number): number {
-    return this.#options.clock.now() - Math.round(days * dayMs);
+    return this.#settled.now() - Math.round(days * dayMs);
   }
 
   async #calls(endedBefore: number): Promise<number> {

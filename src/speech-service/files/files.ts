@@ -18,6 +18,7 @@ import { FileRoom } from './file-room.ts';
 import { FileRows, type FileRow } from './file-rows.ts';
 import { tooLarge, writeToDisk } from './intake.ts';
 import { fileIdOf, ownFileId } from './own-address.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 import { StoredFiles } from './stored-files.ts';
 
@@ -115,6 +116,7 @@ export async function openFiles(options: FilesOptions): Promise<Files> {
 
 class FilesOnDisk implements Files {
   readonly #options: FilesOptions;
+  readonly #settled: SettledTime;
   readonly #rows: FileRows;
   readonly #room: FileRoom;
   readonly #client: GuardedClient;
@@ -126,6 +128,7 @@ class FilesOnDisk implements Files {
 
   constructor(options: FilesOptions, rows: FileRows, room: FileRoom) {
     this.#options = options;
+    this.#settled = new SettledTime(options.clock);
     this.#rows = rows;
     this.#room = room;
     this.#client = new GuardedClient({ trust: 'checked', allow: options.config.audioHosts });
@@ -271,8 +274,8 @@ class FilesOnDisk implements Files {
   }
 
   async sweep(): Promise<number> {
-    const { config, node, clock } = this.#options;
-    const beforeMs = clock.now() - Math.round(config.unusedH * 3_600_000);
+    const { config, node } = this.#options;
+    const beforeMs = this.#settled.now() - Math.round(config.unusedH * 3_600_000);
     let removed = 0;
     for (;;) {
       const ids = await this.#rows.unusedBefore(node, beforeMs, sweepBatch);

@@ -5,6 +5,7 @@ import { wait, type Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
 import { Problem } from '../../port/problem.ts';
 import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
 import { callbackOf } from '../../protocol/parse-pre-recorded.ts';
@@ -68,6 +69,7 @@ const partsEach = 2;
 /** Pre-recorded jobs: taken, worked on, told of, deleted. */
 export class Jobs {
   readonly #options: JobsOptions;
+  readonly #settled: SettledTime;
   readonly #rows: JobRows;
   readonly #queue: JobQueue;
   readonly #callbacks: JobCallbacks;
@@ -80,6 +82,7 @@ export class Jobs {
   constructor(options: JobsOptions) {
     const { store, node, folder, clock, log, config } = options;
     this.#options = options;
+    this.#settled = new SettledTime(options.clock);
     this.#rows = new JobRows(store);
     this.#turns = new PartTurns(options.recogniser.mostProcesses, partsEach);
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });
@@ -437,9 +440,10 @@ export class Jobs {
 
   /** Deletes the jobs that are older than the installation keeps, in small steps, and old rows of usage. */
   async #sweep(): Promise<void> {
-    const { config, clock, store, log } = this.#options;
+    const { config, store, log } = this.#options;
+    const nowMs = this.#settled.now();
     // A part of a day in whole milliseconds: Postgres compares them with no others.
-    const before = clock.now() - Math.round(config.retentionDays * dayMs);
+    const before = nowMs - Math.round(config.retentionDays * dayMs);
     let erased = 0;
     for (;;) {
       const jobs = await this.#rows.completedBefore(before, sweepRows);
@@ -448,7 +452,7 @@ export class Jobs {
       for (const job of jobs) await this.erase(job);
       erased += jobs.length;
     }
-    const usageBefore = clock.now() - config.jobs.usageDays * dayMs;
+    const usageBefore = nowMs - config.jobs.usageDays * dayMs;
     while (!this.#draining)
       if ((await this.#rows.forgetUsageBefore(usageBefore, usageRows)) < usageRows) break;
     if (erased === 0) return;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
 import type { Objects } from '../../objects/objects.ts';
 import type { Store } from '../../store/store.ts';
 import type { SpeechServiceConfig } from '../config.ts';
@@ -36,9 +37,11 @@ export function startRetention(options: SessionRetentionOptions): {
 } {
   let cancel = (): void => undefined;
   let stopped = false;
+  const settled = new SettledTime(options.clock);
   const sweep = async (): Promise<number> => {
-    const { rows, sessions, store, node, clock, config } = options;
-    const before = clock.now() - Math.round(config.retentionDays * dayMs);
+    const { rows, sessions, store, node, config } = options;
+    const nowMs = settled.now();
+    const before = nowMs - Math.round(config.retentionDays * dayMs);
     let erased = 0;
     for (let ids = await rows.completedBefore(node, before, batch); ids.length > 0 && !stopped;) {
       for (const id of ids) await sessions.erase(id);
@@ -46,7 +49,7 @@ export function startRetention(options: SessionRetentionOptions): {
       ids = await rows.completedBefore(node, before, batch);
     }
     if (erased > 0) await store.forgetDeleted();
-    await sweepFiles(options);
+    await sweepFiles(options, nowMs);
     return erased;
   };
   const again = (): void => {
@@ -77,9 +80,8 @@ export function startRetention(options: SessionRetentionOptions): {
  * recording is kept. Deletes also files without a row, which a crash leaves between the deletion of a row
  * and of its files.
  */
-async function sweepFiles(options: SessionRetentionOptions): Promise<void> {
-  const { folder, rows, clock, recording, objects, store } = options;
-  const nowMs = clock.now();
+async function sweepFiles(options: SessionRetentionOptions, nowMs: number): Promise<void> {
+  const { folder, rows, recording, objects, store } = options;
   const keptSinceMs = recording.kept ? nowMs - Math.round(recording.days * dayMs) : nowMs;
   if (objects !== undefined) await forgetAudioBefore(objects, store, keptSinceMs);
   for (const name of await readdir(folder)) {

@@ -41,9 +41,13 @@ class Calendar {
     this.#store = store;
   }
 
-  /** Resolves when the sweep has been at work on that day: it ends with the usage of a job of long ago. */
   async comesTo(day: number): Promise<void> {
-    const id = `of-long-ago-${day}`;
+    // A clock that was set ahead is believed an hour after it was noticed.
+    for (const look of ['noticed', 'believed']) await this.#isSwept(day, `${look}-on-${day}`);
+  }
+
+  /** Resolves when the sweep has been at work on that day: it ends with the usage of a job of long ago. */
+  async #isSwept(day: number, id: string): Promise<void> {
     await this.#store.db
       .insertInto('speech_usage')
       .values({

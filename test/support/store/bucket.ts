@@ -12,6 +12,7 @@ import { connect, createServer as createTcpServer, type AddressInfo } from 'node
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { isMissing } from '../../../src/lib/is-missing.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { Objects, type ObjectsOptions } from '../../../src/objects/objects.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -72,7 +73,12 @@ export async function startBucket(): Promise<TestBucket> {
     port,
     url: `http://127.0.0.1:${port}`,
     keys: async () => {
-      const found = await readdir(below, { recursive: true, withFileTypes: true }).catch(() => []);
+      const found = await readdir(below, { recursive: true, withFileTypes: true }).catch(
+        (error: unknown) => {
+          if (isMissing(error)) return []; // nothing was ever put into it
+          throw error;
+        },
+      );
       return found
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name).slice(below.length + 1))

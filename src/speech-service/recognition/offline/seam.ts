@@ -28,6 +28,8 @@ const contextS = 1;
 const shortPauseS = 1;
 /** So many seconds of it at most. */
 const earlierS = 8;
+/** Words that begin nearer to one another than they can be said were not heard there: the model ran ahead of the audio. */
+const crowdedS = 0.05;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
 
@@ -39,6 +41,8 @@ const longWordS = 1;
  *     cut                    ^
  *     own       ...  the  company
  *     next                        has called
+ *
+ * So is a crowd of words at one moment, which the model made up of the little that it heard.
  */
 export function divideAt(
   words: readonly SpelledWord[],
@@ -50,6 +54,7 @@ export function divideAt(
     if (word.start * rateHz >= to || !followed) break;
     own = index + 1;
   }
+  own = withoutCrowd(words, own);
   const last = words[own - 1];
   if (!last) return { own, seam: undefined };
   const next = words[own];
@@ -63,6 +68,15 @@ export function divideAt(
       given: known.flatMap(({ ids }) => ids),
     },
   };
+}
+
+/** How many of these first words there are before the crowd that they end in; all of them if there is none before it. */
+function withoutCrowd(words: readonly SpelledWord[], own: number): number {
+  const startOf = (index: number): number => words[index]?.start ?? Infinity;
+  const isCrowded = (index: number): boolean => startOf(index + 1) - startOf(index) < crowdedS;
+  let before = own;
+  while (before > 0 && (isCrowded(before - 1) || (before > 1 && isCrowded(before - 2)))) before--;
+  return before === 0 ? own : before;
 }
 
 /** The last of some words, from about a second before this second on. */

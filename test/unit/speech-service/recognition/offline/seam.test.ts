@@ -36,6 +36,17 @@ test('a last word long before the end of the audio is whole', () => {
   expect(seam?.at).toBeCloseTo(4.2 * rate);
 });
 
+test('words that crowd at one moment before the cut are left to the next piece, as what the model made up', () => {
+  const across = words(3.06, 3.61, 3.78, 4.21, 4.24, 4.24, 4.24);
+  const { own, seam } = divideAt(across, { to: 4.24 * rate + 1, heardTo: 5 * rate });
+  expect(own).toBe(3);
+  expect(seam?.at).toBeCloseTo(4.21 * rate);
+  const behind = words(12.34, 12.79, 12.82, 12.82);
+  expect(divideAt(behind, { to: 13.8 * rate, heardTo: 14.4 * rate })).toMatchObject({ own: 1 });
+  // There is nothing before it to go on after.
+  expect(divideAt(words(1, 1.01), { to: 3 * rate, heardTo: 4 * rate })).toMatchObject({ own: 2 });
+});
+
 test('about a second of words before the seam is known to the next piece, with their signs', () => {
   const { seam } = divideAt(words(0.5, 2, 2.9, 3.6, 4.4), { to: 4.2 * rate, heardTo: 5 * rate });
   expect(seam?.given).toEqual([2, 3]);

@@ -14,7 +14,12 @@ const formatVersion = 9;
 const operatorsVersion = 20;
 
 /** Operators that are no part of the format: the runtime has them beside it, several steps in one. */
-const ofRuntime = new Set(['DynamicQuantizeMatMul', 'MultiHeadAttention', 'RotaryEmbedding']);
+const ofRuntime = new Set([
+  'DynamicQuantizeMatMul',
+  'MatMulIntegerToFloat',
+  'MultiHeadAttention',
+  'RotaryEmbedding',
+]);
 const runtimeDomain = 'com.microsoft';
 
 /** A graph that is put together node by node and written in ONNX's format. The same calls give the same bytes. */

@@ -1,6 +1,7 @@
 import { TrunklineError } from '../../../lib/errors.ts';
 import type { Variable } from './ctranslate2.ts';
 import type { Graph, Value } from '../graph.ts';
+import { floatZero, quantised, transposed, zero } from '../quantised.ts';
 
 /** The sizes of the one model that is known. Its file has them too, and a file with others is refused by them. */
 export const width = 384;
@@ -16,37 +17,6 @@ const alignmentHeads = [[1, 0], [2, 0], [2, 5], [3, 0], [3, 1], [3, 2], [3, 3], 
 
 export function alignmentHeadsOf(layer: number): number[] {
   return alignmentHeads.filter(([of]) => of === layer).map(([, head]) => head);
-}
-
-/** The weights of a row are spread over 127 steps on both sides of zero, which is written as 128. */
-const highest = 127;
-const zero = 128;
-
-/**
- * Weights as whole numbers of eight bits, with one scale for each number that they give. They have no sign, because
- * processors without instructions of their own for it add two products of a number with a sign and one without in 16
- * bits, where they overflow: with signs, 9.5 % of the words in noise were wrong instead of 5.5 %.
- *
- * The file has weights row after row, [out, in]; a graph multiplies from the left and wants [in, out].
- */
-export function quantised({ dims, values }: Variable): {
-  weights: Uint8Array;
-  scales: Float32Array;
-} {
-  const [outs = 0, ins = 0] = dims;
-  const weights = new Uint8Array(outs * ins);
-  const scales = new Float32Array(outs);
-  for (let out = 0; out < outs; out++) {
-    let most = 0;
-    for (let i = out * ins; i < (out + 1) * ins; i++)
-      most = Math.max(most, Math.abs(values[i] ?? 0));
-    const scale = most / highest;
-    scales[out] = scale;
-    for (let i = 0; i < ins; i++)
-      weights[i * outs + out] =
-        zero + (scale === 0 ? 0 : Math.round((values[out * ins + i] ?? 0) / scale));
-  }
-  return { weights, scales };
 }
 
 /** The layers of the model as nodes of a graph, with the weights of the variables that are named. */
@@ -82,7 +52,7 @@ export class Layers {
 
   product(x: Value, name: string, [outs, ins]: readonly [outs: number, ins: number]): Value {
     const graph = this.#graph;
-    const { weights, scales } = quantised(this.variable(name, [outs, ins]));
+    const { weights, scales } = this.#quantisedOf(name, [outs, ins]);
     const [bytes, scale, zeroOfX] = this.#bytesOf(x);
     const whole = graph.node('MatMulInteger', [
       bytes,
@@ -97,16 +67,21 @@ export class Layers {
   /** The rows of weights that are numbered: what tokens mean. */
   rowsOf(name: string, [outs, ins]: readonly [outs: number, ins: number], chosen: Value): Value {
     const graph = this.#graph;
-    const { weights, scales } = quantised(this.variable(name, [outs, ins]));
+    const { weights, scales } = this.#quantisedOf(name, [outs, ins]);
     const stored = graph.bytes(name, [ins, outs], weights);
     const columns = graph.node('Gather', [stored, chosen], { axis: 1 });
     const numbers = graph.node('Sub', [
       graph.node('Cast', [columns], { to: 1 }),
-      graph.floats('zero as float', [], Float32Array.of(zero)),
+      graph.floats(floatZero, [], Float32Array.of(zero)),
     ]);
     const rows = graph.node('Transpose', [numbers], { perm: [1, 0] });
     const scale = graph.node('Gather', [graph.floats(`${name}/scale`, [outs], scales), chosen]);
     return graph.node('Mul', [rows, graph.node('Unsqueeze', [scale, graph.integers([1])])]);
+  }
+
+  /** The file has weights row after row, [outs, ins]. */
+  #quantisedOf(name: string, dims: readonly [outs: number, ins: number]) {
+    return quantised(transposed(this.variable(name, dims).values, dims), dims[0]);
   }
 
   normalised(x: Value, name: string): Value {

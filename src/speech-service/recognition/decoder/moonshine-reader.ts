@@ -4,13 +4,9 @@ import { reasonOf } from '../../../lib/errors.ts';
 import { mean } from '../../../lib/mean.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { beamSearch } from './beam-search.ts';
-import {
-  audioGraph,
-  audioKeys,
-  decoderGraph,
-  isKnownDecoder,
-  secondOf,
-} from './moonshine-graph.ts';
+import { decoderGraph } from './moonshine-decoder.ts';
+import { encoderGraph, secondOf } from './moonshine-encoder.ts';
+import { audioKeys, isKnown } from './moonshine-layers.ts';
 import {
   type EncodedAudio,
   endToken,
@@ -48,7 +44,6 @@ const shortestSamples = 3200;
 export class MoonshineReader {
   readonly #onnx: Onnx;
   readonly #encoder: OnnxSession;
-  readonly #audio: OnnxSession;
   readonly #decoder: MoonshineDecoder;
   readonly table: TokenTable;
 
@@ -56,14 +51,12 @@ export class MoonshineReader {
     onnx: Onnx,
     parts: {
       encoder: OnnxSession;
-      audio: OnnxSession;
       decoder: MoonshineDecoder;
       table: TokenTable;
     },
   ) {
     this.#onnx = onnx;
     this.#encoder = parts.encoder;
-    this.#audio = parts.audio;
     this.#decoder = parts.decoder;
     this.table = parts.table;
   }
@@ -76,13 +69,18 @@ export class MoonshineReader {
     if (description.kind !== 'moonshine')
       return { unread: `the loop knows no ${description.kind} models` };
     const { files } = description;
-    const graph = await readFile(join(folder, files.decoder));
-    if (!isKnownDecoder(graph))
-      return { unread: `${files.decoder} is not a file that the loop knows` };
+    const written = {
+      encoder: await readFile(join(folder, files.encoder)),
+      decoder: await readFile(join(folder, files.decoder)),
+    };
+    for (const part of ['encoder', 'decoder'] as const)
+      if (!isKnown(part, written[part]))
+        return { unread: `${files[part]} is not a file that the loop knows` };
     const onnx = loadOnnx();
     if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
     try {
-      return { reader: await MoonshineReader.#load(onnx, { folder, files, graph }) };
+      const table = new TokenTable(await readFile(join(folder, files.tokens), 'utf8'));
+      return { reader: await MoonshineReader.#load(onnx, written, table) };
     } catch (error) {
       return { unread: `the runtime does not take the model: ${reasonOf(error)}` };
     }
@@ -90,19 +88,16 @@ export class MoonshineReader {
 
   static async #load(
     onnx: Onnx,
-    model: {
-      folder: string;
-      files: { encoder: string; tokens: string };
-      graph: Uint8Array;
-    },
+    written: { encoder: Uint8Array; decoder: Uint8Array },
+    table: TokenTable,
   ): Promise<MoonshineReader> {
-    const { folder, files, graph } = model;
-    const weights = new OrtFile(graph);
-    const session = await onnx.open(decoderGraph(weights));
-    const audio = await onnx.open(audioGraph(weights));
-    const encoder = await onnx.open(await readFile(join(folder, files.encoder)));
-    const table = new TokenTable(await readFile(join(folder, files.tokens), 'utf8'));
-    return new MoonshineReader(onnx, { encoder, audio, decoder: { onnx, session }, table });
+    const weights = {
+      encoder: new OrtFile(written.encoder),
+      decoder: new OrtFile(written.decoder),
+    };
+    const session = await onnx.open(decoderGraph(weights.decoder));
+    const encoder = await onnx.open(encoderGraph(weights.encoder, weights.decoder));
+    return new MoonshineReader(onnx, { encoder, decoder: { onnx, session }, table });
   }
 
   /** The dear part of a reading. What it gives can be read several times, alone and with others. */
@@ -110,16 +105,9 @@ export class MoonshineReader {
     const length = Math.max(audio.length, shortestSamples);
     const samples = new Float32Array(length);
     samples.set(audio);
-    const { last_hidden_state: hidden } = this.#encoder.run(
-      {
-        input_values: this.#onnx.floats(samples, [1, length]),
-        attention_mask: this.#onnx.integers(new BigInt64Array(length).fill(1n), [1, length]),
-      },
-      ['last_hidden_state'],
-    );
-    if (!hidden) throw new Error('the encoder gave no output');
-    const keys = this.#audio.run({ hidden }, audioKeys);
-    return { keys, frames: hidden.dims[1] ?? 0, seconds: length / 16000 };
+    const audioOf = this.#onnx.floats(samples, [1, 1, length]);
+    const keys = this.#encoder.run({ audio: audioOf }, audioKeys);
+    return { keys, frames: keys[audioKeys[0] ?? '']?.dims[2] ?? 0, seconds: length / 16000 };
   }
 
   /** Reads encodings of the same speech as one text. The times are those of the first. */

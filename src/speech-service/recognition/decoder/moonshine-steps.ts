@@ -1,13 +1,7 @@
 import type { NextToken, Steps } from './beam-search.ts';
 import { meanOf } from './log-probabilities.ts';
-import {
-  heads,
-  headSize,
-  pastKeys,
-  presentKeys,
-  toldTokens,
-  vocabulary,
-} from './moonshine-graph.ts';
+import { pastKeys, presentKeys, toldTokens, vocabulary } from './moonshine-decoder.ts';
+import { heads, headSize } from './moonshine-layers.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
 import { floatsOf } from './tensors.ts';
 

@@ -5,7 +5,8 @@ import {
   variablesOf,
 } from '../../../../../src/speech-service/models/whisper/ctranslate2.ts';
 import { Graph } from '../../../../../src/speech-service/models/graph.ts';
-import { Layers, quantised } from '../../../../../src/speech-service/models/whisper/layers.ts';
+import { Layers } from '../../../../../src/speech-service/models/whisper/layers.ts';
+import { quantised, transposed } from '../../../../../src/speech-service/models/quantised.ts';
 import { Message } from '../../../../../src/speech-service/models/protobuf.ts';
 import { whisperTokens } from '../../../../../src/speech-service/models/whisper/tokens.ts';
 import { loadOnnx, type Onnx } from '../../../../../src/speech-service/recognition/decoder/onnx.ts';
@@ -73,7 +74,7 @@ function weightsOf(outs: number, ins: number): Variable {
 
 test('weights of eight bits are less than half a step away from what they were', () => {
   const variable = weightsOf(5, 8);
-  const { weights, scales } = quantised(variable);
+  const { weights, scales } = quantised(transposed(variable.values, [5, 8]), 5);
   for (let out = 0; out < 5; out++)
     for (let i = 0; i < 8; i++) {
       const back = ((weights[i * 5 + out] ?? NaN) - 128) * (scales[out] ?? NaN);

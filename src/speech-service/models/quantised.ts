@@ -1,0 +1,37 @@
+/** The weights of a column are spread over 127 steps on both sides of zero, which is written as 128. */
+const highest = 127;
+export const zero = 128;
+/** The constant from which such weights count where a graph reads them as floats: 128, and 0 once they have signs. */
+export const floatZero = 'zero as float';
+
+/**
+ * Weights [ins, outs] as whole numbers of eight bits, with one scale for each number that they give. They have no sign,
+ * because processors without instructions of their own for it add two products of a number with a sign and one without
+ * in 16 bits, where they overflow: with signs, 9.5 % of the words in noise were wrong instead of 5.5 %. Where a
+ * processor multiplies exactly, they get signs when they are loaded (`signs.ts`).
+ */
+export function quantised(
+  values: Float32Array,
+  outs: number,
+): { weights: Uint8Array; scales: Float32Array } {
+  const scales = new Float64Array(outs);
+  for (const [at, value] of values.entries())
+    scales[at % outs] = Math.max(scales[at % outs] ?? 0, Math.abs(value) / highest);
+  const weights = new Uint8Array(values.length);
+  for (const [at, value] of values.entries()) {
+    const scale = scales[at % outs] ?? 0;
+    weights[at] = zero + (scale === 0 ? 0 : Math.round(value / scale));
+  }
+  return { weights, scales: Float32Array.from(scales) };
+}
+
+/** [outs, ins] → [ins, outs]: a graph multiplies from the left. */
+export function transposed(
+  values: Float32Array,
+  [outs, ins]: readonly [outs: number, ins: number],
+): Float32Array {
+  const turned = new Float32Array(values.length);
+  for (let out = 0; out < outs; out++)
+    for (let i = 0; i < ins; i++) turned[i * outs + out] = values[out * ins + i] ?? 0;
+  return turned;
+}

@@ -5,7 +5,7 @@ import type { LegCost } from './messages.ts';
  * is promised to it, also while it is silent. The other half absorbs the moments in which several callers
  * stop speaking together and all their finals are due at once.
  */
-const plannedShare = 0.45;
+const plannedShare = 0.5;
 /** The bound for models whose readings cost next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
 /** A process is late when its work has waited longer than this at each of its last reports. */

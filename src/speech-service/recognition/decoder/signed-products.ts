@@ -1,6 +1,5 @@
 import { Graph } from '../../models/graph.ts';
 import { giveSigns } from '../../models/signs.ts';
-import type { OnnxSession, Tensor } from './onnx.ts';
 
 /** As many products as make a difference, and rows for both ways in which the runtime multiplies: one alone, several. */
 const ins = 64;
@@ -10,12 +9,17 @@ const rows = [1, 8] as const;
 const most = 255;
 const zero = 128;
 
+/** A graph that was opened, as far as the try needs it. */
+type TriedGraph<Tensor> = {
+  run(feeds: Record<string, Tensor>, outputs: readonly string[]): Record<string, Tensor>;
+};
+
 /**
  * Whether the runtime multiplies weights with a sign exactly on this processor. One that has no instructions for it
  * adds pairs of products in 16 bits, where the largest ones overflow: such a product tells.
  */
-export async function multipliesSigned(
-  load: (graph: Uint8Array) => Promise<OnnxSession>,
+export async function multipliesSigned<Tensor extends { data: unknown }>(
+  load: (graph: Uint8Array) => Promise<TriedGraph<Tensor>>,
   floats: (data: Float32Array, dims: readonly number[]) => Tensor,
 ): Promise<boolean> {
   const graph = new Graph('signed products');

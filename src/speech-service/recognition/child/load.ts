@@ -106,29 +106,39 @@ export class LoadMeter {
 
 /** With less audio than this the other work of the process would be counted as the price of the audio. */
 const leastAudioS = 20;
+/**
+ * Of so many legs at once. A process has work of its own, however few it serves, and what it holds goes cold between two
+ * turns: one leg alone costs three times as much as one of ten, and a service that believed it would refuse callers.
+ */
+const leastLegs = 4;
 
 /**
- * The real cost of a leg, learned while legs run. All processor time beside readings (voice detection,
+ * The real cost of a leg among others, learned while legs run. All processor time beside readings (voice detection,
  * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
  */
 export class LegMeter {
   #listening: number | undefined;
   #audioS = 0;
-  #before = { processS: 0, readS: 0 };
+  #before = { nowMs: 0, processS: 0, readS: 0 };
 
   heard(audioS: number): void {
     this.#audioS += audioS;
   }
 
   /** `processS` and `readS` are totals since the start of the process. */
-  learn(processS: number, readS: number, readingShare: number): LegCost | undefined {
+  learn(
+    nowMs: number,
+    { processS, readS }: { processS: number; readS: number },
+    readingShare: number,
+  ): LegCost | undefined {
+    const { nowMs: beganMs, processS: process, readS: read } = this.#before;
     if (this.#audioS >= leastAudioS) {
-      const { processS: process, readS: read } = this.#before;
+      const legs = this.#audioS / ((nowMs - beganMs) / 1_000);
       const listening = Math.max(0, processS - process - (readS - read)) / this.#audioS;
-      this.#listening = ((this.#listening ?? listening) + listening) / 2;
+      if (legs >= leastLegs) this.#listening = ((this.#listening ?? listening) + listening) / 2;
       this.#audioS = 0;
-      this.#before = { processS, readS };
-    } else if (this.#audioS === 0) this.#before = { processS, readS };
+    }
+    if (this.#audioS === 0) this.#before = { nowMs, processS, readS };
     return this.#listening === undefined ? undefined : { least: this.#listening + readingShare };
   }
 }

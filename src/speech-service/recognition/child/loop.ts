@@ -254,7 +254,8 @@ export class RecogniserLoop {
     this.#look(performance.now());
     const { user, system } = process.cpuUsage();
     const { readS } = this.#engine;
-    const legCost = this.#legs.learn((user + system) / 1e6, readS, this.#engine.readingShare());
+    const spent = { processS: (user + system) / 1e6, readS };
+    const legCost = this.#legs.learn(performance.now(), spent, this.#engine.readingShare());
     this.#send({
       type: 'load',
       ...this.#meter.report(performance.now()),

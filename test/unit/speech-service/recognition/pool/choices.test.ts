@@ -89,11 +89,25 @@ describe('capacity', () => {
 
   test('what a leg costs is learned from what legs cost', () => {
     const meter = new LegMeter();
-    expect(meter.learn(3, 1, 0.03)).toBeUndefined();
+    expect(meter.learn(1_000, { processS: 3, readS: 1 }, 0.03)).toBeUndefined();
     meter.heard(30);
-    expect(meter.learn(3 + 0.6 + 2, 1 + 2, 0.03)!.least).toBeCloseTo(0.02 + 0.03);
+    const after = { processS: 3 + 0.6 + 2, readS: 1 + 2 };
+    expect(meter.learn(6_000, after, 0.03)!.least).toBeCloseTo(0.02 + 0.03);
     meter.heard(10); // too little to say anything new of listening, but reading is learned all the time
-    expect(meter.learn(9, 3, 0.05)!.least).toBeCloseTo(0.02 + 0.05);
+    expect(meter.learn(7_000, { processS: 9, readS: 3 }, 0.05)!.least).toBeCloseTo(0.02 + 0.05);
+  });
+
+  test('of one leg alone nothing is learned: it pays for the process', () => {
+    const meter = new LegMeter();
+    meter.learn(0, { processS: 0, readS: 0 }, 0.01);
+    meter.heard(20);
+    expect(meter.learn(20_000, { processS: 4, readS: 1 }, 0.01)).toBeUndefined();
+    meter.heard(40);
+    const among = { processS: 4 + 0.8 + 1, readS: 2 };
+    expect(meter.learn(24_000, among, 0.01)!.least).toBeCloseTo(0.02 + 0.01);
+    meter.heard(20);
+    const alone = { processS: 20, readS: 2 };
+    expect(meter.learn(44_000, alone, 0.01)!.least).toBeCloseTo(0.02 + 0.01);
   });
 
   test('a reading is expected to cost what readings cost', () => {

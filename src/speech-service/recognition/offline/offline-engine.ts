@@ -370,6 +370,7 @@ export class OfflineSession implements EngineSession {
     const { reading, timed } = first;
     const words = this.#partial.update(reading.words, cut.to / rateHz, {
       sure: timed ? sureWords(timed) : 0,
+      paused: true,
     });
     const heard = this.#parts.track.view(cut.from, cut.to);
     this.#show(words, { heard, text: reading.text, said, timed });

@@ -167,8 +167,11 @@ export class PieceReader {
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
+    // The attention of the first word often lies at the very beginning of the audio, in the margin.
+    const leastS = pieceFrom / rateHz - onsetS;
+    const spelled = tokenWords(result, (end - heard.length) / rateHz, end / rateHz);
     const timed = wordsWithoutLoops(
-      tokenWords(result, (end - heard.length) / rateHz, end / rateHz),
+      spelled.map((word) => within(word, leastS, Infinity)),
       heard.length / rateHz,
     );
     const words = timed.map(({ word }) => word);

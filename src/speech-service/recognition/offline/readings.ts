@@ -122,9 +122,17 @@ export function sureWords(words: readonly { confidence: number }[]): number {
 /** The seconds of the stream between which a word ended, as far as readings of the growing audio tell. */
 export type WordBounds = { saidBy?: number; notBefore?: number };
 
+type PartialAbout = { again?: (() => string[]) | undefined; sure?: number; paused?: boolean };
+type FirstAbout = {
+  common: number;
+  trusted: number;
+  again: (() => string[]) | undefined;
+  paused: boolean;
+};
+
 /**
  * Decides which words of a growing utterance may be shown: those with which two readings in a row began.
- * The first partial is one word, and only when another word follows it: the last word of a reading may
+ * The first partial is one word, and only when another word follows it or a pause: the last word of a reading may
  * still be half a word.
  */
 export class PartialWords {
@@ -140,17 +148,22 @@ export class PartialWords {
   /**
    * The words to show now, or undefined when nothing new is sure. `again` reads the same audio with
    * another margin. It is given for so little audio that two readings may agree by chance. `sure` counts the words at
-   * the beginning of which the model is sure by itself: they need no second reading.
+   * the beginning of which the model is sure by itself: they need no second reading. `paused`: the audio ends in a
+   * pause, so that its last word is whole.
    */
   update(
     words: string[],
     atS: number,
-    { again, sure: trusted = 0 }: { again?: (() => string[]) | undefined; sure?: number } = {},
+    { again, sure: trusted = 0, paused = false }: PartialAbout = {},
   ): string[] | undefined {
     const common = commonStart(this.#last, words);
     const sure = this.silent
-      ? this.#first(words, { common, trusted, again })
-      : Math.max(common, Math.min(trusted, words.length - 2), kept(words, this.#shown));
+      ? this.#first(words, { common, trusted, again, paused })
+      : Math.max(
+          common,
+          Math.min(trusted, words.length - (paused ? 0 : 2)),
+          kept(words, this.#shown),
+        );
     this.note(words, atS);
     this.#last = words;
     const show = words.slice(0, Math.max(0, sure));
@@ -159,12 +172,8 @@ export class PartialWords {
     return show;
   }
 
-  #first(
-    words: string[],
-    about: { common: number; trusted: number; again: (() => string[]) | undefined },
-  ): number {
-    const { common, trusted, again } = about;
-    const followed = words.length - 1;
+  #first(words: string[], { common, trusted, again, paused }: FirstAbout): number {
+    const followed = words.length - (paused ? 0 : 1);
     if (Math.min(trusted, followed) > 0) return Math.min(trusted, followed);
     if (Math.min(common, followed) < 1) return 0;
     return again && commonStart(again(), words) < 1 ? 0 : 1;

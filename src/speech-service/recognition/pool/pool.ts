@@ -41,6 +41,11 @@ export async function startRecogniser(options: RecogniserOptions): Promise<Recog
   return new Pool(options, supply);
 }
 
+/**
+ * Another process is started when this share of the running ones is used. It takes seconds to load, and what streams it
+ * finds stay where they are: calls that come together meanwhile share one core.
+ */
+const startsAtShare = 0.25;
 const loadDeadlineMs = 120_000;
 /** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
@@ -224,14 +229,14 @@ class Pool implements RecogniserPool {
     return [...this.#processes].flatMap(({ legCost }) => legCost ?? []);
   }
 
-  /** Keeps one process running, and starts another when the running ones are half full, or have a stream each. */
+  /** Keeps one process running, and starts another when the running ones fill up, or have a stream each. */
   #grow(): void {
     const supply = this.#supply.current();
     if (supply.state !== 'there' || this.#closing || this.#retry) return;
     const running = this.#processes.size;
     const enough = this.#inBackground
       ? running
-      : (capacityOf(leastOf(this.#legCosts())) * running) / 2;
+      : capacityOf(leastOf(this.#legCosts())) * running * startsAtShare;
     if (running > 0 && (running >= this.mostProcesses || this.#streams.size <= enough)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,

@@ -216,3 +216,19 @@ test('a piece that contradicts the words before the pause is read alone', () => 
   expect(asked[2]?.samples).toBe(asked[0]?.samples);
   expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.15 + 0.2);
 });
+
+test('a word that is shown early begins with the voice, not in the margin before it', () => {
+  const track = new AudioTrack();
+  track.push(new Float32Array(32_000).fill(0.1));
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: false,
+    price: new ReadingPrice(),
+    read: () => ({ ...resultOf('good morning'), timestamps: [0, 0.7] }),
+  };
+  const reader = new PieceReader(model, track);
+  const open = { pieceFrom: 16_000, cutBefore: false };
+  const { timed = [] } = reader.glance(open, 32_000, 0.4, { hint: '', draft: [] });
+  expect(timed.map(({ start }) => start)).toEqual([expect.closeTo(0.9), expect.closeTo(1.3)]);
+});

@@ -166,3 +166,18 @@ test('a number that is written without its space is a word of its own; one that 
   });
   expect(words.map(({ word }) => word).join(' ')).toBe('Press 4, or 6 for an MP3 of 28.8');
 });
+
+test('a word that nothing follows is shown in a pause only, and then at once if it is sure', () => {
+  const speaking = new PartialWords();
+  expect(speaking.update(['goodbye.'], 0.8, { sure: 1 })).toBeUndefined();
+  const paused = new PartialWords();
+  expect(paused.update(['goodbye.'], 0.8, { sure: 0, paused: true })).toBeUndefined();
+  expect(paused.update(['goodbye.'], 0.9, { sure: 1, paused: true })).toEqual(['goodbye.']);
+  const going = new PartialWords();
+  expect(going.update(['thank', 'you'], 1, { sure: 1 })).toEqual(['thank']);
+  expect(going.update(['thank', 'you', 'goodbye.'], 2, { sure: 3, paused: true })).toEqual([
+    'thank',
+    'you',
+    'goodbye.',
+  ]);
+});

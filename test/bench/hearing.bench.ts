@@ -20,6 +20,7 @@
  *   HEARING_READERS=both npm run bench -- hearing        as a job reads, with Whisper tiny.en where it is pulled
  *   HEARING_READERS=both HEARING_PACKED=70 npm run bench -- hearing     prompts one after the other, 70 s a recording
  *   HEARING_CONDITIONS=clean,GSM npm run bench -- hearing
+ *   HEARING_CALLS=10 npm run bench -- hearing            as live calls: so many at once, at the pace of speech, with partials
  *   HEARING_SETS=second HEARING_EVERY=3 npm run bench -- hearing
  *   HEARING_FOLDER=recordings npm run bench -- hearing   each x.wav (8 kHz, mono, 16 bit) with its words in x.txt, too
  */
@@ -27,6 +28,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type {
   Recogniser,
+  RecogniserStream,
   RecogniserStreamOptions,
 } from '../../src/speech-service/recognition/recogniser.ts';
 import { alignedWords } from '../../src/speech-service/recognition/offline/readings.ts';
@@ -49,6 +51,8 @@ const asJob: Partial<RecogniserStreamOptions> = {
 const readsTwice = process.env['HEARING_READERS'] === 'both';
 /** So many seconds of prompts are one recording; 0 where each is one of its own. */
 const packedS = Number(process.env['HEARING_PACKED'] ?? 0);
+/** So many calls at once, at the pace of speech; 0: as fast as it is read. */
+const calls = Number(process.env['HEARING_CALLS'] ?? 0);
 const shows = process.env['HEARING_SHOW'] !== undefined;
 
 const strictWords = (text: string) =>
@@ -118,10 +122,11 @@ async function heardOf(
   { audio, parts }: Recording,
   stream: Partial<RecogniserStreamOptions> = {},
 ): Promise<HeardPrompt[]> {
-  const options = { partials: false, ...(readsTwice ? asJob : {}), ...stream };
+  const options = { partials: calls > 0, ...(readsTwice ? asJob : {}), ...stream };
   while (recogniser.admits({ languages: ['en'] }, 1).outcome !== 'admitted') await sleep(500);
   const heard = hear(recogniser, options);
-  pushAll(heard.stream, audio);
+  if (calls > 0) await pushAsSpoken(heard.stream, audio);
+  else pushAll(heard.stream, audio);
   await heard.end();
   const spoken = heard.finals.flatMap((final) => final.words);
   const unread = heard.events.flatMap((event) => (event.type === 'unread' ? event.from : []));
@@ -132,6 +137,16 @@ async function heardOf(
     const said = parts.length === 1 ? heard.text() : words.map(({ word }) => word).join(' ');
     return judged(prompt, said, words, unread.filter(inside).length);
   });
+}
+
+/** 20 ms at a time, as a carrier sends it. */
+async function pushAsSpoken(stream: RecogniserStream, audio: Int16Array): Promise<void> {
+  const beganMs = performance.now();
+  for (let at = 0; at < audio.length; at += 160) {
+    stream.push(audio.subarray(at, at + 160));
+    const aheadMs = (at + 160) / 8 - (performance.now() - beganMs);
+    if (aheadMs > 0) await sleep(aheadMs);
+  }
 }
 
 function judged(
@@ -187,7 +202,7 @@ async function measure(
       for (const [at, { index }] of next.parts.entries()) heard[index] = found[at]!;
     }
   };
-  await Promise.all([readOn(), readOn()]);
+  await Promise.all(Array.from({ length: calls || 2 }, readOn));
   const words = heard.flatMap((one) => one.judged);
   const halves = [0, 1].map((half) => wrongOf(heard.filter(({ name }) => halfOf(name) === half)));
   const kinds = [...new Set(heard.map(({ name }) => name.split(': ')[0]!))];
@@ -235,7 +250,7 @@ export async function run(): Promise<void> {
   await using recogniser = await startRecogniser({
     config: RecogniserConfig.parse({ ...model, processes: 2 }),
     log: silentLog,
-    inBackground: true,
+    inBackground: calls === 0,
     secondReader,
   });
   for (const set of setsAsked()) {

@@ -15,7 +15,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { freePort } from '../support/bridge/fleet.ts';
+import { freePort } from '../support/process/free-port.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 import type { GeneratorCommand, GeneratorReport } from './bridge/generator.ts';
 import type { ProbeReading } from './bridge/probe.ts';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { Agent, fetch as fetchWith } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { fleetOf, freePort, type Fleet } from '../support/bridge/fleet.ts';
+import { fleetOf, type Fleet } from '../support/bridge/fleet.ts';
+import { freePort } from '../support/process/free-port.ts';
 import {
   CarrierClient,
   twilioConnected,

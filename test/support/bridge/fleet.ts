@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -15,6 +14,7 @@ import { newestCall } from '../process/newest-call.ts';
 import { until } from '../process/until.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
 import type { TestPostgres } from '../store/postgres.ts';
+import { freePort } from '../process/free-port.ts';
 
 export type Fleet = AsyncDisposable & {
   readonly speech: FakeSpeech;
@@ -112,15 +112,4 @@ export function expectToldOnce(events: readonly AnyJson[]): void {
   expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, at) => at + 1));
   for (const type of ['call.started', 'call.ended', 'call.summary', 'call.completed'])
     expect(events.filter((event) => event.type === type)).toHaveLength(1);
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        found(port);
-      });
-    });
-  });
 }

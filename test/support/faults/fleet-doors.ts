@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from '../bridge/fleet.ts';
+import { freePort } from '../process/free-port.ts';
 import type { App } from '../process/app.ts';
 import { endsWithUs } from '../process/ends-with-us.ts';
 import { until } from '../process/until.ts';

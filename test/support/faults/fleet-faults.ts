@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { carrierNames, type CarrierName } from '../../../src/carriers/all.ts';
 import type { AnyJson } from '../bridge/test-bridge.ts';
-import { freePort } from '../bridge/fleet.ts';
+import { freePort } from '../process/free-port.ts';
 import { provenEnv } from '../carriers/proven-config.ts';
 import { startApp, type App } from '../process/app.ts';
 import { until } from '../process/until.ts';

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { endsWithUs } from '../process/ends-with-us.ts';
 import { fixtureModel } from '../recognition/fixture-model.ts';
+import { freePort } from '../process/free-port.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
 
@@ -146,15 +146,4 @@ export async function openTerminal(): Promise<PaperTerminal> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => {
-        found(port);
-      });
-    });
-  });
 }

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../bridge/fleet.ts';
+import { freePort } from '../process/free-port.ts';
 import {
   CarrierClient,
   twilioConnected,

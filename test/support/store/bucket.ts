@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { randomInt } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import {
@@ -8,7 +7,7 @@ import {
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { systemClock } from '../../../src/lib/clock.ts';
@@ -17,6 +16,7 @@ import { createLog } from '../../../src/lib/log.ts';
 import { Objects, type ObjectsOptions } from '../../../src/objects/objects.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { endsWithUs } from '../process/ends-with-us.ts';
+import { freePort } from '../process/free-port.ts';
 import { until } from '../process/until.ts';
 
 /** A bucket on a real S3 server, in a folder that is deleted afterwards. */
@@ -48,7 +48,7 @@ export async function startBucket(): Promise<TestBucket> {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-bucket-'));
   const below = join(folder, bucketName, prefix);
   await mkdir(join(folder, bucketName));
-  const port = await portFor();
+  const port = await freePort();
   let child: ChildProcess | undefined;
   const stop = async (): Promise<void> => {
     if (child === undefined || child.exitCode !== null) return;
@@ -185,20 +185,4 @@ function answersAt(port: number): Promise<boolean> {
       })
       .once('error', () => resolve(false));
   });
-}
-
-/**
- * Below the ports that the system gives out by itself: while the server is stopped nothing else on this machine may get
- * its port, and answer in its place.
- */
-async function portFor(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = createTcpServer()
-        .once('error', () => resolve(false))
-        .listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
 }

@@ -1,4 +1,4 @@
-import { freePort } from '../bridge/fleet.ts';
+import { freePort } from '../process/free-port.ts';
 import {
   CarrierClient,
   twilioConnected,

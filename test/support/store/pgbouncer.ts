@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { endsWithUs } from '../process/ends-with-us.ts';
-import { accountOf, freePort } from './postgres.ts';
+import { freePort } from '../process/free-port.ts';
+import { accountOf } from './postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';
 

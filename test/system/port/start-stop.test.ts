@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -12,16 +11,9 @@ import { endsWithUs } from '../../support/process/ends-with-us.ts';
 import { processesWith } from '../../support/process/processes-with.ts';
 import { until } from '../../support/process/until.ts';
 import { fixtureModel, tones } from '../../support/recognition/fixture-model.ts';
+import { freePort } from '../../support/process/free-port.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
-}
 
 test.each([
   ['a public address', { TRUNKLINE_PUBLIC_URL: 'https://calls.example.net' }],

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { wait, within, type Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/log.ts';
+import { SettledTime } from '../lib/settled-time.ts';
 import { BucketError } from '../objects/bucket.ts';
 import type { Objects, StoredObject } from '../objects/objects.ts';
 import { maxDatabaseWaitMs } from '../store/backend.ts';
@@ -58,6 +59,7 @@ export class Tails implements AsyncDisposable {
 
   constructor(options: TailsOptions) {
     this.#options = options;
+    const settled = new SettledTime(options.clock);
     options.objects.attach({
       kind: 'tails',
 
@@ -67,7 +69,7 @@ export class Tails implements AsyncDisposable {
       owned: (objects) =>
         Promise.resolve(
           objects.flatMap(({ id, createdAt }) =>
-            createdAt >= options.clock.now() - leftAfterMs ? [id] : [],
+            createdAt >= settled.now() - leftAfterMs ? [id] : [],
           ),
         ),
     });

@@ -7,7 +7,8 @@ const driftMs = 60_000;
 /**
  * The time for whoever deletes what is old. A wrong time server, or a battery that is flat, sets a clock ahead by years:
  * everything would be old at once, and is not there again when the clock is right again. So a clock that was set ahead
- * counts only once it has stood there for an hour; one that was set back counts at once.
+ * counts only once it has stood there for an hour; one that was set back counts at once. What a clock says when the
+ * process starts is believed: there is nothing to compare it with.
  */
 export class SettledTime {
   readonly #clock: Clock;

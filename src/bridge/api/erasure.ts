@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
 import { enqueueEvent } from '../../outbox/enqueue.ts';
 import { isWanted } from '../../outbox/tables.ts';
 import type { CallEventData } from '../../protocol/events.ts';
@@ -61,12 +62,14 @@ const keepTryingMs = 7 * 24 * 3_600_000;
  */
 export class Eraser {
   readonly #options: EraserOptions;
+  readonly #settled: SettledTime;
   #stopLooking: () => void = () => undefined;
   #working: Promise<void> = Promise.resolve();
   readonly #stopped = new AbortController();
 
   constructor(options: EraserOptions) {
     this.#options = options;
+    this.#settled = new SettledTime(options.clock);
     this.#look();
   }
 
@@ -278,7 +281,7 @@ export class Eraser {
         const outcome = await speech.erase(row.session_id, this.#stopped.signal);
         // Still on the list: the next process goes on with it.
         if (outcome === 'failed' && this.#stopped.signal.aborted) return;
-        if (outcome === 'failed' && clock.now() - row.requested_at < keepTryingMs) {
+        if (outcome === 'failed' && this.#settled.now() - row.requested_at < keepTryingMs) {
           await store.db
             .updateTable('erasures')
             .set({ tries: row.tries + 1, next_at: clock.now() + retryDelayMs(row.tries) })

@@ -112,14 +112,23 @@ const leastAudioS = 20;
  */
 const leastLegs = 4;
 
+/** A leg among others costs so many times what listening costs when nothing else happens. */
+const amongOthers = 3;
+
 /**
  * The real cost of a leg among others, learned while legs run. All processor time beside readings (voice detection,
  * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
  */
 export class LegMeter {
   #listening: number | undefined;
+  #isLearned = false;
   #audioS = 0;
   #before = { nowMs: 0, processS: 0, readS: 0 };
+
+  /** What was measured before the first leg, alone: it stands until something is learned. */
+  measured(listening: number): void {
+    this.#listening = amongOthers * listening;
+  }
 
   heard(audioS: number): void {
     this.#audioS += audioS;
@@ -135,7 +144,11 @@ export class LegMeter {
     if (this.#audioS >= leastAudioS) {
       const legs = this.#audioS / ((nowMs - beganMs) / 1_000);
       const listening = Math.max(0, processS - process - (readS - read)) / this.#audioS;
-      if (legs >= leastLegs) this.#listening = ((this.#listening ?? listening) + listening) / 2;
+      const known = this.#listening;
+      if (legs >= leastLegs) {
+        this.#listening = ((this.#isLearned ? (known ?? listening) : listening) + listening) / 2;
+        this.#isLearned = true;
+      } else if (known !== undefined) this.#listening = Math.min(known, listening);
       this.#audioS = 0;
     }
     if (this.#audioS === 0) this.#before = { nowMs, processS, readS };

@@ -96,7 +96,7 @@ export class RecogniserLoop {
     this.#engine = second && 'reader' in second ? readTwice(engine, second.reader, reader) : engine;
     send({
       type: 'ready',
-      ...(load.measured ? { legCost: measuredCost(this.#engine) } : {}),
+      ...(load.measured ? { legCost: this.#measured() } : {}),
       estimatedTimes: this.#engine.estimatedTimes,
       ...(decoder && 'unread' in decoder ? { undecoded: decoder.unread } : {}),
       ...(second && 'unread' in second ? { unread: second.unread } : {}),
@@ -250,6 +250,12 @@ export class RecogniserLoop {
     }
   }
 
+  #measured(): LegCost {
+    const { listening, reading } = this.#engine.measure();
+    this.#legs.measured(listening);
+    return { least: listening + reading };
+  }
+
   #report(): void {
     this.#look(performance.now());
     const { user, system } = process.cpuUsage();
@@ -265,11 +271,6 @@ export class RecogniserLoop {
     });
     this.#wake(); // a reading may have become due although no audio came
   }
-}
-
-function measuredCost(engine: Engine): LegCost {
-  const { listening, reading } = engine.measure();
-  return { least: listening + reading };
 }
 
 function comesBefore(a: Urgency, b: Urgency): boolean {

@@ -89,7 +89,8 @@ export function loadOnnx(): Onnx | { missing: string } {
       integers: (data, dims) => new Tensor('int64', data, dims),
       flag: (value) => new Tensor('bool', Uint8Array.of(value ? 1 : 0), [1]),
       async open(graph) {
-        isExact ??= multipliesSigned(load, floats);
+        // Weights without signs work everywhere, and where the try itself does not.
+        isExact ??= multipliesSigned(load, floats).catch(() => false);
         if (await isExact) giveSigns(graph);
         return load(graph);
       },

@@ -104,6 +104,8 @@ const firstEveryS = 0.15;
  */
 const youngS = 0.85;
 const partialEveryS = 0.5;
+/** Behind so long a pause the last word is whole; shorter ones are inside words as well, before a `p` for example. */
+const wholeWordS = 0.2;
 /** A reading for a partial reads all of the piece again, so long pieces are read less often: after this share of them. */
 const partialGrowth = 0.3;
 /** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
@@ -370,7 +372,7 @@ export class OfflineSession implements EngineSession {
     const { reading, timed } = first;
     const words = this.#partial.update(reading.words, cut.to / rateHz, {
       sure: timed ? sureWords(timed) : 0,
-      paused: true,
+      paused: this.#partialAt - cut.to >= wholeWordS * rateHz,
     });
     const heard = this.#parts.track.view(cut.from, cut.to);
     this.#show(words, { heard, text: reading.text, said, timed });

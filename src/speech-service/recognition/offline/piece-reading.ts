@@ -168,7 +168,7 @@ export class PieceReader {
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
     // The attention of the first word often lies at the very beginning of the audio, in the margin.
-    const leastS = pieceFrom / rateHz - onsetS;
+    const leastS = seam ? seam.at / rateHz : pieceFrom / rateHz - onsetS;
     const spelled = tokenWords(result, (end - heard.length) / rateHz, end / rateHz);
     const timed = wordsWithoutLoops(
       spelled.map((word) => within(word, leastS, Infinity)),

@@ -30,6 +30,8 @@ const shortPauseS = 1;
 const earlierS = 8;
 /** Words that begin nearer to one another than they can be said were not heard there: the model ran ahead of the audio. */
 const crowdedS = 0.05;
+/** So far before the cut a crowd may begin: the next piece is read from there on, and long pieces are read less well. */
+const crowdWithinS = 2;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
 
@@ -54,7 +56,7 @@ export function divideAt(
     if (word.start * rateHz >= to || !followed) break;
     own = index + 1;
   }
-  own = withoutCrowd(words, own);
+  own = withoutCrowd(words, own, to / rateHz - crowdWithinS);
   const last = words[own - 1];
   if (!last) return { own, seam: undefined };
   const next = words[own];
@@ -70,13 +72,16 @@ export function divideAt(
   };
 }
 
-/** How many of these first words there are before the crowd that they end in; all of them if there is none before it. */
-function withoutCrowd(words: readonly SpelledWord[], own: number): number {
+/**
+ * How many of these first words there are before the crowd that they end in; all of them where the crowd begins before
+ * that second, or with the first word.
+ */
+function withoutCrowd(words: readonly SpelledWord[], own: number, sinceS: number): number {
   const startOf = (index: number): number => words[index]?.start ?? Infinity;
   const isCrowded = (index: number): boolean => startOf(index + 1) - startOf(index) < crowdedS;
   let before = own;
   while (before > 0 && (isCrowded(before - 1) || (before > 1 && isCrowded(before - 2)))) before--;
-  return before === 0 ? own : before;
+  return before === 0 || startOf(before) < sinceS ? own : before;
 }
 
 /** The last of some words, from about a second before this second on. */

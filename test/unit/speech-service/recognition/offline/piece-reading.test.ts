@@ -232,3 +232,24 @@ test('a word that is shown early begins with the voice, not in the margin before
   const { timed = [] } = reader.glance(open, 32_000, 0.4, { hint: '', draft: [] });
   expect(timed.map(({ start }) => start)).toEqual([expect.closeTo(0.9), expect.closeTo(1.3)]);
 });
+
+test('behind a seam the words that are shown early begin where the seam is, however far before the cut', () => {
+  const track = new AudioTrack();
+  track.push(new Float32Array(64_000).fill(0.1));
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: true,
+    price: new ReadingPrice(),
+    read: () => ({ ...resultOf('that is right'), timestamps: [0.1, 0.7, 1.2] }),
+  };
+  const reader = new PieceReader(model, track);
+  reader.seam = { at: 20_000, from: 16_000, given: [1] };
+  const open = { pieceFrom: 48_000, cutBefore: true };
+  const { timed = [] } = reader.glance(open, 64_000, 0.4, { hint: '', draft: [] });
+  expect(timed.map(({ start }) => start)).toEqual([
+    expect.closeTo(1.25),
+    expect.closeTo(1.7),
+    expect.closeTo(2.2),
+  ]);
+});

@@ -43,6 +43,9 @@ test('words that crowd at one moment before the cut are left to the next piece, 
   expect(seam?.at).toBeCloseTo(4.21 * rate);
   const behind = words(12.34, 12.79, 12.82, 12.82);
   expect(divideAt(behind, { to: 13.8 * rate, heardTo: 14.4 * rate })).toMatchObject({ own: 1 });
+  // Long before the cut: the next piece would have to be read from there on.
+  const early = words(0.5, 1, 1, 1.02, 1.02);
+  expect(divideAt(early, { to: 7.8 * rate, heardTo: 8.4 * rate })).toMatchObject({ own: 5 });
   // There is nothing before it to go on after.
   expect(divideAt(words(1, 1.01), { to: 3 * rate, heardTo: 4 * rate })).toMatchObject({ own: 2 });
 });

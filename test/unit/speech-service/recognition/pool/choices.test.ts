@@ -110,6 +110,18 @@ describe('capacity', () => {
     expect(meter.learn(44_000, alone, 0.01)!.least).toBeCloseTo(0.02 + 0.01);
   });
 
+  test('what was measured before the first leg stands until it is known better, and one leg alone can only lower it', () => {
+    const meter = new LegMeter();
+    meter.measured(0.01);
+    expect(meter.learn(0, { processS: 0, readS: 0 }, 0.01)!.least).toBeCloseTo(0.03 + 0.01);
+    meter.heard(20);
+    expect(meter.learn(20_000, { processS: 4, readS: 0 }, 0.01)!.least).toBeCloseTo(0.03 + 0.01);
+    meter.heard(20);
+    expect(meter.learn(40_000, { processS: 4.2, readS: 0 }, 0.01)!.least).toBeCloseTo(0.01 + 0.01);
+    meter.heard(40);
+    expect(meter.learn(45_000, { processS: 5, readS: 0 }, 0.02)!.least).toBeCloseTo(0.02 + 0.02);
+  });
+
   test('a reading is expected to cost what readings cost', () => {
     const price = new ReadingPrice();
     const before = price.expectedMs(4);

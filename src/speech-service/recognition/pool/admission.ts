@@ -2,10 +2,10 @@ import type { LegCost } from './messages.ts';
 
 /**
  * The share of a core that admission gives away. A leg counts with its whole cost from the moment a place
- * is promised to it, also while it is silent. The other half absorbs the moments in which several callers
+ * is promised to it, also while it is silent. The rest absorbs the moments in which several callers
  * stop speaking together and all their finals are due at once.
  */
-const plannedShare = 0.5;
+const plannedShare = 0.65;
 /** The bound for models whose readings cost next to nothing: sockets and messages have a price too. */
 const mostPerProcess = 400;
 /** A process is late when its work has waited longer than this at each of its last reports. */

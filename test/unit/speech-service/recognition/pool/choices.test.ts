@@ -58,13 +58,13 @@ describe('the language of an utterance', () => {
 
 describe('capacity', () => {
   test('follows from the measured cost of a leg', () => {
-    expect(capacityOf({ least: 0.02 })).toBe(25);
+    expect(capacityOf({ least: 0.02 })).toBe(32);
     expect(capacityOf({ least: 5 })).toBe(1);
     expect(capacityOf({ least: 1e-9 })).toBe(capacityOf(undefined));
   });
 
   test('is what the quietest measurement says, and never less than one session may ask for', () => {
-    expect(capacityOfAll([{ least: 0.02 }, { least: 0.2 }], 2)).toBe(50);
+    expect(capacityOfAll([{ least: 0.02 }, { least: 0.2 }], 2)).toBe(64);
     expect(capacityOfAll([{ least: 0.2 }], 2)).toBe(8);
     expect(capacityOfAll([], 1)).toBe(capacityOf(undefined));
   });

@@ -99,7 +99,8 @@ test.skipIf(bucketMissing !== undefined)(
     address.status = 200;
     address.body = JSON.stringify({ AccessKeyId: accessKey, SecretAccessKey: secretKey });
     expect(await put()).toBe(true);
-    expect((await bucket.keys()).filter((key) => key.startsWith('tails/'))).toHaveLength(1);
+    expect((await objects.below('tails/')).map(({ key }) => key)).toEqual(['tails/leg_1/0-4']);
+    await expect.poll(() => bucket?.keys()).toContain('tails/leg_1/0-4');
   },
 );
 

@@ -66,12 +66,12 @@ export class Tails implements AsyncDisposable {
       async *ready() {},
       waiting: () => Promise.resolve({ files: 0, bytes: 0 }),
       // Nobody needs a piece of yesterday.
-      owned: (objects) =>
-        Promise.resolve(
-          objects.flatMap(({ id, createdAt }) =>
-            createdAt >= settled.now() - leftAfterMs ? [id] : [],
-          ),
-        ),
+      owned: (objects) => {
+        const sinceMs = settled.now() - leftAfterMs;
+        return Promise.resolve(
+          objects.flatMap(({ id, createdAt }) => (createdAt >= sinceMs ? [id] : [])),
+        );
+      },
     });
     this.#round = this.#ofEarlierRun().catch(() => undefined); // the hourly look finds them too
     this.#schedule();

@@ -1,9 +1,9 @@
 /**
  * What a leg that speaks all the time costs, and how late its words are while many speak.
  *
- * Method: the whole program with two recogniser processes, both running; each leg is a session through the real socket, 8 kHz mu-law
- * at call speed, prompt after prompt with 0.6 s between them. The price is the processor time (user and system) of the
- * recogniser processes, divided by the legs and the seconds that they spoke. Beside it the price of one greedy reading
+ * Method: the whole program with two recogniser processes, both running; each leg is a session through the real socket,
+ * 8 kHz mu-law at call speed, prompt after prompt with 0.6 s between them. The price is the processor time (user and
+ * system) of the recogniser processes, divided by the legs and the seconds that they spoke. Beside it the price of one greedy reading
  * of the native engine is measured, before and after: a machine that is slower or busy today is slower for both, so the
  * ratio is what can be compared. A word counts as taken back where a partial showed it and the next partial or the
  * final of its utterance has another word, or none, in its place.

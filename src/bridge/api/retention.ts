@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import { SettledTime } from '../../lib/settled-time.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';

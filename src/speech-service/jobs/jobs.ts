@@ -82,7 +82,7 @@ export class Jobs {
   constructor(options: JobsOptions) {
     const { store, node, folder, clock, log, config } = options;
     this.#options = options;
-    this.#settled = new SettledTime(options.clock);
+    this.#settled = new SettledTime(clock);
     this.#rows = new JobRows(store);
     this.#turns = new PartTurns(options.recogniser.mostProcesses, partsEach);
     this.#callbacks = new JobCallbacks({ ...options, unstored: this.#unstored });

@@ -26,13 +26,13 @@ const wires = { bytes: 2, four: 5 } as const;
 type Field = { field: number; bytes: Uint8Array };
 
 function giveSign(tensor: Uint8Array): void {
-  const all = [...fieldsOf(tensor)];
-  const [type] = all.find(({ field }) => field === fields.type)?.bytes ?? [];
-  const name = all.find(({ field }) => field === fields.name)?.bytes;
-  const content = all.find(({ field }) => field === fields.content)?.bytes;
+  const stored = new Map(Array.from(fieldsOf(tensor), ({ field, bytes }) => [field, bytes]));
+  const [type, name, content] = [fields.type, fields.name, fields.content].map((field) =>
+    stored.get(field),
+  );
   if (!content) return;
-  if (type === unsigned) {
-    all.find(({ field }) => field === fields.type)?.bytes.set([signed]);
+  if (type?.[0] === unsigned) {
+    type.set([signed]);
     for (let at = 0; at < content.length; at++) content[at] = (content[at] ?? 0) ^ signBit;
   } else if (name && Buffer.from(name).toString() === floatZero) content.fill(0);
 }
@@ -42,11 +42,12 @@ function* fieldsOf(message: Uint8Array): Generator<Field> {
   for (let at = 0; at < message.length;) {
     const key = varintAt(message, at);
     const wire = key.value % 8;
-    const length = wire === wires.bytes ? varintAt(message, key.end) : undefined;
-    const from = length?.end ?? key.end;
-    at = length
-      ? from + length.value
-      : from + (wire === wires.four ? 4 : varintAt(message, from).end - from);
+    let from = key.end;
+    if (wire === wires.bytes) {
+      const length = varintAt(message, from);
+      from = length.end;
+      at = from + length.value;
+    } else at = wire === wires.four ? from + 4 : varintAt(message, from).end;
     if (at > message.length) throw new RangeError('the graph ends inside a field');
     yield { field: Math.floor(key.value / 8), bytes: message.subarray(from, at) };
   }

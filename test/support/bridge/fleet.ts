@@ -10,11 +10,11 @@ import {
   twilioStart,
 } from '../carriers/carrier-client.ts';
 import { startApp, type App } from '../process/app.ts';
+import { freePort } from '../process/free-port.ts';
 import { newestCall } from '../process/newest-call.ts';
 import { until } from '../process/until.ts';
 import { FakeSpeech } from '../speech/fake-speech.ts';
 import type { TestPostgres } from '../store/postgres.ts';
-import { freePort } from '../process/free-port.ts';
 
 export type Fleet = AsyncDisposable & {
   readonly speech: FakeSpeech;

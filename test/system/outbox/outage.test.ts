@@ -246,30 +246,18 @@ test.each(sets)(
       client: crm,
       config: { pollMs: 1_000 },
     });
+    const arrivedInTime = async (): Promise<string[]> => {
+      await clock.pass(1_000);
+      return crm.arrivals.map(({ callId }) => callId);
+    };
     const times = { before: clock.now(), after: clock.now() + setMs };
     clock.setWallAhead(times.after - clock.monotonicMs());
     await enqueue(store, 'call_after', 'call.transcript', times.after);
-    await expect
-      .poll(
-        async () => {
-          await clock.pass(1_000);
-          return crm.arrivals.map(({ callId }) => callId);
-        },
-        { timeout: 20_000 },
-      )
-      .toEqual(['call_after']);
+    await expect.poll(arrivedInTime, { timeout: 20_000 }).toEqual(['call_after']);
     // Said before the clock was set, stored after it was noticed.
     const beganMs = clock.monotonicMs();
     await enqueue(store, 'call_before', 'call.transcript', times.before);
-    await expect
-      .poll(
-        async () => {
-          await clock.pass(1_000);
-          return crm.arrivals.map(({ callId }) => callId);
-        },
-        { timeout: 20_000 },
-      )
-      .toEqual(['call_after', 'call_before']);
+    await expect.poll(arrivedInTime, { timeout: 20_000 }).toEqual(['call_after', 'call_before']);
     expect(clock.monotonicMs() - beganMs).toBeLessThan(4 * hour);
   },
 );

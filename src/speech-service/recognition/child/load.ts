@@ -120,14 +120,15 @@ const amongOthers = 3;
  * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
  */
 export class LegMeter {
-  #listening: number | undefined;
-  #isLearned = false;
+  /** Guessed before the first leg, and what was learned since. */
+  #measured: number | undefined;
+  #learned: number | undefined;
   #audioS = 0;
   #before = { nowMs: 0, processS: 0, readS: 0 };
 
   /** What was measured before the first leg, alone: it stands until something is learned. */
   measured(listening: number): void {
-    this.#listening = amongOthers * listening;
+    this.#measured = amongOthers * listening;
   }
 
   heard(audioS: number): void {
@@ -144,14 +145,13 @@ export class LegMeter {
     if (this.#audioS >= leastAudioS) {
       const legs = this.#audioS / ((nowMs - beganMs) / 1_000);
       const listening = Math.max(0, processS - process - (readS - read)) / this.#audioS;
-      const known = this.#listening;
-      if (legs >= leastLegs) {
-        this.#listening = ((this.#isLearned ? (known ?? listening) : listening) + listening) / 2;
-        this.#isLearned = true;
-      } else if (known !== undefined) this.#listening = Math.min(known, listening);
+      if (legs >= leastLegs) this.#learned = ((this.#learned ?? listening) + listening) / 2;
+      else if (this.#learned !== undefined) this.#learned = Math.min(this.#learned, listening);
+      else if (this.#measured !== undefined) this.#measured = Math.min(this.#measured, listening);
       this.#audioS = 0;
     }
     if (this.#audioS === 0) this.#before = { nowMs, processS, readS };
-    return this.#listening === undefined ? undefined : { least: this.#listening + readingShare };
+    const listening = this.#learned ?? this.#measured;
+    return listening === undefined ? undefined : { least: listening + readingShare };
   }
 }

@@ -73,14 +73,10 @@ function ownAttention(
   const { graph } = parts;
   const name = attentionOf(layer, 'self');
   const normal = parts.normalised(x, weightOf(layer, 'input_layernorm'));
-  const all = parts.products(
+  const [query = '', key = '', value = ''] = parts.productsApart(
     normal,
     ['q', 'k', 'v'].map((kind) => `${name}/${kind}_proj`),
   );
-  const [query = '', key = '', value = ''] = graph.nodes('Split', [all], 3, {
-    axis: 2,
-    num_outputs: 3,
-  });
   const [keys = '', values = ''] = [2 * layer, 2 * layer + 1].map((index) => {
     const past = graph.input(pastKeys[index] ?? '', 'float', ['A', heads, 'P', headSize]);
     return graph.node('Gather', [past, parents], { axis: 0 });

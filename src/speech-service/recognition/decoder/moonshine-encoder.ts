@@ -135,14 +135,10 @@ function asProduct(
 function attention(parts: MoonshineLayers, x: Value, name: string): Value {
   const { graph } = parts;
   const of = `/${name}/self_attn`;
-  const all = parts.products(
+  const [query = '', key = '', value = ''] = parts.productsApart(
     parts.normalised(x, `${name}.input_layernorm.weight`),
     ['q', 'k', 'v'].map((kind) => `${of}/${kind}_proj`),
   );
-  const [query = '', key = '', value = ''] = graph.nodes('Split', [all], 3, {
-    axis: 2,
-    num_outputs: 3,
-  });
   const begin = graph.integers([0]);
   const seen = graph.node(
     'MultiHeadAttention',
@@ -154,14 +150,10 @@ function attention(parts: MoonshineLayers, x: Value, name: string): Value {
 
 function keysForDecoder(parts: MoonshineLayers, hidden: Value): void {
   const { graph } = parts;
-  const products = Array.from({ length: layers }, (_, layer) =>
+  const names = Array.from({ length: layers }, (_, layer) =>
     ['k', 'v'].map((kind) => `${attentionOf(layer, 'encoder')}/${kind}_proj`),
   ).flat();
-  const each = graph.nodes('Split', [parts.products(hidden, products)], products.length, {
-    axis: 2,
-    num_outputs: products.length,
-  });
-  for (const [index, value] of each.entries()) {
+  for (const [index, value] of parts.productsApart(hidden, names).entries()) {
     const rows = graph.node('Reshape', [value, graph.integers([1, -1, heads, headSize])]);
     const split = graph.node('Transpose', [rows], { perm: [0, 2, 1, 3] });
     graph.output(audioKeys[index] ?? '', split, [1, heads, 'T', headSize]);

@@ -50,6 +50,8 @@ export class MoonshineLayers {
   readonly #file: OrtFile;
   /** So many tokens or frames have places. */
   readonly #positions: number;
+  /** By how much each place turns a number; the same in all layers. */
+  #angles: Float32Array | undefined;
 
   constructor(graph: Graph, file: OrtFile, positions: number) {
     this.graph = graph;
@@ -112,6 +114,15 @@ export class MoonshineLayers {
     ]);
   }
 
+  /** The same, each result apart. */
+  productsApart(x: Value, names: readonly string[]): Value[] {
+    const count = names.length;
+    return this.graph.nodes('Split', [this.products(x, names)], count, {
+      axis: 2,
+      num_outputs: count,
+    });
+  }
+
   normalised(x: Value, weight: string, axis = 2): Value {
     return this.graph.node(
       'LayerNormalization',
@@ -126,15 +137,8 @@ export class MoonshineLayers {
 
   /** Keys and queries are turned by where their tokens stand, so that products know how far apart they are. */
   turned(x: Value, place: Value): Value {
-    const speeds = Float32Array.from(
-      { length: turned / 2 },
-      (_, index) => 10_000 ** (-index / (turned / 2)),
-    );
     const positions = this.#positions;
-    const angles = Float32Array.from(
-      { length: (positions * turned) / 2 },
-      (_, at) => Math.floor(at / (turned / 2)) * (speeds[at % (turned / 2)] ?? 0),
-    );
+    const angles = (this.#angles ??= anglesOf(positions));
     return this.graph.node(
       'RotaryEmbedding',
       [
@@ -165,6 +169,17 @@ export class MoonshineLayers {
     const bias = alone ? this.#file.optional(node, 4) : undefined;
     return { weights, scale, zero, bias: bias && floatsOf(bias) };
   }
+}
+
+function anglesOf(positions: number): Float32Array {
+  const speeds = Float32Array.from(
+    { length: turned / 2 },
+    (_, index) => 10_000 ** (-index / (turned / 2)),
+  );
+  return Float32Array.from(
+    { length: (positions * turned) / 2 },
+    (_, at) => Math.floor(at / (turned / 2)) * (speeds[at % (turned / 2)] ?? 0),
+  );
 }
 
 /** The bytes may begin anywhere in the file, numbers may not. */

@@ -217,37 +217,38 @@ test('a piece that contradicts the words before the pause is read alone', () => 
   expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.15 + 0.2);
 });
 
-test('a word that is shown early begins with the voice, not in the margin before it', () => {
+/** What a reader shows early of speech that goes on, by a model that gives its words these times. */
+function glanceOf(text: string, timestamps: number[], about: { goesOn: boolean; seconds: number }) {
   const track = new AudioTrack();
-  track.push(new Float32Array(32_000).fill(0.1));
+  track.push(new Float32Array(16_000 * about.seconds).fill(0.1));
   const model = {
     longestS: 8.8,
     estimatedTimes: false,
-    goesOn: false,
+    goesOn: about.goesOn,
     price: new ReadingPrice(),
-    read: () => ({ ...resultOf('good morning'), timestamps: [0, 0.7] }),
+    read: () => ({ ...resultOf(text), timestamps }),
   };
   const reader = new PieceReader(model, track);
-  const open = { pieceFrom: 16_000, cutBefore: false };
-  const { timed = [] } = reader.glance(open, 32_000, 0.4, { hint: '', draft: [] });
-  expect(timed.map(({ start }) => start)).toEqual([expect.closeTo(0.9), expect.closeTo(1.3)]);
+  const starts = (open: { pieceFrom: number; cutBefore: boolean }) =>
+    reader
+      .glance(open, 16_000 * about.seconds, 0.4, { hint: '', draft: [] })
+      .timed?.map(({ start }) => start);
+  return { reader, starts };
+}
+
+test('a word that is shown early begins with the voice, not in the margin before it', () => {
+  const { starts } = glanceOf('good morning', [0, 0.7], { goesOn: false, seconds: 2 });
+  expect(starts({ pieceFrom: 16_000, cutBefore: false })).toEqual([
+    expect.closeTo(0.9),
+    expect.closeTo(1.3),
+  ]);
 });
 
 test('behind a seam the words that are shown early begin where the seam is, however far before the cut', () => {
-  const track = new AudioTrack();
-  track.push(new Float32Array(64_000).fill(0.1));
-  const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
-    goesOn: true,
-    price: new ReadingPrice(),
-    read: () => ({ ...resultOf('that is right'), timestamps: [0.1, 0.7, 1.2] }),
-  };
-  const reader = new PieceReader(model, track);
+  const about = { goesOn: true, seconds: 4 };
+  const { reader, starts } = glanceOf('that is right', [0.1, 0.7, 1.2], about);
   reader.seam = { at: 20_000, from: 16_000, given: [1] };
-  const open = { pieceFrom: 48_000, cutBefore: true };
-  const { timed = [] } = reader.glance(open, 64_000, 0.4, { hint: '', draft: [] });
-  expect(timed.map(({ start }) => start)).toEqual([
+  expect(starts({ pieceFrom: 48_000, cutBefore: true })).toEqual([
     expect.closeTo(1.25),
     expect.closeTo(1.7),
     expect.closeTo(2.2),

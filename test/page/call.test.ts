@@ -55,9 +55,9 @@ const placeOf = (page: Page) =>
   page.evaluate<number>(`document.querySelector('audio').currentTime`);
 const isPaused = (page: Page) => page.evaluate<boolean>(`document.querySelector('audio').paused`);
 const close = ({ page }: OpenPage) => page.context().close();
-/** A player gives up a range that it no longer needs, and a reload its stream. */
+/** A player gives up a range that it no longer needs. */
 const troubles = ({ problems }: OpenPage) =>
-  problems.filter((one) => !/^failed: (media|eventsource) .* net::ERR_ABORTED$/.test(one));
+  problems.filter((one) => !/^failed: media .* net::ERR_ABORTED$/.test(one));
 const litWord = (page: Page) => page.locator('.word.heard').allTextContents();
 
 test('the word that is heard is lit, and keys go from word to word and from turn to turn', async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type BrowserContext, type Page, type Request } from 'playwright-core';
 
 const screenshots = new URL('../../screenshots/', import.meta.url).pathname;
 const axeFile = new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url);
@@ -57,15 +57,20 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   const { host } = new URL(address);
   page.on('console', (message) => problems.push(`console ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
+  // What a page still waited for when it was left is given up by the browser: no fault of either.
+  const pages = new WeakMap<Request, number>();
+  let left = 0;
   page.on('request', (request) => {
+    if (request.isNavigationRequest()) left += 1;
+    pages.set(request, left);
     const url = new URL(request.url());
     if (url.protocol !== 'data:' && url.host !== host) problems.push(`other host: ${url.href}`);
   });
-  page.on('requestfailed', (request) =>
-    problems.push(
-      `failed: ${request.resourceType()} ${request.url()} ${request.failure()?.errorText ?? ''}`,
-    ),
-  );
+  page.on('requestfailed', (request) => {
+    const reason = request.failure()?.errorText ?? '';
+    if (reason === 'net::ERR_ABORTED' && (pages.get(request) ?? 0) < left) return;
+    problems.push(`failed: ${request.resourceType()} ${request.url()} ${reason}`);
+  });
   page.on('response', (response) => {
     if (response.status() >= 400) problems.push(`${response.status()}: ${response.url()}`);
   });

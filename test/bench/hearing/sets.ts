@@ -17,7 +17,8 @@ export type SpeechSet = { name: string; prompts: Prompt[]; conditions: Condition
 const every = Number(process.env['HEARING_EVERY'] ?? 1);
 const sets = process.env['HEARING_SETS']?.split(',');
 const folder = process.env['HEARING_FOLDER'];
-export const namesAreAsked = sets?.includes('names') ?? false;
+/** Measures of their own are only made where they are asked for. */
+export const isAsked = (name: 'names' | 'times') => sets?.includes(name) ?? false;
 const conditionsAsked = process.env['HEARING_CONDITIONS']?.split(',');
 
 const each =

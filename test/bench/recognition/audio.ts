@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { pinkNoise } from '../../support/recognition/noises.ts';
 
+export const quietBeforeS = 0.4;
+
 /** With quiet before and after, as a call has it. */
-export function inQuiet(samples: Int16Array, leadS = 0.4, tailS = 1): Int16Array {
+export function inQuiet(samples: Int16Array, leadS = quietBeforeS, tailS = 1): Int16Array {
   const audio = new Int16Array(samples.length + Math.round((leadS + tailS) * 8000));
   audio.set(samples, Math.round(leadS * 8000));
   return audio;

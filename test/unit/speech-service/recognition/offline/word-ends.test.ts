@@ -29,6 +29,14 @@ test('a soft end of a loud word counts as long as it stands out of the noise of 
   expect(endsOf('9990000000'.replace('0', '1'), [0])).toEqual([expect.closeTo(0.4)]);
 });
 
+test('a hiss at the end of a word is a part of it, though it is far below the vowel', () => {
+  const hum = Float32Array.from({ length: rate / 2 }, (_, i) => 0.5 * Math.sin((i * Math.PI) / 40));
+  const hiss = Float32Array.from({ length: rate / 5 }, (_, i) => (i % 2 === 0 ? 0.01 : -0.01));
+  const line = Float32Array.from({ length: rate / 2 }, (_, i) => (i % 2 === 0 ? 1e-4 : -1e-4));
+  const audio = Float32Array.from([...hum, ...hiss, ...line]);
+  expect(withEnds(words(0), audio, 0)[0]?.end).toBeCloseTo(0.7);
+});
+
 test('seconds are those of the stream, and a word whose end nothing shows ends with the audio', () => {
   expect(endsOf('5550000555', [3, 3.7], 3)).toEqual([expect.closeTo(3.3), expect.closeTo(4)]);
   expect(withEnds(words(2), new Float32Array(), 2)[0]?.end).toBeGreaterThan(2);

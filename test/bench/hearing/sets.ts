@@ -100,21 +100,24 @@ function folderSet(path: string): Prompt[] {
 
 /**
  * Speech that has to be cut for its length: prompts and sentences one after the other, without the quiet around them, in
- * recordings of more than half a minute. No pause of theirs ends an utterance.
+ * recordings of more than half a minute, of the second set one voice after the other: who speaks on says no sentence
+ * three times. No pause of theirs ends an utterance.
  */
 function fluentSet(): Prompt[] {
   const long: Prompt[] = [];
-  for (const { text, samples } of [...telephonePrompts(), ...spokenSet()].filter(
+  const spoken = spokenSet();
+  const voiceByVoice = [0, 1, 2].flatMap((voice) => spoken.filter((_, at) => at % 3 === voice));
+  for (const { text, samples } of [...telephonePrompts(), ...voiceByVoice].filter(
     (_, index) => index % every === 0,
   )) {
     const { startS, endS } = speechSpan(samples);
-    const spoken = samples.subarray(startS * 8_000, endS * 8_000);
+    const voiced = samples.subarray(startS * 8_000, endS * 8_000);
     const last = long.at(-1);
     if (!last || last.samples.length > 34 * 8_000)
-      long.push({ name: `fluent ${String(long.length)}`, text, samples: spoken });
+      long.push({ name: `fluent ${String(long.length)}`, text, samples: voiced });
     else {
       last.text += ` ${text}`;
-      last.samples = Int16Array.from([...last.samples, ...spoken]);
+      last.samples = Int16Array.from([...last.samples, ...voiced]);
     }
   }
   return long;

@@ -9,8 +9,8 @@ import { hear, pushAll } from '../../support/recognition/recogniser.ts';
 import { kindsOfSecondSet } from '../../support/recognition/second-set.ts';
 import { inQuiet, quietBeforeS } from '../recognition/audio.ts';
 
-type TimedWord = { word: string; start: number; end: number };
-type TimedClip = { samples: Int16Array; words: TimedWord[] };
+type WordSaid = { word: string; start: number; end: number };
+type ClipWithTimes = { samples: Int16Array; words: WordSaid[] };
 
 /** Festival's voices that say their words' times: the rules of a diphone voice, and the states of a trained one. */
 const voices = {
@@ -43,7 +43,7 @@ function sentencesOf(half: number): string[] {
   });
 }
 
-function saidBy(voice: string, texts: readonly string[]): TimedClip[] {
+function saidBy(voice: string, texts: readonly string[]): ClipWithTimes[] {
   const folder = mkdtempSync(join(tmpdir(), 'trunkline-times-'));
   const file = (index: number, kind = '') => join(folder, `${String(index)}${kind}.wav`);
   try {
@@ -53,7 +53,7 @@ function saidBy(voice: string, texts: readonly string[]): TimedClip[] {
       `(say-with-times "${text.replace(/[^\w ,.'?!-]/g, ' ')}" "${file(index)}")`,
     ]);
     writeFileSync(script, [sayWithTimes, `(voice_${voice})`, ...says].join('\n'));
-    const clips: TimedWord[][] = [];
+    const clips: WordSaid[][] = [];
     for (const line of execFileSync('festival', ['-b', script], { encoding: 'utf8' }).split('\n')) {
       const [kind, word = '', start, end] = line.split(' ');
       if (kind === 'clip') clips.push([]);
@@ -70,7 +70,7 @@ function saidBy(voice: string, texts: readonly string[]): TimedClip[] {
 }
 
 /** Prompts with the times that another program found, a line of JSON each: `{"name", "words": [[word, start, end]]}`. */
-function alignedPrompts(file: string): TimedClip[] {
+function alignedPrompts(file: string): ClipWithTimes[] {
   const prompts = new Map(telephonePrompts().map(({ name, samples }) => [name, samples]));
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   return lines.flatMap((line) => {
@@ -82,7 +82,7 @@ function alignedPrompts(file: string): TimedClip[] {
 }
 
 /** How far from the true ones the times are of those words that were heard right, in seconds. */
-async function errorsOf(recogniser: Recogniser, clips: readonly TimedClip[]) {
+async function errorsOf(recogniser: Recogniser, clips: readonly ClipWithTimes[]) {
   const starts: number[] = [];
   const ends: number[] = [];
   for (const { samples, words } of clips) {
@@ -114,7 +114,7 @@ function told(errors: readonly number[]): string {
 /** How well the times of words hold, against a voice that says its own and against an alignment of the prompts. */
 export async function measureWordTimes(recogniser: Recogniser): Promise<void> {
   const aligned = process.env['HEARING_ALIGNED'];
-  const sets: { name: string; clips: () => TimedClip[] }[] = [];
+  const sets: { name: string; clips: () => ClipWithTimes[] }[] = [];
   for (const [name, half] of Object.entries(halves))
     for (const [voice, folder] of Object.entries(voices))
       if (existsSync(folder))

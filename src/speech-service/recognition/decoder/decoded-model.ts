@@ -62,6 +62,7 @@ export class DecodedModel implements PieceModel {
     else this.price.note(samples.length / 16000, cpuS, tookS);
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
+    if (text?.ended === false) result.unended = true;
     if (encoding) this.#made.set(result, { encoding, given, bias });
     if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
     return result;

@@ -25,6 +25,8 @@ export type ReadText = TimedText & {
   meanLogProbability: number;
   /** The same of the words that were given; 0 where none were. */
   givenLogProbability: number;
+  /** False where the text was cut because it did not end. */
+  ended: boolean;
 };
 
 export type ReadOptions = {
@@ -117,7 +119,7 @@ export class MoonshineReader {
       stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined }),
       {
         width: beams,
-        mostTokens: mostTokensOf(seconds),
+        mostTokens: mostTokensOf(seconds, given?.length),
         endToken,
         given,
         draft: beams === 1 ? draft : undefined,
@@ -128,6 +130,7 @@ export class MoonshineReader {
       ...timedText(this.table, found, secondOf),
       meanLogProbability: mean(found.logProbabilities),
       givenLogProbability: mean(found.given),
+      ended: found.ended,
     };
   }
 

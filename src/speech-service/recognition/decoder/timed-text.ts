@@ -15,12 +15,12 @@ type TimedToken = {
 /** A text with the times of its tokens in seconds from the beginning of the audio. */
 export type TimedText = { text: string; tokens: readonly TimedToken[] };
 
-/** The models' texts have at most so many tokens: a loop would go on for ever. */
+/** The models' texts have at most so many tokens, with those that were known: a loop would go on for ever. */
 const tokensEachSecond = 6.5;
 const tokensAtLeast = 12;
 
-export function mostTokensOf(seconds: number): number {
-  return Math.floor(tokensEachSecond * seconds + tokensAtLeast);
+export function mostTokensOf(seconds: number, known = 0): number {
+  return Math.floor(Math.max(0, tokensEachSecond * seconds - known) + tokensAtLeast);
 }
 
 /** What a search found, as text. `secondOf` tells when a word begins whose first token was read from a frame. */

@@ -65,6 +65,25 @@ export function withoutLoops(
   return kept;
 }
 
+/** The longest group of signs that is looked for, and so many signs that come back are looked at. */
+const longestSigns = 16;
+const leastSignsBack = 12;
+
+/**
+ * Whether a text says the same three times or more in a row, by the model's signs: inside of words, too, as spelled
+ * letters do ("S-N-Y-T-E-S-N-Y-T-E-S-N-Y-T-E"). A caller may, so nothing is cut for this alone.
+ */
+export function saysAgain(signs: readonly number[]): boolean {
+  for (let group = 1; group <= longestSigns; group++) {
+    let back = 0;
+    for (let at = group; at < signs.length; at++) {
+      back = signs[at] === signs[at - group] ? back + 1 : 0;
+      if (back >= Math.max(2 * group, leastSignsBack)) return true;
+    }
+  }
+  return false;
+}
+
 /** The same of words that carry more than their text: each keeps what it has. */
 export function wordsWithoutLoops<Word extends { word: string }>(
   words: readonly Word[],

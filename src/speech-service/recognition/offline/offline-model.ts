@@ -22,6 +22,8 @@ export type PieceResult = OfflineResult & {
   shared?: readonly number[];
   /** True where the audio does not seem to begin with the words that were given. */
   contradicted?: boolean;
+  /** True where the text did not end, but was cut for its length. */
+  unended?: boolean;
 };
 
 export type ReadingWishes = {

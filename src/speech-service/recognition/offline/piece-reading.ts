@@ -2,7 +2,8 @@ import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { confidenceInPiece, neighbours } from './confidence.ts';
-import { withoutLoops, wordsWithoutLoops } from './loops.ts';
+import { beforeCrowd } from './crowd.ts';
+import { saysAgain, withoutLoops, wordsWithoutLoops } from './loops.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
   affordsProbes,
@@ -20,13 +21,18 @@ import {
   variations,
 } from './readings.ts';
 import {
+  contextS,
   divideAt,
   type Earlier,
   earlierOf,
+  firstKnown,
   isNear,
   knownBefore,
+  mostContextS,
+  nearest,
   type Seam,
   seamAfter,
+  signsOf,
   type SpelledWord,
   withoutIds,
 } from './seam.ts';
@@ -102,12 +108,15 @@ export class PieceReader {
   }
 
   /**
-   * What the piece goes on after. Where it was cut out of speech it must; after a short pause it may, and is understood
-   * better with so many seconds of what was said before the pause.
+   * What the piece goes on after. Where it was cut out of speech it must; after a short pause it may. It is understood
+   * better with so many seconds of what was said before, but a long piece leaves less room for them.
    */
-  seamOf(cut: { from: number; cutBefore: boolean }, seconds: number): Seam | undefined {
-    if (cut.cutBefore) return this.seam;
-    const { earlier } = this;
+  seamOf(cut: PieceBounds, seconds: number): Seam | undefined {
+    const { seam, earlier } = this;
+    if (cut.cutBefore) {
+      const roomS = this.#model.longestS - (cut.to - cut.from) / rateHz;
+      return seam && nearest(seam, Math.max(contextS, Math.min(seconds, roomS, mostContextS)));
+    }
     if (seconds === 0 || !earlier || !isNear(earlier, cut.from)) return undefined;
     return seamAfter(earlier, cut.from - onsetS * rateHz, seconds);
   }
@@ -118,19 +127,34 @@ export class PieceReader {
     variation: Variation,
     { hint, hurried }: { hint: string; hurried: boolean },
   ) {
+    const read = (seam: Seam | undefined) =>
+      this.#read(this.#varied({ ...cut, seam }, variation), hint, {
+        given: seam && signsOf(seam),
+        hurried,
+      });
     let { seam } = cut;
-    let result = this.#read(this.#varied(cut, variation), hint, { given: seam?.given, hurried });
-    if (seam && result.contradicted) {
-      // The words before the seam were misread. The piece is read alone, from where the audio goes on.
-      seam = cut.cutBefore ? { at: seam.at, from: seam.at, given: [] } : undefined;
-      result = this.#read(this.#varied({ ...cut, seam }, variation), hint, { hurried });
+    let result = read(seam);
+    // The words before the seam were misread, or lead the model on to words that nobody says: with fewer of them, or
+    // with none, it listens again.
+    for (const fewer of seam ? withFewer(seam, cut, result) : []) {
+      if (!result.contradicted && !this.strays(result, { ...cut, seam })) break;
+      seam = fewer;
+      result = read(seam);
     }
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result, seam };
   }
 
+  /** Whether the model may have written on without listening. */
+  strays(result: PieceResult, cut: PlacedPiece): boolean {
+    if (!this.goesOn) return false;
+    const words = tokenWords(result, offsetOf(cut), cut.heardTo / rateHz);
+    const ahead = beforeCrowd(words) < words.length;
+    return ahead || result.unended === true || saysAgain(result.ids?.flat() ?? []);
+  }
+
   /** Whether the piece should be read again as one text out of several margins. */
-  doubts(result: PieceResult): boolean {
-    return this.#model.doubts?.(result) === true;
+  doubts(result: PieceResult, cut: PlacedPiece): boolean {
+    return this.#model.doubts?.(result) === true || this.strays(result, cut);
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
@@ -156,20 +180,22 @@ export class PieceReader {
     about: { hint: string; draft: readonly number[] },
   ) {
     const { hint, draft } = about;
-    const seam = cutBefore ? this.seam : undefined;
+    const seam = cutBefore && this.seam ? nearest(this.seam, contextS) : undefined;
     const longest = this.#model.longestS * rateHz;
     // With a seam the audio must begin with the known words; such a model has no limit of its own.
-    const from =
-      seam?.from ?? Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
+    const from = seam
+      ? firstKnown(seam)
+      : Math.max(pieceFrom - (cutBefore ? 0 : marginS * rateHz), end - longest);
     const heard = this.#track.view(from, end);
     // What is shown for a moment is read with one beam. What an earlier glance wrote costs nearly nothing again.
-    const result = this.#read(heard.slice(), hint, { given: seam?.given, hurried: true, draft });
+    const given = seam && signsOf(seam);
+    const result = this.#read(heard.slice(), hint, { given, hurried: true, draft });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
     // The attention of the first word often lies at the very beginning of the audio, in the margin.
     const leastS = seam ? seam.at / rateHz : pieceFrom / rateHz - onsetS;
-    const spelled = tokenWords(result, (end - heard.length) / rateHz, end / rateHz);
+    const spelled = this.#heard(result, (end - heard.length) / rateHz, end / rateHz);
     const timed = wordsWithoutLoops(
       spelled.map((word) => within(word, leastS, Infinity)),
       heard.length / rateHz,
@@ -181,12 +207,16 @@ export class PieceReader {
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */
   spelled(result: PieceResult, cut: PlacedPiece): SpelledWord[] {
-    const offsetS = firstOf(cut) / rateHz - variations[0].before;
     const leastS = firstOwn(cut) / rateHz;
-    const words = tokenWords(result, offsetS, cut.heardTo / rateHz);
-    if (!cut.seam) return wordsWithoutLoops(words, (cut.heardTo - cut.from) / rateHz);
-    const after = words.map((word) => within(word, leastS, Infinity));
+    const words = this.#heard(result, offsetOf(cut), cut.heardTo / rateHz);
+    const after = cut.seam ? words.map((word) => within(word, leastS, Infinity)) : words;
     return wordsWithoutLoops(after, (cut.heardTo - cut.from) / rateHz);
+  }
+
+  /** The words before the model ran ahead of the audio: what it left out is read again, or told as unread. */
+  #heard(result: PieceResult, offsetS: number, endOfAudioS: number): SpelledWord[] {
+    const words = tokenWords(result, offsetS, endOfAudioS);
+    return this.goesOn ? words.slice(0, beforeCrowd(words)) : words;
   }
 
   /** The same words with their ends, where the model tells only when they begin. */
@@ -247,7 +277,7 @@ export class PieceReader {
     const logs = result.ys_log_probs;
     const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
     if (logs.length === 0 || mean < leastSure) return [];
-    const timed = tokenWords(result, first / rateHz - variations[0].before, to / rateHz);
+    const timed = this.#heard(result, first / rateHz - variations[0].before, to / rateHz);
     const found = wordsWithoutLoops(
       timed.map((word) => within(word, from / rateHz, to / rateHz)),
       (to - first) / rateHz,
@@ -331,13 +361,25 @@ export class PieceReader {
 /** A piece with the words before it, where it goes on after some. */
 type PlacedPiece = SpeechPiece & { seam: Seam | undefined };
 
+/** The seams that a reading goes on after when it cannot go on after this one, in the order in which they are tried. */
+function withFewer(seam: Seam, cut: SpeechPiece, { contradicted }: PieceResult) {
+  const nearer = nearest(seam, contextS);
+  const alone = cut.cutBefore ? { at: seam.at, known: [] } : undefined;
+  return contradicted || nearer.known.length === seam.known.length ? [alone] : [nearer, alone];
+}
+
 /** Where the words begin that are not known yet. */
 function firstOwn(cut: PlacedPiece): number {
   return cut.seam?.at ?? cut.from;
 }
 
+/** The second of the stream at which the audio begins that is read of a piece. */
+function offsetOf(cut: PlacedPiece): number {
+  return firstOf(cut) / rateHz - variations[0].before;
+}
+
 function firstOf(cut: PlacedPiece): number {
-  return cut.seam?.from ?? cut.from;
+  return cut.seam ? firstKnown(cut.seam) : cut.from;
 }
 
 /** The words of a text without the model's loops, of which partials and finals are then equally free. */
@@ -434,7 +476,8 @@ export class PieceReading {
   /** The time that the next step is expected to take; undefined when no step is worth its time. */
   nextMs(load: LoadLevel): number | undefined {
     const seam = this.started ? this.#seam : this.#reader.seamOf(this.cut, earlierSecondsFor(load));
-    const wholeMs = this.#reader.expectedMs({ from: seam?.from ?? this.cut.from, to: this.cut.to });
+    const from = firstOf({ ...this.cut, seam });
+    const wholeMs = this.#reader.expectedMs({ from, to: this.cut.to });
     if (this.#wantsTogether(load)) return wholeMs * priceTogether;
     if (this.#wantsReading(load)) return wholeMs;
     const unread = this.#nextUnread();
@@ -525,7 +568,7 @@ export class PieceReading {
   /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
     if (this.#readings.length !== 1 || !this.#result) return false;
-    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result);
+    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result, this.#placed);
   }
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */

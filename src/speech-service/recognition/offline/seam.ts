@@ -1,4 +1,5 @@
 import type { RecognisedWord } from '../recogniser.ts';
+import { withoutCrowd } from './crowd.ts';
 
 const rateHz = 16000;
 
@@ -17,23 +18,21 @@ export function withoutIds({ ids: _, ...word }: SpelledWord): RecognisedWord {
 export type Seam = {
   /** The sample at which the first word of the next piece begins. */
   at: number;
-  /** The sample at which the known words begin. */
-  from: number;
-  given: readonly number[];
+  known: readonly SpelledWord[];
 };
 
-/** So many seconds of known words are read again before the first new one. */
-const contextS = 1;
+/** So many seconds of known words are read again before the first new one, at least. */
+export const contextS = 1;
+/** And at most, where speech was cut: with more of them the model goes on with what it wrote, not with what is said. */
+export const mostContextS = 2.5;
 /** What was said before a pause is read again with what follows, after so short a pause. */
 const shortPauseS = 1;
-/** So many seconds of it at most. */
+/** So many seconds of known words are kept for the next piece. */
 const earlierS = 8;
-/** Words that begin nearer to one another than they can be said were not heard there: the model ran ahead of the audio. */
-const crowdedS = 0.05;
-/** So far before the cut a crowd may begin: the next piece is read from there on, and long pieces are read less well. */
-const crowdWithinS = 2;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
+/** What is said digit by digit or letter by letter is one word for the model, and lasts for seconds. */
+const spelled = /\d|\p{L}[-.]\p{L}\b/u;
 
 /**
  * Divides the words of a piece that was read beyond its cut. Those that begin before the cut are its own, whole. A word
@@ -44,44 +43,43 @@ const longWordS = 1;
  *     own       ...  the  company
  *     next                        has called
  *
- * So is a crowd of words at one moment, which the model made up of the little that it heard.
+ * So is a crowd of words at one moment, which the model made up of the little that it heard, but only if it begins in the
+ * piece itself: what is read at once is never longer than two pieces.
  */
 export function divideAt(
   words: readonly SpelledWord[],
-  { to, heardTo }: { to: number; heardTo: number },
+  { from, to, heardTo }: { from: number; to: number; heardTo: number },
 ): { own: number; seam: Seam | undefined } {
   let own = 0;
   for (const [index, word] of words.entries()) {
-    const followed = index + 1 < words.length || word.start < heardTo / rateHz - longWordS;
-    if (word.start * rateHz >= to || !followed) break;
+    const followed = index + 1 < words.length;
+    const longAgo = word.start < heardTo / rateHz - longWordS;
+    const whole = followed || (longAgo && (index === 0 || !spelled.test(word.word)));
+    if (word.start * rateHz >= to || !whole) break;
     own = index + 1;
   }
-  own = withoutCrowd(words, own, to / rateHz - crowdWithinS);
+  own = withoutCrowd(words, own, from / rateHz);
   const last = words[own - 1];
   if (!last) return { own, seam: undefined };
   const next = words[own];
   const at = next ? next.start * rateHz : Math.max(to, last.end * rateHz);
-  const known = knownBefore(words.slice(0, own), at / rateHz);
-  return {
-    own,
-    seam: {
-      at: Math.round(at),
-      from: Math.round((known[0]?.start ?? 0) * rateHz),
-      given: known.flatMap(({ ids }) => ids),
-    },
-  };
+  const known = knownBefore(words.slice(0, own), at / rateHz, earlierS);
+  return { own, seam: { at: Math.round(at), known } };
 }
 
-/**
- * How many of these first words there are before the crowd that they end in; all of them where the crowd begins before
- * that second, or with the first word.
- */
-function withoutCrowd(words: readonly SpelledWord[], own: number, sinceS: number): number {
-  const startOf = (index: number): number => words[index]?.start ?? Infinity;
-  const isCrowded = (index: number): boolean => startOf(index + 1) - startOf(index) < crowdedS;
-  let before = own;
-  while (before > 0 && (isCrowded(before - 1) || (before > 1 && isCrowded(before - 2)))) before--;
-  return before === 0 || startOf(before) < sinceS ? own : before;
+/** The sample at which the known words begin. */
+export function firstKnown({ at, known: [first] }: Seam): number {
+  return first ? Math.round(first.start * rateHz) : at;
+}
+
+/** The model's signs for the known words. */
+export function signsOf({ known }: Seam): number[] {
+  return known.flatMap(({ ids }) => ids);
+}
+
+/** The seam with only the last seconds of its known words. */
+export function nearest({ at, known }: Seam, seconds: number): Seam {
+  return { at, known: knownBefore(known, at / rateHz, seconds) };
 }
 
 /** The last of some words, from about a second before this second on. */
@@ -119,7 +117,5 @@ export function beginOf({ to, words }: Earlier): number {
 
 /** The seam between the last seconds of these words and what begins at a sample, behind the pause. */
 export function seamAfter({ to, words }: Earlier, at: number, seconds: number): Seam {
-  const known = knownBefore(words, to / rateHz, seconds);
-  const from = beginOf({ to, words: known });
-  return { at: Math.max(to, at), from, given: known.flatMap(({ ids }) => ids) };
+  return { at: Math.max(to, at), known: knownBefore(words, to / rateHz, seconds) };
 }

@@ -39,9 +39,9 @@ const leastWindows = 4;
 /** After a forced cut fewer windows are enough: the end of a word may be all that is left. */
 const leastWindowsGoingOn = 2;
 /** A forced cut is made at the quietest point of this stretch before the limit. */
-const searchS = 1.4;
+const searchS = 1.8;
 /** Behind a forced cut so much is heard already: the word at the cut is then read whole. */
-const beyondS = 0.6;
+const beyondS = 1;
 /** Pieces are cut this much before the model's limit, because readings add a margin. */
 const pieceMarginS = 0.4;
 

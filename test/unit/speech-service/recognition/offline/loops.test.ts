@@ -1,6 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { withoutLoops } from '../../../../../src/speech-service/recognition/offline/loops.ts';
+import {
+  saysAgain,
+  withoutLoops,
+} from '../../../../../src/speech-service/recognition/offline/loops.ts';
 
 const cut = (text: string, seconds: number): string =>
   withoutLoops(text.split(' '), seconds)
@@ -63,4 +66,13 @@ test('words stay in order, and each keeps the index of its reading', () => {
       },
     ),
   );
+});
+
+test('a text that says the same three times says it again, one that says it twice does not', () => {
+  const signs = (text: string) => Array.from(text, (sign) => sign.charCodeAt(0));
+  expect(saysAgain(signs('it is S-M-Y-T-E-S-N-Y-T-E-S-N-Y-T-E-S-N-Y'))).toBe(true);
+  expect(saysAgain(signs('S-M-Y-T-H-E, S-M-Y-T-H-E, that is'))).toBe(false);
+  expect(saysAgain(signs('ha ha ha'))).toBe(false);
+  expect(saysAgain(signs('000,000,000,000,000'))).toBe(true);
+  expect(saysAgain([])).toBe(false);
 });

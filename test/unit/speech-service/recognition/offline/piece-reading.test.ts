@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { LoadLevel } from '../../../../../src/speech-service/recognition/child/engine.ts';
 import { ReadingPrice } from '../../../../../src/speech-service/recognition/child/load.ts';
 import type { OfflineResult } from '../../../../../src/speech-service/recognition/child/sherpa.ts';
+import type { PieceResult } from '../../../../../src/speech-service/recognition/offline/offline-model.ts';
 import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
 import {
   PieceReader,
@@ -131,6 +132,14 @@ test('speech for which no reading finds words is told as unread, after two attem
   expect(unread).toMatchObject([{ after: 1 }]);
 });
 
+const known = (start: number, sign: number) => ({
+  word: 'so',
+  start,
+  end: start + 0.1,
+  confidence: 1,
+  ids: [sign],
+});
+
 test('a piece that contradicts the words before its seam is read without them', () => {
   const track = new AudioTrack();
   track.push(new Float32Array(64_000).fill(0.1));
@@ -150,7 +159,7 @@ test('a piece that contradicts the words before its seam is read without them', 
     },
   };
   const reader = new PieceReader(model, track);
-  reader.seam = { at: 20_000, from: 10_000, given: [4, 5] };
+  reader.seam = { at: 20_000, known: [known(0.625, 4), known(0.9, 5)] };
   const reading = new PieceReading(reader, { ...cut, from: 19_000, cutBefore: true });
   reading.step(atEase, new PartialWords(), '');
   expect(given).toEqual([[4, 5], []]);
@@ -217,6 +226,78 @@ test('a piece that contradicts the words before the pause is read alone', () => 
   expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.15 + 0.2);
 });
 
+/** A piece of 3 s behind a seam with four seconds of known words, by a model that writes on while it knows some. */
+function strayingPiece(
+  stray: Partial<PieceResult>,
+  about: { from?: number; load?: LoadLevel; straysAfter?: number } = {},
+) {
+  const track = new AudioTrack();
+  track.push(new Float32Array(160_000).fill(0.1));
+  const asked: number[][] = [];
+  const model = {
+    longestS: 8.8,
+    estimatedTimes: false,
+    goesOn: true,
+    price: new ReadingPrice(),
+    read: (
+      _: Float32Array,
+      _language: string,
+      { given = [] }: { given?: readonly number[] | undefined } = {},
+    ) => {
+      asked.push([...given]);
+      const calm = { ...resultOf('good morning'), ids: [[7], [8]] };
+      return given.length > (about.straysAfter ?? Infinity) ? { ...calm, ...stray } : calm;
+    },
+  };
+  const reader = new PieceReader(model, track);
+  reader.seam = { at: 80_000, known: [known(1, 1), known(2, 2), known(3, 3), known(4.2, 4)] };
+  const from = about.from ?? 80_000;
+  const piece = { from, to: 128_000, cutBefore: true, cutAfter: false, heardTo: 128_000 };
+  const reading = new PieceReading(reader, piece);
+  reading.step(about.load ?? atEase, new PartialWords(), '');
+  return { asked, text: reading.done(new PartialWords()).piece.text };
+}
+
+test('behind a cut a piece is read with more of the words before where it is short and there is time', () => {
+  expect(strayingPiece({}).asked).toEqual([[2, 3, 4]]);
+  expect(strayingPiece({}, { load: pressed }).asked).toEqual([[3, 4]]);
+  // Of a long piece nothing more is read at once.
+  expect(strayingPiece({}, { from: 0 }).asked).toEqual([[3, 4]]);
+});
+
+const again = Array.from({ length: 18 }, (_, index) => [index % 6]);
+test.each<[string, Partial<PieceResult>]>([
+  [
+    'writes words at one moment',
+    { tokens: [' and', ' it', ' is', ' flat'], timestamps: [1, 1, 1.02, 1.02] },
+  ],
+  ['does not end', { unended: true }],
+  [
+    'says the same three times',
+    { tokens: again.map(() => 's'), ids: again, timestamps: again.map((_, at) => at / 9) },
+  ],
+])('a model that %s is told fewer of the words before, and then none', (_, stray) => {
+  const one = strayingPiece(stray, { straysAfter: 2 });
+  expect(one).toEqual({
+    asked: [
+      [2, 3, 4],
+      [3, 4],
+    ],
+    text: 'good morning',
+  });
+  const none = strayingPiece(stray, { straysAfter: 0 });
+  expect(none).toEqual({ asked: [[2, 3, 4], [3, 4], []], text: 'good morning' });
+});
+
+test('words at one moment are none, whatever the model is told; those before them stay', () => {
+  const tokens = [' good', ' and', ' it', ' is', ' flat', ' to'];
+  const ids = tokens.map((_, index) => [index]);
+  const stray = { tokens, ids, timestamps: [0.2, 1, 1, 1, 1.02, 1.5] };
+  const { asked, text } = strayingPiece({ ...stray, text: '' }, { straysAfter: -1 });
+  expect(asked).toEqual([[2, 3, 4], [3, 4], []]);
+  expect(text).toBe('good');
+});
+
 /** What a reader shows early of speech that goes on, by a model that gives its words these times. */
 function glanceOf(text: string, timestamps: number[], about: { goesOn: boolean; seconds: number }) {
   const track = new AudioTrack();
@@ -247,7 +328,7 @@ test('a word that is shown early begins with the voice, not in the margin before
 test('behind a seam the words that are shown early begin where the seam is, however far before the cut', () => {
   const about = { goesOn: true, seconds: 4 };
   const { reader, starts } = glanceOf('that is right', [0.1, 0.7, 1.2], about);
-  reader.seam = { at: 20_000, from: 16_000, given: [1] };
+  reader.seam = { at: 20_000, known: [known(1, 1)] };
   expect(starts({ pieceFrom: 48_000, cutBefore: true })).toEqual([
     expect.closeTo(1.25),
     expect.closeTo(1.7),

@@ -27,7 +27,7 @@ export const contextS = 1;
 export const mostContextS = 2.5;
 /** What was said before a pause is read again with what follows, after so short a pause. */
 const shortPauseS = 1;
-/** So many seconds of known words are kept for the next piece. */
+/** So many seconds of it at most. */
 const earlierS = 8;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
@@ -63,7 +63,7 @@ export function divideAt(
   if (!last) return { own, seam: undefined };
   const next = words[own];
   const at = next ? next.start * rateHz : Math.max(to, last.end * rateHz);
-  const known = knownBefore(words.slice(0, own), at / rateHz, earlierS);
+  const known = knownBefore(words.slice(0, own), at / rateHz, mostContextS);
   return { own, seam: { at: Math.round(at), known } };
 }
 

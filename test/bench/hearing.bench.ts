@@ -17,9 +17,6 @@
  *   HEARING_SHOW=1 npm run bench -- hearing              prints each wrong clip: [said>heard], [-passed over], [+added]
  *   HEARING_SETS=fluent npm run bench -- hearing         half an hour without a pause, cut every 5, 10, 30 and 60 s
  *   HEARING_SETS=names npm run bench -- hearing          80 names said by two voices, heard with a vocabulary and without
- *   HEARING_SETS=times npm run bench -- hearing          starts and ends of words against those of festival's voices (also
- *                                                        `apt-get install festvox-kallpc16k festvox-kdlpc16k`), and of the
- *                                                        prompts where HEARING_ALIGNED is a file of another's alignment
  *   HEARING_READERS=both npm run bench -- hearing        as a job reads, with Whisper tiny.en where it is pulled
  *   HEARING_READERS=both HEARING_PACKED=70 npm run bench -- hearing     prompts one after the other, 70 s a recording
  *   HEARING_CONDITIONS=clean,GSM npm run bench -- hearing
@@ -43,8 +40,7 @@ import { startRecogniser } from '../../src/speech-service/recognition/pool/pool.
 import { differences, normalisedWords, wordErrors } from '../support/recognition/word-errors.ts';
 import { inQuiet } from './recognition/audio.ts';
 import { measureNames } from './hearing/names.ts';
-import { type Condition, isAsked, setsAsked, type SpeechSet } from './hearing/sets.ts';
-import { measureWordTimes } from './hearing/word-times.ts';
+import { type Condition, namesAreAsked, setsAsked, type SpeechSet } from './hearing/sets.ts';
 
 /** What a job asks of a stream, for recordings that are read twice. */
 const asJob: Partial<RecogniserStreamOptions> = {
@@ -263,6 +259,5 @@ export async function run(): Promise<void> {
       judged.push(...(await measure(recogniser, set, condition)));
     reliability(set.name, judged);
   }
-  if (isAsked('names')) await measureNames(recogniser);
-  if (isAsked('times')) await measureWordTimes(recogniser);
+  if (namesAreAsked) await measureNames(recogniser);
 }

@@ -7,7 +7,8 @@
  * documentation of asterisk-core-sounds-en; numbers, signs, contractions and compounds are made equal before words
  * are compared (test/support/word-errors.ts). Accuracy is sent as fast as it is acknowledged, latency and legs at
  * call speed, 20 ms at a time. End of speech: the last 20 ms within 35 dB of the loudest. Word times: those of
- * festival (cmu_us_slt_arctic_hts) and flite (rms) themselves. Noises are made here (test/support/noises.ts), reproducibly.
+ * festival (cmu_us_slt_arctic_hts, and its diphone voices where they are installed) and flite (rms, awb) themselves, and
+ * those of another program for the prompts where BENCH_ALIGNED names its file (spoken.ts). Noises are made here (test/support/noises.ts), reproducibly.
  * What else runs on the machine shows in latency and legs: nothing should.
  *
  *   npm run bench -- recognition

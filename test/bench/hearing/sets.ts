@@ -17,8 +17,7 @@ export type SpeechSet = { name: string; prompts: Prompt[]; conditions: Condition
 const every = Number(process.env['HEARING_EVERY'] ?? 1);
 const sets = process.env['HEARING_SETS']?.split(',');
 const folder = process.env['HEARING_FOLDER'];
-/** Measures of their own are only made where they are asked for. */
-export const isAsked = (name: 'names' | 'times') => sets?.includes(name) ?? false;
+export const namesAreAsked = sets?.includes('names') ?? false;
 const conditionsAsked = process.env['HEARING_CONDITIONS']?.split(',');
 
 const each =

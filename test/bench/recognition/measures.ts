@@ -3,9 +3,16 @@ import { bare } from '../../../src/speech-service/recognition/offline/readings.t
 import type { App } from '../../support/process/app.ts';
 import { lineNoises, musicOnHold } from '../../support/recognition/noises.ts';
 import type { Prompt } from '../../support/recognition/prompts.ts';
-import { sentences, speak, speakWithFlite, type Spoken } from './spoken.ts';
+import {
+  alignedPrompts,
+  furtherVoices,
+  sentences,
+  speak,
+  speakWithFlite,
+  type Spoken,
+} from './spoken.ts';
 import { normalisedWords, wordErrors } from '../../support/recognition/word-errors.ts';
-import { inPinkNoise, inQuiet, speechSpan, throughGsm } from './audio.ts';
+import { inPinkNoise, inQuiet, quietBeforeS, speechSpan, throughGsm } from './audio.ts';
 import { session, type SessionOptions, type SessionResult } from './client.ts';
 import { inParallel, quantile, recogniserPids, residentMb, type FigureRow } from './figures.ts';
 
@@ -115,10 +122,13 @@ export async function latency(app: App, prompts: readonly Prompt[]): Promise<Fig
 /** Distance between when a word began and ended, by the synthesiser's own word times, and when we say it did. */
 export async function wordTimes(app: App): Promise<FigureRow[]> {
   const rows: FigureRow[] = [];
-  const voices = {
+  const aligned = process.env['BENCH_ALIGNED'];
+  const voices: Record<string, Spoken[]> = {
     festival: speak(sentences),
     'flite rms': speakWithFlite(sentences),
     'flite awb': speakWithFlite(sentences, 'awb'),
+    ...Object.fromEntries(furtherVoices().map((voice) => [voice, speak(sentences, voice)])),
+    ...(aligned === undefined ? {} : { 'prompts as aligned': alignedPrompts(aligned) }),
   };
   for (const [voice, spoken] of Object.entries(voices)) {
     for (const partials of [false, true])
@@ -147,8 +157,8 @@ async function timeErrors(
       );
       if (at < 0) continue;
       next = at + 1;
-      errors.start.push(1000 * Math.abs(heard[at]!.start - start - 0.4));
-      errors.end.push(1000 * Math.abs(heard[at]!.end - end - 0.4));
+      errors.start.push(1000 * Math.abs(heard[at]!.start - start - quietBeforeS));
+      errors.end.push(1000 * Math.abs(heard[at]!.end - end - quietBeforeS));
     }
   });
   const how = `${voice}, ${partials ? 'with' : 'without'} partials`;

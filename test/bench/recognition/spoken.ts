@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wavSamples } from '../../support/recognition/prompts.ts';
+import { telephonePrompts, wavSamples } from '../../support/recognition/prompts.ts';
 
 export type SpokenWord = { word: string; start: number; end: number };
 export type Spoken = { text: string; samples: Int16Array; words: SpokenWord[] };
@@ -97,4 +97,23 @@ export function speak(texts: readonly string[], voice = 'cmu_us_slt_arctic_hts')
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Festival's diphone voices that are installed (festvox-kallpc16k, festvox-kdlpc16k). */
+export function furtherVoices(): string[] {
+  return ['kal_diphone', 'ked_diphone'].filter((voice) =>
+    existsSync(`/usr/share/festival/voices/english/${voice}`),
+  );
+}
+
+/** Prompts with the times that another program found, a line of JSON each: `{"name", "words": [[word, start, end]]}`. */
+export function alignedPrompts(file: string): Spoken[] {
+  const prompts = new Map(telephonePrompts().map((prompt) => [prompt.name, prompt]));
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.flatMap((line) => {
+    const about = JSON.parse(line) as { name: string; words: [string, number, number][] };
+    const prompt = prompts.get(about.name);
+    if (!prompt) return [];
+    return [{ ...prompt, words: about.words.map(([word, start, end]) => ({ word, start, end })) }];
+  });
 }

@@ -19,7 +19,7 @@ import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
 import { busyMs, PartialWords, pressedMs, sureWords } from './readings.ts';
-import { beginOf, firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
+import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
@@ -489,7 +489,7 @@ export class OfflineSession implements EngineSession {
     const { reader } = this.#parts;
     if (reader.earlier && !isNear(reader.earlier, at)) reader.earlier = undefined;
     const { seam, earlier } = reader;
-    const needed = Math.min(at, seam ? firstKnown(seam) : at, earlier ? beginOf(earlier) : at);
+    const needed = Math.min(at, ...[seam, earlier].map((one) => (one ? firstKnown(one) : at)));
     this.#parts.track.dropBefore(needed - onsetMarginS * rateHz);
     this.#parts.voiced.dropBefore(needed - onsetMarginS * rateHz);
     this.#emit({ type: 'progress', at: this.#progressS });

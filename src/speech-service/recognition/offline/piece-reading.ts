@@ -1,5 +1,6 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { LoadLevel } from '../child/engine.ts';
+import { mean } from '../../../lib/mean.ts';
 import type { AudioTrack } from './audio-track.ts';
 import { confidenceInPiece, neighbours } from './confidence.ts';
 import { beforeCrowd } from './crowd.ts';
@@ -23,15 +24,13 @@ import {
 import {
   contextS,
   divideAt,
-  type Earlier,
-  earlierOf,
   firstKnown,
   isNear,
   knownBefore,
   mostContextS,
   nearest,
+  pauseAfter,
   type Seam,
-  seamAfter,
   signsOf,
   type SpelledWord,
   withoutIds,
@@ -78,8 +77,8 @@ export class PieceReader {
   readonly #track: AudioTrack;
   /** Where the last piece ended, if speech went on there. It is read before the next is begun. */
   seam: Seam | undefined;
-  /** The last words of the last piece, if it ended in a pause. */
-  earlier: Earlier | undefined;
+  /** The last words of the last piece and where they ended, if it ended in a pause. */
+  earlier: Seam | undefined;
   readonly #expected: readonly ExpectedWord[] | undefined;
   readonly #voiced: Pick<VoicedStretches, 'within'> | undefined;
 
@@ -118,10 +117,14 @@ export class PieceReader {
       return seam && nearest(seam, Math.max(contextS, Math.min(seconds, roomS, mostContextS)));
     }
     if (seconds === 0 || !earlier || !isNear(earlier, cut.from)) return undefined;
-    return seamAfter(earlier, cut.from - onsetS * rateHz, seconds);
+    const at = Math.max(earlier.at, cut.from - onsetS * rateHz);
+    return { at, known: nearest(earlier, seconds).known };
   }
 
-  /** Reads the whole piece once. The seam of the answer is the one that the reading really goes on after. */
+  /**
+   * Reads the whole piece once. The seam of the answer is the one that the reading really goes on after; a doubted
+   * reading should be made again as one text out of several margins.
+   */
   whole(
     cut: PlacedPiece,
     variation: Variation,
@@ -134,27 +137,26 @@ export class PieceReader {
       });
     let { seam } = cut;
     let result = read(seam);
+    let strays = this.#strays(result, cut);
     // The words before the seam were misread, or lead the model on to words that nobody says: with fewer of them, or
     // with none, it listens again.
     for (const fewer of seam ? withFewer(seam, cut, result) : []) {
-      if (!result.contradicted && !this.strays(result, { ...cut, seam })) break;
+      if (!result.contradicted && !strays) break;
       seam = fewer;
       result = read(seam);
+      strays = this.#strays(result, { ...cut, seam });
     }
-    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result, seam };
+    const reading = readingOf(result.text, (cut.to - cut.from) / rateHz);
+    const doubted = strays || this.#model.doubts?.(result) === true;
+    return { reading, result, seam, doubted };
   }
 
   /** Whether the model may have written on without listening. */
-  strays(result: PieceResult, cut: PlacedPiece): boolean {
+  #strays(result: PieceResult, cut: PlacedPiece): boolean {
     if (!this.goesOn) return false;
     const words = tokenWords(result, offsetOf(cut), cut.heardTo / rateHz);
     const ahead = beforeCrowd(words) < words.length;
     return ahead || result.unended === true || saysAgain(result.ids?.flat() ?? []);
-  }
-
-  /** Whether the piece should be read again as one text out of several margins. */
-  doubts(result: PieceResult, cut: PlacedPiece): boolean {
-    return this.#model.doubts?.(result) === true || this.strays(result, cut);
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
@@ -229,8 +231,7 @@ export class PieceReader {
   /** The words with what the whole piece tells of each; a model that follows one text tells nothing. */
   judged(words: SpelledWord[], result: PieceResult, readings: readonly Reading[]): SpelledWord[] {
     if (result.shared === undefined) return words;
-    const logs = result.ys_log_probs;
-    const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
+    const sureness = mean(result.ys_log_probs);
     const [first, again] = readings;
     const held = new Set(
       first && again
@@ -245,7 +246,7 @@ export class PieceReader {
       const beside = words.slice(Math.max(0, index - neighbours), index + neighbours + 1);
       const around = Math.min(...beside.map(({ confidence }) => confidence));
       const alone = word.confidence;
-      return { ...word, confidence: confidenceInPiece({ alone, around, agreed, mean }) };
+      return { ...word, confidence: confidenceInPiece({ alone, around, agreed, mean: sureness }) };
     });
   }
 
@@ -275,8 +276,7 @@ export class PieceReader {
     const given = known.flatMap(({ ids }) => ids);
     const result = this.#read(audio, hint, { given });
     const logs = result.ys_log_probs;
-    const mean = logs.reduce((sum, log) => sum + log, 0) / Math.max(1, logs.length);
-    if (logs.length === 0 || mean < leastSure) return [];
+    if (logs.length === 0 || mean(logs) < leastSure) return [];
     const timed = this.#heard(result, first / rateHz - variations[0].before, to / rateHz);
     const found = wordsWithoutLoops(
       timed.map((word) => within(word, from / rateHz, to / rateHz)),
@@ -440,6 +440,7 @@ export class PieceReading {
   #seam: Seam | undefined;
   readonly #readings: Reading[] = [];
   #result: PieceResult | undefined;
+  #doubted = false;
   #probes = 0;
   /** The words so far, once no further reading of the whole piece is wanted, and what they leave out. */
   #spelled: SpelledWord[] | undefined;
@@ -502,10 +503,11 @@ export class PieceReading {
     } else if (this.#wantsReading(load) && variation) {
       if (!this.started) this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load));
       const about = { hint, hurried: isPressed(load) };
-      const { reading, result, seam } = this.#reader.whole(this.#placed, variation, about);
+      const { reading, result, seam, doubted } = this.#reader.whole(this.#placed, variation, about);
       this.#readings.push(reading);
       this.#result ??= result;
       this.#seam = seam;
+      this.#doubted = doubted;
     } else if (this.#nextUnread()) {
       this.#readAgain(hint);
     } else {
@@ -518,7 +520,7 @@ export class PieceReading {
   done(partial: PartialWords): {
     piece: ReadPiece;
     seam: Seam | undefined;
-    earlier: Earlier | undefined;
+    earlier: Seam | undefined;
     unread: Unread[];
   } {
     if (this.#result && !this.#reader.estimatedTimes) {
@@ -526,7 +528,7 @@ export class PieceReading {
       const judged = this.#reader.judged(spelled, this.#result, this.#readings);
       const words = this.#reader.ended(judged, this.#result, this.#placed);
       const unread = this.#reader.unread(words, this.#placed);
-      const earlier = this.#reader.goesOn ? earlierOf(words, this.cut) : undefined;
+      const earlier = this.#reader.goesOn ? pauseAfter(words, this.cut) : undefined;
       return { ...this.#reader.own(words, this.#result, this.cut), earlier, unread };
     }
     const { reading, agreement } = agreedReading(this.#readings);
@@ -567,8 +569,7 @@ export class PieceReading {
 
   /** Whether the only reading is doubted, and the load leaves time to read the piece again with other margins. */
   #wantsTogether(load: LoadLevel): boolean {
-    if (this.#readings.length !== 1 || !this.#result) return false;
-    return readingsFor(load).first > 1 && this.#reader.doubts(this.#result, this.#placed);
+    return this.#readings.length === 1 && this.#doubted && readingsFor(load).first > 1;
   }
 
   /** Whether the beginning alone is read once more, which bounds the times of the words. */

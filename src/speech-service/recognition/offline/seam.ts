@@ -93,29 +93,16 @@ export function knownBefore(
   return words.slice(first);
 }
 
-/** The last words before a pause, and the sample at which they ended. */
-export type Earlier = { to: number; words: readonly SpelledWord[] };
-
 /** What a piece that begins after a pause may go on after: the last words of a piece that ended in one. */
-export function earlierOf(
+export function pauseAfter(
   words: readonly SpelledWord[],
   { to, cutAfter }: { to: number; cutAfter: boolean },
-): Earlier | undefined {
+): Seam | undefined {
   if (cutAfter || words.length === 0) return undefined;
-  return { to, words: knownBefore(words, to / rateHz, earlierS) };
+  return nearest({ at: to, known: words }, earlierS);
 }
 
 /** Whether the pause behind these words is still so short at a sample that what follows may belong to them. */
-export function isNear({ to }: Earlier, sample: number): boolean {
-  return sample >= to && sample - to <= shortPauseS * rateHz;
-}
-
-/** The first sample of these words. */
-export function beginOf({ to, words }: Earlier): number {
-  return Math.round((words[0]?.start ?? to / rateHz) * rateHz);
-}
-
-/** The seam between the last seconds of these words and what begins at a sample, behind the pause. */
-export function seamAfter({ to, words }: Earlier, at: number, seconds: number): Seam {
-  return { at: Math.max(to, at), known: knownBefore(words, to / rateHz, seconds) };
+export function isNear({ at }: Seam, sample: number): boolean {
+  return sample >= at && sample - at <= shortPauseS * rateHz;
 }

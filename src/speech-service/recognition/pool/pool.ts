@@ -42,10 +42,12 @@ export async function startRecogniser(options: RecogniserOptions): Promise<Recog
 }
 
 /**
- * Another process is started when this share of the running ones is used. It takes seconds to load, and what streams it
- * finds stay where they are: calls that come together meanwhile share one core.
+ * Another process is started when this share of the running ones is used, or when each has so many streams. It takes
+ * seconds to load, and what streams it finds stay where they are: calls that come together meanwhile share one core. By
+ * their price alone many would fit there, but the other core would idle while their words wait.
  */
 const startsAtShare = 0.25;
+const startsAtStreams = 8;
 const loadDeadlineMs = 120_000;
 /** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
 const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
@@ -236,7 +238,7 @@ class Pool implements RecogniserPool {
     const running = this.#processes.size;
     const enough = this.#inBackground
       ? running
-      : capacityOf(leastOf(this.#legCosts())) * running * startsAtShare;
+      : running * Math.min(startsAtStreams, capacityOf(leastOf(this.#legCosts())) * startsAtShare);
     if (running > 0 && (running >= this.mostProcesses || this.#streams.size <= enough)) return;
     const process: RecogniserProcess = new RecogniserProcess({
       model: supply.model,

@@ -111,7 +111,7 @@ export function agreedReading(readings: readonly Reading[]): {
 }
 
 /** A word that is so sure, with all words before it, is shown after one reading. */
-const sureEnough = 0.88;
+const sureEnough = 0.92;
 
 /** How many words at the beginning of a reading are sure by themselves. */
 export function sureWords(words: readonly { confidence: number }[]): number {

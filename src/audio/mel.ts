@@ -1,3 +1,5 @@
+import { hannWindow } from './fourier.ts';
+
 const sampleRate = 16_000;
 /** Samples from one frame to the next. */
 export const hopSamples = 160;
@@ -39,10 +41,7 @@ export function melPowers(samples: Float32Array, options: MelOptions): Float32Ar
   return mel;
 }
 
-const hann = Float64Array.from(
-  { length: frameSamples },
-  (_, n) => 0.5 - 0.5 * Math.cos((2 * Math.PI * n) / frameSamples),
-);
+const hann = hannWindow(frameSamples);
 const cosine = Float64Array.from({ length: frameSamples }, (_, n) =>
   Math.cos((2 * Math.PI * n) / frameSamples),
 );

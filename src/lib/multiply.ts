@@ -20,8 +20,40 @@ export type Multiply = (
 export const groupRows = 4;
 export const panelColumns = 8;
 
+const pageBytes = 65_536;
+
+/** The kernel's memory, out of which arrays are taken one behind the other until so many floats are taken. */
+export class KernelMemory {
+  readonly multiply: Multiply;
+  readonly #memory: WebAssembly.Memory;
+  #end = 0;
+
+  constructor(floats: number) {
+    this.#memory = new WebAssembly.Memory({ initial: Math.ceil((4 * floats) / pageBytes) });
+    this.multiply = newMultiply(this.#memory);
+  }
+
+  take(length: number): Float32Array {
+    const taken = new Float32Array(this.#memory.buffer, this.#end, length);
+    this.#end += 4 * length;
+    return taken;
+  }
+
+  /** Puts a matrix [columns][depth] into the memory, in panels; the answer is where it lies. */
+  pack(matrix: Float32Array, depth: number): number {
+    const panels = this.take(matrix.length);
+    for (let column = 0; column < matrix.length / depth; column++) {
+      const panel = (column - (column % panelColumns)) * depth;
+      for (let k = 0; k < depth; k++)
+        panels[panel + k * panelColumns + (column % panelColumns)] =
+          matrix[column * depth + k] ?? 0;
+    }
+    return panels.byteOffset;
+  }
+}
+
 /** All addresses and strides are bytes in this memory. */
-export function newMultiply(memory: WebAssembly.Memory): Multiply {
+function newMultiply(memory: WebAssembly.Memory): Multiply {
   // A processor that multiplies and adds at once needs half the instructions.
   const fused = new Uint8Array(moduleBytes(true));
   const bytes = WebAssembly.validate(fused) ? fused : new Uint8Array(moduleBytes(false));

@@ -9,8 +9,10 @@ import {
   wordsOfTurns,
   type Planned,
 } from '../support/recognition/trial-dialogues.ts';
-import { loadSherpa } from '../../src/speech-service/recognition/child/sherpa.ts';
-import { vadModelPath } from '../../src/speech-service/recognition/offline/voice-activity.ts';
+import {
+  VoiceDetector,
+  vadModelPath,
+} from '../../src/speech-service/recognition/offline/voice-activity.ts';
 import { VoiceEncoder } from '../../src/speech-service/speakers/encoder.ts';
 import { LegVoices, liveHints } from '../../src/speech-service/speakers/leg-voices.ts';
 import { withSpeakers, type VoiceTurn } from '../../src/speech-service/speakers/turns.ts';
@@ -27,14 +29,14 @@ import { readWeights, weightsPath } from '../../src/speech-service/speakers/weig
 const groupEveryS = 10;
 const pieceS = 5;
 const rateHz = 8_000;
+const detector = new VoiceDetector(vadModelPath());
 
 type Word = { start: number; end: number; speaker: number };
 
 function listen(encoder: VoiceEncoder, { samples, turns }: SpokenDialogue) {
   const leg = new LegVoices({
     encoder,
-    sherpa: loadSherpa(),
-    voiceActivityModel: vadModelPath(),
+    detector,
     rateHz,
     hints: liveHints,
   });

@@ -1,6 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { loadSherpa } from '../recognition/child/sherpa.ts';
-import { VoiceActivity, windowSamples } from '../recognition/offline/voice-activity.ts';
+import { VoiceDetector, windowSamples } from '../recognition/offline/voice-activity.ts';
 import { VoiceEncoder } from './encoder.ts';
 import { sampleRate } from './mel.ts';
 import type { SpeakersOrder, SpokenChannel } from './messages.ts';
@@ -23,8 +22,8 @@ const muchSpeechS = 1_800;
 export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
   const encoder = new VoiceEncoder(await readWeights(order.weights));
   const spoken: SpeechSegment[][] = [];
-  for (const channel of order.channels)
-    spoken.push(await speechOf(channel, order.voiceActivityModel));
+  const detector = new VoiceDetector(order.voiceActivityModel);
+  for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
   // A channel in which nobody speaks, as of a recorder for two lines, takes nobody away from the others.
   const hints = hintsOfChannel(order.hints, spoken.filter(({ length }) => length > 0).length);
   const turns: VoiceTurn[][] = [];
@@ -63,9 +62,12 @@ async function turnsOfChannel(
   );
 }
 
-async function speechOf({ path, samples }: SpokenChannel, model: string): Promise<SpeechSegment[]> {
+async function speechOf(
+  { path, samples }: SpokenChannel,
+  detector: VoiceDetector,
+): Promise<SpeechSegment[]> {
   await using file = await open(path, 'r');
-  const activity = new VoiceActivity(loadSherpa(), model, speechThreshold);
+  const activity = detector.open(speechThreshold);
   const segments = new Segments();
   for (let at = 0; at < samples; at += blockSamples)
     activity.accept(await read(file, at, Math.min(blockSamples, samples - at)), (voiced, end) =>

@@ -1,4 +1,4 @@
-import { groupRows, newMultiply, panelColumns, type Multiply } from './kernel.ts';
+import { groupRows, KernelMemory, panelColumns, type Multiply } from '../../lib/multiply.ts';
 import { melBands } from './mel.ts';
 import type { LayerWeights, Weights } from './weights.ts';
 
@@ -10,7 +10,6 @@ export const batchWindows = 16;
 
 const hidden = embeddingSize;
 const gates = 4 * hidden;
-const pageBytes = 65_536;
 
 type PlacedLayer = { inputSize: number; ih: number; hh: number; bias: Float32Array };
 
@@ -42,19 +41,13 @@ export class VoiceEncoder {
     const floats =
       Object.values(sizes).reduce((sum, size) => sum + size, 0) +
       weights.layers.reduce((sum, { ih, hh }) => sum + ih.length + hh.length, 0);
-    const memory = new WebAssembly.Memory({ initial: Math.ceil((4 * floats) / pageBytes) });
-    let end = 0;
-    const take = (length: number): Float32Array => {
-      const taken = new Float32Array(memory.buffer, end, length);
-      end += 4 * length;
-      return taken;
-    };
-    this.#multiply = newMultiply(memory);
-    this.#frames = take(sizes.frames);
-    this.#states = take(sizes.states);
-    this.#gates = take(sizes.gates);
-    this.#zeros = take(sizes.zeros);
-    this.#layers = weights.layers.map((layer, index) => placed(layer, index, take));
+    const memory = new KernelMemory(floats);
+    this.#multiply = memory.multiply;
+    this.#frames = memory.take(sizes.frames);
+    this.#states = memory.take(sizes.states);
+    this.#gates = memory.take(sizes.gates);
+    this.#zeros = memory.take(sizes.zeros);
+    this.#layers = weights.layers.map((layer, index) => placed(layer, index, memory));
   }
 
   /** The embeddings of so many windows of mel frames. A window with fewer frames begins with silence. */
@@ -135,22 +128,12 @@ export class VoiceEncoder {
   }
 }
 
-/** Puts the matrices of a layer into the kernel's memory, in panels of eight rows. */
 function placed(
   { ih, hh, biasIh, biasHh }: LayerWeights,
   index: number,
-  take: (length: number) => Float32Array,
+  memory: KernelMemory,
 ): PlacedLayer {
   const inputSize = index === 0 ? melBands : hidden;
-  const pack = (matrix: Float32Array, depth: number): number => {
-    const panels = take(matrix.length);
-    for (let row = 0; row < gates; row++) {
-      const panel = (row - (row % panelColumns)) * depth;
-      for (let k = 0; k < depth; k++)
-        panels[panel + k * panelColumns + (row % panelColumns)] = matrix[row * depth + k] ?? 0;
-    }
-    return panels.byteOffset;
-  };
   const bias = biasIh.map((value, at) => value + (biasHh[at] ?? 0));
-  return { inputSize, ih: pack(ih, inputSize), hh: pack(hh, hidden), bias };
+  return { inputSize, ih: memory.pack(ih, inputSize), hh: memory.pack(hh, hidden), bias };
 }

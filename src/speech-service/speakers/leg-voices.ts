@@ -1,6 +1,9 @@
 import { Resampler } from '../../audio/resampler.ts';
-import type { Sherpa } from '../recognition/child/sherpa.ts';
-import { VoiceActivity, windowSamples } from '../recognition/offline/voice-activity.ts';
+import {
+  type VoiceActivity,
+  type VoiceDetector,
+  windowSamples,
+} from '../recognition/offline/voice-activity.ts';
 import type { VoiceEncoder } from './encoder.ts';
 import { sampleRate } from './mel.ts';
 import { LegWindows } from './leg-windows.ts';
@@ -36,14 +39,13 @@ export class LegVoices {
 
   constructor(options: {
     encoder: VoiceEncoder;
-    sherpa: Sherpa;
-    voiceActivityModel: string;
+    detector: VoiceDetector;
     rateHz: number;
     hints: SpeakerHints;
   }) {
     this.#encoder = options.encoder;
     this.#windows = new LegWindows(options.hints);
-    this.#activity = new VoiceActivity(options.sherpa, options.voiceActivityModel, speechThreshold);
+    this.#activity = options.detector.open(speechThreshold);
     if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
   }
 

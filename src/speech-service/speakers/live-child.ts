@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module';
 import { constants, setPriority } from 'node:os';
 import { reasonOf } from '../../lib/errors.ts';
-import { loadSherpa } from '../recognition/child/sherpa.ts';
+import { VoiceDetector } from '../recognition/offline/voice-activity.ts';
 import { VoiceEncoder } from './encoder.ts';
 import { LegVoices, liveHints } from './leg-voices.ts';
 import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
@@ -11,7 +11,7 @@ import { readWeights } from './weights.ts';
 
 const legs = new Map<number, LegVoices>();
 let encoder: VoiceEncoder | undefined;
-let voiceActivityModel = '';
+let detector: VoiceDetector | undefined;
 
 function tell(message: FromLiveListener): void {
   process.send?.(message);
@@ -21,14 +21,14 @@ async function take(message: ToLiveListener): Promise<void> {
   switch (message.type) {
     case 'load':
       encoder = new VoiceEncoder(await readWeights(message.weights));
-      voiceActivityModel = message.voiceActivityModel;
+      detector = new VoiceDetector(message.voiceActivityModel);
       flushCompileCache();
       return;
     case 'open': {
-      if (encoder === undefined) throw new Error('a leg came before the weights');
+      if (encoder === undefined || detector === undefined)
+        throw new Error('a leg came before the weights');
       const { rateHz } = message;
-      const sherpa = loadSherpa();
-      const options = { encoder, sherpa, voiceActivityModel, rateHz, hints: liveHints };
+      const options = { encoder, detector, rateHz, hints: liveHints };
       legs.set(message.leg, new LegVoices(options));
       return;
     }

@@ -23,8 +23,10 @@ export type Urgency = { rank: number; dueMs: number };
 
 /** One stream inside a child: takes 16 kHz blocks and emits what it recognises. */
 export type EngineSession = {
-  /** Takes a block of 16 kHz audio. Events that need no reading are emitted before it returns. */
-  accept(block: Float32Array, arrival: Arrival): void;
+  /** Takes a block of 16 kHz audio. */
+  push(block: Float32Array): void;
+  /** Listens to what was pushed. Events that need no reading are emitted before it returns. */
+  listen(arrival: Arrival): void;
   /** No more audio comes. `finished` is emitted after the last step. */
   finish(arrival: Arrival): void;
   /** True when no reading waits: everything is decided except the utterance that is still being spoken. */

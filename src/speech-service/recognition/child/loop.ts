@@ -165,26 +165,27 @@ export class RecogniserLoop {
     if (worked) this.#wake();
   }
 
-  /** Gives one block to every stream that has one. */
+  /** Gives one block to every stream that has one. All have it before any listens: together that costs half as much. */
   #round(): boolean {
-    let worked = false;
+    const startedMs = performance.now();
+    const given: Stream[] = [];
+    let finished = false;
     for (const stream of this.#streams.values()) {
       if (stream.session.full) continue;
-      if (stream.cutter.hasBlock) this.#block(stream);
-      else if (stream.finishing === 'asked') this.#finish(stream);
-      else continue;
-      worked = true;
+      if (stream.cutter.hasBlock) {
+        const block = stream.cutter.take();
+        this.#heard(stream, block.length);
+        stream.session.push(stream.chain.run(block));
+        given.push(stream);
+      } else if (stream.finishing === 'asked') {
+        this.#finish(stream);
+        finished = true;
+      }
     }
-    return worked;
-  }
-
-  #block(stream: Stream): void {
-    const startedMs = performance.now();
-    const block = stream.cutter.take();
-    this.#heard(stream, block.length);
-    const { live, cutter } = stream;
-    stream.session.accept(stream.chain.run(block), { atMs: cutter.takenAtMs, live });
-    this.#meter.worked(performance.now() - startedMs, live);
+    for (const { session, cutter, live } of given) session.listen({ atMs: cutter.takenAtMs, live });
+    const eachMs = (performance.now() - startedMs) / given.length;
+    for (const { live } of given) this.#meter.worked(eachMs, live);
+    return finished || given.length > 0;
   }
 
   #finish(stream: Stream): void {
@@ -192,7 +193,8 @@ export class RecogniserLoop {
     const rest = stream.cutter.take();
     this.#heard(stream, rest.length);
     const arrival = { atMs: performance.now(), live: stream.live };
-    stream.session.accept(stream.chain.end(rest), arrival);
+    stream.session.push(stream.chain.end(rest));
+    stream.session.listen(arrival);
     stream.session.finish(arrival);
   }
 

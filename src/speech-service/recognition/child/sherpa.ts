@@ -8,7 +8,6 @@ import { createRequire } from 'node:module';
 export type Sherpa = {
   OnlineRecognizer: new (config: OnlineConfig) => OnlineRecognizer;
   OfflineRecognizer: new (config: OfflineConfig) => OfflineRecognizer;
-  Vad: new (config: VadConfig, bufferS: number) => Vad;
   LinearResampler: new (fromHz: number, toHz: number) => LinearResampler;
   SpokenLanguageIdentification: new (config: IdentificationConfig) => SpokenLanguageIdentification;
   version: string;
@@ -83,28 +82,6 @@ export type OfflineRecognizer = {
   setConfig(config: OfflineConfig): void;
   decode(stream: OfflineStream): void;
   getResult(stream: OfflineStream): OfflineResult;
-};
-
-type VadConfig = {
-  sileroVad: {
-    model: string;
-    threshold: number;
-    minSilenceDuration: number;
-    minSpeechDuration: number;
-    maxSpeechDuration: number;
-    windowSize: 512;
-  };
-  sampleRate: 16000;
-  numThreads: 1;
-  debug: 0;
-};
-
-export type Vad = {
-  acceptWaveform(samples: Float32Array): void;
-  isEmpty(): boolean;
-  isDetected(): boolean;
-  pop(): void;
-  reset(): void;
 };
 
 export type LinearResampler = {

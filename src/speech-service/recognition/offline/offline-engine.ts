@@ -23,7 +23,7 @@ import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
-import { Audible, VoiceActivity, windowSamples } from './voice-activity.ts';
+import { Audible, type VoiceActivity, VoiceDetector, windowSamples } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
   RecogniserEvent,
@@ -42,13 +42,15 @@ export function openOfflineEngine(
     : new OfflineModel(sherpa, folder, description);
   /** A leg must be given what it costs under load, where a piece is read in a hurry: this share of a reading at ease. */
   let hurriedShare = 1;
+  let opened: VoiceDetector | undefined;
+  const detector = () => (opened ??= new VoiceDetector(options.vadModel));
   return {
     estimatedTimes: model.estimatedTimes,
     get readS() {
       return model.price.spentS;
     },
     measure: () => {
-      const { listening, reading, hurried } = measure(sherpa, model, options.vadModel);
+      const { listening, reading, hurried } = measure(model, detector());
       hurriedShare = Math.min(1, hurried / reading);
       return { listening, reading: hurried };
     },
@@ -61,7 +63,7 @@ export function openOfflineEngine(
         voiced,
         longestS: model.longestS,
         track,
-        voice: new VoiceActivity(sherpa, options.vadModel, stream.speechThreshold),
+        voice: detector().open(stream.speechThreshold),
         language: new LanguageChoice(model.languages, stream, options.textLanguage),
         load: options.load,
       };
@@ -82,11 +84,11 @@ function spokenAudio(): Float32Array {
   return audio;
 }
 
-function measure(sherpa: Sherpa, model: PieceModel, vadModel: string) {
+function measure(model: PieceModel, detector: VoiceDetector) {
   const audio = spokenAudio();
   const seconds = audio.length / 16000;
   model.read(audio, ''); // the first reading also allocates and is not measured
-  const voice = new VoiceActivity(sherpa, vadModel, 0.6);
+  const voice = detector.open(0.6);
   const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
   const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
   const hurried = leastCpuSeconds(() => model.read(audio, '', { hurried: true })) / seconds;
@@ -103,11 +105,11 @@ const firstEveryS = 0.15;
  * when a third reading, with another margin before it, begins with the same word.
  */
 const youngS = 0.85;
-const partialEveryS = 0.5;
+const partialEveryS = 0.7;
 /** Behind so long a pause the last word is whole; shorter ones are inside words as well, before a `p` for example. */
 const wholeWordS = 0.2;
 /** A reading for a partial reads all of the piece again, so long pieces are read less often: after this share of them. */
-const partialGrowth = 0.3;
+const partialGrowth = 0.4;
 /** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
 const wordsOfSignal = 3;
 /** A live final may be told so long after its end is decided; no reading begins that would end later. */
@@ -126,7 +128,7 @@ type OfflineParts = {
   longestS: number;
   track: AudioTrack;
   voiced: VoicedStretches;
-  voice: Pick<VoiceActivity, 'accept'>;
+  voice: Pick<VoiceActivity, 'push' | 'take'>;
   language: LanguageChoice;
   load: () => LoadLevel;
 };
@@ -217,10 +219,14 @@ export class OfflineSession implements EngineSession {
     return ms;
   }
 
-  accept(block: Float32Array, arrival: Arrival): void {
-    this.#live = arrival.live;
+  push(block: Float32Array): void {
     this.#parts.track.push(block);
-    this.#parts.voice.accept(block, (voiced, end) => {
+    this.#parts.voice.push(block);
+  }
+
+  listen(arrival: Arrival): void {
+    this.#live = arrival.live;
+    this.#parts.voice.take((voiced, end) => {
       const audible = this.#audible.window(
         voiced,
         this.#parts.track.view(end - windowSamples, end),
@@ -513,7 +519,7 @@ export class OfflineSession implements EngineSession {
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
-  return needed > 0.4 || togetherMs > pressedMs ? 0.2 : 0.064;
+  return needed > 0.4 || togetherMs > pressedMs ? 0.2 : 0.128;
 }
 
 /** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */

@@ -1,9 +1,13 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Sherpa, Vad } from '../child/sherpa.ts';
+import { heardSamples, type HeardWindow, VoiceNetwork, VoiceState } from './voice-network.ts';
 
 export const windowSamples = 512;
+
+/** The interface's default is 0.6; the detector was measured to be best at 0.5. */
+const belowAsked = 0.1;
+/** A voice that was heard goes on until it is so much less likely than one that begins. */
+const goesOnBelow = 0.15;
 
 /** The voice detector's weights come with their package. */
 export function vadModelPath(): string {
@@ -11,54 +15,107 @@ export function vadModelPath(): string {
   return join(dirname(main), 'weights', 'silero_vad_16k_op15.onnx');
 }
 
-/**
- * Tells for every 32 ms whether a voice is in it. The detector could cut utterances by itself, but its
- * pauses and lengths are approximate: a session gets exactly the pause and the length it asked for from
- * the segmenter, and the detector's own cutting is turned off.
- */
-export class VoiceActivity {
-  readonly #vad: Vad;
-  #rest = new Float32Array(0);
-  #end = 0;
+/** The voice detector of all streams of a process. What several streams have pushed is heard together. */
+export class VoiceDetector {
+  readonly #network: VoiceNetwork;
+  readonly #waiting = new Set<VoiceActivity>();
 
-  constructor(sherpa: Sherpa, model: string, speechThreshold: number) {
-    // The engine only writes that down, and then never hears a voice.
-    if (!existsSync(model))
-      throw new Error(`voice detection has lost its file ${model}: install the packages again`);
-    this.#vad = new sherpa.Vad(
-      {
-        sileroVad: {
-          model,
-          // The interface's default is 0.6; the detector was measured to be best at 0.5.
-          threshold: Math.min(0.95, Math.max(0.05, speechThreshold - 0.1)),
-          // Less than one sample means none. The engine takes a 0 for "not given" and would use half a second.
-          minSilenceDuration: 1e-5,
-          minSpeechDuration: 1e-5,
-          maxSpeechDuration: 1e5, // after a longer stretch the detector would change its threshold
-          windowSize: windowSamples,
-        },
-        sampleRate: 16000,
-        numThreads: 1,
-        debug: 0,
-      },
-      20,
-    );
+  constructor(model: string) {
+    this.#network = VoiceNetwork.open(model);
   }
 
-  /** Calls back for each whole window, with the position at which the window ends. */
-  accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
+  open(speechThreshold: number): VoiceActivity {
+    return new VoiceActivity(speechThreshold, {
+      push: (stream) => this.#waiting.add(stream),
+      hear: () => this.#hear(),
+    });
+  }
+
+  /** The next window of each stream, until no stream has one. */
+  #hear(): void {
+    while (this.#waiting.size > 0) {
+      const streams: VoiceActivity[] = [];
+      const windows: HeardWindow[] = [];
+      for (const stream of this.#waiting) {
+        const window = stream.next();
+        if (!window) {
+          this.#waiting.delete(stream);
+          continue;
+        }
+        streams.push(stream);
+        windows.push(window);
+      }
+      const found = this.#network.hear(windows);
+      for (const [index, stream] of streams.entries()) stream.note(found[index] ?? 0);
+    }
+  }
+}
+
+type SharedEar = { push(stream: VoiceActivity): void; hear(): void };
+
+/**
+ * Tells for every 32 ms of a stream whether a voice is in it. The network hears the beginning of the next window with
+ * each, so a window that ends is told with what was heard up to the end of the one before.
+ */
+export class VoiceActivity {
+  readonly #hearing: SharedEar;
+  readonly #state = new VoiceState();
+  readonly #begins: number;
+  readonly #goesOn: number;
+  /** Audio that is not heard yet. */
+  #rest = new Float32Array(0);
+  /** For each window that was heard and is not told, whether a voice is in it. Before the first nothing is known. */
+  #heard = [false];
+  #voiced = false;
+  #beginning = false;
+  #pushed = 0;
+  #told = 0;
+
+  /** Opened by a `VoiceDetector`. */
+  constructor(speechThreshold: number, hearing: SharedEar) {
+    this.#hearing = hearing;
+    this.#begins = Math.min(0.95, Math.max(0.05, speechThreshold - belowAsked));
+    this.#goesOn = this.#begins - goesOnBelow;
+  }
+
+  /** Takes audio in. It is heard when the first stream of all that pushed some takes its windows. */
+  push(block: Float32Array): void {
     const samples = new Float32Array(this.#rest.length + block.length);
     samples.set(this.#rest);
     samples.set(block, this.#rest.length);
-    let at = 0;
-    for (; at + windowSamples <= samples.length; at += windowSamples) {
-      this.#vad.acceptWaveform(samples.slice(at, at + windowSamples));
-      const voiced = this.#vad.isDetected();
-      while (!this.#vad.isEmpty()) this.#vad.pop(); // its own segments are not used and would fill the memory
-      this.#end += windowSamples;
-      onWindow(voiced, this.#end);
+    this.#rest = samples;
+    this.#pushed += block.length;
+    this.#hearing.push(this);
+  }
+
+  /** Calls back for each whole window of what was pushed, with the position at which the window ends. */
+  take(onWindow: (voiced: boolean, end: number) => void): void {
+    this.#hearing.hear();
+    while (this.#told + windowSamples <= this.#pushed) {
+      this.#told += windowSamples;
+      onWindow(this.#heard.shift() ?? false, this.#told);
     }
-    this.#rest = samples.slice(at);
+  }
+
+  accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
+    this.push(block);
+    this.take(onWindow);
+  }
+
+  /** The next window to be heard, while there is one. */
+  next(): HeardWindow | undefined {
+    if (this.#rest.length < heardSamples) return undefined;
+    const samples = this.#rest.subarray(0, heardSamples);
+    this.#rest = this.#rest.subarray(windowSamples);
+    return { samples, state: this.#state };
+  }
+
+  /** A voice begins where it is likely in two windows, and ends in the first in which it is not. */
+  note(likelihood: number): void {
+    const begins = likelihood > this.#begins;
+    this.#voiced = this.#voiced ? likelihood > this.#goesOn : begins && this.#beginning;
+    this.#beginning = begins;
+    this.#heard.push(this.#voiced);
   }
 }
 

@@ -99,8 +99,10 @@ function measure(engine: Engine): number {
   };
   const session = engine.open(options, () => undefined);
   const listen = () => {
-    const arrival = { atMs: 0, live: false };
-    for (let at = 0; at < audioS; at += 0.04) session.accept(new Float32Array(640), arrival);
+    for (let at = 0; at < audioS; at += 0.04) {
+      session.push(new Float32Array(640));
+      session.listen({ atMs: 0, live: false });
+    }
   };
   listen(); // the first run also allocates and is not measured
   return leastCpuSeconds(listen) / audioS;
@@ -138,8 +140,16 @@ class StreamingSession implements EngineSession {
     this.#pauseS = pauseOf(options.endpointingS);
   }
 
-  accept(block: Float32Array, _arrival: Arrival): void {
-    this.#accept(block);
+  push(block: Float32Array): void {
+    this.#stream.acceptWaveform({ samples: block, sampleRate: 16000 });
+    this.#fedS += block.length / 16000;
+  }
+
+  listen(_arrival?: Arrival): void {
+    while (this.#recognizer.isReady(this.#stream)) {
+      this.#recognizer.decode(this.#stream);
+      this.#look();
+    }
   }
 
   urgency(): Urgency | undefined {
@@ -150,18 +160,12 @@ class StreamingSession implements EngineSession {
     // The loop asks for no step, because `urgency` is always undefined.
   }
 
-  #accept(block: Float32Array): void {
-    this.#stream.acceptWaveform({ samples: block, sampleRate: 16000 });
-    this.#fedS += block.length / 16000;
-    while (this.#recognizer.isReady(this.#stream)) {
-      this.#recognizer.decode(this.#stream);
-      this.#look();
-    }
-  }
-
   finish(): void {
     const endS = this.#fedS;
-    for (let at = 0; at < flushS; at += blankS) this.#accept(new Float32Array(16000 * blankS));
+    for (let at = 0; at < flushS; at += blankS) {
+      this.push(new Float32Array(16000 * blankS));
+      this.listen();
+    }
     const result = this.#recognizer.getResult(this.#stream);
     if (result.tokens.length > 0) this.#final(result, endS);
     this.#emit({ type: 'progress', at: endS });

@@ -109,9 +109,13 @@ export class SecondReading implements EngineSession {
     return this.#first.firstReadingMs;
   }
 
-  accept(block: Float32Array, arrival: Arrival): void {
+  push(block: Float32Array): void {
     this.#track.push(block);
-    this.#first.accept(block, arrival);
+    this.#first.push(block);
+  }
+
+  listen(arrival: Arrival): void {
+    this.#first.listen(arrival);
     const [oldest] = this.#units;
     if (oldest && this.#track.end - oldest.from > maxHeldS * rateHz) this.#close(this.#track.end);
   }

@@ -35,10 +35,11 @@ function sessionOf(
     },
     track,
   );
+  let pushed: Float32Array = new Float32Array(0);
   const voice = {
-    accept(block: Float32Array, onWindow: (voiced: boolean, end: number) => void): void {
-      onWindow((block[0] ?? 0) > 0.1, track.end);
-    },
+    push: (block: Float32Array) => void (pushed = block),
+    take: (onWindow: (voiced: boolean, end: number) => void) =>
+      onWindow((pushed[0] ?? 0) > 0.1, track.end),
   };
   const options = {
     sampleRate: 16000,
@@ -68,7 +69,8 @@ function sessionOf(
   const hear = (line: string, live = true, atMs = performance.now()) => {
     for (const sign of line) {
       const voiced = new Float32Array(window).map((_, i) => 0.3 * Math.cos(i * i));
-      session.accept(sign === '#' ? voiced : new Float32Array(window), { atMs, live });
+      session.push(sign === '#' ? voiced : new Float32Array(window));
+      session.listen({ atMs, live });
     }
   };
   const work = () => {

@@ -35,7 +35,8 @@ function twice(...texts: WindowText[]) {
     full: false,
     dueMs: undefined,
     firstReadingMs: 0,
-    accept: () => undefined,
+    push: () => undefined,
+    listen: () => undefined,
     finish: () => tell({ type: 'finished' }),
     urgency: () => undefined,
     step: () => undefined,
@@ -58,7 +59,10 @@ function twice(...texts: WindowText[]) {
   let index = 0;
   let heardS = 0;
   const hear = (seconds: number) => {
-    for (; heardS < seconds; heardS++) reading.accept(new Float32Array(rate), arrival);
+    for (; heardS < seconds; heardS++) {
+      reading.push(new Float32Array(rate));
+      reading.listen(arrival);
+    }
   };
   return {
     reading,

@@ -113,6 +113,21 @@ test('filters hold together, the order is another, and pages lead on and back', 
   await page.context().close();
 });
 
+test('of two fields that change at once, neither is forgotten', async () => {
+  const { page, rows } = await opened('#/calls');
+  await eventually(() => rows.count()).toBe(50);
+  // In one turn of the page, before it hears that the address changed: what a fast hand does to a busy one.
+  await page.evaluate(`for (const [name, value] of [['direction', 'outbound'], ['from_date', '2025-02-01']]) {
+    const field = document.querySelector('.call-filters [name=' + name + ']');
+    field.value = value;
+    field.dispatchEvent(new Event('change', { bubbles: true }));
+  }`);
+  await page.waitForURL(/direction=outbound&from_date=2025-02-01$/);
+  expect(await page.getByLabel('Direction', { exact: true }).inputValue()).toBe('outbound');
+  expect(await page.getByLabel('From day').inputValue()).toBe('2025-02-01');
+  await page.context().close();
+});
+
 test('an address that asks for what does not exist is told so, in the words of the answer', async () => {
   const { page, rows } = await opened('#/calls?carier=twilio&state=asleep');
   await page.getByText('carier must not be present, did you mean carrier?').waitFor();

@@ -1,4 +1,4 @@
-import { addressOf, changed } from './call-query.js';
+import { addressOf, changed, queryOf } from './call-query.js';
 import { choice, choose } from './choices.js';
 import { h, setText } from './dom.js';
 import { zoneName } from './format.js';
@@ -8,7 +8,6 @@ const hiddenByChoice = 'calls-hidden';
 
 /** The form above the list: every field is a part of the address, and the address is what is shown. */
 export class CallFilters {
-  #query = new URLSearchParams();
   #search = field('search', 'Search', h('input', { type: 'search', maxlength: '300' }), {
     placeholder: 'Number, tag or call ID',
   });
@@ -81,7 +80,6 @@ export class CallFilters {
 
   /** Shows what the address says; a name or value that has no field here is left to the answer. */
   show(query) {
-    this.#query = query;
     setText(this.#days, `Days are whole days of ${zoneName()}.`);
     for (const { name, input } of this.#fields) {
       const value = query.get(name) ?? '';
@@ -102,9 +100,11 @@ export class CallFilters {
   }
 
   #take({ name, input }) {
+    // Of the address itself: another field may have changed it, and the browser tells that only afterwards.
+    const query = queryOf(location.hash);
     const value = input.value.trim();
-    if (value === (this.#query.get(name) ?? '')) return;
-    location.hash = addressOf(changed(this.#query, name, value));
+    if (value === (query.get(name) ?? '')) return;
+    location.hash = addressOf(changed(query, name, value));
   }
 }
 

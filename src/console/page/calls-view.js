@@ -134,8 +134,9 @@ export class CallsView {
   }
 
   #toggleIncomplete() {
-    const isOn = this.#query.get('incomplete') === 'true';
-    location.hash = addressOf(changed(this.#query, 'incomplete', isOn ? '' : 'true'));
+    const query = queryOf(location.hash);
+    const isOn = query.get('incomplete') === 'true';
+    location.hash = addressOf(changed(query, 'incomplete', isOn ? '' : 'true'));
   }
 
   /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */

@@ -8,6 +8,8 @@ export const windowSamples = 512;
 const belowAsked = 0.1;
 /** A voice that was heard goes on until it is so much less likely than one that begins. */
 const goesOnBelow = 0.15;
+/** But not less likely than this part of it: of a low threshold nothing would be left, and no voice would end. */
+const goesOnShare = 0.25;
 
 /** The voice detector's weights come with their package. */
 export function vadModelPath(): string {
@@ -75,7 +77,7 @@ export class VoiceActivity {
   constructor(speechThreshold: number, hearing: SharedEar) {
     this.#hearing = hearing;
     this.#begins = Math.min(0.95, Math.max(0.05, speechThreshold - belowAsked));
-    this.#goesOn = this.#begins - goesOnBelow;
+    this.#goesOn = Math.max(this.#begins - goesOnBelow, this.#begins * goesOnShare);
   }
 
   /** Takes audio in. It is heard when the first stream of all that pushed some takes its windows. */

@@ -145,6 +145,15 @@ describe.each([0.6, 0.3, 0.95])('with a threshold of %d', (threshold) => {
   });
 });
 
+test('with the lowest threshold a voice still ends in silence', () => {
+  const stream = new VoiceDetector(vadModelPath()).open(0);
+  const told: boolean[] = [];
+  const silence = new Float32Array(5 * 16_000);
+  for (const sound of [sounds[0]!, silence]) stream.accept(sound, (voiced) => told.push(voiced));
+  expect(told).toContain(true);
+  expect(told.at(-1)).toBe(false);
+});
+
 test('a file without the weights is named, and what it lacks', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-voice-'));
   try {

@@ -1,5 +1,6 @@
 import { logistic, surenessOf } from '../offline/confidence.ts';
 import { bare } from '../offline/readings.ts';
+import { dividedAlike } from './compounds.ts';
 import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts';
 import { type Readers, weighed } from './weighing.ts';
 
@@ -15,10 +16,13 @@ const shortestS = 0.02;
  * vanish: where the second reader passed over several words, or over a whole unit of speech, those of the first stay.
  */
 export function reconciled(
-  first: readonly Reconciled[],
-  second: readonly Reconciled[],
+  heardFirst: readonly Reconciled[],
+  heardSecond: readonly Reconciled[],
   { expected = new Set(), readers }: { expected?: ReadonlySet<string>; readers?: Readers } = {},
 ): Reconciled[] {
+  // Only the first reader knows which names are expected.
+  const isExpected = (word: string) => expected.has(bare(word));
+  const { first, second } = dividedAlike(heardFirst, heardSecond, isExpected);
   const found = placesOf(first, second);
   const verdicts = readers ? weighed(found, first, second, readers) : [];
   const judged = found.map((place, index) => ({ ...place, right: verdicts[index] }));
@@ -32,8 +36,7 @@ export function reconciled(
         : [];
     if (own && theirs) {
       const agreed = asHeard(own.word) === asHeard(theirs.word);
-      // Only the first reader knows which names are expected.
-      if (!agreed && expected.has(bare(theirs.word))) return [{ ...theirs, placed: true }];
+      if (!agreed && isExpected(theirs.word)) return [{ ...theirs, placed: true }];
       const confidence = agreed
         ? agreedConfidence(own.confidence)
         : disputedConfidence(theirs.confidence);

@@ -91,3 +91,49 @@ test('a number is the same in figures and in words', () => {
   expect(five?.word).toBe('5.');
   expect(five?.confidence).toBe(press?.confidence);
 });
+
+test('what is spelled in one word by a reader and in several by the other is said once', () => {
+  const first = said('the code is m i s d n thank you');
+  const second = [...said('The code is'), ...said('M-I-S-D-N.', 1.6), ...said('Thank you.', 4)];
+  const words = reconciled(first, second);
+  expect(textOf(words)).toBe('The code is M-I-S-D-N. Thank you.');
+  expect(words[3]).toMatchObject({ start: 1.5, end: 3.9 });
+  expect(words[3]?.confidence, 'both have it').toBe(words[0]?.confidence);
+});
+
+test('a word that the second reader writes as two has the time of the one', () => {
+  const words = reconciled(said('to voicemail now'), [
+    ...said('to'),
+    ...said('voice mail', 0.45),
+    ...said('now', 1),
+  ]);
+  expect(textOf(words)).toBe('to voice mail now');
+  const [, voice, mail] = words;
+  expect(voice?.start).toBe(0.5);
+  expect(voice?.end).toBeCloseTo(0.5 + (0.4 * 5) / 9);
+  expect(mail?.start).toBe(voice?.end);
+  expect(mail?.end).toBeCloseTo(0.9);
+});
+
+test('an expected name stays one word, and several stay several, whatever the second reader writes', () => {
+  const about = { expected: new Set(['dragonfly', 'acme']) };
+  const divided = reconciled(said('ask dragonfly now'), said('Ask dragon fly now.'), about);
+  expect(textOf(divided)).toBe('Ask dragonfly now.');
+  const joined = reconciled(said('ask acme corp now'), [
+    ...said('Ask Acmecorp'),
+    ...said('now.', 1.5),
+  ]);
+  expect(textOf(joined)).toBe('Ask Acmecorp now.');
+  const kept = reconciled(
+    said('ask acme corp now'),
+    [...said('Ask Acmecorp'), ...said('now.', 1.5)],
+    about,
+  );
+  expect(textOf(kept)).toBe('Ask acme corp now.');
+});
+
+test('the same letters of another time or unit are other words', () => {
+  const first = [...said('an', 0, 0), ...said('other', 5, 1)];
+  const second = [...said('Another', 0, 0), ...said('other.', 5, 1)];
+  expect(textOf(reconciled(first, second))).toBe('Another other.');
+});

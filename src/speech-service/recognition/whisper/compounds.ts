@@ -1,0 +1,137 @@
+import { asHeard, placesOf, type Reconciled } from './places.ts';
+
+/** The same word is not looked for farther away, in seconds: the readers may have it twice. */
+const mostApartS = 2;
+
+type Words = readonly Reconciled[];
+/** A reading without some of its words. */
+type Left = readonly (Reconciled | undefined)[];
+type Run = { from: number; to: number };
+/** The same letters as one word of one reader and as several of the other. */
+type Alike = { first: Run; second: Run };
+
+/**
+ * Both readings, divided into words alike. The same letters in fewer words or in more would pass for words that one of
+ * the readers did not hear, and what is spelled would be said twice. The second reader is followed, except where the
+ * first has a word that is expected.
+ *
+ *     second          A-B-C-1    voice mail
+ *     first           a b c 1    voicemail
+ *     first, alike    A-B-C-1    voice mail
+ */
+export function dividedAlike(
+  first: Words,
+  second: Words,
+  isExpected: (word: string) => boolean,
+): { first: Words; second: Words } {
+  const left = unequal(first, second);
+  const alike = [
+    ...alikeIn(left.second, left.first).map(({ whole, run }) => ({ second: whole, first: run })),
+    ...alikeIn(left.first, left.second).map(({ whole, run }) => ({ first: whole, second: run })),
+  ].filter((one, index, all) => !all.slice(0, index).some((other) => overlap(one, other)));
+  const [kept, followed] = [true, false].map((expected) =>
+    alike.filter(
+      (one) => wordsIn(first, one.first).some(({ word }) => isExpected(word)) === expected,
+    ),
+  ) as [Alike[], Alike[]];
+  return {
+    first: withRuns(
+      first,
+      followed.map((one) => ({ run: one.first, like: wordsIn(second, one.second) })),
+    ),
+    second: withRuns(
+      second,
+      kept.map((one) => ({ run: one.second, like: wordsIn(first, one.first) })),
+    ),
+  };
+}
+
+/** Both readings without the words that are the same in both: those have found their place. */
+function unequal(first: Words, second: Words): { first: Left; second: Left } {
+  const left: Record<'first' | 'second', (Reconciled | undefined)[]> = {
+    first: [...first],
+    second: [...second],
+  };
+  for (const { first: i, second: j } of placesOf(first, second)) {
+    if (i === undefined || j === undefined) continue;
+    if (asHeard(first[i]?.word ?? '') !== asHeard(second[j]?.word ?? '')) continue;
+    left.first[i] = undefined;
+    left.second[j] = undefined;
+  }
+  return left;
+}
+
+/** The words of one reader that the other has in several words of one unit, at the place that is the nearest in time. */
+function alikeIn(wholes: Left, words: Left): { whole: Run; run: Run }[] {
+  return wholes.flatMap((whole, at) => {
+    if (!whole) return [];
+    const letters = lettersOf(whole.word);
+    let nearest: Run | undefined;
+    let least = mostApartS;
+    for (const [from, one] of words.entries()) {
+      const apart = one ? Math.abs(one.start - whole.start) : Infinity;
+      const to = apart < least ? endOfRun(letters, words, from) : undefined;
+      if (to === undefined) continue;
+      nearest = { from, to };
+      least = apart;
+    }
+    return nearest ? [{ whole: { from: at, to: at + 1 }, run: nearest }] : [];
+  });
+}
+
+/** Where the words end that are these letters together; undefined where they are not, or one word is alone. */
+function endOfRun(letters: string, words: Left, from: number): number | undefined {
+  let rest = letters;
+  for (let at = from; at < words.length; at++) {
+    const word = words[at];
+    const part = lettersOf(word?.word ?? '');
+    if (!word || part === '' || !rest.startsWith(part)) return undefined;
+    if (word.unit !== words[from]?.unit) return undefined;
+    rest = rest.slice(part.length);
+    if (rest === '') return at > from ? at + 1 : undefined;
+  }
+  return undefined;
+}
+
+/** The words with each of these runs written like others, each of which lasts as long as it has letters. */
+function withRuns(words: Words, runs: readonly { run: Run; like: Words }[]): Words {
+  const result: Reconciled[] = [];
+  for (let at = 0; at < words.length;) {
+    const found = runs.find(({ run }) => run.from === at);
+    result.push(
+      ...(found ? written(wordsIn(words, found.run), found.like) : words.slice(at, at + 1)),
+    );
+    at = found?.run.to ?? at + 1;
+  }
+  return result;
+}
+
+function written(run: Words, like: Words): Reconciled[] {
+  const [begin] = run;
+  const end = run.at(-1);
+  if (!begin || !end) return [];
+  const confidence = Math.min(...run.map((word) => word.confidence));
+  const all = like.reduce((sum, { word }) => sum + lettersOf(word).length, 0);
+  const secondsALetter = (end.end - begin.start) / all;
+  let start = begin.start;
+  return like.map(({ word }) => {
+    const one = { ...begin, word, start, end: start + secondsALetter * lettersOf(word).length };
+    start = one.end;
+    return { ...one, confidence };
+  });
+}
+
+function wordsIn(words: Words, { from, to }: Run): Words {
+  return words.slice(from, to);
+}
+
+function overlap(one: Alike, other: Alike): boolean {
+  return [
+    [one.first, other.first],
+    [one.second, other.second],
+  ].some(([a, b]) => a !== undefined && b !== undefined && a.from < b.to && b.from < a.to);
+}
+
+function lettersOf(word: string): string {
+  return word.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+}

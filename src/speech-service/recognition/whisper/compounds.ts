@@ -1,3 +1,5 @@
+import { bare } from '../offline/readings.ts';
+import { digitsOf, isOfNumber } from './numbers.ts';
 import { asHeard, placesOf, type Reconciled } from './places.ts';
 
 /** The same word is not looked for farther away, in seconds: the readers may have it twice. */
@@ -7,17 +9,17 @@ type Words = readonly Reconciled[];
 /** A reading without some of its words. */
 type Left = readonly (Reconciled | undefined)[];
 type Run = { from: number; to: number };
-/** The same letters as one word of one reader and as several of the other. */
+/** The same letters as one word of one reader and as several of the other, or the same number. */
 type Alike = { first: Run; second: Run };
 
 /**
- * Both readings, divided into words alike. The same letters in fewer words or in more would pass for words that one of
- * the readers did not hear, and what is spelled would be said twice. The second reader is followed, except where the
+ * Both readings, divided into words alike. The same letters or numbers in fewer words or in more would pass for words
+ * that one of the readers did not hear, and what is spelled would be said twice. The second reader is followed, except where the
  * first has a word that is expected.
  *
- *     second          A-B-C-1    voice mail
- *     first           a b c 1    voicemail
- *     first, alike    A-B-C-1    voice mail
+ *     second          A-B-C-1    voice mail    $342.16
+ *     first           a b c 1    voicemail     three hundred and forty two dollars and sixteen cents
+ *     first, alike    A-B-C-1    voice mail    $342.16
  */
 export function dividedAlike(
   first: Words,
@@ -28,6 +30,7 @@ export function dividedAlike(
   const alike = [
     ...alikeIn(left.second, left.first).map(({ whole, run }) => ({ second: whole, first: run })),
     ...alikeIn(left.first, left.second).map(({ whole, run }) => ({ first: whole, second: run })),
+    ...numbersAlike(left.first, left.second),
   ].filter((one, index, all) => !all.slice(0, index).some((other) => overlap(one, other)));
   const [kept, followed] = [true, false].map((expected) =>
     alike.filter(
@@ -77,6 +80,45 @@ function alikeIn(wholes: Left, words: Left): { whole: Run; run: Run }[] {
     }
     return nearest ? [{ whole: { from: at, to: at + 1 }, run: nearest }] : [];
   });
+}
+
+/** Numbers that one reader writes in figures and the other in words. */
+function numbersAlike(first: Left, second: Left): Alike[] {
+  const spoken = numbersIn(first);
+  return numbersIn(second).flatMap((written) => {
+    if (!/\d/.test(written.text)) return [];
+    const same = spoken.filter(({ digits, start }) => {
+      return digits === written.digits && Math.abs(start - written.start) < mostApartS;
+    });
+    const [one] = same.toSorted(
+      (a, b) => Math.abs(a.start - written.start) - Math.abs(b.start - written.start),
+    );
+    return one ? [{ first: one.run, second: written.run }] : [];
+  });
+}
+
+type SpokenNumber = { run: Run; text: string; digits: string; start: number };
+
+/** The longest runs of words of one unit that can be numbers. */
+function numbersIn(words: Left): SpokenNumber[] {
+  const found: SpokenNumber[] = [];
+  for (let from = 0; from < words.length; from++) {
+    const begin = words[from];
+    if (!begin || digitsOf([bare(begin.word)]) === '') continue;
+    let to = from + 1;
+    for (let next = words[to]; next; next = words[++to])
+      if (next.unit !== begin.unit || !isOfNumber(bare(next.word))) break;
+    while (words[to - 1] && bare(words[to - 1]?.word ?? '') === 'and') to--;
+    const names = words.slice(from, to).map((word) => bare(word?.word ?? ''));
+    found.push({
+      run: { from, to },
+      text: names.join(' '),
+      digits: digitsOf(names),
+      start: begin.start,
+    });
+    from = to - 1;
+  }
+  return found;
 }
 
 /** Where the words end that are these letters together; undefined where they are not, or one word is alone. */

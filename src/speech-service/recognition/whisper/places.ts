@@ -1,6 +1,7 @@
 import { distance } from 'fastest-levenshtein';
 import { bare } from '../offline/readings.ts';
 import type { RecognisedWord } from '../recogniser.ts';
+import { figureOf } from './numbers.ts';
 
 /** A word of one of the readers. */
 export type Reconciled = RecognisedWord & {
@@ -65,18 +66,8 @@ function difference(a: string, b: string): number {
   return differentPrice.least + differentPrice.ofLetters * share;
 }
 
-const numbers =
-  'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
-    ' ',
-  );
-const tens = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
-const figures = new Map([
-  ...numbers.map((word, value): [string, string] => [word, String(value)]),
-  ...tens.map((word, index): [string, string] => [word, String(10 * (index + 2))]),
-]);
-
 /** A word as it is compared: one reader writes "five" where the other writes "5". */
 export function asHeard(word: string): string {
   const name = bare(word);
-  return figures.get(name) ?? name;
+  return figureOf(name) ?? name;
 }

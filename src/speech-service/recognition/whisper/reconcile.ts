@@ -1,6 +1,7 @@
 import { logistic, surenessOf } from '../offline/confidence.ts';
 import { bare } from '../offline/readings.ts';
 import { dividedAlike } from './compounds.ts';
+import { isOfNumber } from './numbers.ts';
 import { asHeard, placesOf, type Reconciled, type WordPlace } from './places.ts';
 import { type Readers, weighed } from './weighing.ts';
 
@@ -79,7 +80,12 @@ function kept(
     const words = run.flatMap(({ first: i }) => (i === undefined ? [] : (first[i] ?? [])));
     const seconds = (words.at(-1)?.end ?? 0) - (words[0]?.start ?? 0);
     const beside = [places[from - 1], places[to]].some((place) => place && isSecondAlone(place));
-    const vanished = words.length >= passedOver.words && seconds >= passedOver.seconds && !beside;
+    const inFigures = isNumberOf(words, [
+      second[places[from - 1]?.second ?? -1],
+      second[places[to]?.second ?? -1],
+    ]);
+    const vanished =
+      words.length >= passedOver.words && seconds >= passedOver.seconds && !beside && !inFigures;
     found.push(
       ...run.filter(
         ({ first: i, right }) =>
@@ -93,6 +99,17 @@ function kept(
     from = to + 1;
   }
   return found;
+}
+
+/** Whether words are what one of the words beside them is in figures, even if the readers heard other digits. */
+function isNumberOf(
+  words: readonly Reconciled[],
+  beside: readonly (Reconciled | undefined)[],
+): boolean {
+  return (
+    beside.some((word) => /\d/.test(word?.word ?? '')) &&
+    words.every(({ word }) => isOfNumber(bare(word)))
+  );
 }
 
 const isFirstAlone = (place: WordPlace | undefined): boolean =>

@@ -12,6 +12,8 @@ export type Readers = {
 
 /** A nat of the first reader counts so much of a nat of the second, which has half the wrong words. */
 const weightOfFirst = 0.4;
+/** And no more than this in all: a name that it cannot write is not only unlikely to it, but out of the question. */
+const mostOfFirst = 3;
 /** In noise the first reader guesses: words of which it is not so sure are none against the second's. */
 const leastSure = 0.94;
 /** The second reader is not believed so easily where it has nothing at all for so many words. */
@@ -60,7 +62,8 @@ export function weighed(
     const secondMind = own - (likelihoods?.[index + 1] ?? NaN);
     const firstMind = mindOfFirst(dispute, places, first, readers);
     if (!Number.isFinite(secondMind) || !Number.isFinite(firstMind)) continue;
-    if (isSure(dispute.first) && weightOfFirst * firstMind > secondMind)
+    const weight = Math.min(weightOfFirst * firstMind, mostOfFirst);
+    if (isSure(dispute.first) && weight > secondMind)
       verdicts.fill('first', dispute.from, dispute.to);
     // Words that both readers would rather not have said are none.
     else if (firstMind < 0) verdicts.fill('second', dispute.from, dispute.to);
@@ -76,7 +79,10 @@ function mindOfFirst(
   readers: Readers,
 ): number {
   const spoken = [...dispute.first, ...dispute.second];
-  const number = Math.min(...spoken.map(({ unit }) => unit));
+  // The first reader hears one unit at once, and knows best in which its words were said.
+  const numbers = new Set(dispute.first.map(({ unit }) => unit));
+  if (numbers.size > 1) return NaN;
+  const number = [...numbers, ...dispute.second.map(({ unit }) => unit)][0] ?? -1;
   const unit = readers.units[number];
   if (!unit) return NaN;
   const begins = Math.min(...spoken.map(({ start }) => start));

@@ -137,3 +137,27 @@ test('the same letters of another time or unit are other words', () => {
   const second = [...said('Another', 0, 0), ...said('other.', 5, 1)];
   expect(textOf(reconciled(first, second))).toBe('Another other.');
 });
+
+test.each([
+  ['three hundred and forty two dollars and sixteen cents', '$342.16'],
+  ['five five five zero one four two', '555-0142.'],
+  ['seven hundred thirty five people', '735 people'],
+])('"%s" and "%s" are one number, which is said once', (spoken, written) => {
+  const first = said(`it was ${spoken} and more`);
+  const second = [
+    ...said('It was'),
+    ...said(written, 1.2),
+    ...said('and more.', first.length * 0.5 - 1),
+  ];
+  const words = reconciled(first, second);
+  expect(textOf(words)).toBe(`It was ${written} and more.`);
+  expect(words[2]).toMatchObject({ start: 1 });
+});
+
+test('digits that the readers heard differently are said once, too, and as less sure', () => {
+  const first = said('it was five five nine zero one four two and more');
+  const second = [...said('It was'), ...said('555-0142', 1.2), ...said('and more.', 4.5)];
+  const words = reconciled(first, second);
+  expect(textOf(words)).toBe('It was 555-0142 and more.');
+  expect(words[2]?.confidence).toBeLessThan(words[0]?.confidence ?? 0);
+});

@@ -52,6 +52,13 @@ test('where the readers disagree, the one that would not have said the other’s
   expect(textOf(reconciled(first, second))).toBe('Send this color away.');
 });
 
+test('a name that the first reader cannot write weighs no more than other words', () => {
+  const first = said('an open source pdf');
+  const second = said('An open source PBX.');
+  const unspelled = readersOf({ first: { 'PBX.': 60 }, second: { pdf: 4 } });
+  expect(textOf(reconciled(first, second, unspelled))).toBe('An open source PBX.');
+});
+
 test('words of which the first reader is not sure are none against the second’s', () => {
   const first = said('send this caller away', 0, 0, 0.9);
   const asked = readersOf({ first: { color: 12 }, second: { caller: 2 } });
@@ -116,4 +123,18 @@ test('no more disputes are weighed than are read side by side with the second re
   expect(asked.second).toHaveLength(1);
   expect(asked.second[0]).toHaveLength(8);
   expect(asked.first).toHaveLength(7);
+});
+
+test('what was said in two units of speech is not weighed as if it were one', () => {
+  const first = [...said('you get a text'), ...said('you get a call', 1, 6)];
+  const second = [...said('You get'), ...said('a call.', 1, 7)];
+  const unlikely = readersOf({
+    first: { text: 20 },
+    units: [
+      { from: 0, to: 3 },
+      { from: 6, to: 9 },
+    ],
+  });
+  expect(textOf(reconciled(first, second, unlikely))).toBe('You get a text you get a call.');
+  expect(unlikely.asked.first).toEqual([]);
 });

@@ -8,9 +8,9 @@ const mostApartS = 2;
 type Words = readonly Reconciled[];
 /** A reading without some of its words. */
 type Left = readonly (Reconciled | undefined)[];
-type Run = { from: number; to: number };
+type WordRun = { from: number; to: number };
 /** The same letters as one word of one reader and as several of the other, or the same number. */
-type Alike = { first: Run; second: Run };
+type Alike = { first: WordRun; second: WordRun };
 
 /**
  * Both readings, divided into words alike. The same letters or numbers in fewer words or in more would pass for words
@@ -65,11 +65,11 @@ function unequal(first: Words, second: Words): { first: Left; second: Left } {
 }
 
 /** The words of one reader that the other has in several words of one unit, at the place that is the nearest in time. */
-function alikeIn(wholes: Left, words: Left): { whole: Run; run: Run }[] {
+function alikeIn(wholes: Left, words: Left): { whole: WordRun; run: WordRun }[] {
   return wholes.flatMap((whole, at) => {
     if (!whole) return [];
     const letters = lettersOf(whole.word);
-    let nearest: Run | undefined;
+    let nearest: WordRun | undefined;
     let least = mostApartS;
     for (const [from, one] of words.entries()) {
       const apart = one ? Math.abs(one.start - whole.start) : Infinity;
@@ -97,7 +97,7 @@ function numbersAlike(first: Left, second: Left): Alike[] {
   });
 }
 
-type SpokenNumber = { run: Run; text: string; digits: string; start: number };
+type SpokenNumber = { run: WordRun; text: string; digits: string; start: number };
 
 /** The longest runs of words of one unit that can be numbers. */
 function numbersIn(words: Left): SpokenNumber[] {
@@ -136,7 +136,7 @@ function endOfRun(letters: string, words: Left, from: number): number | undefine
 }
 
 /** The words with each of these runs written like others, each of which lasts as long as it has letters. */
-function withRuns(words: Words, runs: readonly { run: Run; like: Words }[]): Words {
+function withRuns(words: Words, runs: readonly { run: WordRun; like: Words }[]): Words {
   const result: Reconciled[] = [];
   for (let at = 0; at < words.length;) {
     const found = runs.find(({ run }) => run.from === at);
@@ -163,7 +163,7 @@ function written(run: Words, like: Words): Reconciled[] {
   });
 }
 
-function wordsIn(words: Words, { from, to }: Run): Words {
+function wordsIn(words: Words, { from, to }: WordRun): Words {
   return words.slice(from, to);
 }
 

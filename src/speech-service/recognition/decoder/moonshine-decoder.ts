@@ -7,11 +7,13 @@ import {
   keysOf,
   layers,
   MoonshineLayers,
+  storedProduct,
   width,
 } from './moonshine-layers.ts';
 import type { OrtFile } from './ort-file.ts';
+import { taughtTokens } from './taught-tokens.ts';
+import type { TokenTable } from './tokens.ts';
 
-export const vocabulary = 32_768;
 /** A text has fewer tokens than this: 6.5 for each second of at most some twelve seconds, and those that are given. */
 const positions = 512;
 /** The layer and the head that look at the audio of the token that is written. */
@@ -20,6 +22,14 @@ const alignmentHead = 6;
 /** So many of the likeliest tokens are told for each place. */
 export const toldTokens = 8;
 
+const outputNode = '/proj_out';
+
+/** The tokens that the model of a file learnt to write. */
+export function taughtTokensOf(file: OrtFile, table: TokenTable): number[] {
+  const { weights, zero } = storedProduct(file, outputNode);
+  return taughtTokens(table, weights, zero);
+}
+
 export const pastKeys = keysOf('past');
 export const presentKeys = keysOf('present');
 
@@ -27,7 +37,9 @@ export const presentKeys = keysOf('present');
  * One step of the decoder: some tokens for each text → what comes after them.
  *
  *     tokens [B, L]  place [1]  parents [B]  told [N]  past.N.key, … [A, 8, P, 36]  audio.N.key, … [1, 8, T, 36]
- *       → scores [N, 32768]  best [N, 8]  bestTokens [N, 8]  attention [B · L, T]  present.N.key, … [B, 8, P + L, 36]
+ *       → scores [N, tokens]  best [N, 8]  bestTokens [N, 8]  attention [B · L, T]  present.N.key, … [B, 8, P + L, 36]
+ *
+ * Tokens are counted as `taught` has them, the others are none.
  *
  * `parents` says which of the texts before each text goes on, and `told` of which tokens it is asked what comes after
  * them, counted over all texts. `scores` are log-probabilities. `attention` is that of the head that looks at the audio
@@ -36,7 +48,7 @@ export const presentKeys = keysOf('present');
  * The graph that the model comes with does the same with some thousand small nodes, most of which compute shapes. They
  * took more than half of the time of a step.
  */
-export function decoderGraph(file: OrtFile): Uint8Array {
+export function decoderGraph(file: OrtFile, taught: readonly number[]): Uint8Array {
   const graph = new Graph('moonshine decoder');
   const parts = new MoonshineLayers(graph, file, positions);
   const inputs = {
@@ -44,7 +56,7 @@ export function decoderGraph(file: OrtFile): Uint8Array {
     parents: graph.input('parents', 'int64', ['B']),
     told: graph.input('told', 'int64', ['N']),
   };
-  let x = parts.embedded(graph.input('tokens', 'int64', ['B', 'L']));
+  let x = parts.embedded(graph.input('tokens', 'int64', ['B', 'L']), taught);
   for (let layer = 0; layer < layers; layer++) {
     x = ownAttention(parts, x, layer, inputs);
     const heard = audioAttention(parts, x, layer);
@@ -54,8 +66,8 @@ export function decoderGraph(file: OrtFile): Uint8Array {
   const rows = graph.node('Reshape', [x, graph.integers([-1, width])]);
   const asked = graph.node('Gather', [rows, inputs.told]);
   const said = parts.normalised(asked, 'model.decoder.norm.weight_merged_0', 1);
-  const logits = parts.products(said, ['/proj_out']);
-  graph.output('scores', graph.node('LogSoftmax', [logits], { axis: 1 }), ['N', vocabulary]);
+  const logits = parts.productsOf(said, outputNode, taught);
+  graph.output('scores', graph.node('LogSoftmax', [logits], { axis: 1 }), ['N', taught.length]);
   const told = [graph.integers([toldTokens])];
   const [best = '', tokens = ''] = graph.nodes('TopK', ['scores', ...told], 2, { axis: 1 });
   graph.output('best', best, ['N', toldTokens]);

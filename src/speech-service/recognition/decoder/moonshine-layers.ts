@@ -59,11 +59,14 @@ export class MoonshineLayers {
     this.#positions = positions;
   }
 
-  /** What tokens mean: [B, L] → [B, L, width]. */
-  embedded(tokens: Value): Value {
+  /** What tokens mean, counted among those that are kept: [B, L] → [B, L, width]. */
+  embedded(tokens: Value, kept: readonly number[]): Value {
     const gather = '/model/decoder/embed_tokens/Gather';
-    const table = this.#file.inputOf(gather, 0);
-    const stored = this.graph.bytes(gather, table.dims, table.bytes);
+    const { bytes } = this.#file.inputOf(gather, 0);
+    const table = new Uint8Array(kept.length * width);
+    for (const [at, token] of kept.entries())
+      table.set(bytes.subarray(token * width, (token + 1) * width), at * width);
+    const stored = this.graph.bytes(gather, [kept.length, width], table);
     const rows = this.graph.node('Gather', [stored, tokens]);
     const scales = [1, 2].map((input) =>
       this.#file.inputOf(`${gather}_output_0_DequantizeLinear`, input),
@@ -80,7 +83,7 @@ export class MoonshineLayers {
    * `x` are made whole once, and each column keeps its own scale.
    */
   products(x: Value, names: readonly string[]): Value {
-    const stored = names.map((name) => this.#product(`${name}/MatMul_quant`));
+    const stored = names.map((name) => storedProduct(this.#file, name));
     const rows = stored[0]?.weights.dims[0] ?? 0;
     const columns = stored.map(({ weights }) => weights.dims[1] ?? 0);
     const total = columns.reduce((sum, count) => sum + count, 0);
@@ -123,6 +126,22 @@ export class MoonshineLayers {
     });
   }
 
+  /** `x` times some columns of the weights of one node. */
+  productsOf(x: Value, name: string, kept: readonly number[]): Value {
+    const { weights, scale, zero } = storedProduct(this.#file, name);
+    const [rows = 0, columns = 0] = weights.dims;
+    const bytes = new Uint8Array(rows * kept.length);
+    for (let row = 0; row < rows; row++)
+      for (const [at, column] of kept.entries())
+        bytes[row * kept.length + at] = weights.bytes[row * columns + column] ?? zero;
+    return this.graph.node('DynamicQuantizeMatMul', [
+      x,
+      this.graph.bytes(name, [rows, kept.length], bytes),
+      this.graph.floats(`${name} scale`, [], Float32Array.of(scale)),
+      this.graph.bytes(`${name} zero`, [], Uint8Array.of(zero)),
+    ]);
+  }
+
   normalised(x: Value, weight: string, axis = 2): Value {
     return this.graph.node(
       'LayerNormalization',
@@ -159,16 +178,17 @@ export class MoonshineLayers {
   valuesOf(name: string): Float32Array {
     return floatsOf(this.#file.tensor(name));
   }
+}
 
-  /** A product of the file. Its node either makes the rows whole numbers by itself or takes them as such. */
-  #product(node: string): Product {
-    const weights = this.#file.inputOf(node, 1);
-    const alone = this.#file.inputCount(node) === 5;
-    const scale = floatsOf(this.#file.inputOf(node, alone ? 2 : 3))[0] ?? 0;
-    const zero = bytesOf(this.#file.inputOf(node, alone ? 3 : 5))[0] ?? 0;
-    const bias = alone ? this.#file.optional(node, 4) : undefined;
-    return { weights, scale, zero, bias: bias && floatsOf(bias) };
-  }
+/** A product of the file. Its node either makes the rows whole numbers by itself or takes them as such. */
+export function storedProduct(file: OrtFile, name: string): Product {
+  const node = `${name}/MatMul_quant`;
+  const weights = file.inputOf(node, 1);
+  const alone = file.inputCount(node) === 5;
+  const scale = floatsOf(file.inputOf(node, alone ? 2 : 3))[0] ?? 0;
+  const zero = bytesOf(file.inputOf(node, alone ? 3 : 5))[0] ?? 0;
+  const bias = alone ? file.optional(node, 4) : undefined;
+  return { weights, scale, zero, bias: bias && floatsOf(bias) };
 }
 
 function anglesOf(positions: number): Float32Array {

@@ -4,7 +4,7 @@ import { reasonOf } from '../../../lib/errors.ts';
 import { mean } from '../../../lib/mean.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { beamSearch } from './beam-search.ts';
-import { decoderGraph } from './moonshine-decoder.ts';
+import { decoderGraph, taughtTokensOf } from './moonshine-decoder.ts';
 import { encoderGraph, secondOf } from './moonshine-encoder.ts';
 import { audioKeys, isKnown } from './moonshine-layers.ts';
 import {
@@ -81,7 +81,7 @@ export class MoonshineReader {
     const onnx = loadOnnx();
     if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
     try {
-      const table = new TokenTable(await readFile(join(folder, files.tokens), 'utf8'));
+      const table = TokenTable.read(await readFile(join(folder, files.tokens), 'utf8'));
       return { reader: await MoonshineReader.#load(onnx, written, table) };
     } catch (error) {
       return { unread: `the runtime does not take the model: ${reasonOf(error)}` };
@@ -97,9 +97,14 @@ export class MoonshineReader {
       encoder: new OrtFile(written.encoder),
       decoder: new OrtFile(written.decoder),
     };
-    const session = await onnx.open(decoderGraph(weights.decoder));
+    const taught = taughtTokensOf(weights.decoder, table);
+    const session = await onnx.open(decoderGraph(weights.decoder, taught));
     const encoder = await onnx.open(encoderGraph(weights.encoder, weights.decoder));
-    return new MoonshineReader(onnx, { encoder, decoder: { onnx, session }, table });
+    return new MoonshineReader(onnx, {
+      encoder,
+      decoder: { onnx, session },
+      table: table.only(taught),
+    });
   }
 
   /** The dear part of a reading. What it gives can be read several times, alone and with others. */

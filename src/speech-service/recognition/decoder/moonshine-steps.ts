@@ -1,6 +1,6 @@
 import type { NextToken, Steps } from './beam-search.ts';
 import { meanOf } from './log-probabilities.ts';
-import { pastKeys, presentKeys, toldTokens, vocabulary } from './moonshine-decoder.ts';
+import { pastKeys, presentKeys, toldTokens } from './moonshine-decoder.ts';
 import { heads, headSize } from './moonshine-layers.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
 import { floatsOf } from './tensors.ts';
@@ -130,6 +130,7 @@ function saidOf(
   const best = floatsOf(out['best']);
   const tokens = out['bestTokens']?.data;
   const scores = whole ? floatsOf(out['scores']) : noScores;
+  const vocabulary = scores.length / told.length;
   const attention = timed ? floatsOf(out['attention']) : undefined;
   const frames = out['attention']?.dims[1] ?? 0;
   return told.map((row, index) => {

@@ -11,10 +11,14 @@ export class TokenTable {
   readonly #bytes: readonly Uint8Array[];
   #numbers: ReadonlyMap<string, number> | undefined;
 
+  private constructor(bytes: readonly Uint8Array[]) {
+    this.#bytes = bytes;
+  }
+
   /** `list` has a line for each token: base64 of its bytes, a space, its number. The numbers count up from 0. */
-  constructor(list: string) {
+  static read(list: string): TokenTable {
     const lines = list.split('\n').filter((line) => line !== '');
-    this.#bytes = lines.map((line, index) => {
+    const bytes = lines.map((line, index) => {
       const [, base64 = '', number] = /^([A-Za-z0-9+/=]*) (\d+)$/.exec(line) ?? [];
       if (Number(number) !== index)
         throw new TrunklineError(
@@ -23,6 +27,12 @@ export class TokenTable {
         );
       return Buffer.from(base64, 'base64');
     });
+    return new TokenTable(bytes);
+  }
+
+  /** A table of some of the tokens, which are counted anew. */
+  only(tokens: readonly number[]): TokenTable {
+    return new TokenTable(tokens.map((token) => this.bytesOf(token)));
   }
 
   get size(): number {

@@ -64,7 +64,7 @@ export class WhisperReader {
           onnx,
           encoder: await onnx.open(await file('encoder.onnx')),
           decoder: await onnx.open(await file('decoder.onnx')),
-          table: new TokenTable((await file('tokens.txt')).toString()),
+          table: TokenTable.read((await file('tokens.txt')).toString()),
           suppressed: { always: described.suppress_ids, atBegin: described.suppress_ids_begin },
         }),
       };

@@ -70,6 +70,19 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     expect(wrong.ours).toBeLessThanOrEqual(wrong.native + 2);
   });
 
+  test('a third of the tokens was never taught and is left out; English is written with the others', () => {
+    expect(reader.table.size).toBe(22_382);
+    for (const { text } of prompts)
+      expect(
+        reader.table.spell(text.replace(/[^\x20-\x7e]/g, '').replaceAll(' ', '▁')),
+        text,
+      ).toBeDefined();
+    for (const text of ['▁café', '▁£20', '▁naïve'])
+      expect(reader.table.spell(text), text).toBeDefined();
+    for (const text of ['▁Ортсте', '<<ST_1>>'])
+      expect(reader.table.spell(text)?.length ?? Infinity, text).toBeGreaterThan(1);
+  });
+
   test('times of words grow, stay inside the audio, and the first is where the voice begins', () => {
     for (const { samples, name } of some) {
       const audio = heard(samples);

@@ -5,7 +5,7 @@ function tableOf(...tokens: (string | number[])[]): TokenTable {
   const lines = tokens.map(
     (token, index) => `${Buffer.from(token as string).toString('base64')} ${String(index)}\n`,
   );
-  return new TokenTable(lines.join(''));
+  return TokenTable.read(lines.join(''));
 }
 
 test('tokens are joined, and the sign for a space becomes one', () => {
@@ -33,7 +33,7 @@ test('bytes that never become a character hold up nothing behind them', () => {
 });
 
 test('a list with a missing line is refused with its place', () => {
-  expect(() => new TokenTable('YQ== 0\nYg== 2\n')).toThrow(/line 2 .* token 1/);
+  expect(() => TokenTable.read('YQ== 0\nYg== 2\n')).toThrow(/line 2 .* token 1/);
 });
 
 test('a text is spelled with as few tokens as there are, or not at all', () => {
@@ -42,4 +42,12 @@ test('a text is spelled with as few tokens as there are, or not at all', () => {
   expect(table.spell('▁morn▁ing')).toEqual([5, 0, 3]);
   expect(table.spell('')).toEqual([]);
   expect(table.spell('evening')).toBeUndefined();
+});
+
+test('some of the tokens are a table of their own, counted anew', () => {
+  const table = tableOf('▁', '▁mor', 'ning', '▁noch').only([1, 2]);
+  expect(table.size).toBe(2);
+  expect(table.spell('▁morning')).toEqual([0, 1]);
+  expect(table.text([0, 1])).toBe(' morning');
+  expect(table.spell('▁noch')).toBeUndefined();
 });

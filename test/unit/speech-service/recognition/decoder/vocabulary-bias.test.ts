@@ -18,7 +18,7 @@ const tokens = [
   ',',
   '▁is',
 ];
-const table = new TokenTable(
+const table = TokenTable.read(
   tokens
     .map((token, index) => `${Buffer.from(token).toString('base64')} ${String(index)}\n`)
     .join(''),

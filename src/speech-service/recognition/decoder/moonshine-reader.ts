@@ -102,7 +102,7 @@ export class MoonshineReader {
     const encoder = await onnx.open(encoderGraph(weights.encoder, weights.decoder));
     return new MoonshineReader(onnx, {
       encoder,
-      decoder: { onnx, session },
+      decoder: { onnx, session, rooms: [] },
       table: table.only(taught),
     });
   }

@@ -1,6 +1,7 @@
 import type { NextToken, Steps } from './beam-search.ts';
 import { meanOf } from './log-probabilities.ts';
 import { pastKeys, presentKeys, toldTokens } from './moonshine-decoder.ts';
+import { KeyRoom } from './key-room.ts';
 import { heads, headSize } from './moonshine-layers.ts';
 import type { Feeds, Onnx, OnnxSession, Tensor } from './onnx.ts';
 import { floatsOf } from './tensors.ts';
@@ -11,7 +12,8 @@ export const endToken = 2;
 /** What the encoder made of some audio: the keys and values at which each token looks. */
 export type EncodedAudio = { keys: Feeds; frames: number; seconds: number };
 
-export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession };
+/** The graph, and memory for each of the readings that are made side by side. */
+export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession; rooms: KeyRoom[] };
 
 /** What is wanted of a reading besides the likeliest tokens. */
 export type WantedScores = {
@@ -31,13 +33,20 @@ class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
   readonly #audio: EncodedAudio;
   readonly #wanted: WantedScores;
+  readonly #room: KeyRoom;
   #past: Feeds = {};
   #place = 0;
 
-  constructor(decoder: MoonshineDecoder, audio: EncodedAudio, wanted: WantedScores) {
+  /** Of two readings with the same `place` side by side, only the one that was made last can go on. */
+  constructor(
+    decoder: MoonshineDecoder,
+    audio: EncodedAudio,
+    wanted: WantedScores & { place: number },
+  ) {
     this.#decoder = decoder;
     this.#audio = audio;
     this.#wanted = wanted;
+    this.#room = decoder.rooms[wanted.place] ??= new KeyRoom(decoder.onnx, presentKeys);
   }
 
   first(): NextToken {
@@ -93,6 +102,7 @@ class OneReading implements Steps {
     const numbers = (values: readonly number[], dims: readonly number[]) =>
       onnx.integers(BigInt64Array.from(values, BigInt), dims);
     const each = tokens.length / parents.length;
+    const made = this.#room.next([parents.length, heads, this.#place + each, headSize]);
     const out = session.run(
       {
         ...this.#audio.keys,
@@ -102,17 +112,12 @@ class OneReading implements Steps {
         parents: numbers(parents, [parents.length]),
         told: numbers(told, [told.length]),
       },
-      [
-        'best',
-        'bestTokens',
-        ...(whole ? ['scores'] : []),
-        ...(timed ? ['attention'] : []),
-        ...presentKeys,
-      ],
+      ['best', 'bestTokens', ...(whole ? ['scores'] : []), ...(timed ? ['attention'] : [])],
+      made,
     );
     this.#place += each;
     for (const [index, key] of presentKeys.entries()) {
-      const present = out[key];
+      const present = made[key];
       if (present) this.#past[pastKeys[index] ?? ''] = present;
     }
     return saidOf(out, told, { timed, whole });
@@ -159,6 +164,7 @@ export function stepsOver(
   const readings = encodings.map(
     (encoding, index) =>
       new OneReading(decoder, encoding, {
+        place: index,
         timed: timed && index === 0,
         whole: whole || encodings.length > 1,
       }),

@@ -23,7 +23,11 @@ type NativeSession = {
     length: number,
     options: RuntimeOptions,
   ): unknown;
-  run(feeds: Feeds, outputs: Record<string, null>, options: object): Record<string, Tensor>;
+  run(
+    feeds: Feeds,
+    outputs: Record<string, Tensor | null>,
+    options: object,
+  ): Record<string, Tensor>;
 };
 
 type RuntimeOptions = { intraOpNumThreads: 1; interOpNumThreads: 1; logSeverityLevel: 3 };
@@ -57,9 +61,13 @@ export class OnnxSession {
     this.#native = native;
   }
 
-  /** Blocks until it is done. Outputs that are not asked for are not copied. */
-  run(feeds: Feeds, outputs: readonly string[]): Record<string, Tensor> {
-    return this.#native.run(feeds, Object.fromEntries(outputs.map((name) => [name, null])), {});
+  /**
+   * Blocks until it is done. Outputs that are not asked for are not copied, and those of `into` are written there: its
+   * tensors must have the sizes of what comes, and be none that goes in.
+   */
+  run(feeds: Feeds, outputs: readonly string[], into: Feeds = {}): Record<string, Tensor> {
+    const copied = Object.fromEntries(outputs.map((name) => [name, null]));
+    return this.#native.run(feeds, { ...copied, ...into }, {});
   }
 }
 

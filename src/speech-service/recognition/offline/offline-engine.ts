@@ -321,7 +321,11 @@ export class OfflineSession implements EngineSession {
     const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
     const reading =
       this.#ahead ??
-      new PieceReading(reader, { from, to, cutBefore, cutAfter: false, heardTo: to });
+      new PieceReading(
+        reader,
+        { from, to, cutBefore, cutAfter: false, heardTo: to },
+        this.#draftOf(from),
+      );
     return reading.canGoOn(track.end, level) ? reading : undefined;
   }
 
@@ -356,8 +360,7 @@ export class OfflineSession implements EngineSession {
     const end = track.end;
     this.#partialAt = end;
     this.#partials++;
-    const draft = this.#drafted.from === open.pieceFrom ? this.#drafted.ids : [];
-    const about = { hint: language.hint, draft };
+    const about = { hint: language.hint, draft: this.#draftOf(open.pieceFrom) };
     const { reading, heard, said, timed, ids } = reader.glance(open, end, onsetMarginS, about);
     this.#drafted = { from: open.pieceFrom, ids };
     const young = end - open.pieceFrom <= youngS * rateHz;
@@ -368,6 +371,11 @@ export class OfflineSession implements EngineSession {
       sure: timed ? sureWords(timed) : 0,
     });
     this.#show(words, { heard, text: reading.text, said, timed });
+  }
+
+  /** What the last glance at the piece that begins there wrote. */
+  #draftOf(pieceFrom: number): readonly number[] {
+    return this.#drafted.from === pieceFrom ? this.#drafted.ids : [];
   }
 
   /** Shows the first reading that was made ahead: it is as good as the reading for a partial. */
@@ -420,7 +428,11 @@ export class OfflineSession implements EngineSession {
     const reading =
       begun?.cut.from === from && begun.cut.to === to && !cutAfter
         ? begun
-        : new PieceReading(this.#parts.reader, { from, to, cutBefore, cutAfter, heardTo });
+        : new PieceReading(
+            this.#parts.reader,
+            { from, to, cutBefore, cutAfter, heardTo },
+            this.#draftOf(from),
+          );
     const patience = arrival.live ? patienceMs : bulkPatienceMs;
     const due = { live: arrival.live, atMs: arrival.atMs + patience };
     // The end of speech is told when it is decided, not after the reading of its words.

@@ -128,12 +128,14 @@ export class PieceReader {
   whole(
     cut: PlacedPiece,
     variation: Variation,
-    { hint, hurried }: { hint: string; hurried: boolean },
+    about: { hint: string; hurried: boolean; draft: readonly number[] },
   ) {
+    const { hint, hurried, draft } = about;
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
         given: seam && signsOf(seam),
         hurried,
+        draft,
       });
     let { seam } = cut;
     let result = read(seam);
@@ -437,6 +439,7 @@ function confidenceOf(agreement: number | undefined, steady: boolean): number {
 export class PieceReading {
   readonly cut: SpeechPiece;
   readonly #reader: PieceReader;
+  readonly #draft: readonly number[];
   #seam: Seam | undefined;
   readonly #readings: Reading[] = [];
   #result: PieceResult | undefined;
@@ -447,8 +450,9 @@ export class PieceReading {
   #unread: Unread[] = [];
   #attempts = 0;
 
-  constructor(reader: PieceReader, cut: SpeechPiece) {
+  constructor(reader: PieceReader, cut: SpeechPiece, draft: readonly number[] = []) {
     this.#reader = reader;
+    this.#draft = draft;
     this.cut = cut;
   }
 
@@ -502,7 +506,7 @@ export class PieceReading {
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {
       if (!this.started) this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load));
-      const about = { hint, hurried: isPressed(load) };
+      const about = { hint, hurried: isPressed(load), draft: this.#draft };
       const { reading, result, seam, doubted } = this.#reader.whole(this.#placed, variation, about);
       this.#readings.push(reading);
       this.#result ??= result;

@@ -120,6 +120,30 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     expect(Math.abs((together.timestamps[0] ?? 0) - (first.timestamps[0] ?? 0))).toBeLessThan(0.1);
   });
 
+  test('what a glance wrote makes a reading cheaper and changes no word, also where it is wrong', () => {
+    const model = new DecodedModel(reader, ['en']);
+    const read = vi.spyOn(reader, 'read');
+    let sure = 0;
+    for (const { samples, name } of some) {
+      const audio = heard(samples);
+      const alone = model.read(audio, '');
+      const written = alone.ids?.flat() ?? [];
+      const asked = () => read.mock.calls.map(([, { beams }]) => beams);
+      for (const draft of [written, written.slice(0, -3), [...written].reverse()]) {
+        read.mockClear();
+        expect(model.read(audio, '', { draft }).text, name).toBe(alone.text);
+        const least = Math.min(...alone.ys_log_probs);
+        // Far from the limit both ways: a token may be less likely where others end.
+        if (least > -0.4) expect(asked(), name).toEqual([1]);
+        else if (least < -0.6) expect(asked(), name).toEqual([1, 4]);
+      }
+      if (asked().length === 1) sure++;
+    }
+    read.mockRestore();
+    expect(sure).toBeGreaterThan(0);
+    expect(sure).toBeLessThan(some.length);
+  });
+
   // Stretches of the built-in call that end inside a word, where a greedy reading repeats itself to its limit.
   test.each([
     [0, 5, 3.1],

@@ -106,8 +106,10 @@ export class DecodedModel implements PieceModel {
   }
 }
 
+/** No words are never sure: four beams listen before a voice is said to have said nothing. */
 function isSure({ tokens, ended }: ReadText): boolean {
-  return ended && tokens.every(({ logProbability }) => logProbability > sureToken);
+  if (tokens.length === 0 || !ended) return false;
+  return tokens.every(({ logProbability }) => logProbability > sureToken);
 }
 
 function resultOf(text: ReadText | undefined): PieceResult {

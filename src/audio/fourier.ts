@@ -19,7 +19,8 @@ export class Fourier {
       for (; j & bit; bit >>= 1) j ^= bit;
       j ^= bit;
       if (i >= j) continue;
-      const [re, im] = [real[i] ?? 0, imaginary[i] ?? 0];
+      const re = real[i] ?? 0;
+      const im = imaginary[i] ?? 0;
       real[i] = real[j] ?? 0;
       imaginary[i] = imaginary[j] ?? 0;
       real[j] = re;

@@ -22,18 +22,23 @@ export const leastTonal = 0.8;
 
 /** The share of the loud frames that consist of nothing but a few lines. */
 export function tonalShare(samples: Float32Array): number {
-  const spectra: Float64Array[] = [];
-  for (let at = 0; at + frame <= samples.length; at += frame)
-    spectra.push(powerOf(samples.subarray(at, at + frame)));
-  const totals = spectra.map((power) => power.reduce((sum, value) => sum + value, 0));
+  const real = new Float64Array(frame);
+  const imaginary = new Float64Array(frame);
+  const totals: number[] = [];
+  const isTonal: boolean[] = [];
+  for (let at = 0; at + frame <= samples.length; at += frame) {
+    const power = powerOf(samples.subarray(at, at + frame), real, imaginary);
+    const total = sumOf(power);
+    totals.push(total);
+    isTonal.push(besideLines(power) / total < purity);
+  }
   const loud = Math.max(0, ...totals) / 100;
   let frames = 0;
   let tonal = 0;
-  for (const [index, power] of spectra.entries()) {
-    const total = totals[index] ?? 0;
-    if (total <= loud || total === 0) continue;
+  for (const [index, total] of totals.entries()) {
+    if (total <= loud) continue;
     frames++;
-    if (besideLines(power) / total < purity) tonal++;
+    if (isTonal[index]) tonal++;
   }
   return frames === 0 ? 0 : tonal / frames;
 }
@@ -45,14 +50,22 @@ function besideLines(power: Float64Array): number {
     for (let bin = 1; bin < bins; bin++) if ((power[bin] ?? 0) > (power[peak] ?? 0)) peak = bin;
     power.fill(0, Math.max(0, peak - spread), peak + spread + 1);
   }
-  return power.reduce((sum, value) => sum + value, 0);
+  return sumOf(power);
 }
 
-/** Loops that count, because it is done for every partial: arrays made through iterators took most of its time. */
-function powerOf(samples: Float32Array): Float64Array {
-  const real = new Float64Array(frame);
-  const imaginary = new Float64Array(frame);
+function sumOf(values: Float64Array): number {
+  let sum = 0;
+  for (let at = 0; at < values.length; at++) sum += values[at] ?? 0;
+  return sum;
+}
+
+/**
+ * Loops that count, because it is done for every partial: arrays made through iterators took most of its time. The
+ * answer is a part of `real`.
+ */
+function powerOf(samples: Float32Array, real: Float64Array, imaginary: Float64Array): Float64Array {
   for (let i = 0; i < frame; i++) real[i] = (samples[i] ?? 0) * (window[i] ?? 0);
+  imaginary.fill(0);
   fourier.transform(real, imaginary);
   const power = real.subarray(0, bins);
   for (let bin = 0; bin < bins; bin++)

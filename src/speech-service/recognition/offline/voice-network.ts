@@ -158,7 +158,8 @@ export class VoiceNetwork {
 
   /** The strength of each tone in four frames, put where the first convolution sees it. Two frames are one transform. */
   #spectrum(samples: Float32Array, rows: Float32Array, depth: number): void {
-    const [real, imaginary] = [this.#real, this.#imaginary];
+    const real = this.#real;
+    const imaginary = this.#imaginary;
     for (let pair = 0; pair < frames; pair += 2) {
       for (let n = 0; n < frameSamples; n++) {
         const weight = this.#window[n] ?? 0;
@@ -169,8 +170,11 @@ export class VoiceNetwork {
       this.#fourier.transform(real, imaginary);
       for (let bin = 0; bin < bins; bin++) {
         const back = (frameSamples - bin) % frameSamples;
-        const [re, im] = [real[bin] ?? 0, imaginary[bin] ?? 0];
-        const [reBack, imBack] = [real[back] ?? 0, imaginary[back] ?? 0];
+        // Pairs taken apart by one statement would be arrays: half of the garbage of the whole process.
+        const re = real[bin] ?? 0;
+        const im = imaginary[bin] ?? 0;
+        const reBack = real[back] ?? 0;
+        const imBack = imaginary[back] ?? 0;
         place(rows, depth, pair, bin, Math.sqrt((re + reBack) ** 2 + (im - imBack) ** 2) / 2);
         place(rows, depth, pair + 1, bin, Math.sqrt((im + imBack) ** 2 + (re - reBack) ** 2) / 2);
       }

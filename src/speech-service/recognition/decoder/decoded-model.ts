@@ -27,7 +27,8 @@ const contradiction = -6;
 const longestS = 8.8;
 
 type Made = {
-  encoding: EncodedAudio;
+  /** Only of a text that is doubted: the others are hardly ever read again. */
+  encoding: EncodedAudio | undefined;
   given: readonly number[];
   bias: VocabularyBias | undefined;
 };
@@ -74,8 +75,10 @@ export class DecodedModel implements PieceModel {
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (text?.ended === false) result.unended = true;
-    if (encoding) this.#made.set(result, { encoding, given, bias });
-    if (text && text.meanLogProbability < doubtful) this.#doubted.add(result);
+    const isDoubted = text !== undefined && text.meanLogProbability < doubtful;
+    if (isDoubted) this.#doubted.add(result);
+    if (!isDoubted) encoding = undefined;
+    this.#made.set(result, { encoding, given, bias });
     return result;
   }
 
@@ -93,13 +96,14 @@ export class DecodedModel implements PieceModel {
     return this.#doubted.has(result);
   }
 
-  readTogether(first: PieceResult, others: readonly Float32Array[]): PieceResult {
+  readTogether(first: PieceResult, variants: readonly Float32Array[]): PieceResult {
+    const { encoding, given, bias } = this.#made.get(first) ?? {};
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
-      const made = this.#made.get(first);
-      const more = others.map((samples) => this.#reader.encode(samples));
-      const all = made ? [made.encoding, ...more] : more;
-      text = this.#reader.read(all, { beams, given: made?.given, bias: made?.bias });
+      const encodings = variants.map(
+        (samples, index) => (index === 0 && encoding) || this.#reader.encode(samples),
+      );
+      text = this.#reader.read(encodings, { beams, given, bias });
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);

@@ -52,8 +52,8 @@ export type PieceModel = {
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
   doubts?(result: PieceResult): boolean;
-  /** Reads variants of a piece and the reading that was doubted as one text. Its times are those of that reading. */
-  readTogether?(first: PieceResult, others: readonly Float32Array[]): PieceResult;
+  /** Reads variants of a piece as one text, with its times in the first: that of the reading that was doubted. */
+  readTogether?(first: PieceResult, variants: readonly Float32Array[]): PieceResult;
 };
 
 /** A model that the native engine reads. */

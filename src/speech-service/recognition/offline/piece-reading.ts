@@ -66,8 +66,8 @@ const priceTogether = 2.5;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
-/** The margins of the variants that are read together with the first. */
-const furtherMargins = variations.slice(1, 3);
+/** The variants that are read together when the first is doubted. */
+const variationsTogether = variations.slice(0, 3);
 
 type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
@@ -163,8 +163,8 @@ export class PieceReader {
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
   together(cut: PlacedPiece, first: PieceResult) {
-    const others = furtherMargins.map((margins) => this.#varied(cut, margins));
-    const result = this.#model.readTogether?.(first, others) ?? first;
+    const variants = variationsTogether.map((one) => this.#varied(cut, one));
+    const result = this.#model.readTogether?.(first, variants) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 
@@ -193,7 +193,7 @@ export class PieceReader {
     const heard = this.#track.view(from, end);
     // What is shown for a moment is read with one beam. What an earlier glance wrote costs nearly nothing again.
     const given = seam && signsOf(seam);
-    const result = this.#read(heard.slice(), hint, { given, hurried: true, draft });
+    const result = this.#read(heard, hint, { given, hurried: true, draft });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
@@ -352,7 +352,9 @@ export class PieceReader {
     const end = cut.cutAfter && this.#model.goesOn ? cut.heardTo : cut.to;
     const audio = this.#track.view(firstOf(cut) - before, end + after);
     const whole = padded(audio, paddingBefore - before, paddingAfter - after);
-    return whole.map((sample) => Math.max(-1, Math.min(1, sample * variation.gain)));
+    for (let at = 0; at < whole.length; at++)
+      whole[at] = Math.max(-1, Math.min(1, (whole[at] ?? 0) * variation.gain));
+    return whole;
   }
 
   #read(samples: Float32Array, hint: string, wishes: Omit<ReadingWishes, 'expected'>): PieceResult {

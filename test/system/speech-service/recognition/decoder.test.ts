@@ -114,7 +114,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     const first = model.read(audio, '');
     const wider = new Float32Array(audio.length + 2400);
     wider.set(audio, 2400);
-    const together = model.readTogether(first, [wider, audio.subarray(1600)]);
+    const together = model.readTogether(first, [audio, wider, audio.subarray(1600)]);
     expect(normalisedWords(together.text).length).toBeGreaterThan(0);
     expect(together.timestamps).toHaveLength(together.tokens.length);
     expect(Math.abs((together.timestamps[0] ?? 0) - (first.timestamps[0] ?? 0))).toBeLessThan(0.1);

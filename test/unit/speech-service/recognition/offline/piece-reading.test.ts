@@ -42,9 +42,9 @@ function readingOf(doubted: boolean) {
       return resultOf('good mourning');
     },
     doubts: () => doubted,
-    readTogether: (first: OfflineResult, others: readonly Float32Array[]) => {
+    readTogether: (first: OfflineResult, variants: readonly Float32Array[]) => {
       expect(first.text).toBe('good mourning');
-      lengths.push(others.map(({ length }) => length));
+      lengths.push(variants.map(({ length }) => length));
       return resultOf('good morning');
     },
   };
@@ -63,7 +63,7 @@ const seconds = (...lengths: number[]) =>
 test('a reading that the model doubts is made again with two more margins, once', () => {
   const { lengths, readOn } = readingOf(true);
   expect(readOn(atEase).text).toBe('good morning');
-  expect(lengths).toEqual([seconds(0.2), seconds(0.35, 0.1)]);
+  expect(lengths).toEqual([seconds(0.2), seconds(0.2, 0.35, 0.1)]);
 });
 
 test('a reading that is not doubted is the only one', () => {

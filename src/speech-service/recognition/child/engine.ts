@@ -19,7 +19,8 @@ export type Arrival = { atMs: number; live: boolean };
  *   bulk     audio that came faster than it was spoken: nobody waits for it
  */
 export const ranks = { first: 0, more: 1, glimpse: 2, ahead: 3, partial: 4, bulk: 5 } as const;
-export type Urgency = { rank: number; dueMs: number };
+/** `needed`: a live caller cannot do without this reading, at whatever moment it is made. */
+export type Urgency = { rank: number; dueMs: number; needed: boolean };
 
 /** One stream inside a child: takes 16 kHz blocks and emits what it recognises. */
 export type EngineSession = {
@@ -64,7 +65,7 @@ export type EngineOptions = {
 
 /** How hard the process works. Readings that only make an answer better are given up first. */
 export type LoadLevel = {
-  /** The share of the time that voice detection and the first readings for live callers take. */
+  /** The share of the time that voice detection and the first readings of live callers' finals take, also those ahead. */
   needed: number;
   /** How much too late the oldest audio or final of a live caller is. */
   latenessMs: number;

@@ -54,7 +54,7 @@ export class DecodedModel implements PieceModel {
   read(
     samples: Float32Array,
     _language: string,
-    { given = [], hurried = false, draft, expected }: ReadingWishes = {},
+    { given = [], hurried = false, sparing = false, draft, expected }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
     const bias = this.#biasOf(expected);
@@ -63,9 +63,11 @@ export class DecodedModel implements PieceModel {
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
       const about = { given, draft, bias };
-      // With a draft one beam costs a fraction of four, and is enough where nothing else is likely.
-      const hoped = !hurried && draft && draft.length > 0 && !bias;
-      text = hurried || hoped ? this.#reader.read([encoding], { ...about, beams: 1 }) : undefined;
+      // One beam costs half of four, with a draft a fraction, and is enough where nothing else is likely.
+      text =
+        hurried || (sparing && !bias)
+          ? this.#reader.read([encoding], { ...about, beams: 1 })
+          : undefined;
       if (!text || (!hurried && !isSure(text)))
         text = this.#reader.read([encoding], { ...about, beams });
     });

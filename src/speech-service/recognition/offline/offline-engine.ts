@@ -100,6 +100,8 @@ const progressEveryS = 0.5;
 /** The first readings for a first word: after 0.5 s of speech, and then every 0.15 s. */
 const firstPartialS = 0.5;
 const firstEveryS = 0.15;
+/** Under load the first comes up to so much later: half of them say nothing yet, and the next ones stay as near. */
+const latestFirstS = 0.15;
 /**
  * Two readings of so little audio can agree by chance. A first word from less than this is shown only
  * when a third reading, with another margin before it, begins with the same word.
@@ -168,7 +170,7 @@ export class OfflineSession implements EngineSession {
   #partial = new PartialWords();
   #partialAt = 0;
   #partials = 0;
-  /** What the last reading for a partial wrote, of the piece that begins there. */
+  /** What the last reading wrote of the open piece, which begins there. */
   #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
   #started = false;
   #live = true;
@@ -260,15 +262,20 @@ export class OfflineSession implements EngineSession {
     const partial = this.#partialDue();
     const glance = () => this.#glance();
     if (partial && this.#partial.silent)
-      return { urgency: { rank: ranks.glimpse, dueMs: nowMs }, run: glance };
+      return { urgency: { rank: ranks.glimpse, dueMs: nowMs, needed: false }, run: glance };
     const ahead = this.#aheadReading();
     if (ahead)
       return {
         // A first reading comes before the further ones of other streams: their callers may stop together.
-        urgency: { rank: ranks.ahead, dueMs: nowMs + (ahead.started ? 1 : 0) },
+        urgency: {
+          rank: ranks.ahead,
+          dueMs: nowMs + (ahead.started ? 1 : 0),
+          needed: !ahead.started,
+        },
         run: () => this.#readAhead(ahead),
       };
-    return partial ? { urgency: { rank: ranks.partial, dueMs: nowMs }, run: glance } : undefined;
+    if (!partial) return undefined;
+    return { urgency: { rank: ranks.partial, dueMs: nowMs, needed: false }, run: glance };
   }
 
   #readOn(head: Extract<Untold, { type: 'piece' }>, nowMs: number): void {
@@ -281,7 +288,9 @@ export class OfflineSession implements EngineSession {
     this.#ahead = ahead;
     const begun = ahead.started;
     ahead.step(this.#parts.load(), this.#partial, this.#parts.language.hint);
-    if (!begun) this.#showAhead(ahead);
+    if (begun) return;
+    this.#drafted = { from: ahead.cut.from, ids: ahead.written };
+    this.#showAhead(ahead);
   }
 
   get #head() {
@@ -291,11 +300,11 @@ export class OfflineSession implements EngineSession {
 
   #urgencyOf(head: Extract<Untold, { type: 'piece' }>, nowMs: number): Urgency {
     const { due, reading } = head;
-    const dueMs = due.atMs;
-    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, dueMs }; // nothing is left to read: the final only has to be told
-    if (!due.live) return { rank: nowMs > dueMs ? ranks.more : ranks.bulk, dueMs };
+    const about = { dueMs: due.atMs, needed: due.live && !reading.started };
+    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, ...about }; // nothing is left to read: the final only has to be told
+    if (!due.live) return { rank: nowMs > due.atMs ? ranks.more : ranks.bulk, ...about };
     const ends = this.#waiting.find((one) => one.type === 'piece' && one.ending) !== undefined;
-    return { rank: reading.started || !ends ? ranks.more : ranks.first, dueMs };
+    return { rank: reading.started || !ends ? ranks.more : ranks.first, ...about };
   }
 
   /** Whether this piece needs another reading, and whether that reading would be done in time. */
@@ -345,12 +354,12 @@ export class OfflineSession implements EngineSession {
     return track.end - since >= everyS * rateHz && open.voicedEnd > since;
   }
 
-  /** The pause between partials: 0.5 s for a process at ease, up to about 2 s for one under load. */
+  /** The pause between partials: 0.7 s for a process at ease, up to about 3 s for one under load. */
   #partialEveryS(needed: number, lengthS: number): number {
     if (!this.#partial.silent)
       return Math.max(partialEveryS, partialGrowth * lengthS) * (1 + 4 * needed);
-    if (needed > 0.4) return partialEveryS;
-    return this.#partials === 0 ? firstPartialS : firstEveryS;
+    if (this.#partials > 0) return firstEveryS;
+    return firstPartialS + Math.min(latestFirstS, needed / 2);
   }
 
   #glance(): void {
@@ -373,7 +382,7 @@ export class OfflineSession implements EngineSession {
     this.#show(words, { heard, text: reading.text, said, timed });
   }
 
-  /** What the last glance at the piece that begins there wrote. */
+  /** What the last reading of the piece that begins there wrote. */
   #draftOf(pieceFrom: number): readonly number[] {
     return this.#drafted.from === pieceFrom ? this.#drafted.ids : [];
   }
@@ -531,7 +540,7 @@ export class OfflineSession implements EngineSession {
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
-  return needed > 0.4 || togetherMs > pressedMs ? 0.2 : 0.128;
+  return needed > 0.2 || togetherMs > pressedMs ? 0.2 : 0.128;
 }
 
 /** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */

@@ -29,6 +29,7 @@ export type PieceResult = OfflineResult & {
 export type ReadingWishes = {
   given?: readonly number[] | undefined;
   hurried?: boolean | undefined;
+  sparing?: boolean | undefined;
   /** The signs that an earlier reading of nearly the same audio wrote: they cost less to find again. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
@@ -47,7 +48,8 @@ export type PieceModel = {
   /**
    * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
    * signs of the words that the audio begins with and that are known; the result does not hold them. `hurried` asks for
-   * the cheapest reading, `expected` for words that are likelier than the model knows.
+   * the cheapest reading, `sparing` for a cheap one where it is as good, `expected` for words that are likelier than the
+   * model knows.
    */
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */

@@ -14,6 +14,7 @@ import {
   bare,
   earlierSecondsFor,
   isPressed,
+  marginsTogether,
   type PartialWords,
   probesOf,
   type Reading,
@@ -61,13 +62,10 @@ const touchingS = 0.25;
 const mostAttempts = 2;
 const mostStretches = 3;
 
-/** A reading of three variants as one text costs so many times as much as the first reading. */
-const priceTogether = 2.5;
+/** A reading as one text costs for each of its variants so many times as much as the first reading. */
+const priceTogether = 0.8;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
-
-/** The variants that are read together when the first is doubted. */
-const variationsTogether = variations.slice(0, 3);
 
 type PieceBounds = Pick<SpeechPiece, 'from' | 'to' | 'cutBefore'>;
 
@@ -128,13 +126,14 @@ export class PieceReader {
   whole(
     cut: PlacedPiece,
     variation: Variation,
-    about: { hint: string; hurried: boolean; draft: readonly number[] },
+    about: { hint: string; load: LoadLevel; draft: readonly number[] },
   ) {
-    const { hint, hurried, draft } = about;
+    const { hint, load, draft } = about;
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
         given: seam && signsOf(seam),
-        hurried,
+        hurried: isPressed(load),
+        sparing: load.isPatient !== true,
         draft,
       });
     let { seam } = cut;
@@ -162,8 +161,8 @@ export class PieceReader {
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
-  together(cut: PlacedPiece, first: PieceResult) {
-    const variants = variationsTogether.map((one) => this.#varied(cut, one));
+  together(cut: PlacedPiece, first: PieceResult, margins: number) {
+    const variants = variations.slice(0, margins).map((one) => this.#varied(cut, one));
     const result = this.#model.readTogether?.(first, variants) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
@@ -476,6 +475,11 @@ export class PieceReading {
     return { reading: { text: words.join(' '), words }, timed };
   }
 
+  /** The tokens of the first run. */
+  get written(): readonly number[] {
+    return this.#result?.ids?.flat() ?? [];
+  }
+
   get said(): string {
     return this.#result?.lang ?? '';
   }
@@ -485,7 +489,7 @@ export class PieceReading {
     const seam = this.started ? this.#seam : this.#reader.seamOf(this.cut, earlierSecondsFor(load));
     const from = firstOf({ ...this.cut, seam });
     const wholeMs = this.#reader.expectedMs({ from, to: this.cut.to });
-    if (this.#wantsTogether(load)) return wholeMs * priceTogether;
+    if (this.#wantsTogether(load)) return wholeMs * priceTogether * marginsTogether(load);
     if (this.#wantsReading(load)) return wholeMs;
     const unread = this.#nextUnread();
     if (unread) return this.#reader.expectedMs(unread);
@@ -503,12 +507,16 @@ export class PieceReading {
   step(load: LoadLevel, earlier: PartialWords, hint: string): void {
     const variation = variations[this.#readings.length];
     if (this.#result && this.#wantsTogether(load)) {
-      const { reading, result } = this.#reader.together(this.#placed, this.#result);
+      const { reading, result } = this.#reader.together(
+        this.#placed,
+        this.#result,
+        marginsTogether(load),
+      );
       this.#readings.push(reading);
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {
       if (!this.started) this.#seam = this.#reader.seamOf(this.cut, earlierSecondsFor(load));
-      const about = { hint, hurried: isPressed(load), draft: this.#draft };
+      const about = { hint, load, draft: this.#draft };
       const { reading, result, seam, doubted } = this.#reader.whole(this.#placed, variation, about);
       this.#readings.push(reading);
       this.#result ??= result;

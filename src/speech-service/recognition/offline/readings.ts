@@ -81,6 +81,11 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
   return { first: 3, most: variations.length };
 }
 
+/** How many margins a doubted piece is read with as one text. With two GSM is half a point worse, noise no worse. */
+export function marginsTogether({ needed, latenessMs, togetherMs }: LoadLevel): number {
+  return needed > 0.2 || latenessMs > 50 || togetherMs > busyMs ? 2 : 3;
+}
+
 /** How much of what was said before a short pause is read again with what follows it, in seconds. */
 export function earlierSecondsFor(load: LoadLevel): number {
   if (readingsFor(load).first === 1) return 0;

@@ -125,7 +125,9 @@ export class SecondReading implements EngineSession {
   }
 
   urgency(nowMs: number): Urgency | undefined {
-    return this.#ready.length > 0 ? { rank: ranks.bulk, dueMs: 0 } : this.#first.urgency(nowMs);
+    return this.#ready.length > 0
+      ? { rank: ranks.bulk, dueMs: 0, needed: false }
+      : this.#first.urgency(nowMs);
   }
 
   /** Hearing, writing and weighing are three steps, so that the process says in between that it lives. */

@@ -20,17 +20,18 @@ function sessionOf(
 ) {
   const track = new AudioTrack();
   const events: RecogniserEvent[] = [];
-  const state = { readings: 0 };
+  const state = { readings: 0, drafts: [] as number[] };
   const reader = new PieceReader(
     {
       longestS: 8.8,
       estimatedTimes: true,
       goesOn: false,
       price: new ReadingPrice(),
-      read: () => {
+      read: (_samples, _language, { draft = [] } = {}) => {
+        state.drafts.push(draft.length);
         state.readings++;
         const none = { tokens: [], timestamps: [], durations: [], ys_log_probs: [] };
-        return { text: 'Good morning.', lang: '', ...none };
+        return { text: 'Good morning.', lang: '', ids: [[4], [5, 6]], ...none };
       },
     },
     track,
@@ -105,6 +106,58 @@ test('when speech goes on, what was read of it is read again as a whole', () => 
   work();
   expect(events.filter(({ type }) => type === 'final')).toHaveLength(1);
   expect(state.readings).toBeGreaterThan(3);
+});
+
+test('what was read in vain in a pause makes the next reading of the piece cheaper', () => {
+  const { state, hear, work } = sessionOf();
+  hear(`${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(0);
+  state.drafts = [];
+  hear(`${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(3);
+  state.drafts = [];
+  hear(`${pause}${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(0); // another piece
+});
+
+test('the first reading of a final is needed, also in the pause before it is decided', () => {
+  const ahead = sessionOf();
+  ahead.hear(`${speech}....`);
+  expect(ahead.session.urgency(performance.now())?.needed).toBe(true);
+  ahead.session.step(performance.now());
+  expect(ahead.session.urgency(performance.now())?.needed).toBe(false);
+  const late = sessionOf();
+  late.hear(`${speech}${pause}`);
+  expect(late.session.urgency(performance.now())?.needed).toBe(true);
+  const bulk = sessionOf();
+  bulk.hear(`${speech}${pause}`, false);
+  expect(bulk.session.urgency(performance.now())?.needed).toBe(false);
+  const shown = sessionOf(undefined, true);
+  shown.hear(speech);
+  expect(shown.session.urgency(performance.now())).toMatchObject({
+    rank: ranks.glimpse,
+    needed: false,
+  });
+});
+
+test('under load fewer readings are made for partials, and later ones in a pause', () => {
+  const quiet = { needed: 0, latenessMs: 0, togetherMs: 0 };
+  const busy = { ...quiet, needed: 0.3 };
+  const due = (load: LoadLevel, line: string, partials: boolean) => {
+    const { session, hear } = sessionOf(load, partials);
+    hear(line);
+    return session.urgency(performance.now())?.rank;
+  };
+  const half = '#'.repeat(17); // 0.54 s
+  expect(due(quiet, half, true)).toBe(ranks.glimpse);
+  expect(due(busy, half, true)).toBeUndefined();
+  expect(due(busy, `${half}####`, true)).toBe(ranks.glimpse);
+  expect(due(quiet, `${speech}....`, false)).toBe(ranks.ahead);
+  expect(due(busy, `${speech}....`, false)).toBeUndefined();
+  expect(due(busy, `${speech}.......`, false)).toBe(ranks.ahead);
 });
 
 test('a final is the most urgent of all, each further reading of it is not', () => {

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import type { LoadLevel } from '../../../../../src/speech-service/recognition/child/engine.ts';
 import { ReadingPrice } from '../../../../../src/speech-service/recognition/child/load.ts';
 import type { OfflineResult } from '../../../../../src/speech-service/recognition/child/sherpa.ts';
-import type { PieceResult } from '../../../../../src/speech-service/recognition/offline/offline-model.ts';
+import type {
+  PieceResult,
+  ReadingWishes,
+} from '../../../../../src/speech-service/recognition/offline/offline-model.ts';
 import { AudioTrack } from '../../../../../src/speech-service/recognition/offline/audio-track.ts';
 import {
   PieceReader,
@@ -32,13 +35,15 @@ function readingOf(doubted: boolean) {
   const track = new AudioTrack();
   track.push(new Float32Array(32_000).fill(0.1));
   const lengths: number[][] = [];
+  const wishes: (ReadingWishes | undefined)[] = [];
   const model = {
     longestS: 8.8,
     estimatedTimes: false,
     goesOn: false,
     price: new ReadingPrice(),
-    read: (samples: Float32Array) => {
+    read: (samples: Float32Array, _language: string, about?: ReadingWishes) => {
       lengths.push([samples.length]);
+      wishes.push(about);
       return resultOf('good mourning');
     },
     doubts: () => doubted,
@@ -54,7 +59,7 @@ function readingOf(doubted: boolean) {
     while (!reading.started || reading.nextMs(load) !== undefined) reading.step(load, words, '');
     return reading.done(words).piece;
   };
-  return { reading, lengths, readOn };
+  return { reading, lengths, wishes, readOn };
 }
 
 const seconds = (...lengths: number[]) =>
@@ -64,6 +69,26 @@ test('a reading that the model doubts is made again with two more margins, once'
   const { lengths, readOn } = readingOf(true);
   expect(readOn(atEase).text).toBe('good morning');
   expect(lengths).toEqual([seconds(0.2), seconds(0.2, 0.35, 0.1)]);
+});
+
+test('under some load a doubted reading is made again with one more margin', () => {
+  const { reading, lengths, readOn } = readingOf(true);
+  const busy: LoadLevel = { needed: 0.3, latenessMs: 0, togetherMs: 0 };
+  expect(readOn(busy).text).toBe('good morning');
+  expect(lengths).toEqual([seconds(0.2), seconds(0.2, 0.35)]);
+  expect(reading.nextMs(atEase)).toBeUndefined();
+});
+
+test('one text is enough where it is sure, but not for those who have time', () => {
+  const { wishes, readOn } = readingOf(false);
+  readOn(atEase);
+  expect(wishes).toMatchObject([{ sparing: true, hurried: false }]);
+  const patient = readingOf(false);
+  patient.readOn({ ...atEase, isPatient: true });
+  expect(patient.wishes).toMatchObject([{ sparing: false, hurried: false }]);
+  const underLoad = readingOf(false);
+  underLoad.readOn(pressed);
+  expect(underLoad.wishes).toMatchObject([{ hurried: true }]);
 });
 
 test('a reading that is not doubted is the only one', () => {

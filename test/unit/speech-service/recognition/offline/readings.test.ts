@@ -4,6 +4,7 @@ import {
   alignedWords,
   closest,
   isPressed,
+  marginsTogether,
   readingsFor,
 } from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
@@ -31,6 +32,14 @@ test('quality gives way before lateness does', () => {
     first: 1,
     most: 1,
   });
+});
+
+test('a doubted piece is read with fewer margins under load', () => {
+  const quiet = { needed: 0.1, latenessMs: 0, togetherMs: 0 };
+  expect(marginsTogether(quiet)).toBe(3);
+  expect(marginsTogether({ ...quiet, needed: 0.3 })).toBe(2);
+  expect(marginsTogether({ ...quiet, latenessMs: 100 })).toBe(2);
+  expect(marginsTogether({ ...quiet, togetherMs: 1_200 })).toBe(2);
 });
 
 test('further readings are given up before anything is late, when all who speak may stop together', () => {

@@ -3,7 +3,7 @@ const spelled: Record<string, string> = {
   '#': 'pound', '*': 'star', '&': 'and', '%': 'percent', ok: 'okay', "user's": 'users', voicemail: 'voice mail',
   filename: 'file name', keywords: 'key words', mailbox: 'mail box', blacklist: 'black list',
   blacklisted: 'black listed', touchtone: 'touch tone', login: 'log in', callback: 'call back',
-  playback: 'play back', unidentified: 'un identified', goodbye: 'good bye', rerecord: 're record',
+  playback: 'play back', forevermore: 'forever more', voiceover: 'voice over', unidentified: 'un identified', goodbye: 'good bye', rerecord: 're record',
   echotest: 'echo test', represenatives: 'representatives', umute: 'unmute', thru: 'through',
   witheld: 'withheld', indentified: 'identified', ivr: 'i v r', prepend: 'pre pend', prepending: 'pre pending',
 }; // prettier-ignore
@@ -81,13 +81,10 @@ function ordinalOf(words: readonly string[]): string[] {
   return [...words.slice(0, -1), made];
 }
 
-const holds = (words: readonly string[], part: readonly string[]) =>
-  words.some((_, at) => part.every((word, index) => words[at + index] === word));
-
 /**
  * The words of a text with what spelling leaves open made equal: case, punctuation, contractions, titles, compounds,
- * signs and numbers. A number can be said in several ways; where a truth is given, the longest way that it holds is
- * taken ("$342" for "three hundred and forty two dollars").
+ * signs and numbers. A number can be said in several ways; where a truth is given, each is taken as it is the nearest
+ * to that ("$342" for "three hundred and forty two dollars").
  */
 export function normalisedWords(text: string, truth: readonly string[] = []): string[] {
   let spoken = text
@@ -100,16 +97,31 @@ export function normalisedWords(text: string, truth: readonly string[] = []): st
     .replace(/(\d)\.(?=\d)/g, '$1 point ')
     .replace(/([#*&%])/g, ' $1 ');
   for (const [from, to] of contracted) spoken = spoken.replace(from, to);
-  return spoken
-    .replace(/(\d+)(st|nd|rd|th)?/g, (_, digits: string, nth?: string) => {
-      const ways = spokenNumbers(digits).map((way) => (nth ? ordinalOf(way) : way));
-      const held = ways.filter((way) => holds(truth, way)).toSorted((a, b) => b.length - a.length);
-      return ` ${(held[0] ?? ways[0] ?? []).join(' ')} `;
-    })
+  const parts = spoken.split(/(\d+(?:st|nd|rd|th)?)/).map((part) => {
+    const [, digits, nth] = /^(\d+)(\D*)$/.exec(part) ?? [];
+    if (digits === undefined) return [plainWords(part)];
+    return spokenNumbers(digits).map((way) => (nth ? ordinalOf(way) : way));
+  });
+  return nearestWay(parts, truth);
+}
+
+function plainWords(text: string): string[] {
+  return text
     .replace(/[^a-z0-9'#*&%]+/g, ' ')
     .split(' ')
     .filter(Boolean)
     .flatMap((word) => (Object.hasOwn(spelled, word) ? spelled[word]! : word).split(' '));
+}
+
+/** The text with each number said in the way with which the fewest words are wrong; of equals in the first. */
+function nearestWay(parts: readonly string[][][], truth: readonly string[]): string[] {
+  const chosen = parts.map((ways) => ways[0] ?? []);
+  if (truth.length === 0) return chosen.flat();
+  for (const [at, ways] of parts.entries()) {
+    const errors = ways.map((way) => wordErrors(truth, chosen.with(at, way).flat()));
+    chosen[at] = ways[errors.indexOf(Math.min(...errors))] ?? [];
+  }
+  return chosen.flat();
 }
 
 /** Insertions, deletions and substitutions. */

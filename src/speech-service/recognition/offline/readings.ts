@@ -52,11 +52,12 @@ export function alignedWords(a: readonly string[], b: readonly string[]): number
 export type Variation = { before: number; after: number; gain: number };
 
 /**
- * The variations in the order in which they are tried. The first alone is the cheapest answer. The first
- * three need only 50 ms of the pause after the piece, so they can be read before the pause is over.
+ * The variations in the order in which they are tried. The first alone is the cheapest answer: with 0.2 s before the
+ * piece half a point fewer words are wrong than with 0.15 s, on the prompts and on sets that nothing was tuned on. The
+ * first three need only 50 ms of the pause after the piece, so they can be read before the pause is over.
  */
 export const variations: readonly [Variation, ...Variation[]] = [
-  { before: 0.15, after: 0.05, gain: 1 },
+  { before: 0.2, after: 0.05, gain: 1 },
   { before: 0.3, after: 0.05, gain: 1 },
   { before: 0.05, after: 0.05, gain: 1 },
   { before: 0.15, after: 0.15, gain: 1 },

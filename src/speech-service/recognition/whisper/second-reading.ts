@@ -23,7 +23,7 @@ export const maxHeldS = 60;
 const keptS = 1;
 const longestTokenS = 0.5;
 /** The first reader hears a stretch with as much of what is around it as when it read it, in seconds. */
-const marginsOfFirst = { before: 0.15, behind: 0.05 };
+const marginsOfFirst = { before: 0.2, behind: 0.05 };
 
 type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
 

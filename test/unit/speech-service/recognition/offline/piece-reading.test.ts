@@ -68,14 +68,14 @@ const seconds = (...lengths: number[]) =>
 test('a reading that the model doubts is made again with two more margins, once', () => {
   const { lengths, readOn } = readingOf(true);
   expect(readOn(atEase).text).toBe('good morning');
-  expect(lengths).toEqual([seconds(0.2), seconds(0.2, 0.35, 0.1)]);
+  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.35, 0.1)]);
 });
 
 test('under some load a doubted reading is made again with one more margin', () => {
   const { reading, lengths, readOn } = readingOf(true);
   const busy: LoadLevel = { needed: 0.3, latenessMs: 0, togetherMs: 0 };
   expect(readOn(busy).text).toBe('good morning');
-  expect(lengths).toEqual([seconds(0.2), seconds(0.2, 0.35)]);
+  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.35)]);
   expect(reading.nextMs(atEase)).toBeUndefined();
 });
 
@@ -106,7 +106,7 @@ test('under load a doubted reading has to do', () => {
 test('words begin where their first tokens do, and are as sure as their least sure token', () => {
   const { words } = readingOf(false).readOn(atEase);
   expect(words.map(({ start }) => start)).toEqual([
-    expect.closeTo(0.5 - 0.15 + 0.2), expect.closeTo(0.5 - 0.15 + 0.5),
+    expect.closeTo(0.5 - 0.2 + 0.2), expect.closeTo(0.5 - 0.2 + 0.5),
   ]); // prettier-ignore
   expect(words.map(({ confidence }) => confidence)).toEqual([
     expect.closeTo(0.5), expect.closeTo(1),
@@ -248,7 +248,7 @@ test('a piece that contradicts the words before the pause is read alone', () => 
   const { asked, read, from } = twoPieces({ contradicts: true });
   expect(asked.map(({ given }) => given)).toEqual([[], [7, 8], []]);
   expect(asked[2]?.samples).toBe(asked[0]?.samples);
-  expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.15 + 0.2);
+  expect(read[1]?.words[0]?.start).toBeCloseTo(from - 0.2 + 0.2);
 });
 
 /** A piece of 3 s behind a seam with four seconds of known words, by a model that writes on while it knows some. */

@@ -27,8 +27,8 @@ const contradiction = -6;
 const longestS = 8.8;
 
 type Made = {
-  /** Only of a text that is doubted: the others are hardly ever read again. */
-  encoding: EncodedAudio | undefined;
+  /** Of a text that is doubted, and of no other: those are hardly ever read again. */
+  doubted: EncodedAudio | undefined;
   given: readonly number[];
   bias: VocabularyBias | undefined;
 };
@@ -44,7 +44,6 @@ export class DecodedModel implements PieceModel {
   /** What a reading was made of, as long as somebody has the reading. */
   readonly #made = new WeakMap<PieceResult, Made>();
   readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
-  readonly #doubted = new WeakSet<PieceResult>();
 
   constructor(reader: MoonshineReader, languages: readonly string[]) {
     this.#reader = reader;
@@ -78,9 +77,7 @@ export class DecodedModel implements PieceModel {
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (text?.ended === false) result.unended = true;
     const isDoubted = text !== undefined && text.meanLogProbability < doubtful;
-    if (isDoubted) this.#doubted.add(result);
-    if (!isDoubted) encoding = undefined;
-    this.#made.set(result, { encoding, given, bias });
+    this.#made.set(result, { doubted: isDoubted ? encoding : undefined, given, bias });
     return result;
   }
 
@@ -95,15 +92,15 @@ export class DecodedModel implements PieceModel {
   }
 
   doubts(result: PieceResult): boolean {
-    return this.#doubted.has(result);
+    return this.#made.get(result)?.doubted !== undefined;
   }
 
   readTogether(first: PieceResult, variants: readonly Float32Array[]): PieceResult {
-    const { encoding, given, bias } = this.#made.get(first) ?? {};
+    const { doubted, given, bias } = this.#made.get(first) ?? {};
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       const encodings = variants.map(
-        (samples, index) => (index === 0 && encoding) || this.#reader.encode(samples),
+        (samples, index) => (index === 0 && doubted) || this.#reader.encode(samples),
       );
       text = this.#reader.read(encodings, { beams, given, bias });
     });

@@ -3,7 +3,7 @@ import { ranks } from '../child/engine.ts';
 import { cpuSeconds } from '../child/load.ts';
 import { AudioTrack } from '../offline/audio-track.ts';
 import { wordsWithoutLoops } from '../offline/loops.ts';
-import { bare } from '../offline/readings.ts';
+import { bare, variations } from '../offline/readings.ts';
 import { wordsFromTokens } from '../offline/word-times.ts';
 import type { RecognisedWord, RecogniserEvent } from '../recogniser.ts';
 import type { Reconciled } from './places.ts';
@@ -22,8 +22,8 @@ export const maxHeldS = 60;
 /** What lies before decided audio may still be a margin of what comes next. */
 const keptS = 1;
 const longestTokenS = 0.5;
-/** The first reader hears a stretch with as much of what is around it as when it read it, in seconds. */
-const marginsOfFirst = { before: 0.2, behind: 0.05 };
+/** The first reader hears a stretch with as much of what is around it as when it read it. */
+const [marginsOfFirst] = variations;
 
 type FirstFinal = Extract<RecogniserEvent, { type: 'final' }>;
 
@@ -207,7 +207,7 @@ export class SecondReading implements EngineSession {
         units: units.map(({ from, to }) => ({ from: from / rateHz, to: to / rateHz })),
         first: ({ from, to }, texts) => {
           const first = Math.round((from - marginsOfFirst.before) * rateHz);
-          const last = Math.round((to + marginsOfFirst.behind) * rateHz);
+          const last = Math.round((to + marginsOfFirst.after) * rateHz);
           return firstReader.likelihoods(this.#track.view(first, last).slice(), texts);
         },
         second: (texts) => this.#reader.likelihoods(encoded, texts),

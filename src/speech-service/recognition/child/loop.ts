@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../lib/errors.ts';
 import type { Model } from '../../models/model-folder.ts';
 import { Chain, Enhancer } from './audio-chain.ts';
-import { type Engine, type EngineOptions, type EngineSession, type Urgency } from './engine.ts';
+import type { Engine, EngineOptions, EngineSession, Urgency } from './engine.ts';
 import { loadTextLanguage, noTextLanguage, type TextLanguage } from './language-choice.ts';
 import { LegMeter, LoadMeter } from './load.ts';
 import type { Sherpa } from './sherpa.ts';

@@ -37,7 +37,12 @@ import { pulledSecondReader, realModel } from '../support/recognition/real-model
 import { hear, pushAll, silentLog } from '../support/recognition/recogniser.ts';
 import { RecogniserConfig } from '../../src/speech-service/recognition/config.ts';
 import { startRecogniser } from '../../src/speech-service/recognition/pool/pool.ts';
-import { differences, normalisedWords, wordErrors } from '../support/recognition/word-errors.ts';
+import {
+  differences,
+  normalisedEach,
+  normalisedWords,
+  wordErrors,
+} from '../support/recognition/word-errors.ts';
 import { inQuiet } from './recognition/audio.ts';
 import { measureNames } from './hearing/names.ts';
 import { type Condition, namesAreAsked, setsAsked, type SpeechSet } from './hearing/sets.ts';
@@ -160,8 +165,9 @@ function judged(
   unread: number,
 ): HeardPrompt {
   const truth = normalisedWords(text);
-  const words = spoken.flatMap(({ word, confidence }) =>
-    normalisedWords(word, truth).map((one) => ({ one, confidence })),
+  const each = normalisedEach(spoken.map(({ word }) => word), truth); // prettier-ignore
+  const words = spoken.flatMap(({ confidence }, at) =>
+    (each[at] ?? []).map((one) => ({ one, confidence })),
   );
   const right = new Set(
     alignedWords(

@@ -87,6 +87,18 @@ function ordinalOf(words: readonly string[]): string[] {
  * to that ("$342" for "three hundred and forty two dollars").
  */
 export function normalisedWords(text: string, truth: readonly string[] = []): string[] {
+  return normalisedEach([text], truth).flat();
+}
+
+/** The same of texts that follow each other, each with its own words. */
+export function normalisedEach(texts: readonly string[], truth: readonly string[]): string[][] {
+  const parts = texts.map(waysOf);
+  const chosen = nearestWay(parts.flat(), truth);
+  return parts.map((own) => chosen.splice(0, own.length).flat());
+}
+
+/** The parts of a text, each with the ways in which it can be said. */
+function waysOf(text: string): string[][][] {
   let spoken = text
     .toLowerCase()
     .replace(/’/g, "'")
@@ -97,12 +109,11 @@ export function normalisedWords(text: string, truth: readonly string[] = []): st
     .replace(/(\d)\.(?=\d)/g, '$1 point ')
     .replace(/([#*&%])/g, ' $1 ');
   for (const [from, to] of contracted) spoken = spoken.replace(from, to);
-  const parts = spoken.split(/(\d+(?:st|nd|rd|th)?)/).map((part) => {
+  return spoken.split(/(\d+(?:st|nd|rd|th)?)/).map((part) => {
     const [, digits, nth] = /^(\d+)(\D*)$/.exec(part) ?? [];
     if (digits === undefined) return [plainWords(part)];
     return spokenNumbers(digits).map((way) => (nth ? ordinalOf(way) : way));
   });
-  return nearestWay(parts, truth);
 }
 
 function plainWords(text: string): string[] {
@@ -113,15 +124,15 @@ function plainWords(text: string): string[] {
     .flatMap((word) => (Object.hasOwn(spelled, word) ? spelled[word]! : word).split(' '));
 }
 
-/** The text with each number said in the way with which the fewest words are wrong; of equals in the first. */
-function nearestWay(parts: readonly string[][][], truth: readonly string[]): string[] {
+/** Each number said in the way with which the fewest words of the text are wrong; of equals in the first. */
+function nearestWay(parts: readonly string[][][], truth: readonly string[]): string[][] {
   const chosen = parts.map((ways) => ways[0] ?? []);
-  if (truth.length === 0) return chosen.flat();
   for (const [at, ways] of parts.entries()) {
+    if (ways.length < 2 || truth.length === 0) continue;
     const errors = ways.map((way) => wordErrors(truth, chosen.with(at, way).flat()));
     chosen[at] = ways[errors.indexOf(Math.min(...errors))] ?? [];
   }
-  return chosen.flat();
+  return chosen;
 }
 
 /** Insertions, deletions and substitutions. */

@@ -1,7 +1,7 @@
 import { Message } from './protobuf.ts';
 
 /** Numbers of the types in the format of graphs. */
-const types = { float: 1, uint8: 2, int64: 7 } as const;
+const types = { float: 1, uint8: 2, int32: 6, int64: 7 } as const;
 
 /** The name of a value inside a graph: what one node gives and others take. */
 export type Value = string;
@@ -34,7 +34,7 @@ export class Graph {
     this.#name = name;
   }
 
-  input(name: string, type: 'float' | 'int64', dims: readonly Dimension[]): Value {
+  input(name: string, type: 'float' | 'int32' | 'int64', dims: readonly Dimension[]): Value {
     this.#graph.message(11, valueInfo(name, type, dims));
     return name;
   }

@@ -30,6 +30,8 @@ type Stream = {
 const blockS = 0.04;
 /** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
 const turnMs = 20;
+/** Of live streams it is told so often how much of them was looked at: a message for each block costs more than listening to it. */
+const tellEveryMs = 50;
 
 /**
  * The loop of one recogniser process over all its streams. Audio comes first: every stream that has a
@@ -45,6 +47,7 @@ export class RecogniserLoop {
   readonly #meter = new LoadMeter();
   readonly #legs = new LegMeter();
   #running = false;
+  #toldMs = 0;
   #latenessMs = 0;
   #togetherMs = 0;
 
@@ -154,7 +157,7 @@ export class RecogniserLoop {
     const startedMs = performance.now();
     let worked = true;
     while (worked && performance.now() - startedMs < turnMs) worked = this.#round() || this.#step();
-    this.#tellConsumed();
+    this.#tellConsumed(tellEveryMs);
     this.#running = false;
     if (worked) this.#wake();
   }
@@ -209,6 +212,8 @@ export class RecogniserLoop {
       if (urgency && (!best || comesBefore(urgency, best.urgency))) best = { session, urgency };
     }
     if (!best) return false;
+    // What was listened to is told before: if the reading ends this process, it was not that audio.
+    this.#tellConsumed();
     best.session.step(startedMs);
     this.#meter.worked(performance.now() - startedMs, best.urgency.needed);
     return true;
@@ -218,11 +223,20 @@ export class RecogniserLoop {
    * Tells the parent how much audio was looked at, but of no stream with a waiting reading. When this
    * process dies, the parent takes the streams with untold audio for those that may have ended it.
    */
-  #tellConsumed(): void {
+  #tellConsumed(everyMs = 0): void {
+    const of: { stream: number; samples: number }[] = [];
+    let isDue = performance.now() - this.#toldMs >= everyMs;
     for (const stream of this.#streams.values()) {
       if (stream.untold === 0 || !stream.session.settled) continue;
-      this.#send({ type: 'consumed', stream: stream.number, samples: stream.untold });
-      stream.untold = 0;
+      of.push({ stream: stream.number, samples: stream.untold });
+      isDue ||= !stream.live; // its next audio waits for this
+    }
+    if (!isDue || of.length === 0) return;
+    this.#toldMs = performance.now();
+    this.#send({ type: 'consumed', of });
+    for (const { stream } of of) {
+      const told = this.#streams.get(stream);
+      if (told) told.untold = 0;
     }
   }
 

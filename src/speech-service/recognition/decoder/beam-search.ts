@@ -10,10 +10,10 @@ export type Steps = {
   /** What comes first. */
   first(): NextToken;
   /**
-   * Reads tokens at once, where the model can: what comes first, and what comes after each of them. With `whole` it
-   * tells how likely each of the tokens was, and otherwise of the likeliest alone.
+   * Reads tokens at once, where the model can: what comes first, and what comes after each of them. How likely each of the
+   * tokens was is known, too, whether it is one of the likeliest or not.
    */
-  after?(tokens: readonly number[], whole: boolean): NextToken[];
+  after?(tokens: readonly number[]): NextToken[];
   /** Forgets all but so many of these tokens. */
   keep?(count: number): void;
   /** What comes after each of these beams. A beam is one of the last step, by its index, and one more token. */
@@ -33,6 +33,11 @@ export type BeamOptions = {
    * would have written as well are taken over, so the text is the same and each of them saves a step. Needs a width of 1.
    */
   draft?: readonly number[] | undefined;
+  /**
+   * Whether a token that looks at the audio like this is the last that is wanted, whatever comes after it. Needs a width
+   * of 1.
+   */
+  enough?: ((attention: Float32Array) => boolean) | undefined;
   /** The bonus for words that are expected. */
   bias?: VocabularyBias | undefined;
   /** The sum of log-probabilities is divided by this power of the length: otherwise short texts would always win. */
@@ -99,6 +104,8 @@ export function beamSearch(steps: Steps, options: BeamOptions): Hypothesis {
       else going.push({ beam, parent, token });
     }
     open = going.map(({ beam }) => beam);
+    const looksAt = open[0]?.attention.at(-1);
+    if (looksAt && options.enough?.(looksAt)) break;
     const best = Math.max(...ended.map(({ sum }) => sum));
     const hope = open[0]?.sum ?? -Infinity;
     if (hope < (ended.length >= options.width ? best : best - hopeless)) break;
@@ -122,7 +129,7 @@ function begun(
   const given: number[] = [];
   const hoped = bias ? [] : draft;
   if (steps.after && steps.keep && known.length + hoped.length > 0) {
-    const said = steps.after([...known, ...hoped], known.length > 0);
+    const said = steps.after([...known, ...hoped]);
     for (const [at, token] of known.entries()) given.push(logProbabilityOf(said[at], token));
     const told = said.slice(known.length);
     const differs = hoped.findIndex(

@@ -15,6 +15,8 @@ const beams = 4;
  * -0.05 reading costs twice as much: 11 fewer words wrong of 4,932 where that was chosen, one more of 2,440 elsewhere.
  */
 const doubtful = -0.15;
+/** A text of one beam that is less sure than this is doubted with four, too. */
+const hopeless = doubtful - 0.05;
 /**
  * A text that one beam wrote, each of its tokens at least this likely, in nats, is as good as what four beams write: in
  * each half of the telephone prompts, plain, through GSM and in noise, not a word more is wrong. With -1 it is a third
@@ -53,7 +55,15 @@ export class DecodedModel implements PieceModel {
   read(
     samples: Float32Array,
     _language: string,
-    { given = [], hurried = false, sparing = false, draft, expected }: ReadingWishes = {},
+    {
+      given = [],
+      hurried = false,
+      sparing = false,
+      firstOnly = false,
+      open,
+      draft,
+      expected,
+    }: ReadingWishes = {},
   ): PieceResult {
     const startedMs = performance.now();
     const bias = this.#biasOf(expected);
@@ -61,13 +71,14 @@ export class DecodedModel implements PieceModel {
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
-      const about = { given, draft, bias };
+      const about = { given, draft, bias, open };
       // One beam costs half of four, with a draft a fraction, and is enough where nothing else is likely.
       text =
-        hurried || (sparing && !bias)
+        hurried || (sparing && !bias && draft !== undefined && draft.length > 0)
           ? this.#reader.read([encoding], { ...about, beams: 1 })
           : undefined;
-      if (!text || (!hurried && !isSure(text)))
+      const again = firstOnly && text !== undefined && text.meanLogProbability < hopeless;
+      if (!text || (!hurried && !again && !isSure(text)))
         text = this.#reader.read([encoding], { ...about, beams });
     });
     const tookS = (performance.now() - startedMs) / 1e3;
@@ -95,14 +106,18 @@ export class DecodedModel implements PieceModel {
     return this.#made.get(result)?.doubted !== undefined;
   }
 
-  readTogether(first: PieceResult, variants: readonly Float32Array[]): PieceResult {
+  readTogether(
+    first: PieceResult,
+    variants: readonly Float32Array[],
+    { sparing }: Pick<ReadingWishes, 'sparing'> = {},
+  ): PieceResult {
     const { doubted, given, bias } = this.#made.get(first) ?? {};
     let text: ReadText | undefined;
     const cpuS = cpuSeconds(() => {
       const encodings = variants.map(
         (samples, index) => (index === 0 && doubted) || this.#reader.encode(samples),
       );
-      text = this.#reader.read(encodings, { beams, given, bias });
+      text = this.#reader.read(encodings, { beams, given, bias, sideBySide: sparing });
     });
     this.price.alsoSpent(cpuS);
     return resultOf(text);

@@ -34,16 +34,22 @@ export const pastKeys = keysOf('past');
 export const presentKeys = keysOf('present');
 
 /**
- * One step of the decoder: some tokens for each text → what comes after them.
+ * One step of the decoder: some tokens for each text → what comes after each of them.
  *
- *     tokens [B, L]  place [1]  parents [B]  told [N]  past.N.key, … [A, 8, P, 36]  audio.N.key, … [1, 8, T, 36]
- *       → scores [N, tokens]  best [N, 8]  bestTokens [N, 8]  attention [B · L, T]  present.N.key, … [B, 8, P + L, 36]
+ *     tokens [E · B, L]  place [1]  parents [E · B]  past.N.key, … [E · A, 8, P, 36]
+ *     audio.N.key, … [E, 8, T, 36]  lengths [E]  shares [1, E]  asked [B · L]
+ *       → scores [B · L, tokens]  best [B · L, 8]  bestTokens [B · L, 8]  askedScores [B · L, 1]
+ *         attention [B · L, T]  present.N.key, … [E · B, 8, P + L, 36]
  *
  * Tokens are counted as `taught` has them, the others are none.
  *
- * `parents` says which of the texts before each text goes on, and `told` of which tokens it is asked what comes after
- * them, counted over all texts. `scores` are log-probabilities. `attention` is that of the head that looks at the audio
- * of the token that is written. All texts look at the same audio, so they are rows of one product.
+ * `parents` says which of the texts before each text goes on. `scores` are log-probabilities, and `asked` the tokens whose
+ * are told besides those of the likeliest. `attention` is that of the head that looks at the audio of the token that is
+ * written. All texts look at the same audio, so they are rows of one product.
+ *
+ * Several encodings of the audio stand side by side, of which `lengths` tells how many frames each has. The texts then
+ * stand there once for each, those of the first encoding first, and `scores` are the means of what they say, with the
+ * weights `shares`. `attention` is that of the first.
  *
  * The graph that the model comes with does the same with some thousand small nodes, most of which compute shapes. They
  * took more than half of the time of a step.
@@ -54,25 +60,51 @@ export function decoderGraph(file: OrtFile, taught: readonly number[]): Uint8Arr
   const inputs = {
     place: graph.input('place', 'int64', [1]),
     parents: graph.input('parents', 'int64', ['B']),
-    told: graph.input('told', 'int64', ['N']),
   };
+  const lengths = graph.input('lengths', 'int32', ['E']);
+  const encodings = graph.node('Shape', [lengths]);
+  const apart = graph.node('Concat', [encodings, graph.integers([-1, width])], { axis: 0 });
+  const audio = { lengths, apart };
   let x = parts.embedded(graph.input('tokens', 'int64', ['B', 'L']), taught);
   for (let layer = 0; layer < layers; layer++) {
     x = ownAttention(parts, x, layer, inputs);
-    const heard = audioAttention(parts, x, layer);
-    if (heard.attention) graph.output('attention', heard.attention, ['R', 'T']);
+    const heard = audioAttention(parts, x, layer, audio);
+    if (heard.attention) graph.output('attention', heard.attention, ['N', 'T']);
     x = feedForward(parts, heard.x, layer);
   }
   const rows = graph.node('Reshape', [x, graph.integers([-1, width])]);
-  const asked = graph.node('Gather', [rows, inputs.told]);
-  const said = parts.normalised(asked, 'model.decoder.norm.weight_merged_0', 1);
+  const said = parts.normalised(rows, 'model.decoder.norm.weight_merged_0', 1);
   const logits = parts.productsOf(said, outputNode, taught);
-  graph.output('scores', graph.node('LogSoftmax', [logits], { axis: 1 }), ['N', taught.length]);
+  const scores = graph.node('LogSoftmax', [logits], { axis: 1 });
+  graph.output('scores', meanOverEncodings(graph, scores, { encodings, tokens: taught.length }), [
+    'N',
+    taught.length,
+  ]);
+  const asked = graph.node('Reshape', [
+    graph.input('asked', 'int64', ['N']),
+    graph.integers([-1, 1]),
+  ]);
+  const askedScores = graph.node('GatherElements', ['scores', asked], { axis: 1 });
+  graph.output('askedScores', askedScores, ['N', 1]);
   const told = [graph.integers([toldTokens])];
   const [best = '', tokens = ''] = graph.nodes('TopK', ['scores', ...told], 2, { axis: 1 });
   graph.output('best', best, ['N', toldTokens]);
   graph.output('bestTokens', tokens, ['N', toldTokens], 'int64');
   return graph.finish();
+}
+
+/** The mean of what the rows of each encoding say. */
+function meanOverEncodings(
+  graph: Graph,
+  scores: Value,
+  { encodings, tokens }: { encodings: Value; tokens: number },
+): Value {
+  const apart = graph.node('Concat', [encodings, graph.integers([-1])], { axis: 0 });
+  const each = graph.node('Reshape', [scores, apart]);
+  // As a product: an operator for means takes ten times as long.
+  const shares = graph.input('shares', 'float', [1, 'E']);
+  const mean = graph.node('MatMul', [shares, each]);
+  return graph.node('Reshape', [mean, graph.integers([-1, tokens])]);
 }
 
 /** Each token looks at those before it in its text. */
@@ -109,29 +141,32 @@ function audioAttention(
   parts: MoonshineLayers,
   x: Value,
   layer: number,
+  { lengths, apart }: { lengths: Value; apart: Value },
 ): { x: Value; attention: Value | undefined } {
   const { graph } = parts;
   const name = attentionOf(layer, 'encoder');
   const [key = '', value = ''] = [2 * layer, 2 * layer + 1].map((index) =>
-    graph.input(audioKeys[index] ?? '', 'float', [1, heads, 'T', headSize]),
+    graph.input(audioKeys[index] ?? '', 'float', ['E', heads, 'T', headSize]),
   );
   const normal = parts.normalised(x, weightOf(layer, 'post_attention_layernorm'));
-  const queries = graph.node('Reshape', [
-    parts.products(normal, [`${name}/q_proj`]),
-    graph.integers([1, -1, width]),
-  ]);
-  const seen = graph.node('MultiHeadAttention', [queries, key, value], { num_heads: heads });
+  const queries = graph.node('Reshape', [parts.products(normal, [`${name}/q_proj`]), apart]);
+  const seen = graph.node('MultiHeadAttention', [queries, key, value, '', lengths], {
+    num_heads: heads,
+  });
   const rows = graph.node('Reshape', [seen, graph.node('Shape', [x])]);
   const sum = graph.node('Add', [x, parts.products(rows, [`${name}/o_proj`])]);
   if (layer !== alignmentLayer) return { x: sum, attention: undefined };
-  const split = graph.node('Reshape', [queries, graph.integers([-1, heads, headSize])]);
+  const [firstQueries = '', firstKeys = ''] = [queries, key].map((all) =>
+    graph.node('Gather', [all, graph.integers([0])], { axis: 0 }),
+  );
+  const split = graph.node('Reshape', [firstQueries, graph.integers([-1, heads, headSize])]);
   const chosen = graph.integers([alignmentHead]);
   const query = graph.node('Squeeze', [
     graph.node('Gather', [split, chosen], { axis: 1 }),
     graph.integers([1]),
   ]);
   const keys = graph.node('Squeeze', [
-    graph.node('Gather', [key, chosen], { axis: 1 }),
+    graph.node('Gather', [firstKeys, chosen], { axis: 1 }),
     graph.integers([0, 1]),
   ]);
   const products = graph.node('MatMul', [query, graph.node('Transpose', [keys], { perm: [1, 0] })]);

@@ -37,8 +37,14 @@ export type ReadOptions = {
   /** What an earlier reading of nearly the same audio wrote. */
   draft?: readonly number[] | undefined;
   bias?: VocabularyBias | undefined;
+  /** True where the audio ends while somebody speaks: what begins at its very end is not wanted. */
+  open?: boolean | undefined;
+  /** Several encodings are read at once, which costs less than in turns. */
+  sideBySide?: boolean | undefined;
 };
 
+/** A word that begins in the last frames of audio that goes on, 0.2 s of it, is half a word at best. */
+const openFrames = 8;
 /** The encoder makes nothing of less audio than this, and says so by an exception: quiet is added behind. */
 const shortestSamples = 3200;
 
@@ -114,14 +120,17 @@ export class MoonshineReader {
     samples.set(audio);
     const audioOf = this.#onnx.floats(samples, [1, 1, length]);
     const keys = this.#encoder.run({ audio: audioOf }, audioKeys);
-    return { keys, frames: keys[audioKeys[0] ?? '']?.dims[2] ?? 0, seconds: length / 16000 };
+    return { keys, lengths: [keys[audioKeys[0] ?? '']?.dims[2] ?? 0], seconds: length / 16000 };
   }
 
   /** Reads encodings of the same speech as one text. The times are those of the first. */
-  read(encodings: readonly EncodedAudio[], { beams, given, draft, bias }: ReadOptions): ReadText {
+  read(
+    encodings: readonly EncodedAudio[],
+    { beams, given, draft, bias, open, sideBySide }: ReadOptions,
+  ): ReadText {
     const seconds = encodings[0]?.seconds ?? 0;
     const found = beamSearch(
-      stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined }),
+      stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined, sideBySide }),
       {
         width: beams,
         mostTokens: mostTokensOf(seconds, given?.length),
@@ -129,6 +138,7 @@ export class MoonshineReader {
         given,
         draft: beams === 1 ? draft : undefined,
         bias,
+        enough: beams === 1 && open ? isAtEnd : undefined,
       },
     );
     return {
@@ -146,6 +156,12 @@ export class MoonshineReader {
     const steps = stepsOver(this.#decoder, [this.encode(audio)], { timed: false, whole: true });
     return likelihoodsOf(steps, spelled, endToken);
   }
+}
+
+/** Whether a token was read from so near to the end of the audio that it is half a word, or none. */
+function isAtEnd(attention: Float32Array): boolean {
+  const from = Math.max(0, attention.length - openFrames);
+  return attention.subarray(from).reduce((sum, one) => sum + one, 0) > 0.5;
 }
 
 /** The text as this model writes it: every word begins with the sign for a space. */

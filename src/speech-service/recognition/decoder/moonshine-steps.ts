@@ -9,10 +9,13 @@ import { floatsOf } from './tensors.ts';
 export const beginToken = 1;
 export const endToken = 2;
 
-/** What the encoder made of some audio: the keys and values at which each token looks. */
-export type EncodedAudio = { keys: Feeds; frames: number; seconds: number };
+/**
+ * What the encoder made of some audio: the keys and values at which each token looks. Several encodings can stand side by
+ * side, each with a length of its own.
+ */
+export type EncodedAudio = { keys: Feeds; lengths: readonly number[]; seconds: number };
 
-/** The graph, and memory for each of the readings that are made side by side. */
+/** The graph, and memory for each of the readings that are made in turns. */
 export type MoonshineDecoder = { onnx: Onnx; session: OnnxSession; rooms: KeyRoom[] };
 
 /** What is wanted of a reading besides the likeliest tokens. */
@@ -24,7 +27,8 @@ export type WantedScores = {
 };
 
 /**
- * The decoder over one encoding. The keys and values of the tokens grow by one with every step, for each beam:
+ * The decoder over one encoding, or over several side by side. The keys and values of the tokens grow by one with every
+ * step, for each beam. Of two readings with the same `place` only the one that was begun last can go on.
  *
  *     first     begin, known tokens ─▶ what comes after them
  *     next      a token for each beam, and the beam that it continues ─▶ what comes after it
@@ -36,8 +40,9 @@ class OneReading implements Steps {
   readonly #room: KeyRoom;
   #past: Feeds = {};
   #place = 0;
+  /** How many texts the last step followed; 0 before the first, which goes on after the one that is empty. */
+  #texts = 0;
 
-  /** Of two readings with the same `place` side by side, only the one that was made last can go on. */
   constructor(
     decoder: MoonshineDecoder,
     audio: EncodedAudio,
@@ -50,13 +55,13 @@ class OneReading implements Steps {
   }
 
   first(): NextToken {
-    const [said] = this.#begin([beginToken], [0], this.#wanted.whole);
+    const [said] = this.#begin([beginToken], [endToken]);
     return said ?? nothing;
   }
 
-  after(tokens: readonly number[], whole: boolean): NextToken[] {
+  after(tokens: readonly number[]): NextToken[] {
     const all = [beginToken, ...tokens];
-    return this.#begin(all, [...all.keys()], whole || this.#wanted.whole);
+    return this.#begin(all, [...tokens, endToken]);
   }
 
   keep(count: number): void {
@@ -65,11 +70,12 @@ class OneReading implements Steps {
     if (kept >= this.#place) return;
     for (const [name, tensor] of Object.entries(this.#past)) {
       const all = floatsOf(tensor);
-      const size = all.length / heads;
-      const part = new Float32Array(heads * kept * headSize);
-      for (let head = 0; head < heads; head++)
+      const [rows = 0] = tensor.dims;
+      const size = all.length / (rows * heads);
+      const part = new Float32Array(rows * heads * kept * headSize);
+      for (let head = 0; head < rows * heads; head++)
         part.set(all.subarray(head * size, head * size + kept * headSize), head * kept * headSize);
-      this.#past[name] = onnx.floats(part, [1, heads, kept, headSize]);
+      this.#past[name] = onnx.floats(part, [rows, heads, kept, headSize]);
     }
     this.#place = kept;
   }
@@ -79,48 +85,65 @@ class OneReading implements Steps {
       beams.map(({ token }) => token),
       {
         parents: beams.map(({ parent }) => parent),
-        told: [...beams.keys()],
-        whole: this.#wanted.whole,
+        asked: beams.map(() => endToken),
       },
     );
   }
 
-  #begin(tokens: readonly number[], told: readonly number[], whole: boolean): NextToken[] {
+  #begin(tokens: readonly number[], asked: readonly number[]): NextToken[] {
     const none = this.#decoder.onnx.floats(new Float32Array(0), [1, heads, 0, headSize]);
     this.#past = Object.fromEntries(pastKeys.map((key) => [key, none]));
     this.#place = 0;
-    return this.#run(tokens, { parents: [0], told, whole });
+    this.#texts = 0;
+    return this.#run(tokens, { parents: [0], asked });
   }
 
   #run(
     tokens: readonly number[],
-    about: { parents: readonly number[]; told: readonly number[]; whole: boolean },
+    { parents, asked }: { parents: readonly number[]; asked: readonly number[] },
   ): NextToken[] {
     const { onnx, session } = this.#decoder;
-    const { timed } = this.#wanted;
-    const { parents, told, whole } = about;
+    const { keys, lengths } = this.#audio;
+    const { timed, whole } = this.#wanted;
+    const texts = parents.length;
+    const each = tokens.length / texts;
+    const count = lengths.length * texts;
     const numbers = (values: readonly number[], dims: readonly number[]) =>
       onnx.integers(BigInt64Array.from(values, BigInt), dims);
-    const each = tokens.length / parents.length;
-    const made = this.#room.next([parents.length, heads, this.#place + each, headSize]);
+    /** The same for each encoding: its rows stand behind those of the encodings before it. */
+    const forAll = (values: readonly number[], rowsBefore: number) =>
+      lengths.flatMap((_, index) => values.map((value) => index * rowsBefore + value));
+    const made = this.#room.next([count, heads, this.#place + each, headSize]);
     const out = session.run(
       {
-        ...this.#audio.keys,
+        ...keys,
         ...this.#past,
-        tokens: numbers(tokens, [parents.length, each]),
+        tokens: numbers(forAll(tokens, 0), [count, each]),
         place: numbers([this.#place], [1]),
-        parents: numbers(parents, [parents.length]),
-        told: numbers(told, [told.length]),
+        parents: numbers(forAll(parents, this.#texts), [count]),
+        asked: numbers(asked, [asked.length]),
+        lengths: onnx.lengths(lengths),
+        shares: onnx.floats(new Float32Array(lengths.length).fill(1 / lengths.length), [
+          1,
+          lengths.length,
+        ]),
       },
-      ['best', 'bestTokens', ...(whole ? ['scores'] : []), ...(timed ? ['attention'] : [])],
+      [
+        'best',
+        'bestTokens',
+        'askedScores',
+        ...(whole ? ['scores'] : []),
+        ...(timed ? ['attention'] : []),
+      ],
       made,
     );
     this.#place += each;
+    this.#texts = texts;
     for (const [index, key] of presentKeys.entries()) {
       const present = made[key];
       if (present) this.#past[pastKeys[index] ?? ''] = present;
     }
-    return saidOf(out, told, { timed, whole });
+    return saidOf(out, asked, { timed, whole });
   }
 }
 
@@ -129,21 +152,23 @@ const nothing: NextToken = { scores: noScores, norm: 0 };
 
 function saidOf(
   out: Record<string, Tensor>,
-  told: readonly number[],
+  asked: readonly number[],
   { timed, whole }: WantedScores,
 ): NextToken[] {
   const best = floatsOf(out['best']);
   const tokens = out['bestTokens']?.data;
+  const askedScores = floatsOf(out['askedScores']);
   const scores = whole ? floatsOf(out['scores']) : noScores;
-  const vocabulary = scores.length / told.length;
+  const vocabulary = scores.length / asked.length;
   const attention = timed ? floatsOf(out['attention']) : undefined;
   const frames = out['attention']?.dims[1] ?? 0;
-  return told.map((row, index) => {
+  return asked.map((token, row) => {
     const likely = new Map<number, number>();
-    for (let at = index * toldTokens; at < (index + 1) * toldTokens; at++)
+    for (let at = row * toldTokens; at < (row + 1) * toldTokens; at++)
       likely.set(Number(tokens?.[at]), best[at] ?? -Infinity);
+    likely.set(token, askedScores[row] ?? -Infinity); // behind the likeliest, where it is none of them
     return {
-      scores: scores.subarray(index * vocabulary, (index + 1) * vocabulary),
+      scores: scores.subarray(row * vocabulary, (row + 1) * vocabulary),
       norm: 0,
       best: likely,
       attention: attention?.slice(row * frames, (row + 1) * frames),
@@ -152,41 +177,63 @@ function saidOf(
 }
 
 /**
- * Reads several encodings of the same speech as one text: at each step the mean of what they say. Each has a decoder of
- * its own, because encodings in one batch would need copies of their keys for every beam. The times are those of the
- * first encoding.
+ * Several encodings of the same speech side by side, each as long as the longest. A text then has a row for each of
+ * them, and at each step what comes after it is the mean of what its rows say. The times are those of the first.
+ */
+function together(onnx: Onnx, encodings: readonly EncodedAudio[]): EncodedAudio {
+  const [first] = encodings;
+  if (!first || encodings.length === 1) return first ?? { keys: {}, lengths: [0], seconds: 0 };
+  const lengths = encodings.flatMap((one) => one.lengths);
+  const longest = Math.max(...lengths);
+  const keys: Feeds = {};
+  for (const name of Object.keys(first.keys)) {
+    const all = new Float32Array(encodings.length * heads * longest * headSize);
+    for (const [index, encoding] of encodings.entries()) {
+      const own = floatsOf(encoding.keys[name]);
+      const size = own.length / heads;
+      for (let head = 0; head < heads; head++)
+        all.set(
+          own.subarray(head * size, (head + 1) * size),
+          (index * heads + head) * longest * headSize,
+        );
+    }
+    keys[name] = onnx.floats(all, [encodings.length, heads, longest, headSize]);
+  }
+  return { keys, lengths, seconds: first.seconds };
+}
+
+/**
+ * Reads several encodings of the same speech as one text: at each step the mean of what they say. The times are those of
+ * the first. Side by side they cost a third less and are understood a little worse, 0.1 points of words: the numbers of
+ * all are rounded by one scale.
  */
 export function stepsOver(
   decoder: MoonshineDecoder,
   encodings: readonly EncodedAudio[],
-  { timed, whole }: WantedScores,
+  { timed, whole, sideBySide = false }: WantedScores & { sideBySide?: boolean | undefined },
 ): Steps {
+  if (sideBySide || encodings.length < 2)
+    return new OneReading(decoder, together(decoder.onnx, encodings), { timed, whole, place: 0 });
   const readings = encodings.map(
-    (encoding, index) =>
-      new OneReading(decoder, encoding, {
-        place: index,
-        timed: timed && index === 0,
-        whole: whole || encodings.length > 1,
-      }),
+    (encoding, place) =>
+      new OneReading(decoder, encoding, { timed: timed && place === 0, whole: true, place }),
   );
-  const [only] = readings;
-  if (only && readings.length === 1) return only;
-  const together = (said: readonly NextToken[]): NextToken => ({
+  const mean = (said: readonly NextToken[]): NextToken => ({
     ...meanOf(said),
     attention: said[0]?.attention,
   });
   return {
-    first: () => together(readings.map((reading) => reading.first())),
-    after(tokens, whole) {
-      const all = readings.map((reading) => reading.after(tokens, whole));
-      return [0, ...tokens].map((_, at) => together(all.flatMap((said) => said[at] ?? [])));
+    first: () => mean(readings.map((reading) => reading.first())),
+    after(tokens) {
+      const all = readings.map((reading) => reading.after(tokens));
+      return [0, ...tokens].map((_, at) => mean(all.flatMap((said) => said[at] ?? [])));
     },
     keep(count) {
       for (const reading of readings) reading.keep(count);
     },
     next(beams) {
       const said = readings.map((reading) => reading.next(beams));
-      return beams.map((_, beam) => together(said.flatMap((rows) => rows[beam] ?? [])));
+      return beams.map((_, beam) => mean(said.flatMap((rows) => rows[beam] ?? [])));
     },
   };
 }

@@ -11,7 +11,7 @@ import { multipliesSigned } from './signed-products.ts';
 export type Tensor = {
   readonly type: string;
   readonly dims: readonly number[];
-  readonly data: Float32Array | BigInt64Array | Uint8Array;
+  readonly data: Float32Array | BigInt64Array | Int32Array;
 };
 
 export type Feeds = Record<string, Tensor>;
@@ -36,7 +36,7 @@ type Package = {
   Tensor: {
     new (type: 'float32', data: Float32Array, dims: readonly number[]): Tensor;
     new (type: 'int64', data: BigInt64Array, dims: readonly number[]): Tensor;
-    new (type: 'bool', data: Uint8Array, dims: readonly number[]): Tensor;
+    new (type: 'int32', data: Int32Array, dims: readonly number[]): Tensor;
   };
 };
 
@@ -45,7 +45,7 @@ type Binding = { initOrt(): void; binding: { InferenceSession: new () => NativeS
 export type Onnx = {
   floats(data: Float32Array, dims: readonly number[]): Tensor;
   integers(data: BigInt64Array, dims: readonly number[]): Tensor;
-  flag(value: boolean): Tensor;
+  lengths(values: readonly number[]): Tensor;
   /**
    * Opens one of our own graphs, whose weights of eight bits get signs where that is exact and faster: `graph` is
    * changed.
@@ -95,7 +95,7 @@ export function loadOnnx(): Onnx | { missing: string } {
     return {
       floats,
       integers: (data, dims) => new Tensor('int64', data, dims),
-      flag: (value) => new Tensor('bool', Uint8Array.of(value ? 1 : 0), [1]),
+      lengths: (values) => new Tensor('int32', Int32Array.from(values), [values.length]),
       async open(graph) {
         // Weights without signs work everywhere, and where the try itself does not.
         isExact ??= multipliesSigned(load, floats).catch(() => false);

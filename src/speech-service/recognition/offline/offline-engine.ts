@@ -97,6 +97,8 @@ function measure(model: PieceModel, detector: VoiceDetector) {
 
 const rateHz = 16000;
 const progressEveryS = 0.5;
+/** So much audio before the first voiced window is read for a partial. */
+const glanceMarginS = 0.2;
 /** The first readings for a first word: after 0.5 s of speech, and then every 0.15 s. */
 const firstPartialS = 0.5;
 const firstEveryS = 0.15;
@@ -357,8 +359,8 @@ export class OfflineSession implements EngineSession {
   /** The pause between partials: 0.7 s for a process at ease, up to about 3 s for one under load. */
   #partialEveryS(needed: number, lengthS: number): number {
     if (!this.#partial.silent)
-      return Math.max(partialEveryS, partialGrowth * lengthS) * (1 + 4 * needed);
-    if (this.#partials > 0) return firstEveryS;
+      return Math.max(partialEveryS, partialGrowth * lengthS) * (1 + 6 * needed);
+    if (this.#partials > 0) return firstEveryS + needed / 2;
     return firstPartialS + Math.min(latestFirstS, needed / 2);
   }
 
@@ -370,12 +372,12 @@ export class OfflineSession implements EngineSession {
     this.#partialAt = end;
     this.#partials++;
     const about = { hint: language.hint, draft: this.#draftOf(open.pieceFrom) };
-    const { reading, heard, said, timed, ids } = reader.glance(open, end, onsetMarginS, about);
+    const { reading, heard, said, timed, ids } = reader.glance(open, end, glanceMarginS, about);
     this.#drafted = { from: open.pieceFrom, ids };
     const young = end - open.pieceFrom <= youngS * rateHz;
     const words = this.#partial.update(reading.words, end / rateHz, {
       again: young
-        ? () => reader.glance(open, end, onsetMarginS / 3, { ...about, draft: ids }).reading.words
+        ? () => reader.glance(open, end, glanceMarginS / 2, { ...about, draft: ids }).reading.words
         : undefined,
       sure: timed ? sureWords(timed) : 0,
     });
@@ -540,7 +542,8 @@ export class OfflineSession implements EngineSession {
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
-  return needed > 0.2 || togetherMs > pressedMs ? 0.2 : 0.128;
+  if (needed > 0.2 || togetherMs > pressedMs) return 0.25;
+  return needed > 0.05 ? 0.2 : 0.128;
 }
 
 /** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */

@@ -30,6 +30,10 @@ export type ReadingWishes = {
   given?: readonly number[] | undefined;
   hurried?: boolean | undefined;
   sparing?: boolean | undefined;
+  /** There is time to read a doubted piece again together with others: it need not be read with care before. */
+  firstOnly?: boolean | undefined;
+  /** The audio ends while somebody speaks: nobody wants what begins at its very end. */
+  open?: boolean | undefined;
   /** The signs that an earlier reading of nearly the same audio wrote: they cost less to find again. */
   draft?: readonly number[] | undefined;
   expected?: readonly ExpectedWord[] | undefined;
@@ -55,7 +59,11 @@ export type PieceModel = {
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
   doubts?(result: PieceResult): boolean;
   /** Reads variants of a piece as one text, with its times in the first: that of the reading that was doubted. */
-  readTogether?(first: PieceResult, variants: readonly Float32Array[]): PieceResult;
+  readTogether?(
+    first: PieceResult,
+    variants: readonly Float32Array[],
+    about?: Pick<ReadingWishes, 'sparing'>,
+  ): PieceResult;
 };
 
 /** A model that the native engine reads. */

@@ -8,6 +8,7 @@ import { saysAgain, withoutLoops, wordsWithoutLoops } from './loops.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
   affordsProbes,
+  affordsTogether,
   agree,
   agreedReading,
   alignedWords,
@@ -18,6 +19,7 @@ import {
   type PartialWords,
   probesOf,
   type Reading,
+  readsSideBySide,
   readingsFor,
   type Variation,
   variations,
@@ -134,6 +136,7 @@ export class PieceReader {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
+        firstOnly: affordsTogether(load),
         draft,
       });
     let { seam } = cut;
@@ -161,9 +164,11 @@ export class PieceReader {
   }
 
   /** Reads the whole piece with further margins, together with a reading that was doubted. */
-  together(cut: PlacedPiece, first: PieceResult, margins: number) {
+  together(cut: PlacedPiece, first: PieceResult, load: LoadLevel) {
+    const margins = marginsTogether(load);
     const variants = variations.slice(0, margins).map((one) => this.#varied(cut, one));
-    const result = this.#model.readTogether?.(first, variants) ?? first;
+    const result =
+      this.#model.readTogether?.(first, variants, { sparing: readsSideBySide(load) }) ?? first;
     return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
   }
 
@@ -192,7 +197,7 @@ export class PieceReader {
     const heard = this.#track.view(from, end);
     // What is shown for a moment is read with one beam. What an earlier glance wrote costs nearly nothing again.
     const given = seam && signsOf(seam);
-    const result = this.#read(heard, hint, { given, hurried: true, draft });
+    const result = this.#read(heard, hint, { given, hurried: true, open: true, draft });
     const { text, lang } = result;
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
@@ -507,11 +512,7 @@ export class PieceReading {
   step(load: LoadLevel, earlier: PartialWords, hint: string): void {
     const variation = variations[this.#readings.length];
     if (this.#result && this.#wantsTogether(load)) {
-      const { reading, result } = this.#reader.together(
-        this.#placed,
-        this.#result,
-        marginsTogether(load),
-      );
+      const { reading, result } = this.#reader.together(this.#placed, this.#result, load);
       this.#readings.push(reading);
       this.#result = result;
     } else if (this.#wantsReading(load) && variation) {

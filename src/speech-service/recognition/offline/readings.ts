@@ -59,8 +59,8 @@ export type Variation = { before: number; after: number; gain: number };
  */
 export const variations: readonly [Variation, ...Variation[]] = [
   { before: 0.2, after: 0.05, gain: 1 },
-  { before: 0.3, after: 0.05, gain: 1 },
   { before: 0.05, after: 0.05, gain: 1 },
+  { before: 0.3, after: 0.05, gain: 1 },
   { before: 0.15, after: 0.15, gain: 1 },
   { before: 0.3, after: 0.3, gain: 1 },
   { before: 0.4, after: 0.1, gain: 1 },
@@ -92,15 +92,28 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
   return { first: 3, most: variations.length };
 }
 
-/** How many margins a doubted piece is read with as one text. With two GSM is half a point worse, noise no worse. */
-export function marginsTogether(load: LoadLevel): number {
-  return isBusy(load, 0.2) ? 2 : 3;
+/** Whether a doubted piece is surely read again with other margins before it is told. */
+export function affordsTogether(load: LoadLevel): boolean {
+  return !isBusy(load, 0.3);
 }
 
-/** How much of what was said before a short pause is read again with what follows it, in seconds. */
+/** How many margins a doubted piece is read with as one text. With two GSM is half a point worse, noise no worse. */
+export function marginsTogether(load: LoadLevel): number {
+  return isBusy(load, 0.1) ? 2 : 3;
+}
+
+/** Whether these margins are read side by side, which costs a third less and is understood a little worse. */
+export function readsSideBySide(load: LoadLevel): boolean {
+  return isBusy(load, 0.08);
+}
+
+/**
+ * How much of what was said before a short pause is read again with what follows it, in seconds. It is the first that is
+ * given up: without it ten live calls have 0.2 points more wrong words, in noise 0.5, and one second is no better than none.
+ */
 export function earlierSecondsFor(load: LoadLevel): number {
-  if (readingsFor(load).first === 1) return 0;
-  return load.isPatient === true ? 8 : 2.5;
+  if (load.isPatient === true) return 8;
+  return isBusy(load, 0.08) ? 0 : 2.5;
 }
 
 /** Whether even the first reading has to be the cheapest one, after further readings have been given up. */

@@ -35,9 +35,13 @@ export type FromChild =
     }
   | { type: 'failed'; reason: string }
   | { type: 'event'; stream: number; event: RecogniserEvent }
-  /** The child has looked at that many more samples. The parent sends as many again, the session reads on. */
-  | { type: 'consumed'; stream: number; samples: number }
+  /** The child has looked at that many more samples of each. The parent sends as many again, the session reads on. */
+  | { type: 'consumed'; of: readonly { stream: number; samples: number }[] }
   | ({ type: 'load' } & ChildLoad);
+
+/** What concerns one stream. */
+export type OfStream =
+  { type: 'event'; event: RecogniserEvent } | { type: 'consumed'; samples: number };
 
 /** What one leg that speaks all the time costs, in shares of a core. */
 export type LegCost = {

@@ -1,5 +1,5 @@
 import { round3 } from '../../../lib/round.ts';
-import type { FromChild } from './messages.ts';
+import type { OfStream } from './messages.ts';
 import type { RecogniserProcess } from './process.ts';
 import type {
   RecognisedUtterance,
@@ -201,7 +201,7 @@ export class PoolStream implements RecogniserStream {
     }
   }
 
-  #receive(message: Extract<FromChild, { stream: number }>): void {
+  #receive(message: OfStream): void {
     if (this.#done) return;
     if (message.type === 'consumed') {
       this.#consumed += message.samples;

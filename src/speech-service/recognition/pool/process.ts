@@ -1,7 +1,7 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Model } from '../../models/model-folder.ts';
-import type { ChildLoad, FromChild, LegCost, ToChild } from './messages.ts';
+import type { ChildLoad, FromChild, LegCost, OfStream, ToChild } from './messages.ts';
 
 type ProcessOptions = {
   model: Model;
@@ -31,7 +31,7 @@ function lowerPriority(pid: number): void {
   }
 }
 
-type StreamListener = (message: Extract<FromChild, { stream: number }>) => void;
+type StreamListener = (message: OfStream) => void;
 
 const loadEveryMs = 500;
 const compileCache = new URL('../../../lib/compile-cache.mjs', import.meta.url).href;
@@ -171,8 +171,11 @@ export class RecogniserProcess {
         if (this.#lateness.length > latenessKept) this.#lateness.shift();
         break;
       case 'event':
-      case 'consumed':
         this.#listeners.get(message.stream)?.(message);
+        break;
+      case 'consumed':
+        for (const { stream, samples } of message.of)
+          this.#listeners.get(stream)?.({ type: 'consumed', samples });
         break;
     }
   }

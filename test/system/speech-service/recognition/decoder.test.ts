@@ -11,6 +11,7 @@ import { loadSherpa } from '../../../../src/speech-service/recognition/child/she
 import { RecogniserConfig } from '../../../../src/speech-service/recognition/config.ts';
 import { DecodedModel } from '../../../../src/speech-service/recognition/decoder/decoded-model.ts';
 import { MoonshineReader } from '../../../../src/speech-service/recognition/decoder/moonshine-reader.ts';
+import { endToken } from '../../../../src/speech-service/recognition/decoder/moonshine-steps.ts';
 import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
 import type { FromChild } from '../../../../src/speech-service/recognition/pool/messages.ts';
 import { startRecogniser } from '../../../../src/speech-service/recognition/pool/pool.ts';
@@ -120,6 +121,44 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     expect(Math.abs((together.timestamps[0] ?? 0) - (first.timestamps[0] ?? 0))).toBeLessThan(0.1);
   });
 
+  test('encodings of other lengths side by side say the mean of what each says alone', () => {
+    for (const { samples, name } of some.slice(0, 8)) {
+      const audio = heard(samples);
+      const longer = new Float32Array(audio.length + 8000);
+      longer.set(audio, 4000);
+      const encodings = [reader.encode(audio), reader.encode(longer)];
+      const [first, second, ...others] = [
+        reader.read(encodings, { beams: 1 }),
+        reader.read(encodings, { beams: 1, sideBySide: true }),
+        ...encodings.map((one) => reader.read([one], { beams: 1 })),
+      ].map(({ tokens }) => tokens[0]);
+      if (others.some((one) => one?.text !== first?.text)) continue;
+      const mean = others.reduce((sum, one) => sum + (one?.logProbability ?? 0) / 2, 0);
+      for (const both of [first, second])
+        expect(Math.abs((both?.logProbability ?? 0) - mean), name).toBeLessThan(0.15);
+    }
+  });
+
+  test('audio that ends inside speech is read up to its end and not beyond', () => {
+    const model = new DecodedModel(reader, ['en']);
+    const read = (audio: Float32Array, open: boolean) =>
+      model.read(audio, '', { hurried: true, open });
+    let cheaper = 0;
+    for (const { samples, name } of some) {
+      const audio = heard(samples);
+      const cut = audio.slice(0, 16000);
+      const [closed, open] = [read(cut, false), read(cut, true)];
+      expect(closed.text.startsWith(open.text), `${name}: ${open.text}, ${closed.text}`).toBe(true);
+      cheaper += closed.tokens.length - open.tokens.length;
+      // Before a pause nothing is left out but the mark at the end.
+      const paused = new Float32Array(audio.length + 4800);
+      paused.set(audio);
+      const words = (result: { text: string }) => normalisedWords(result.text);
+      expect(words(read(paused, true)), name).toEqual(words(read(paused, false)));
+    }
+    expect(cheaper).toBeGreaterThan(some.length);
+  });
+
   test('what a glance wrote makes a reading cheaper and changes no word, also where it is wrong', () => {
     const model = new DecodedModel(reader, ['en']);
     const read = vi.spyOn(reader, 'read');
@@ -142,6 +181,30 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     read.mockRestore();
     expect(sure).toBeGreaterThan(0);
     expect(sure).toBeLessThan(some.length);
+  });
+
+  test('with four beams is not read what one beam doubts, where it is read again with other margins', () => {
+    const model = new DecodedModel(reader, ['en']);
+    const read = vi.spyOn(reader, 'read');
+    const beams = { doubted: [] as number[], others: [] as number[] };
+    for (const { samples } of some) {
+      const audio = heard(samples.map((sample) => sample + 900 * Math.sin(sample * 12.9898)));
+      read.mockClear();
+      const result = model.read(audio, '', {
+        sparing: true,
+        firstOnly: true,
+        draft: [endToken],
+      });
+      const last = read.mock.calls.at(-1)?.[1].beams ?? 0;
+      const mean = result.ys_log_probs.reduce((sum, one) => sum + one, 0) / result.ys_log_probs.length; // prettier-ignore
+      (mean < -0.4 ? beams.doubted : beams.others).push(last);
+      if (last === 1 && Math.min(...result.ys_log_probs) < -0.6)
+        expect(model.doubts(result)).toBe(true);
+    }
+    read.mockRestore();
+    expect(beams.doubted).toContain(1);
+    expect(beams.doubted).not.toContain(4);
+    expect(beams.others).toContain(4);
   });
 
   // Stretches of the built-in call that end inside a word, where a greedy reading repeats itself to its limit.

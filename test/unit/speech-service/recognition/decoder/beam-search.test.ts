@@ -102,6 +102,14 @@ test('of a draft what one beam would write itself is taken over, and saves its s
   expect(model.steps).toBe(alone.steps - 2);
 });
 
+test('a text that has come as far as is wanted is not followed further', () => {
+  const model = stepsOf(() => ({ a: 0.9, b: 0.1 }));
+  const found = beamSearch(model, { ...options, width: 1, enough: ([at = 0]) => at >= 3 });
+  expect(textOf(found.tokens)).toBe('aaaa');
+  expect(found.ended).toBe(false);
+  expect(model.steps).toBe(3);
+});
+
 test('a model that says nothing gives an empty text', () => {
   const silent: Steps = { first: () => logProbabilitiesOf(new Float32Array(0)), next: () => [] };
   expect(beamSearch(silent, options).tokens).toEqual([]);

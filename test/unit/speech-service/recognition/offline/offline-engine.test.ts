@@ -157,7 +157,7 @@ test('under load fewer readings are made for partials, and later ones in a pause
   expect(due(busy, `${half}####`, true)).toBe(ranks.glimpse);
   expect(due(quiet, `${speech}....`, false)).toBe(ranks.ahead);
   expect(due(busy, `${speech}....`, false)).toBeUndefined();
-  expect(due(busy, `${speech}.......`, false)).toBe(ranks.ahead);
+  expect(due(busy, `${speech}........`, false)).toBe(ranks.ahead);
 });
 
 test('a final is the most urgent of all, each further reading of it is not', () => {

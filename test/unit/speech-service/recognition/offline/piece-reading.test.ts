@@ -68,14 +68,14 @@ const seconds = (...lengths: number[]) =>
 test('a reading that the model doubts is made again with two more margins, once', () => {
   const { lengths, readOn } = readingOf(true);
   expect(readOn(atEase).text).toBe('good morning');
-  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.35, 0.1)]);
+  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.1, 0.35)]);
 });
 
 test('under some load a doubted reading is made again with one more margin', () => {
   const { reading, lengths, readOn } = readingOf(true);
   const busy: LoadLevel = { needed: 0.3, latenessMs: 0, togetherMs: 0 };
   expect(readOn(busy).text).toBe('good morning');
-  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.35)]);
+  expect(lengths).toEqual([seconds(0.25), seconds(0.25, 0.1)]);
   expect(reading.nextMs(atEase)).toBeUndefined();
 });
 

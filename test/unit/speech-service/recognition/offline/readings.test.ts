@@ -4,6 +4,7 @@ import {
   alignedWords,
   closest,
   isPressed,
+  earlierSecondsFor,
   marginsTogether,
   readingsFor,
 } from '../../../../../src/speech-service/recognition/offline/readings.ts';
@@ -32,6 +33,15 @@ test('quality gives way before lateness does', () => {
     first: 1,
     most: 1,
   });
+});
+
+test('what was said before a pause is given up first, and a file keeps it', () => {
+  const quiet = { needed: 0.05, latenessMs: 0, togetherMs: 0 };
+  expect(earlierSecondsFor(quiet)).toBeGreaterThan(2);
+  const loaded = { ...quiet, needed: 0.09 };
+  expect(earlierSecondsFor(loaded)).toBe(0);
+  expect(marginsTogether(loaded)).toBe(3);
+  expect(earlierSecondsFor({ ...loaded, isPatient: true })).toBeGreaterThan(2);
 });
 
 test('a doubted piece is read with fewer margins under load', () => {

@@ -30,7 +30,10 @@ type Stream = {
 const blockS = 0.04;
 /** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
 const turnMs = 20;
-/** Of live streams it is told so often how much of them was looked at: a message for each block costs more than listening to it. */
+/**
+ * How much of live streams was looked at is told so often: messages for each of their blocks cost a fortieth of what all
+ * of a leg costs.
+ */
 const tellEveryMs = 50;
 
 /**
@@ -221,23 +224,20 @@ export class RecogniserLoop {
 
   /**
    * Tells the parent how much audio was looked at, but of no stream with a waiting reading. When this
-   * process dies, the parent takes the streams with untold audio for those that may have ended it.
+   * process dies, the parent takes the streams with untold audio for those that may have ended it. Of live streams alone it
+   * is told no sooner than so long after the last time.
    */
   #tellConsumed(everyMs = 0): void {
-    const of: { stream: number; samples: number }[] = [];
-    let isDue = performance.now() - this.#toldMs >= everyMs;
-    for (const stream of this.#streams.values()) {
-      if (stream.untold === 0 || !stream.session.settled) continue;
-      of.push({ stream: stream.number, samples: stream.untold });
-      isDue ||= !stream.live; // its next audio waits for this
-    }
-    if (!isDue || of.length === 0) return;
+    const told = [...this.#streams.values()].filter(
+      ({ untold, session }) => untold > 0 && session.settled,
+    );
+    // The next audio of a stream that is not live waits for this.
+    const isDue = told.some(({ live }) => !live) || performance.now() - this.#toldMs >= everyMs;
+    if (told.length === 0 || !isDue) return;
     this.#toldMs = performance.now();
+    const of = told.map(({ number, untold }) => ({ stream: number, samples: untold }));
     this.#send({ type: 'consumed', of });
-    for (const { stream } of of) {
-      const told = this.#streams.get(stream);
-      if (told) told.untold = 0;
-    }
+    for (const stream of told) stream.untold = 0;
   }
 
   #ended(number: number): void {

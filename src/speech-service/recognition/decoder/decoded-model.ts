@@ -15,8 +15,8 @@ const beams = 4;
  * -0.05 reading costs twice as much: 11 fewer words wrong of 4,932 where that was chosen, one more of 2,440 elsewhere.
  */
 const doubtful = -0.15;
-/** A text of one beam that is less sure than this is doubted with four, too. */
-const hopeless = doubtful - 0.05;
+/** A text of one beam that is less sure than this is nearly always doubted with four, too. */
+const surelyDoubtful = doubtful - 0.05;
 /**
  * A text that one beam wrote, each of its tokens at least this likely, in nats, is as good as what four beams write: in
  * each half of the telephone prompts, plain, through GSM and in noise, not a word more is wrong. With -1 it is a third
@@ -72,12 +72,11 @@ export class DecodedModel implements PieceModel {
     const cpuS = cpuSeconds(() => {
       encoding = this.#reader.encode(samples);
       const about = { given, draft, bias, open };
-      // One beam costs half of four, with a draft a fraction, and is enough where nothing else is likely.
-      text =
-        hurried || (sparing && !bias && draft !== undefined && draft.length > 0)
-          ? this.#reader.read([encoding], { ...about, beams: 1 })
-          : undefined;
-      const again = firstOnly && text !== undefined && text.meanLogProbability < hopeless;
+      // With a draft one beam costs a fraction of four, and is enough where nothing else is likely. Without one it would
+      // be tried in vain as often as not.
+      const tried = hurried || (sparing && !bias && draft !== undefined && draft.length > 0);
+      text = tried ? this.#reader.read([encoding], { ...about, beams: 1 }) : undefined;
+      const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
       if (!text || (!hurried && !again && !isSure(text)))
         text = this.#reader.read([encoding], { ...about, beams });
     });

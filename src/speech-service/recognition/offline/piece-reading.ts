@@ -66,6 +66,8 @@ const mostStretches = 3;
 
 /** A reading as one text costs for each of its variants so many times as much as the first reading. */
 const priceTogether = 0.8;
+/** From the reading in a pause to the moment when its words must be told: half of what callers wait for them. */
+const soonMs = 180;
 
 export type ReadPiece = { words: RecognisedWord[]; text: string; language: string };
 
@@ -136,7 +138,7 @@ export class PieceReader {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        firstOnly: affordsTogether(load),
+        firstOnly: affordsTogether(load) && this.#isSoonTogether({ ...cut, seam }, load),
         draft,
       });
     let { seam } = cut;
@@ -153,6 +155,12 @@ export class PieceReader {
     const reading = readingOf(result.text, (cut.to - cut.from) / rateHz);
     const doubted = strays || this.#model.doubts?.(result) === true;
     return { reading, result, seam, doubted };
+  }
+
+  /** Whether the piece can be read with all its margins between the beginning of a pause and the moment it is told. */
+  #isSoonTogether(cut: PlacedPiece, load: LoadLevel): boolean {
+    const wholeMs = this.expectedMs({ from: firstOf(cut), to: cut.to });
+    return wholeMs * (1 + priceTogether * marginsTogether(load)) < soonMs;
   }
 
   /** Whether the model may have written on without listening. */

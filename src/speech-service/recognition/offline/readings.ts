@@ -97,23 +97,31 @@ export function affordsTogether(load: LoadLevel): boolean {
   return !isBusy(load, 0.3);
 }
 
-/** How many margins a doubted piece is read with as one text. With two GSM is half a point worse, noise no worse. */
+/**
+ * Whether a doubted piece is read with all margins and what was said before it, which is the first that is given up: ten
+ * live legs in two processes have it, twenty do not.
+ */
+function isRoomy(load: LoadLevel): boolean {
+  return !isBusy(load, 0.08);
+}
+
+/** How many margins a doubted piece is read with as one text. With two noise is 0.7 points worse, GSM no worse. */
 export function marginsTogether(load: LoadLevel): number {
-  return isBusy(load, 0.1) ? 2 : 3;
+  return isRoomy(load) ? 3 : 2;
 }
 
 /** Whether these margins are read side by side, which costs a third less and is understood a little worse. */
 export function readsSideBySide(load: LoadLevel): boolean {
-  return isBusy(load, 0.08);
+  return !isRoomy(load);
 }
 
 /**
- * How much of what was said before a short pause is read again with what follows it, in seconds. It is the first that is
- * given up: without it ten live calls have 0.2 points more wrong words, in noise 0.5, and one second is no better than none.
+ * How much of what was said before a short pause is read again with what follows it, in seconds. Without it ten live calls
+ * have 0.2 points more wrong words, in noise 0.5, and one second is no better than none.
  */
 export function earlierSecondsFor(load: LoadLevel): number {
   if (load.isPatient === true) return 8;
-  return isBusy(load, 0.08) ? 0 : 2.5;
+  return isRoomy(load) ? 2.5 : 0;
 }
 
 /** Whether even the first reading has to be the cheapest one, after further readings have been given up. */

@@ -1,6 +1,7 @@
 import { appendFile, cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { mulawToLinear } from '../../../../src/audio/g711.ts';
@@ -13,6 +14,7 @@ import { DecodedModel } from '../../../../src/speech-service/recognition/decoder
 import { MoonshineReader } from '../../../../src/speech-service/recognition/decoder/moonshine-reader.ts';
 import { endToken } from '../../../../src/speech-service/recognition/decoder/moonshine-steps.ts';
 import { OfflineModel } from '../../../../src/speech-service/recognition/offline/offline-model.ts';
+import { vadModelPath } from '../../../../src/speech-service/recognition/offline/voice-activity.ts';
 import type { FromChild } from '../../../../src/speech-service/recognition/pool/messages.ts';
 import { startRecogniser } from '../../../../src/speech-service/recognition/pool/pool.ts';
 import { until } from '../../../support/process/until.ts';
@@ -237,6 +239,36 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     loop.handle({ type: 'audio', stream: 1, samples: new Int16Array(8_000) });
     const reason = expect.stringContaining('/nowhere/vad.onnx') as string;
     expect(sent).toContainEqual({ type: 'event', stream: 1, event: { type: 'failed', reason } });
+  });
+
+  test('how much of live streams was looked at is told for all of them together, and a few times a second', async () => {
+    const folder = await readModelFolder(join(model!.models, model!.model), model!.model);
+    const consumed = new Map<number, number>();
+    let messages = 0;
+    const load = { vadModel: vadModelPath(), loadEveryMs: 500, measured: false };
+    const loop = await RecogniserLoop.load(
+      sherpa,
+      { type: 'load', model: folder, secondReader: undefined, ...load },
+      (message) => {
+        if (message.type !== 'consumed') return;
+        messages++;
+        for (const { stream, samples } of message.of)
+          consumed.set(stream, (consumed.get(stream) ?? 0) + samples);
+      },
+    );
+    const streams = [1, 2, 3];
+    for (const stream of streams) loop.handle({ type: 'open', stream, options: streamDefaults });
+    const blocks = 40;
+    for (let block = 0; block < blocks; block++) {
+      for (const stream of streams)
+        loop.handle({ type: 'audio', stream, samples: new Int16Array(160) });
+      await sleep(20);
+    }
+    const toldMeanwhile = messages;
+    await until(() => streams.every((stream) => consumed.get(stream) === 160 * blocks));
+    // A message for each block of each stream would be 120.
+    expect(toldMeanwhile).toBeLessThan(2 * blocks);
+    for (const stream of streams) loop.handle({ type: 'close', stream });
   });
 
   test('a decoder file that the loop does not know is read by the native engine, and the log says so', async () => {

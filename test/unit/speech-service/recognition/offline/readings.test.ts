@@ -6,6 +6,7 @@ import {
   isPressed,
   earlierSecondsFor,
   marginsTogether,
+  readsSideBySide,
   readingsFor,
 } from '../../../../../src/speech-service/recognition/offline/readings.ts';
 
@@ -35,21 +36,19 @@ test('quality gives way before lateness does', () => {
   });
 });
 
-test('what was said before a pause is given up first, and a file keeps it', () => {
-  const quiet = { needed: 0.05, latenessMs: 0, togetherMs: 0 };
-  expect(earlierSecondsFor(quiet)).toBeGreaterThan(2);
-  const loaded = { ...quiet, needed: 0.09 };
-  expect(earlierSecondsFor(loaded)).toBe(0);
-  expect(marginsTogether(loaded)).toBe(3);
-  expect(earlierSecondsFor({ ...loaded, isPatient: true })).toBeGreaterThan(2);
-});
-
-test('a doubted piece is read with fewer margins under load', () => {
-  const quiet = { needed: 0.1, latenessMs: 0, togetherMs: 0 };
+test('under load a doubted piece is read with fewer margins, and nothing with what was said before it', () => {
+  const quiet = { needed: 0.07, latenessMs: 0, togetherMs: 0 };
   expect(marginsTogether(quiet)).toBe(3);
-  expect(marginsTogether({ ...quiet, needed: 0.3 })).toBe(2);
-  expect(marginsTogether({ ...quiet, latenessMs: 100 })).toBe(2);
-  expect(marginsTogether({ ...quiet, togetherMs: 1_200 })).toBe(2);
+  expect(readsSideBySide(quiet)).toBe(false);
+  expect(earlierSecondsFor(quiet)).toBeGreaterThan(2);
+  for (const busy of [{ needed: 0.12 }, { latenessMs: 100 }, { togetherMs: 1_200 }]) {
+    const load = { ...quiet, ...busy };
+    expect(marginsTogether(load)).toBe(2);
+    expect(readsSideBySide(load)).toBe(true);
+    expect(earlierSecondsFor(load)).toBe(0);
+    // A file can wait.
+    expect(earlierSecondsFor({ ...load, isPatient: true })).toBeGreaterThan(2);
+  }
 });
 
 test('further readings are given up before anything is late, when all who speak may stop together', () => {

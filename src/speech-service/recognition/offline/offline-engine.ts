@@ -360,7 +360,7 @@ export class OfflineSession implements EngineSession {
   #partialEveryS(needed: number, lengthS: number): number {
     if (!this.#partial.silent)
       return Math.max(partialEveryS, partialGrowth * lengthS) * (1 + 6 * needed);
-    if (this.#partials > 0) return firstEveryS + needed / 2;
+    if (this.#partials > 0) return firstEveryS;
     return firstPartialS + Math.min(latestFirstS, needed / 2);
   }
 

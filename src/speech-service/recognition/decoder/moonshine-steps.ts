@@ -35,7 +35,10 @@ export type WantedScores = {
  */
 class OneReading implements Steps {
   readonly #decoder: MoonshineDecoder;
-  readonly #audio: EncodedAudio;
+  /** How many encodings stand side by side. */
+  readonly #count: number;
+  /** What every step is given of the audio. */
+  readonly #audio: Feeds;
   readonly #wanted: WantedScores;
   readonly #room: KeyRoom;
   #past: Feeds = {};
@@ -49,7 +52,13 @@ class OneReading implements Steps {
     wanted: WantedScores & { place: number },
   ) {
     this.#decoder = decoder;
-    this.#audio = audio;
+    this.#count = audio.lengths.length;
+    const shares = new Float32Array(this.#count).fill(1 / this.#count);
+    this.#audio = {
+      ...audio.keys,
+      lengths: decoder.onnx.lengths(audio.lengths),
+      shares: decoder.onnx.floats(shares, [1, this.#count]),
+    };
     this.#wanted = wanted;
     this.#room = decoder.rooms[wanted.place] ??= new KeyRoom(decoder.onnx, presentKeys);
   }
@@ -103,30 +112,26 @@ class OneReading implements Steps {
     { parents, asked }: { parents: readonly number[]; asked: readonly number[] },
   ): NextToken[] {
     const { onnx, session } = this.#decoder;
-    const { keys, lengths } = this.#audio;
     const { timed, whole } = this.#wanted;
     const texts = parents.length;
     const each = tokens.length / texts;
-    const count = lengths.length * texts;
+    const rows = this.#count * texts;
     const numbers = (values: readonly number[], dims: readonly number[]) =>
       onnx.integers(BigInt64Array.from(values, BigInt), dims);
     /** The same for each encoding: its rows stand behind those of the encodings before it. */
     const forAll = (values: readonly number[], rowsBefore: number) =>
-      lengths.flatMap((_, index) => values.map((value) => index * rowsBefore + value));
-    const made = this.#room.next([count, heads, this.#place + each, headSize]);
+      Array.from({ length: this.#count }, (_, index) =>
+        values.map((value) => index * rowsBefore + value),
+      ).flat();
+    const made = this.#room.next([rows, heads, this.#place + each, headSize]);
     const out = session.run(
       {
-        ...keys,
+        ...this.#audio,
         ...this.#past,
-        tokens: numbers(forAll(tokens, 0), [count, each]),
+        tokens: numbers(forAll(tokens, 0), [rows, each]),
         place: numbers([this.#place], [1]),
-        parents: numbers(forAll(parents, this.#texts), [count]),
+        parents: numbers(forAll(parents, this.#texts), [rows]),
         asked: numbers(asked, [asked.length]),
-        lengths: onnx.lengths(lengths),
-        shares: onnx.floats(new Float32Array(lengths.length).fill(1 / lengths.length), [
-          1,
-          lengths.length,
-        ]),
       },
       [
         'best',

@@ -7,8 +7,7 @@ import { beforeCrowd } from './crowd.ts';
 import { saysAgain, withoutLoops, wordsWithoutLoops } from './loops.ts';
 import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
 import {
-  affordsProbes,
-  affordsTogether,
+  affordsMore,
   agree,
   agreedReading,
   alignedWords,
@@ -138,7 +137,7 @@ export class PieceReader {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        firstOnly: affordsTogether(load) && this.#isSoonTogether({ ...cut, seam }, load),
+        firstOnly: affordsMore(load) && this.#isSoonTogether({ ...cut, seam }, load),
         draft,
       });
     let { seam } = cut;
@@ -598,7 +597,7 @@ export class PieceReading {
   /** Whether the beginning alone is read once more, which bounds the times of the words. */
   #wantsProbe(load: LoadLevel): boolean {
     if (!this.#reader.estimatedTimes || this.#readings[0]?.words.length === 0) return false;
-    if (!affordsProbes(load)) return false;
+    if (!affordsMore(load)) return false;
     return this.#probes < probesOf((this.cut.to - this.cut.from) / rateHz);
   }
 }

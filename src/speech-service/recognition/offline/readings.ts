@@ -92,11 +92,6 @@ export function readingsFor(load: LoadLevel): { first: number; most: number } {
   return { first: 3, most: variations.length };
 }
 
-/** Whether a doubted piece is surely read again with other margins before it is told. */
-export function affordsTogether(load: LoadLevel): boolean {
-  return !isBusy(load, 0.3);
-}
-
 /**
  * Whether a doubted piece is read with all margins and what was said before it, which is the first that is given up: ten
  * live legs in two processes have it, twenty do not.
@@ -134,7 +129,8 @@ export function probesOf(lengthS: number): number {
   return lengthS < 1.2 ? 0 : Math.min(3, Math.ceil(lengthS / 2));
 }
 
-export function affordsProbes(load: LoadLevel): boolean {
+/** Whether there is time for what makes an answer better: probes, and other margins of a doubted piece before it is told. */
+export function affordsMore(load: LoadLevel): boolean {
   return !isBusy(load, 0.3);
 }
 

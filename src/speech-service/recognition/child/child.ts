@@ -1,4 +1,4 @@
-import type { FromChild, ToChild } from '../pool/messages.ts';
+import type { ChildTask, FromChild, ToChild } from '../pool/messages.ts';
 import { RecogniserLoop } from './loop.ts';
 import { loadSherpa } from './sherpa.ts';
 
@@ -12,7 +12,7 @@ const send = (message: FromChild): void => {
 
 let loop: RecogniserLoop | undefined;
 
-async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> {
+async function load(message: ChildTask): Promise<void> {
   try {
     loop = await RecogniserLoop.load(loadSherpa(), message, send);
   } catch (error) {
@@ -23,7 +23,7 @@ async function load(message: Extract<ToChild, { type: 'load' }>): Promise<void> 
 // The parent sends nothing but `load` before it has received `ready`.
 process.on('message', (message: ToChild) => {
   if (message.type === 'load') void load(message);
-  else loop?.handle(message);
+  else for (const one of message.of) loop?.handle(one);
 });
 
 // A child without a parent would keep a model in memory for nobody.

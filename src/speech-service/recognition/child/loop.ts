@@ -8,7 +8,13 @@ import type { Sherpa } from './sherpa.ts';
 import { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
-import type { FromChild, LegCost, ToChild } from '../pool/messages.ts';
+import {
+  blockS,
+  type ChildTask,
+  type FromChild,
+  type LegCost,
+  type ToStream,
+} from '../pool/messages.ts';
 import { openStreamingEngine } from '../streaming/streaming-engine.ts';
 import { readTwice } from '../whisper/second-reading.ts';
 import { WhisperReader } from '../whisper/whisper-reader.ts';
@@ -27,7 +33,6 @@ type Stream = {
   untold: number;
 };
 
-const blockS = 0.04;
 /** After this long the loop lets messages in: new audio arrives, and a closed stream is dropped. */
 const turnMs = 20;
 /**
@@ -56,7 +61,7 @@ export class RecogniserLoop {
 
   static async load(
     sherpa: Sherpa,
-    load: Extract<ToChild, { type: 'load' }>,
+    load: ChildTask,
     send: (message: FromChild) => void,
   ): Promise<RecogniserLoop> {
     const { description } = load.model;
@@ -73,7 +78,7 @@ export class RecogniserLoop {
 
   private constructor(
     sherpa: Sherpa,
-    load: Extract<ToChild, { type: 'load' }>,
+    load: ChildTask,
     send: (message: FromChild) => void,
     loaded: {
       newEnhancer: () => Enhancer;
@@ -106,7 +111,7 @@ export class RecogniserLoop {
     }, load.loadEveryMs);
   }
 
-  handle(message: Exclude<ToChild, { type: 'load' }>): void {
+  handle(message: ToStream): void {
     const stream = this.#streams.get(message.stream);
     switch (message.type) {
       case 'open':
@@ -132,7 +137,7 @@ export class RecogniserLoop {
     }
   }
 
-  #open({ stream: number, options }: Extract<ToChild, { type: 'open' }>): void {
+  #open({ stream: number, options }: Extract<ToStream, { type: 'open' }>): void {
     const session = this.#engine.open(options, (event) => {
       if (event.type === 'finished') this.#ended(number);
       this.#send({ type: 'event', stream: number, event });

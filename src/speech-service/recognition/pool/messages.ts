@@ -1,25 +1,33 @@
 import type { Model } from '../../models/model-folder.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
+/** The child takes audio in blocks of so many seconds. What is shorter waits with the parent. */
+export const blockS = 0.04;
+
+/** The first message to a child. */
+export type ChildTask = {
+  type: 'load';
+  model: Model;
+  vadModel: string;
+  loadEveryMs: number;
+  /** The folder of the model that reads recordings once more. */
+  secondReader: string | undefined;
+  /** What a leg costs is measured before the process is ready: who admits live callers must know it. */
+  measured: boolean;
+};
+
 /**
- * Parent to child. One child serves many streams. A stream's number is never used twice, so that a
- * message which was under way when its stream was closed meets no other stream.
+ * What concerns one stream of a child. A stream's number is never used twice, so that a message which was under way when
+ * its stream was closed meets no other stream.
  */
-export type ToChild =
-  | {
-      type: 'load';
-      model: Model;
-      vadModel: string;
-      loadEveryMs: number;
-      /** The folder of the model that reads recordings once more. */
-      secondReader: string | undefined;
-      /** What a leg costs is measured before the process is ready: who admits live callers must know it. */
-      measured: boolean;
-    }
+export type ToStream =
   | { type: 'open'; stream: number; options: RecogniserStreamOptions }
   | { type: 'audio'; stream: number; samples: Int16Array }
   | { type: 'finish'; stream: number }
   | { type: 'close'; stream: number };
+
+/** Parent to child. One child serves many streams, and what they are sent goes together. */
+export type ToChild = ChildTask | { type: 'streams'; of: readonly ToStream[] };
 
 /**
  * Child to parent. `undecoded` says why our own loop cannot read a model that it should read: the native engine reads

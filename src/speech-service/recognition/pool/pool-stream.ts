@@ -1,5 +1,5 @@
 import { round3 } from '../../../lib/round.ts';
-import type { OfStream } from './messages.ts';
+import { blockS, type OfStream } from './messages.ts';
 import type { RecogniserProcess } from './process.ts';
 import type {
   RecognisedUtterance,
@@ -187,11 +187,9 @@ export class PoolStream implements RecogniserStream {
     const process = this.#process;
     if (!process || this.#done) return;
     const { sampleRate } = this.options;
-    while (
-      this.#sent < this.#kept.end &&
-      this.#sent - this.#consumed < maxSentAheadS * sampleRate
-    ) {
-      const samples = this.#kept.read(this.#sent, pieceS * sampleRate);
+    const end = this.#endOfBlocks;
+    while (this.#sent < end && this.#sent - this.#consumed < maxSentAheadS * sampleRate) {
+      const samples = this.#kept.read(this.#sent, Math.min(pieceS * sampleRate, end - this.#sent));
       process.send({ type: 'audio', stream: this.#number, samples });
       this.#sent += samples.length;
     }
@@ -199,6 +197,14 @@ export class PoolStream implements RecogniserStream {
       process.send({ type: 'finish', stream: this.#number });
       this.#finish = 'sent';
     }
+  }
+
+  /** Up to here the audio is of use to the process. Calls bring 20 ms at a time, and each message has its price. */
+  get #endOfBlocks(): number {
+    const { end } = this.#kept;
+    if (this.#finish !== 'open') return end;
+    const block = Math.round(blockS * this.options.sampleRate);
+    return end - ((end - this.#base.sample) % block);
   }
 
   #receive(message: OfStream): void {

@@ -1,7 +1,7 @@
 import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
 import { constants, setPriority } from 'node:os';
 import type { Model } from '../../models/model-folder.ts';
-import type { ChildLoad, FromChild, LegCost, OfStream, ToChild } from './messages.ts';
+import type { ChildLoad, FromChild, LegCost, OfStream, ToChild, ToStream } from './messages.ts';
 
 type ProcessOptions = {
   model: Model;
@@ -40,6 +40,13 @@ const compileCache = new URL('../../../lib/compile-cache.mjs', import.meta.url).
  * memory, which a heap of 15 MB counts as growth: three searches a second, a sixth of all processor time at 20 legs.
  */
 const quietHeapMb = 128;
+/**
+ * What so many streams are sent goes together, and waits up to so long for it. Each message wakes the process, and what
+ * comes together is listened to together: with 20 legs in a process a leg costs a twentieth less, and a final comes 18 ms
+ * later.
+ */
+const manyStreams = 5;
+const gatherMs = 20;
 const tickMs = 250;
 const stderrBytes = 2000;
 const latenessKept = 8;
@@ -57,6 +64,8 @@ export class RecogniserProcess {
   #state: 'loading' | 'ready' | 'ended' = 'loading';
   #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
   readonly #lateness: number[] = [];
+  /** What goes to the child next. Its bound is that of the streams: what waits here counts as sent. */
+  #gathered: ToStream[] = [];
   #legCost: LegCost | undefined;
   #silentMs = 0;
   #lastWords = '';
@@ -137,14 +146,22 @@ export class RecogniserProcess {
     this.#listeners.delete(stream);
   }
 
-  send(message: Exclude<ToChild, { type: 'load' }>): void {
-    this.#send(message);
+  send(message: ToStream): void {
+    this.#gathered.push(message);
+    if (this.streams < manyStreams) this.#sendGathered();
+    else if (this.#gathered.length === 1) setTimeout(() => this.#sendGathered(), gatherMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listeners.clear();
     this.#kill('closed');
     await this.#exited;
+  }
+
+  #sendGathered(): void {
+    const of = this.#gathered;
+    this.#gathered = [];
+    if (of.length > 0) this.#send({ type: 'streams', of });
   }
 
   #send(message: ToChild): void {

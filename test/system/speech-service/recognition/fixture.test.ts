@@ -65,6 +65,22 @@ describe('a recogniser with the fixture model', () => {
     expect(recogniser.processes()[0]!.pid).not.toBe(running!.pid);
   });
 
+  test('what many streams of a process are sent together reaches each, also when the process is killed', async () => {
+    await using recogniser = await recogniserOf(await fixtureModel());
+    const said = ['hello', 'my refund please', 'the order is lost', 'thanks', 'one two three', 'paris', 'four five', 'monday']; // prettier-ignore
+    const hearings = said.map(() => hear(recogniser));
+    const audios = said.map((text) => tones(text));
+    const longest = Math.max(...audios.map(({ length }) => length));
+    for (let at = 0; at < longest; at += 160) {
+      for (const [index, { stream }] of hearings.entries())
+        stream.push(audios[index]!.subarray(at, at + 160));
+      if (at === 8000) process.kill(recogniser.processes()[0]!.pid!, 'SIGKILL');
+      if (at % 1600 === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    await Promise.all(hearings.map((hearing) => hearing.end()));
+    expect(hearings.map((hearing) => hearing.text())).toEqual(said);
+  });
+
   test('a process that hangs is replaced after its deadline and the text is the same', async () => {
     await using recogniser = await recogniserOf(await fixtureModel(), { hangDeadlineMs: 2000 });
     const hearing = hear(recogniser);

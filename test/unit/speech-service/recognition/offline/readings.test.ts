@@ -36,12 +36,16 @@ test('quality gives way before lateness does', () => {
   });
 });
 
-test('under load a doubted piece is read with fewer margins, and nothing with what was said before it', () => {
+test('under load nothing is read with what was said before it, and then a doubted piece with fewer margins', () => {
   const quiet = { needed: 0.07, latenessMs: 0, togetherMs: 0 };
+  const tenLegs = { ...quiet, needed: 0.12 };
+  expect(marginsTogether(tenLegs)).toBe(3);
+  expect(readsSideBySide(tenLegs)).toBe(false);
+  expect(earlierSecondsFor(tenLegs)).toBe(0);
   expect(marginsTogether(quiet)).toBe(3);
   expect(readsSideBySide(quiet)).toBe(false);
   expect(earlierSecondsFor(quiet)).toBeGreaterThan(2);
-  for (const busy of [{ needed: 0.12 }, { latenessMs: 100 }, { togetherMs: 1_200 }]) {
+  for (const busy of [{ needed: 0.2 }, { latenessMs: 100 }, { togetherMs: 1_200 }]) {
     const load = { ...quiet, ...busy };
     expect(marginsTogether(load)).toBe(2);
     expect(readsSideBySide(load)).toBe(true);

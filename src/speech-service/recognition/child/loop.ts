@@ -9,7 +9,7 @@ import { MoonshineReader } from '../decoder/moonshine-reader.ts';
 import { BlockCutter, Pace } from './stream-audio.ts';
 import { openOfflineEngine } from '../offline/offline-engine.ts';
 import {
-  blockS,
+  blockSamplesOf,
   type ChildTask,
   type FromChild,
   type LegCost,
@@ -145,7 +145,7 @@ export class RecogniserLoop {
     this.#streams.set(number, {
       number,
       rateHz: options.sampleRate,
-      cutter: new BlockCutter(Math.round(options.sampleRate * blockS)),
+      cutter: new BlockCutter(blockSamplesOf(options.sampleRate)),
       chain: new Chain(this.#sherpa, options, this.#newEnhancer),
       session,
       finishing: 'no',

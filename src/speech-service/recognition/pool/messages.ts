@@ -1,8 +1,12 @@
 import type { Model } from '../../models/model-folder.ts';
 import type { RecogniserEvent, RecogniserStreamOptions } from '../recogniser.ts';
 
-/** The child takes audio in blocks of so many seconds. What is shorter waits with the parent. */
-export const blockS = 0.04;
+const blockS = 0.04;
+
+/** The child takes audio in blocks of so many samples. What is shorter waits with the parent. */
+export function blockSamplesOf(rateHz: number): number {
+  return Math.round(rateHz * blockS);
+}
 
 /** The first message to a child. */
 export type ChildTask = {

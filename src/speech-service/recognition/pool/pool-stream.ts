@@ -1,5 +1,5 @@
 import { round3 } from '../../../lib/round.ts';
-import { blockS, type OfStream } from './messages.ts';
+import { blockSamplesOf, type OfStream } from './messages.ts';
 import type { RecogniserProcess } from './process.ts';
 import type {
   RecognisedUtterance,
@@ -203,8 +203,7 @@ export class PoolStream implements RecogniserStream {
   get #endOfBlocks(): number {
     const { end } = this.#kept;
     if (this.#finish !== 'open') return end;
-    const block = Math.round(blockS * this.options.sampleRate);
-    return end - ((end - this.#base.sample) % block);
+    return end - ((end - this.#base.sample) % blockSamplesOf(this.options.sampleRate));
   }
 
   #receive(message: OfStream): void {

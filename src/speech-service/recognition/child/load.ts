@@ -72,6 +72,12 @@ export class ReadingPrice {
   }
 }
 
+/**
+ * How much of each report counts in what is needed: what it decides, of ten legs and of twenty, must not hang on who
+ * stopped speaking in this half second. What is late, or will be, is known at once by other signs.
+ */
+const neededWeight = 0.1;
+
 /** How hard a recogniser process works. Its callers pass the time. */
 export class LoadMeter {
   #workedMs = 0;
@@ -96,7 +102,7 @@ export class LoadMeter {
       this.#sinceMs === 0 || spanMs <= 0 ? 0 : Math.min(1, ms / spanMs);
     // Half of the old value stays: one long reading is not a load yet, a real load shows within a second.
     this.#busy = (this.#busy + share(this.#workedMs)) / 2;
-    this.#needed = (this.#needed + share(this.#neededMs)) / 2;
+    this.#needed += neededWeight * (share(this.#neededMs) - this.#needed);
     this.#sinceMs = nowMs;
     this.#workedMs = 0;
     this.#neededMs = 0;

@@ -15,6 +15,8 @@ const beams = 4;
  * -0.05 reading costs twice as much: 11 fewer words wrong of 4,932 where that was chosen, one more of 2,440 elsewhere.
  */
 const doubtful = -0.15;
+/** A text that is less sure than this is read again also where many speak. */
+const mostDoubtful = -0.25;
 /** A text of one beam that is less sure than this is nearly always doubted with four, too. */
 const surelyDoubtful = doubtful - 0.05;
 /**
@@ -29,6 +31,8 @@ const contradiction = -6;
 const longestS = 8.8;
 
 type Made = {
+  /** In nats for each token. */
+  sureness: number;
   /** Of a text that is doubted, and of no other: those are hardly ever read again. */
   doubted: EncodedAudio | undefined;
   given: readonly number[];
@@ -86,8 +90,9 @@ export class DecodedModel implements PieceModel {
     const result: PieceResult = resultOf(text);
     if (text && text.givenLogProbability < contradiction) result.contradicted = true;
     if (text?.ended === false) result.unended = true;
-    const isDoubted = text !== undefined && text.meanLogProbability < doubtful;
-    this.#made.set(result, { doubted: isDoubted ? encoding : undefined, given, bias });
+    const sureness = text?.meanLogProbability ?? 0;
+    const doubted = sureness < doubtful ? encoding : undefined;
+    this.#made.set(result, { sureness, doubted, given, bias });
     return result;
   }
 
@@ -101,8 +106,9 @@ export class DecodedModel implements PieceModel {
     return bias;
   }
 
-  doubts(result: PieceResult): boolean {
-    return this.#made.get(result)?.doubted !== undefined;
+  doubts(result: PieceResult, { sparing = false }: Pick<ReadingWishes, 'sparing'> = {}): boolean {
+    const made = this.#made.get(result);
+    return made !== undefined && made.sureness < (sparing ? mostDoubtful : doubtful);
   }
 
   readTogether(

@@ -18,7 +18,7 @@ import { pauseOf } from '../pause.ts';
 import { AudioTrack } from './audio-track.ts';
 import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
 import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
-import { busyMs, PartialWords, pressedMs, sureWords } from './readings.ts';
+import { busyMs, crowded, PartialWords, pressedMs, sureWords } from './readings.ts';
 import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
@@ -549,7 +549,7 @@ export class OfflineSession implements EngineSession {
 /** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
 function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
   if (latenessMs > 150 || needed > 0.75) return undefined;
-  if (needed > 0.08 || togetherMs > pressedMs) return 0.25;
+  if (needed > crowded || togetherMs > pressedMs) return 0.25;
   return needed > 0.05 ? 0.2 : 0.128;
 }
 

@@ -57,7 +57,7 @@ export type PieceModel = {
    */
   read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
   /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
-  doubts?(result: PieceResult): boolean;
+  doubts?(result: PieceResult, wishes?: Pick<ReadingWishes, 'sparing'>): boolean;
   /** Reads variants of a piece as one text, with its times in the first: that of the reading that was doubted. */
   readTogether?(
     first: PieceResult,

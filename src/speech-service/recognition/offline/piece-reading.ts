@@ -12,6 +12,7 @@ import {
   agreedReading,
   alignedWords,
   bare,
+  doubtsSparingly,
   earlierSecondsFor,
   isPressed,
   marginsTogether,
@@ -132,12 +133,14 @@ export class PieceReader {
     about: { hint: string; load: LoadLevel; draft: readonly number[] },
   ) {
     const { hint, load, draft } = about;
+    const sparing = doubtsSparingly(load);
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        firstOnly: affordsMore(load) && this.#isSoonTogether({ ...cut, seam }, load),
+        // A piece that might not be doubted enough has four beams.
+        firstOnly: affordsMore(load) && !sparing && this.#isSoonTogether({ ...cut, seam }, load),
         draft,
       });
     let { seam } = cut;
@@ -152,7 +155,7 @@ export class PieceReader {
       strays = this.#strays(result, { ...cut, seam });
     }
     const reading = readingOf(result.text, (cut.to - cut.from) / rateHz);
-    const doubted = strays || this.#model.doubts?.(result) === true;
+    const doubted = strays || this.#model.doubts?.(result, { sparing }) === true;
     return { reading, result, seam, doubted };
   }
 

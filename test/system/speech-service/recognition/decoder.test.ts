@@ -192,6 +192,7 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
     const model = new DecodedModel(reader, ['en']);
     const read = vi.spyOn(reader, 'read');
     const beams = { doubted: [] as number[], others: [] as number[] };
+    const doubts = { all: 0, great: 0 };
     for (const { samples } of some) {
       const audio = heard(samples.map((sample) => sample + 900 * Math.sin(sample * 12.9898)));
       read.mockClear();
@@ -205,8 +206,13 @@ describe.skipIf(!model || prompts.length === 0)('the default model, read by our 
       (mean < -0.4 ? beams.doubted : beams.others).push(last);
       if (last === 1 && Math.min(...result.ys_log_probs) < -0.6)
         expect(model.doubts(result)).toBe(true);
+      for (const sparing of [false, true])
+        if (model.doubts(result, { sparing })) doubts[sparing ? 'great' : 'all']++;
     }
     read.mockRestore();
+    // Where many speak only a great doubt counts.
+    expect(doubts.great).toBeGreaterThan(0);
+    expect(doubts.great).toBeLessThan(doubts.all);
     expect(beams.doubted).toContain(1);
     expect(beams.doubted).not.toContain(4);
     expect(beams.others).toContain(4);

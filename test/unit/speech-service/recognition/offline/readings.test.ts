@@ -4,6 +4,7 @@ import {
   alignedWords,
   closest,
   isPressed,
+  doubtsSparingly,
   earlierSecondsFor,
   marginsTogether,
   readsSideBySide,
@@ -40,15 +41,18 @@ test('under load nothing is read with what was said before it, and then a doubte
   const quiet = { needed: 0.07, latenessMs: 0, togetherMs: 0 };
   const tenLegs = { ...quiet, needed: 0.12 };
   expect(marginsTogether(tenLegs)).toBe(3);
-  expect(readsSideBySide(tenLegs)).toBe(false);
+  expect(readsSideBySide(tenLegs)).toBe(true);
+  expect(doubtsSparingly(tenLegs)).toBe(false);
   expect(earlierSecondsFor(tenLegs)).toBe(0);
   expect(marginsTogether(quiet)).toBe(3);
   expect(readsSideBySide(quiet)).toBe(false);
+  expect(doubtsSparingly(quiet)).toBe(false);
   expect(earlierSecondsFor(quiet)).toBeGreaterThan(2);
   for (const busy of [{ needed: 0.2 }, { latenessMs: 100 }, { togetherMs: 1_200 }]) {
     const load = { ...quiet, ...busy };
     expect(marginsTogether(load)).toBe(2);
     expect(readsSideBySide(load)).toBe(true);
+    expect(doubtsSparingly(load)).toBe(true);
     expect(earlierSecondsFor(load)).toBe(0);
     // A file can wait.
     expect(earlierSecondsFor({ ...load, isPatient: true })).toBeGreaterThan(2);

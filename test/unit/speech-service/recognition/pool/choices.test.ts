@@ -83,8 +83,21 @@ describe('capacity', () => {
     meter.worked(300, true);
     meter.worked(200, false);
     expect(meter.report(1500)).toEqual({ busy: 0.5 });
-    expect(meter.level(100, 40)).toEqual({ needed: 0.3, latenessMs: 100, togetherMs: 40 });
+    expect(meter.level(100, 40)).toEqual({ needed: 0.06, latenessMs: 100, togetherMs: 40 });
     expect(meter.report(2000)).toEqual({ busy: 0.25 });
+  });
+
+  test('what is needed is no matter of one half second: five legs and ten are told apart', () => {
+    const meter = new LoadMeter();
+    meter.report(1000);
+    const levels: number[] = [];
+    for (let half = 1; half <= 60; half++) {
+      meter.worked(half % 5 === 0 ? 120 : 8, true); // one final in two and a half seconds, and listening
+      meter.report(1000 + 500 * half);
+      levels.push(meter.level(0, 0).needed);
+    }
+    expect(Math.max(...levels)).toBeLessThan(0.09);
+    expect(Math.min(...levels.slice(20))).toBeGreaterThan(0.04);
   });
 
   test('what a leg costs is learned from what legs cost', () => {

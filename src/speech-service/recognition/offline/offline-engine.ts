@@ -119,8 +119,8 @@ const mostSeldom = 4;
 /** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
 const wordsOfSignal = 3;
 /**
- * A live final may be told so long after its end is decided; no reading begins that would end later. Of ten calls in a
- * process, in noise, one doubted piece of five had no other margins after 100 ms, and one of ten has none after these.
+ * A live final may be told so long after its end is decided; no reading begins that would end later. Of ten calls at
+ * once, in noise, one doubted piece of five had no other margins after 100 ms, and one of ten has none after these.
  */
 const patienceMs = 150;
 /** Audio that came faster than it was spoken waits for idle time, but after this it is read before partials. */

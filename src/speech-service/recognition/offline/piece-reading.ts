@@ -133,14 +133,16 @@ export class PieceReader {
     about: { hint: string; load: LoadLevel; draft: readonly number[] },
   ) {
     const { hint, load, draft } = about;
-    const sparing = doubtsSparingly(load);
     const read = (seam: Seam | undefined) =>
       this.#read(this.#varied({ ...cut, seam }, variation), hint, {
         given: seam && signsOf(seam),
         hurried: isPressed(load),
         sparing: load.isPatient !== true,
-        // A piece that might not be doubted enough has four beams.
-        firstOnly: affordsMore(load) && !sparing && this.#isSoonTogether({ ...cut, seam }, load),
+        // Where a doubt may not be great enough for other margins, it has four beams.
+        firstOnly:
+          affordsMore(load) &&
+          !doubtsSparingly(load) &&
+          this.#isSoonTogether({ ...cut, seam }, load),
         draft,
       });
     let { seam } = cut;
@@ -155,7 +157,8 @@ export class PieceReader {
       strays = this.#strays(result, { ...cut, seam });
     }
     const reading = readingOf(result.text, (cut.to - cut.from) / rateHz);
-    const doubted = strays || this.#model.doubts?.(result, { sparing }) === true;
+    const doubts = this.#model.doubts?.(result, { sparing: doubtsSparingly(load) });
+    const doubted = strays || doubts === true;
     return { reading, result, seam, doubted };
   }
 

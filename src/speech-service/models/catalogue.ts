@@ -12,6 +12,8 @@ const ModelSource = z.discriminatedUnion('type', [
     type: z.literal('python-wheel'),
     package: z.string(),
     platform: z.string(),
+    /** The Python for which it is built, where it is built for one. */
+    python: z.string().optional(),
     folder: z.string(),
     /** Where files lie that are not in the folder, by their names. */
     elsewhere: z.record(z.string(), z.string()).optional(),
@@ -50,7 +52,7 @@ const CatalogueEntry = z
     /** Files that are made here from those that were fetched. */
     derived: z
       .strictObject({
-        how: z.enum(['moonshine-tokens', 'whisper']),
+        how: z.enum(['moonshine-tokens', 'whisper', 'voice-encoder']),
         files: z.array(z.strictObject({ name: z.string(), bytes: z.int().positive(), sha256 })),
       })
       .optional(),

@@ -27,11 +27,14 @@ export class Graph {
   readonly #graph = new Message();
   readonly #known = new Set<string>();
   readonly #name: string;
+  readonly #properties: Readonly<Record<string, string>>;
   #nodes = 0;
   #needsRuntime = false;
 
-  constructor(name = 'whisper') {
+  /** The properties are what an engine asks of a model of its kind. */
+  constructor(name = 'whisper', properties: Readonly<Record<string, string>> = {}) {
     this.#name = name;
+    this.#properties = properties;
   }
 
   input(name: string, type: 'float' | 'int32' | 'int64', dims: readonly Dimension[]): Value {
@@ -90,6 +93,8 @@ export class Graph {
       .message(7, this.#graph)
       .message(8, operators);
     if (this.#needsRuntime) whole.message(8, new Message().text(1, runtimeDomain).number(2, 1));
+    for (const [key, value] of Object.entries(this.#properties))
+      whole.message(14, new Message().text(1, key).text(2, value));
     return whole.finish();
   }
 

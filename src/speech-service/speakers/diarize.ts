@@ -1,13 +1,11 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { VoiceDetector, windowSamples } from '../recognition/offline/voice-activity.ts';
 import { VoiceEncoder } from './encoder.ts';
-import { sampleRate } from './mel.ts';
 import type { SpeakersOrder, SpokenChannel } from './messages.ts';
-import { Segments, type SpeechSegment } from './segments.ts';
+import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
 import { turnsOf, type VoiceTurn } from './turns.ts';
 import { hintsOfChannel, voicesOf, type SpeakerHints } from './voices.ts';
-import { readWeights } from './weights.ts';
-import { WindowReader } from './windows.ts';
+import { voiceWindows, type VoiceWindow } from './windows.ts';
 
 /** The session's own default, which is the detector's best threshold. */
 const speechThreshold = 0.6;
@@ -20,7 +18,7 @@ const muchSpeechS = 1_800;
 
 /** Who speaks when, in each channel by itself. */
 export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
-  const encoder = new VoiceEncoder(await readWeights(order.weights));
+  const encoder = await VoiceEncoder.open(order.weights);
   const spoken: SpeechSegment[][] = [];
   const detector = new VoiceDetector(order.voiceActivityModel);
   for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
@@ -41,10 +39,12 @@ async function turnsOfChannel(
   await using file = await open(path, 'r');
   const speech = segments.reduce((sum, { from, to }) => sum + to - from, 0);
   const isLong = speech > muchSpeechS * sampleRate;
-  const reader = new WindowReader(encoder, isLong ? 2 * hopS : hopS);
-  for (const segment of segments)
-    reader.segment(segment, await read(file, segment.from, segment.to - segment.from));
-  const windows = reader.finish();
+  const how = { encoder, hopS: isLong ? 2 * hopS : hopS };
+  const windows: VoiceWindow[] = [];
+  for (const segment of segments) {
+    const samples = await read(file, segment.from, segment.to - segment.from);
+    if (samples.length > 0) windows.push(...voiceWindows(segment, samples, how));
+  }
   const voices = voicesOf(
     windows.map(({ embedding, seconds, from, to }) => ({
       embedding,

@@ -4,13 +4,12 @@ import {
   type VoiceDetector,
   windowSamples,
 } from '../recognition/offline/voice-activity.ts';
-import type { VoiceEncoder } from './encoder.ts';
-import { sampleRate } from './mel.ts';
+import type { Encoder } from './encoder.ts';
 import { LegWindows } from './leg-windows.ts';
-import { Segments, type SpeechSegment } from './segments.ts';
+import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
 import type { VoiceTurn } from './turns.ts';
 import type { SpeakerHints } from './voices.ts';
-import { WindowReader, type VoiceWindow } from './windows.ts';
+import { voiceWindows, type VoiceWindow } from './windows.ts';
 
 const speechThreshold = 0.6;
 /** The detector says that a voice began so long after it did. */
@@ -27,7 +26,7 @@ const atFirst = 120 * sampleRate;
 
 /** The voices of one leg of a call that goes on. Audio is let go as soon as its windows are read: an hour of talk is some 5 MB. */
 export class LegVoices {
-  readonly #encoder: VoiceEncoder;
+  readonly #encoder: Encoder;
   readonly #windows: LegWindows;
   readonly #activity: VoiceActivity;
   readonly #segments = new Segments(longestPiece);
@@ -38,7 +37,7 @@ export class LegVoices {
   #spoken = 0;
 
   constructor(options: {
-    encoder: VoiceEncoder;
+    encoder: Encoder;
     detector: VoiceDetector;
     rateHz: number;
     hints: SpeakerHints;
@@ -90,14 +89,17 @@ export class LegVoices {
   }
 
   #windowsOf(segments: readonly SpeechSegment[]): VoiceWindow[] {
-    const hop = this.#spoken < atFirst ? hopS.atFirst : hopS.later;
-    const reader = new WindowReader(this.#encoder, hop);
+    const how = {
+      encoder: this.#encoder,
+      hopS: this.#spoken < atFirst ? hopS.atFirst : hopS.later,
+    };
+    const windows: VoiceWindow[] = [];
     for (const { from, to } of segments) {
       this.#spoken += to - from;
       const first = Math.max(from, this.#audioFrom);
       const samples = this.#audio.slice(first - this.#audioFrom, to - this.#audioFrom);
-      if (samples.length > 0) reader.segment({ from: first, to }, samples);
+      if (samples.length > 0) windows.push(...voiceWindows({ from: first, to }, samples, how));
     }
-    return reader.finish();
+    return windows;
   }
 }

@@ -1,4 +1,4 @@
-import { sampleRate } from './mel.ts';
+import { sampleRate } from './segments.ts';
 import { turnsOf, type VoiceTurn } from './turns.ts';
 import { followed, mostGrouped, voicesOf, type SpeakerHints } from './voices.ts';
 import type { VoiceWindow } from './windows.ts';

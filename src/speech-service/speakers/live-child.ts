@@ -5,7 +5,6 @@ import { VoiceDetector } from '../recognition/offline/voice-activity.ts';
 import { VoiceEncoder } from './encoder.ts';
 import { LegVoices, liveHints } from './leg-voices.ts';
 import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
-import { readWeights } from './weights.ts';
 
 /* The process that listens to all live legs whose parties share one channel. One order after the other, in order. */
 
@@ -20,7 +19,7 @@ function tell(message: FromLiveListener): void {
 async function take(message: ToLiveListener): Promise<void> {
   switch (message.type) {
     case 'load':
-      encoder = new VoiceEncoder(await readWeights(message.weights));
+      encoder = await VoiceEncoder.open(message.weights);
       detector = new VoiceDetector(message.voiceActivityModel);
       flushCompileCache();
       return;

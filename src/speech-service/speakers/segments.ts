@@ -1,4 +1,5 @@
-import { sampleRate } from './mel.ts';
+/** Of the audio in which voices are looked for. */
+export const sampleRate = 16_000;
 
 /** A stretch of speech, in samples. */
 export type SpeechSegment = { from: number; to: number };

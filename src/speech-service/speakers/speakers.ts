@@ -34,7 +34,7 @@ const maxHeapMiB = 192;
 const rateHz = 16_000;
 const program = new URL('./child.ts', import.meta.url);
 
-/** An hour takes some four minutes of processor time, of which a busy machine leaves little to this. */
+/** An hour takes some two minutes of processor time, of which a busy machine leaves little to this. */
 function usualDeadlineMs(audioS: number): number {
   return 120_000 + audioS * 1_000;
 }

@@ -1,4 +1,4 @@
-import { groupsOf, product } from './spectrum.ts';
+import { groupsAfter, product, unionsOf, type Union } from './clusters.ts';
 
 /** What a client says of the number of speakers. */
 export type SpeakerHints = {
@@ -14,12 +14,14 @@ export type VoicePiece = { embedding: Float32Array; seconds: number; spanS: numb
 const shortestS = 1;
 /** So many pieces are grouped; a long file has an even choice of them, and the others follow. */
 export const mostGrouped = 300;
-/** With fewer pieces the number of voices cannot be found: it is one unless somebody says otherwise. */
-const fewestFound = 50;
+/** Groups of pieces are of one voice when they are so much alike. */
+const alike = 0.45;
+/** Two voices whose middles are so much alike are one. */
+const sameVoice = 0.65;
 /** A voice that speaks less in the whole file is part of another one. */
 const leastS = 3;
-/** Two voices that are so much alike are one. */
-const sameVoice = 0.92;
+/** It may speak less when a client knows how many there are. */
+const leastOfGivenS = 1.5;
 /** However many speakers a client names. */
 export const mostSpeakers = 20;
 
@@ -62,31 +64,64 @@ export function followed(pieces: readonly VoicePiece[], voices: readonly number[
 function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): number[] {
   const { number, min = 1, max } = hints;
   // 0 is what some clients send for "no limit".
-  const most = max === undefined || max === 0 ? mostSpeakers : max;
+  const most = max === undefined || max === 0 ? mostSpeakers : Math.min(max, mostSpeakers);
   const given = number ?? (min >= most ? min : undefined);
-  if (given !== undefined) return grouped(pieces, Math.min(given, mostSpeakers));
-  const fewest = Math.min(min, mostSpeakers);
-  if (most < 2) return pieces.map(() => 0);
-  if (pieces.length < fewestFound) return grouped(pieces, fewest);
-  const found = settled(pieces, grouped(pieces, undefined, most));
-  return new Set(found).size < fewest ? grouped(pieces, fewest) : found;
+  if (given === 1) return pieces.map(() => 0);
+  const choice = new Choice(pieces);
+  if (given !== undefined) return choice.inGroups(Math.min(given, mostSpeakers));
+  const found = settled(pieces, choice.alike());
+  const count = new Set(found).size;
+  if (count > most) return choice.inGroups(most);
+  return count < min ? choice.inGroups(min) : found;
 }
 
-/** The groups of a choice of the pieces, which the others join. */
-function grouped(
-  pieces: readonly VoicePiece[],
-  number: number | undefined,
-  most?: number,
-): number[] {
-  if (number !== undefined && number < 2) return pieces.map(() => 0);
-  const count = Math.min(pieces.length, mostGrouped);
-  const chosen = Array.from({ length: count }, (_, i) => Math.floor((i * pieces.length) / count));
-  const choice = chosen.flatMap((index) => pieces[index] ?? []);
-  const labels = groupsOf(choice.map(({ embedding }) => embedding), number, most); // prettier-ignore
-  if (count === pieces.length) return labels;
-  const groups = new Groups(choice, labels);
-  const labelOf = new Map(chosen.map((index, at) => [index, labels[at] ?? 0]));
-  return pieces.map(({ embedding }, index) => labelOf.get(index) ?? groups.nearest(embedding));
+/** An even choice of the pieces, which the others join. */
+class Choice {
+  readonly #pieces: readonly VoicePiece[];
+  readonly #chosen: readonly number[];
+  readonly #choice: readonly VoicePiece[];
+  readonly #unions: readonly Union[];
+
+  constructor(pieces: readonly VoicePiece[]) {
+    const count = Math.min(pieces.length, mostGrouped);
+    this.#pieces = pieces;
+    this.#chosen = Array.from({ length: count }, (_, i) => Math.floor((i * pieces.length) / count));
+    this.#choice = this.#chosen.flatMap((index) => pieces[index] ?? []);
+    this.#unions = unionsOf(this.#choice.map(({ embedding }) => embedding));
+  }
+
+  /** As long as groups are alike they become one. */
+  alike(): number[] {
+    const { length } = this.#unions;
+    const first = this.#unions.findIndex(({ likeness }) => likeness < alike);
+    return this.#all(this.#after(first < 0 ? length : first));
+  }
+
+  /** So many, of which each speaks for a while: what is left over of somebody's voice is not one of them. */
+  inGroups(number: number): number[] {
+    const each = this.#pieces.length / this.#choice.length;
+    for (let count = number; count <= this.#choice.length; count++) {
+      const labels = this.#after(this.#choice.length - count);
+      const seconds = new Groups(this.#choice, labels).seconds();
+      const speaking = [...seconds].filter(([, spoken]) => spoken * each >= leastOfGivenS);
+      if (speaking.length < number) continue;
+      const kept = new Set(speaking.map(([label]) => label));
+      return this.#all(labels.map((label) => (kept.has(label) ? label : -1)));
+    }
+    return this.#all(this.#after(Math.max(0, this.#choice.length - number)));
+  }
+
+  #after(unions: number): number[] {
+    return groupsAfter(this.#unions.slice(0, unions), this.#choice.length);
+  }
+
+  #all(labels: readonly number[]): number[] {
+    const labelOf = new Map(this.#chosen.map((index, at) => [index, labels[at] ?? 0]));
+    return followed(
+      this.#pieces,
+      this.#pieces.map((_, index) => labelOf.get(index) ?? -1),
+    );
+  }
 }
 
 /** Voices that hardly speak go to others, and voices that are the same become one. */
@@ -142,6 +177,11 @@ class Groups {
 
   get size(): number {
     return this.#middles.size;
+  }
+
+  /** How long each speaks. */
+  seconds(): ReadonlyMap<number, number> {
+    return this.#seconds;
   }
 
   remove(label: number): void {

@@ -10,6 +10,7 @@ export type Sherpa = {
   OfflineRecognizer: new (config: OfflineConfig) => OfflineRecognizer;
   LinearResampler: new (fromHz: number, toHz: number) => LinearResampler;
   SpokenLanguageIdentification: new (config: IdentificationConfig) => SpokenLanguageIdentification;
+  SpeakerEmbeddingExtractor: new (config: ExtractorConfig) => SpeakerEmbeddingExtractor;
   version: string;
 };
 
@@ -97,6 +98,13 @@ type IdentificationConfig = {
 type SpokenLanguageIdentification = {
   createStream(): OfflineStream;
   compute(stream: OfflineStream): string;
+};
+
+type ExtractorConfig = { model: string; numThreads: 1; provider: 'cpu'; debug: 0 };
+export type SpeakerEmbeddingExtractor = {
+  createStream(): OnlineStream;
+  /** Not of length 1. Numbers outside the heap of JavaScript would be those of the engine itself, until it ends. */
+  compute(stream: OnlineStream, areOutsideHeap: false): Float32Array;
 };
 
 export function loadSherpa(): Sherpa {

@@ -18,7 +18,6 @@ export function logMel(samples: Float32Array): Float32Array {
   // One sample more than a whole window has would be one frame more than the model takes.
   const powers = melPowers(padded(window), {
     bands: melBands,
-    beyond: 'mirror',
     frames: melFrames,
   });
   const mel = new Float32Array(melBands * melFrames);

@@ -1,12 +1,12 @@
 import { mkdtemp, open, rm, writeFile, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32, deflateRawSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { catalogue, catalogueEntry } from '../../../../src/speech-service/models/catalogue.ts';
 import { readModelFolder } from '../../../../src/speech-service/models/model-folder.ts';
 import { moonshineTokens } from '../../../../src/speech-service/models/moonshine-tokens.ts';
-import { extractEntry, zipEntries } from '../../../../src/speech-service/models/python-wheel.ts';
+import { extractEntry, zipEntries } from '../../../../src/speech-service/models/zip.ts';
+import { zipOf } from '../../../support/media/zip.ts';
 
 const folders: string[] = [];
 afterEach(async () => {
@@ -52,45 +52,6 @@ describe('the token list of Moonshine', () => {
     expect(() => moonshineTokens(Uint8Array.of(5, 1, 2))).toThrow('inside a token');
   });
 });
-
-/** A zip of stored and deflated files, made by hand. */
-function zipOf(files: [string, Buffer, 0 | 8][]): Buffer {
-  const bodies: Buffer[] = [];
-  const table: Buffer[] = [];
-  let offset = 0;
-  for (const [name, content, method] of files) {
-    const packed = method === 8 ? deflateRawSync(content) : content;
-    const common = Buffer.alloc(26);
-    common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(method, 4);
-    common.writeUInt32LE(crc32(content), 10);
-    common.writeUInt32LE(packed.length, 14);
-    common.writeUInt32LE(content.length, 18);
-    common.writeUInt16LE(name.length, 22);
-    const local = Buffer.concat([Buffer.from('PK\x03\x04'), common, Buffer.from(name), packed]);
-    const tail = Buffer.alloc(14);
-    tail.writeUInt32LE(offset, 10);
-    table.push(
-      Buffer.concat([
-        Buffer.from('PK\x01\x02'),
-        Buffer.from([20, 0]),
-        common,
-        tail,
-        Buffer.from(name),
-      ]),
-    );
-    bodies.push(local);
-    offset += local.length;
-  }
-  const listing = Buffer.concat(table);
-  const end = Buffer.alloc(22);
-  end.write('PK\x05\x06', 'latin1');
-  end.writeUInt16LE(files.length, 8);
-  end.writeUInt16LE(files.length, 10);
-  end.writeUInt32LE(listing.length, 12);
-  end.writeUInt32LE(offset, 16);
-  return Buffer.concat([...bodies, listing, end]);
-}
 
 describe('a wheel', () => {
   test('gives its files, packed or not', async () => {

@@ -2,7 +2,7 @@ import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { extractEntry } from '../../../../src/speech-service/models/python-wheel.ts';
+import { extractEntry } from '../../../../src/speech-service/models/zip.ts';
 import { temporaryFolder } from '../../../support/store/store.ts';
 
 /** A zip file with one deflated entry, which says any length of itself. */

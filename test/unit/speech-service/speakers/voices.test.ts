@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { eigenOf } from '../../../../src/speech-service/speakers/eigen.ts';
+import { groupsAfter, unionsOf } from '../../../../src/speech-service/speakers/clusters.ts';
 import {
   hintsOfChannel,
   voicesOf,
@@ -7,33 +7,38 @@ import {
 } from '../../../../src/speech-service/speakers/voices.ts';
 import { madeUpDirection, noise } from '../../../support/speech/made-up-voice.ts';
 
-describe('eigenvalues', () => {
-  test.each([1, 2, 3, 20])('and vectors of a matrix of %i rows satisfy their equation', (n) => {
-    const next = noise(n);
-    const matrix = new Float64Array(n * n);
-    for (let i = 0; i < n; i++)
-      for (let j = 0; j <= i; j++) matrix[i * n + j] = matrix[j * n + i] = next();
-    const { values, vector } = eigenOf(matrix.slice(), n, true);
-    expect([...values]).toEqual([...values].toSorted((a, b) => a - b));
-    for (const [index, value] of values.entries()) {
-      const own = vector(index);
-      expect(Math.hypot(...own)).toBeCloseTo(1, 9);
-      for (let i = 0; i < n; i++) {
-        let sum = 0;
-        for (let j = 0; j < n; j++) sum += matrix[i * n + j]! * own[j]!;
-        expect(sum).toBeCloseTo(value * own[i]!, 9);
-      }
-    }
+describe('groups of directions', () => {
+  const at = (degrees: number): Float32Array =>
+    Float32Array.of(Math.cos((degrees * Math.PI) / 180), Math.sin((degrees * Math.PI) / 180));
+  const alike = (...degrees: number[]): number =>
+    degrees.reduce((sum, one) => sum + Math.cos((one * Math.PI) / 180), 0) / degrees.length;
+
+  test('become one again and again, the most alike first, by the mean of all their pairs', () => {
+    const unions = unionsOf([0, 100, 10, 130, 180].map(at));
+    expect(unions.map(({ one, other }) => [one, other])).toEqual([
+      [0, 2],
+      [1, 3],
+      [1, 4],
+      [0, 1],
+    ]);
+    const likeness = [alike(10), alike(30), alike(80, 50), alike(100, 130, 180, 90, 120, 170)];
+    for (const [index, union] of unions.entries())
+      expect(union.likeness).toBeCloseTo(likeness[index] ?? NaN, 6);
+    expect(groupsAfter(unions.slice(0, 2), 5)).toEqual([0, 1, 0, 1, 4]);
+    expect(groupsAfter(unions.slice(0, 3), 5)).toEqual([0, 1, 0, 1, 1]);
+    expect(groupsAfter(unions, 5)).toEqual([0, 0, 0, 0, 0]);
   });
 
-  test('of a graph that falls apart are zero once for each part', () => {
-    const n = 9;
-    const matrix = new Float64Array(n * n);
-    for (let i = 0; i < n; i++)
-      for (let j = 0; j < n; j++) if (i % 3 === j % 3) matrix[i * n + j] = i === j ? 2 : -1;
-    const { values } = eigenOf(matrix, n, false);
-    expect([...values].filter((value) => Math.abs(value) < 1e-9)).toHaveLength(3);
-    expect(values[3]).toBeCloseTo(3, 9);
+  test('are none of nothing, and one of one', () => {
+    expect(unionsOf([])).toEqual([]);
+    expect(groupsAfter(unionsOf([at(0)]), 1)).toEqual([0]);
+  });
+
+  test('are those of the voices', () => {
+    const next = noise(11);
+    const pieces = Array.from({ length: 40 }, (_, index) => madeUpDirection(index % 3, next));
+    const groups = groupsAfter(unionsOf(pieces).slice(0, 37), 40);
+    for (const [index, group] of groups.entries()) expect(group % 3).toBe(index % 3);
   });
 });
 
@@ -97,13 +102,26 @@ describe('voices', () => {
     expect(countWith({ number: 1_000_000 })).toBeLessThanOrEqual(20);
   });
 
-  test('of a short talk are one unless somebody says otherwise', () => {
+  test('of a short talk are found as those of a long one', () => {
     const { pieces, truth } = talk([0, 1, 0]);
-    expect(new Set(voicesOf(pieces, {})).size).toBe(1);
-    expect(rightShare(voicesOf(pieces, { number: 2 }), truth)).toBe(1);
-    expect(rightShare(voicesOf(pieces, { min: 2 }), truth)).toBe(1);
+    expect(rightShare(voicesOf(pieces, {}), truth)).toBe(1);
+    expect(new Set(voicesOf(talk([0]).pieces, {})).size).toBe(1);
+    expect(new Set(voicesOf(talk([0]).pieces, { number: 2 })).size).toBe(2);
     expect(voicesOf([], {})).toEqual([]);
+    expect(voicesOf(pieces.slice(0, 1), {})).toEqual([0]);
     expect(voicesOf(pieces.slice(0, 1), { number: 3 })).toEqual([0]);
+  });
+
+  test('whose number is given are those that speak, not what stands out of a voice', () => {
+    const { pieces, truth } = talk([0, 1, 0, 1, 0]);
+    const next = noise(13);
+    const [odd, pieceOfOdd] = [[4, 17, 33], () => madeUpDirection(7, next)];
+    const mixed = pieces.map((piece, at) =>
+      odd.includes(at) ? { ...piece, embedding: pieceOfOdd() } : piece,
+    );
+    const voices = voicesOf(mixed, { number: 2 });
+    const known = voices.filter((_, at) => !odd.includes(at));
+    expect(rightShare(known, truth.filter((_, at) => !odd.includes(at)))).toBe(1); // prettier-ignore
   });
 
   test('that speak less than three seconds are part of another, unless their number is given', () => {

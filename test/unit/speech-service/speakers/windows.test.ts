@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { VoiceEncoder } from '../../../../src/speech-service/speakers/encoder.ts';
 import { Segments } from '../../../../src/speech-service/speakers/segments.ts';
-import { cutsOf, WindowReader } from '../../../../src/speech-service/speakers/windows.ts';
-import { madeUpSound, madeUpWeights } from '../../../support/speech/made-up-voice.ts';
+import {
+  cutsOf,
+  voiceWindows,
+  windowLength,
+} from '../../../../src/speech-service/speakers/windows.ts';
 
 const block = 512;
 /** One sign for each 32 ms. */
@@ -46,20 +48,30 @@ describe('windows', () => {
   });
 
   test('answer for every instant of their segment once', () => {
-    const reader = new WindowReader(new VoiceEncoder(madeUpWeights()), 0.4);
-    const sound = madeUpSound();
-    const long = new Float32Array(40_000);
-    long.set(sound);
-    long.set(sound, 20_000);
-    reader.segment({ from: 1_000, to: 41_000 }, long);
-    reader.segment({ from: 60_000, to: 80_000 }, sound);
-    const windows = reader.finish();
-    expect(windows.map(({ from, to }) => [from, to])).toEqual([
-      [1_000, 17_000],
-      [17_000, 23_400],
-      [23_400, 41_000],
-      [60_000, 80_000],
+    const read: Float32Array[] = [];
+    const encoder = {
+      directionOf: (samples: Float32Array) => {
+        read.push(samples);
+        return Float32Array.of(1);
+      },
+    };
+    const sound = Float32Array.from({ length: 40_000 }, (_, at) => at);
+    const windows = [
+      ...voiceWindows({ from: 1_000, to: 41_000 }, sound, { encoder, hopS: 0.4 }),
+      ...voiceWindows({ from: 60_000, to: 70_000 }, sound.subarray(0, 10_000), {
+        encoder,
+        hopS: 0.4,
+      }),
+    ];
+    expect(windows.map(({ from, to, seconds }) => [from, to, seconds])).toEqual([
+      [1_000, 17_000, 1.6],
+      [17_000, 23_400, 1.6],
+      [23_400, 41_000, 1.6],
+      [60_000, 70_000, 0.625],
     ]);
-    for (const { embedding } of windows) expect(Math.hypot(...embedding)).toBeCloseTo(1, 5);
+    expect(read.map(({ length }) => length)).toEqual(windows.map(() => windowLength));
+    expect(read.map(([first]) => first)).toEqual([0, 6_400, 12_800, 0]);
+    // The piece that is too short, again and again.
+    expect([...(read[3]?.subarray(9_999, 10_002) ?? [])]).toEqual([9_999, 0, 1]);
   });
 });

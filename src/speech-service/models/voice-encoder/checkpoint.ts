@@ -1,0 +1,63 @@
+import { open, readFile } from 'node:fs/promises';
+import { TrunklineError } from '../../../lib/errors.ts';
+import { zipEntries } from '../zip.ts';
+
+/** The opcode before a text in Python's pickles; the length of the text follows in four bytes. */
+const textOpcode = 0x58;
+const longestName = 200;
+const localHeaderBytes = 30;
+
+/**
+ * The tensors of a checkpoint of PyTorch: a zip with the numbers of each in a file of its own, and a program for
+ * Python's unpickler that says which file is whose. No instruction of it is interpreted: of the one file whose checksum
+ * the catalogue names it is known that each name of a tensor is followed by the number of its file, and both are texts.
+ */
+export async function tensorsOf(path: string): Promise<Map<string, Float32Array>> {
+  await using file = await open(path);
+  const entries = await zipEntries(file);
+  const bytes = await readFile(path);
+  const contents = new Map<string, Buffer>();
+  for (const { name, method, bytes: length, offset } of entries) {
+    if (method !== 0) throw invalid(`${name} is packed`);
+    const from =
+      offset + localHeaderBytes + sizeAt(bytes, offset + 26) + sizeAt(bytes, offset + 28);
+    if (from + length > bytes.length) throw invalid(`it ends inside ${name}`);
+    contents.set(name, bytes.subarray(from, from + length));
+  }
+  const program = contents.get('archive/data.pkl');
+  if (!program) throw invalid('it names no tensors');
+  const tensors = new Map<string, Float32Array>();
+  let name = '';
+  for (const text of textsOf(program)) {
+    const numbers = contents.get(`archive/data/${text}`);
+    if (numbers) tensors.set(name, floatsOf(numbers));
+    else if (text.includes('.')) name = text;
+  }
+  return tensors;
+}
+
+function* textsOf(program: Buffer): Generator<string> {
+  for (let at = 0; at + 5 <= program.length; at++) {
+    if (program[at] !== textOpcode) continue;
+    const length = program.readUInt32LE(at + 1);
+    if (length > longestName || at + 5 + length > program.length) continue;
+    const text = program.toString('latin1', at + 5, at + 5 + length);
+    if (!/^[\w.]+$/.test(text)) continue;
+    yield text;
+    at += 4 + length;
+  }
+}
+
+/** A copy, because the numbers need not begin at a multiple of four. */
+function floatsOf(bytes: Buffer): Float32Array {
+  return new Float32Array(Uint8Array.from(bytes).buffer, 0, bytes.length >> 2);
+}
+
+function sizeAt(bytes: Buffer, offset: number): number {
+  if (offset + 2 > bytes.length) throw invalid('it ends inside its table of contents');
+  return bytes.readUInt16LE(offset);
+}
+
+function invalid(how: string): TrunklineError {
+  return new TrunklineError('MODEL_INVALID', `not a checkpoint of PyTorch: ${how}`);
+}

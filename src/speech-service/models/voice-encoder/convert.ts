@@ -1,0 +1,20 @@
+import { writeFile } from 'node:fs/promises';
+import { setImmediate as others } from 'node:timers/promises';
+import { tensorsOf } from './checkpoint.ts';
+import { voiceGraph } from './network.ts';
+
+/**
+ * Makes the graph that the engine reads out of the checkpoint in which the model is published. The same file gives the
+ * same bytes on every machine, so the catalogue names their checksum.
+ */
+export async function convertVoiceEncoder(
+  from: string,
+  to: string,
+  onStep: (done: number, of: number) => void,
+): Promise<void> {
+  const tensors = await tensorsOf(from);
+  onStep(1, 2);
+  await others(); // between the steps the lock of the folder is touched
+  await writeFile(to, voiceGraph(tensors));
+  onStep(2, 2);
+}

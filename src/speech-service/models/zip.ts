@@ -1,0 +1,97 @@
+import { createWriteStream } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createInflateRaw } from 'node:zlib';
+
+/** The table of contents of an archive with a thousand files takes a hundredth of this. */
+const maxTableBytes = 16_777_216;
+
+/** An entry of a zip file. This reader knows what wheels and checkpoints use: stored and deflated, no encryption, no zip64. */
+type ZipEntry = {
+  name: string;
+  bytes: number;
+  compressedBytes: number;
+  method: number;
+  offset: number;
+};
+
+const endSignature = 0x06054b50;
+const entrySignature = 0x02014b50;
+const localSignature = 0x04034b50;
+
+/** Reads the table of contents, which stands at the end of the file. */
+export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
+  const { size } = await file.stat();
+  const tail = await readAt(file, Math.max(0, size - 65_557), Math.min(size, 65_557));
+  let end = tail.length - 22;
+  while (end >= 0 && tail.readUInt32LE(end) !== endSignature) end--;
+  if (end < 0) throw new Error('not a zip file, or it is cut short');
+  const count = tail.readUInt16LE(end + 10);
+  const tableBytes = tail.readUInt32LE(end + 12);
+  if (tableBytes > Math.min(size, maxTableBytes))
+    throw new Error('the table of contents of the zip file is damaged');
+  const table = await readAt(file, tail.readUInt32LE(end + 16), tableBytes);
+  const entries: ZipEntry[] = [];
+  for (let at = 0; entries.length < count;) {
+    if (at + 46 > table.length || table.readUInt32LE(at) !== entrySignature)
+      throw new Error('the table of contents of the zip file is damaged');
+    const nameBytes = table.readUInt16LE(at + 28);
+    entries.push({
+      name: table.toString('utf8', at + 46, at + 46 + nameBytes),
+      method: table.readUInt16LE(at + 10),
+      compressedBytes: table.readUInt32LE(at + 20),
+      bytes: table.readUInt32LE(at + 24),
+      offset: table.readUInt32LE(at + 42),
+    });
+    at += 46 + nameBytes + table.readUInt16LE(at + 30) + table.readUInt16LE(at + 32);
+  }
+  return entries;
+}
+
+/**
+ * Takes one file out of a zip file. Its checksum can be looked at only afterwards, and a small archive can
+ * hold an endless file: so no more than `mostBytes` are ever written.
+ */
+export async function extractEntry(
+  zipPath: string,
+  wanted: string,
+  to: string,
+  { mostBytes, onBytes }: { mostBytes: number; onBytes?: (bytes: number) => void },
+): Promise<void> {
+  await using file = await open(zipPath);
+  const entry = (await zipEntries(file)).find(({ name }) => name === wanted);
+  if (!entry) throw new Error(`the zip file holds no ${wanted}`);
+  if (entry.method !== 0 && entry.method !== 8)
+    throw new Error(`${wanted} is packed in a way this reader does not know`);
+  const local = await readAt(file, entry.offset, 30);
+  if (local.readUInt32LE(0) !== localSignature) throw new Error('the zip file is damaged');
+  const start = entry.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28);
+  const packed = file.createReadStream({
+    start,
+    end: start + entry.compressedBytes - 1,
+    autoClose: false,
+  });
+  let written = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      written += chunk.length;
+      if (written > mostBytes) {
+        done(new Error(`${wanted} is longer in the archive than the file should be`));
+        return;
+      }
+      onBytes?.(chunk.length);
+      done(null, chunk);
+    },
+  });
+  const out = createWriteStream(to);
+  await (entry.method === 8
+    ? pipeline(packed, createInflateRaw(), counted, out)
+    : pipeline(packed, counted, out));
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, position);
+  if (bytesRead < length) throw new Error('the zip file is cut short');
+  return buffer;
+}

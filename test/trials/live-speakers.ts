@@ -9,6 +9,7 @@ import {
   wordsOfTurns,
   type Planned,
 } from '../support/recognition/trial-dialogues.ts';
+import { missingUnseenVoices } from '../support/recognition/unseen-voices.ts';
 import {
   VoiceDetector,
   vadModelPath,
@@ -24,7 +25,7 @@ import { weightsPath } from '../../src/speech-service/speakers/weights.ts';
  * alone is taken for two; what it costs. Each third of a second of a turn is a word.
  *
  *   npm run trials -- live-speakers
- *   DIALOGUES=8 npm run trials -- live-speakers     every fifth of them, and each voice alone
+ *   DIALOGUES=8 npm run trials -- live-speakers     every seventh of them, and each voice alone
  */
 const groupEveryS = 10;
 const pieceS = 5;
@@ -82,7 +83,7 @@ function listen(encoder: VoiceEncoder, { samples, turns }: SpokenDialogue) {
 const model = await realModel('voice-encoder');
 if (!model) throw new Error('the model is not to be had');
 if (!canSpeak()) throw new Error('flite and sox are not installed');
-const missing = missingVoices();
+const missing = [...missingVoices(), ...missingUnseenVoices()];
 if (missing.length > 0) throw new Error(`apt-get install ${missing.join(' ')}`);
 const encoder = await VoiceEncoder.open(weightsPath(model.models));
 
@@ -91,7 +92,7 @@ const totals = new Map<
   { words: number; first: number; right: number; number: number; dialogues: number }
 >();
 let [audioS, cpuS] = [0, 0];
-let [becameTwo, endedTwo] = [0, 0];
+const lone = new Map<Planned['who'], { became: number; ended: number; voices: number }>();
 const tell = (plan: Planned, seed: number): void => {
   const spoken = dialogue(plan, seed);
   const heard = listen(encoder, spoken);
@@ -104,12 +105,15 @@ const tell = (plan: Planned, seed: number): void => {
       `${heard.voices} voices, at most ${heard.most}`,
   );
   if (voices.length === 1) {
-    becameTwo += heard.most > 1 ? 1 : 0;
-    endedTwo += heard.voices > 1 ? 1 : 0;
+    const total = lone.get(who) ?? { became: 0, ended: 0, voices: 0 };
+    total.became += heard.most > 1 ? 1 : 0;
+    total.ended += heard.voices > 1 ? 1 : 0;
+    total.voices++;
+    lone.set(who, total);
     return;
   }
   const count = voices.length === 2 ? 'two speakers' : 'three or four';
-  for (const name of ['all', count, `${count}, ${who}`, line]) {
+  for (const name of ['all', count, who, `${count}, ${who}`, line]) {
     const total = totals.get(name) ?? { words: 0, first: 0, right: 0, number: 0, dialogues: 0 };
     total.words += heard.words;
     total.first += heard.firstRight;
@@ -126,7 +130,8 @@ for (const [name, { words, first, right, number, dialogues: count }] of totals)
   console.log(
     `${name}: words right ${percent(first, words)} as first labelled, ${percent(right, words)} at the end; number of voices right in ${number} of ${count}`,
   );
-console.log(`alone: ${becameTwo} of ${alone.length} were two at some time, ${endedTwo} at the end`);
+for (const [who, { became, ended, voices }] of lone)
+  console.log(`alone, ${who}: ${became} of ${voices} were two at some time, ${ended} at the end`);
 console.log(`${(audioS / 60).toFixed(1)} min; ${(cpuS / audioS).toFixed(3)} of real time`);
 const all = totals.get('all');
 // Far below what was measured: a broken recipe is at chance.

@@ -24,17 +24,19 @@ import {
   planned,
   wordsOfTurns,
 } from '../support/recognition/trial-dialogues.ts';
+import { missingUnseenVoices } from '../support/recognition/unseen-voices.ts';
 import { wavFile } from '../support/speech/jobs.ts';
 
 /**
- * Forty dialogues on a telephone line, mu-law and GSM in turn: twenty of voices that were made for this trial by turning
- * the pitch of others, twenty of people who spoke the prompts of Debian's packages in five languages. How much of the
- * speech, and how many words, have the right speaker, and what that costs. The words of synthetic voices are those that
- * the recogniser hears; of the people, whose languages it does not know, each third of a second of a turn is a word.
- * No number here was tuned on any of them.
+ * Dialogues on a telephone line, mu-law and GSM in turn: twenty of voices that were made for this trial by turning the
+ * pitch of others, twenty of people who spoke the prompts of Debian's packages in five languages, and sixteen of unseen
+ * synthetic voices of seven languages. How much of the speech, and how many words, have the right speaker, and what that
+ * costs. The words of the first twenty are those that the recogniser hears; of the others, whose languages it does not
+ * know, each third of a second of a turn is a word.
  *
  *   npm run trials -- speakers
- *   DIALOGUES=8 npm run trials -- speakers     every fifth of them
+ *   DIALOGUES=8 npm run trials -- speakers         every seventh of them
+ *   DIALOGUES=41-56 npm run trials -- speakers     those of the unseen voices
  */
 /** Hundredths of a second of the children that have ended. */
 async function childTicks(): Promise<number> {
@@ -105,9 +107,8 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
     if (!channel) throw new Error('the dialogue has no channel');
     const { path, samples } = channel;
     const utterances =
-      who === 'human'
-        ? wordsOfTurns(spoken.turns)
-        : await readChannels({
+      who === 'synthetic'
+        ? await readChannels({
             recogniser,
             clock: systemClock,
             channels: [{ channel: 0, path, samples }],
@@ -117,7 +118,8 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
             turns: new PartTurns(1),
             signal: new AbortController().signal,
             onProgress: () => undefined,
-          });
+          })
+        : wordsOfTurns(spoken.turns);
     audioS += durationS;
     const said: string[] = [];
     for (const [name, hints] of [
@@ -132,6 +134,7 @@ async function run(recogniser: Recogniser, models: string, folder: string): Prom
       for (const group of [
         name,
         `${name}, ${count}`,
+        `${name}, ${who}`,
         `${name}, ${count}, ${who}`,
         `${name}, ${line}`,
       ]) {
@@ -168,7 +171,7 @@ const words = await realModel();
 const encoder = await realModel('voice-encoder');
 if (!words || !encoder) throw new Error('the models are not to be had');
 if (!canSpeak()) throw new Error('flite and sox are not installed');
-const missing = missingVoices();
+const missing = [...missingVoices(), ...missingUnseenVoices()];
 if (missing.length > 0) throw new Error(`apt-get install ${missing.join(' ')}`);
 const folder = await mkdtemp(join(tmpdir(), 'trunkline-speakers-'));
 try {

@@ -37,11 +37,15 @@ export function sayWithFlite(voice: string, text: string, effects: string[] = []
   });
 }
 
-/** What festival's voice says. */
-export function sayWithFestival(text: string, effects: string[] = []): Int16Array {
+/** What one of festival's voices says; bytes where the voice wants another encoding than UTF-8. */
+export function sayWithFestival(
+  text: string | Uint8Array,
+  effects: string[] = [],
+  voice = 'cmu_us_slt_arctic_hts',
+): Int16Array {
   return said(effects, (file) => {
-    const voice = '(voice_cmu_us_slt_arctic_hts)';
-    execFileSync('text2wave', ['-eval', voice, '-o', file], { input: text });
+    const how = { input: text, stdio: 'pipe' } as const; // it tells of each pair of sounds that a voice lacks
+    execFileSync('text2wave', ['-eval', `(voice_${voice})`, '-o', file], how);
   });
 }
 
@@ -52,7 +56,8 @@ function said(effects: string[], speak: (file: string) => void): Int16Array {
     const telephone = join(folder, 'telephone.wav');
     speak(file);
     const format = ['-r', String(rateHz), '-b', '16', '-c', '1'];
-    execFileSync('sox', ['-v', '0.8', file, ...format, telephone, ...effects, ...trimmed], {
+    // -R: the same dither each time, so that two runs hear the same.
+    execFileSync('sox', ['-R', '-v', '0.8', file, ...format, telephone, ...effects, ...trimmed], {
       stdio: 'pipe',
     });
     return wavSamples(readFileSync(telephone));

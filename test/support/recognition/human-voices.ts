@@ -17,11 +17,16 @@ const people = {
 } as const;
 export type Person = keyof typeof people;
 
+/** Where somebody's prompts are, and the package that they are from. */
+type Prompts = { folder: string; extension: 'wav' | 'gsm'; from: string };
+
 /** The packages that are missing for all of them. */
 export function missingVoices(): string[] {
-  return Object.values(people).flatMap(({ folder, from, extension }) =>
-    existsSync(join(sounds, folder, `agent-alreadyon.${extension}`)) ? [] : [from],
-  );
+  return Object.values(people).flatMap(missingOf);
+}
+
+export function missingOf({ folder, extension, from }: Prompts): string[] {
+  return existsSync(join(sounds, folder, `agent-alreadyon.${extension}`)) ? [] : [from];
 }
 
 const raw = ['-t', 'raw', '-r', '8000', '-e', 'signed', '-b', '16', '-c', '1', '-'];
@@ -33,24 +38,31 @@ const leastS = 1.2;
 export function sayingsOf(person: Person): Int16Array[] {
   const kept = known.get(person);
   if (kept) return kept;
-  const { folder, extension } = people[person];
+  const sayings = promptsOf(people[person]);
+  known.set(person, sayings);
+  return sayings;
+}
+
+export function promptsOf({ folder, extension }: Prompts): Int16Array[] {
   const files = readdirSync(join(sounds, folder))
     .filter((name) => name.endsWith(extension))
     .sort();
   const sayings = files.map((name) => spoken(join(sounds, folder, name)));
-  const long = sayings.filter(({ length }) => length >= leastS * 8_000);
-  known.set(person, long);
-  return long;
+  return sayings.filter(({ length }) => length >= leastS * 8_000);
 }
 
 function spoken(path: string): Int16Array {
   const samples = path.endsWith('.wav')
     ? wavSamples(readFileSync(path))
     : samplesOf(execFileSync('sox', ['-t', 'gsm', '-r', '8000', path, ...raw]));
+  return levelled(samples);
+}
+
+/** Without the silence at both ends; everybody at one level, as a line with its own gain brings them. */
+export function levelled(samples: Int16Array): Int16Array {
   const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
   const first = samples.findIndex((sample) => Math.abs(sample) > loudest / 30);
   const last = samples.findLastIndex((sample) => Math.abs(sample) > loudest / 30);
-  // Everybody at one level, as a line with its own gain brings them.
   return samples
     .subarray(Math.max(0, first), last + 1)
     .map((sample) => (sample * 12_000) / loudest);

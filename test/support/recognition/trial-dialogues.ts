@@ -4,11 +4,13 @@ import { throughGsm } from '../../bench/recognition/audio.ts';
 import { noise } from '../speech/made-up-voice.ts';
 import { dialogueOf, sayWithFestival, sayWithFlite, type SpokenDialogue } from './dialogue.ts';
 import { sayingsOf, type Person } from './human-voices.ts';
+import { sayingsOfUnseen, unseenVoices, type UnseenVoice } from './unseen-voices.ts';
 
 /**
- * Forty dialogues on a telephone line, mu-law and GSM in turn: twenty of voices that were made for the trials by turning
- * the pitch of others, twenty of people who spoke the prompts of Debian's packages in five languages. Nothing was tuned
- * on any of them.
+ * Dialogues on a telephone line, mu-law and GSM in turn: twenty of voices that were made for the trials by turning the
+ * pitch of others, twenty of people who spoke the prompts of Debian's packages in five languages, and sixteen of
+ * synthetic voices of seven languages. On the first forty, and on their voices alone, it was chosen how much alike one
+ * voice is to itself; the sixteen are only measured. New ones come last: the number of a dialogue is its seed.
  */
 const say = {
   rmsLow: (text: string) => sayWithFlite('rms', text, ['pitch', '-180']),
@@ -68,14 +70,33 @@ const human: Person[][] = [
   ['allison', 'carlo', 'june', 'russian'],
   ['menardi', 'armelle', 'carlo', 'allison'],
 ];
+const unseen: UnseenVoice[][] = [
+  ['dita', 'machac'],
+  ['lj', 'mv'],
+  ['lp', 'pc'],
+  ['ona', 'nsh'],
+  ['machac', 'ph'],
+  ['lj', 'lp'],
+  ['ked', 'mv'],
+  ['dita', 'ona'],
+  ['nsk', 'pc'],
+  ['krb', 'dita'],
+  ['ked', 'lj', 'nsk'],
+  ['ph', 'dita', 'krb'],
+  ['nsh', 'mv', 'lp'],
+  ['ona', 'pc', 'machac'],
+  ['ked', 'ona', 'nsh', 'lj'],
+  ['nsk', 'ph', 'lp', 'mv'],
+];
 export type Planned = {
-  who: 'synthetic' | 'human';
-  voices: readonly (Voice | Person)[];
+  who: 'synthetic' | 'human' | 'unseen';
+  voices: readonly (Voice | Person | UnseenVoice)[];
   line: 'mu-law' | 'GSM';
 };
 export const planned: Planned[] = [
   ...synthetic.map((voices, index) => ({ who: 'synthetic', voices, line: lineOf(index) }) as const),
   ...human.map((voices, index) => ({ who: 'human', voices, line: lineOf(index) }) as const),
+  ...unseen.map((voices, index) => ({ who: 'unseen', voices, line: lineOf(index) }) as const),
 ];
 /** All of them; with DIALOGUES=8 so many, evenly chosen; with DIALOGUES=38-40 those, counted from 1. */
 const [wanted = planned.length, last] = (process.env['DIALOGUES'] ?? '').split('-', 2).filter(Boolean).map(Number); // prettier-ignore
@@ -91,6 +112,9 @@ export const alone: Planned[] = [
   ),
   ...[...new Set(human.flat())].map(
     (voice, index) => ({ who: 'human', voices: [voice], line: lineOf(index) }) as const,
+  ),
+  ...unseenVoices.map(
+    (voice, index) => ({ who: 'unseen', voices: [voice], line: lineOf(index) }) as const,
   ),
 ];
 
@@ -152,7 +176,13 @@ export function dialogue({ who, voices, line }: Planned, seed: number): SpokenDi
     const voice = voices[speaker % voices.length] ?? 'rmsLow';
     const count = 1 + Math.floor(random() * 2.4);
     const samples =
-      who === 'human' ? prompted(voice as Person, at, count) : madeUp(voice as Voice, at, count);
+      who === 'synthetic'
+        ? madeUp(voice as Voice, at, count)
+        : prompted(
+            who === 'human' ? sayingsOf(voice as Person) : sayingsOfUnseen(voice as UnseenVoice),
+            at,
+            count,
+          );
     at += count;
     sayings.push({ voice, samples, pauseS: 1.1 * random() - 0.2 });
     said += count;
@@ -167,8 +197,7 @@ function madeUp(voice: Voice, at: number, count: number): Int16Array {
 }
 
 /** Prompts one after the other, with a breath between them. */
-function prompted(person: Person, at: number, count: number): Int16Array {
-  const all = sayingsOf(person);
+function prompted(all: readonly Int16Array[], at: number, count: number): Int16Array {
   const chosen = Array.from({ length: count }, (_, index) => all[((at + index) * 7) % all.length]);
   return Int16Array.from(chosen.flatMap((one) => [...(one ?? []), ...new Int16Array(2_000)]));
 }

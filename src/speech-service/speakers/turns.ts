@@ -34,7 +34,8 @@ export function withSpeakersOf(
 
 /**
  * Utterances with their speakers. The recogniser cuts at pauses and knows nothing of voices, so an utterance of two
- * speakers is cut where they change: each word has the voice that covers most of it.
+ * speakers is cut where they change: each word has the voice that covers most of it, and near a change the end of a
+ * sentence and the longer pause decide.
  */
 export function withSpeakers(
   utterances: readonly Utterance[],
@@ -56,8 +57,12 @@ function cutAtSpeakers(
   turns: readonly VoiceTurn[],
 ): Utterance[] {
   const runs: { speaker: number; words: Word[] }[] = [];
-  for (const word of words) {
-    const speaker = voiceOf(word, turns);
+  const speakers = changedAtPauses(
+    words,
+    words.map((word) => voiceOf(word, turns)),
+  );
+  for (const [index, word] of words.entries()) {
+    const speaker = speakers[index] ?? 0;
     const last = runs.at(-1);
     if (last?.speaker === speaker) last.words.push(word);
     else runs.push({ speaker, words: [word] });
@@ -76,6 +81,48 @@ function cutAtSpeakers(
       confidence: meanConfidence(own),
     };
   });
+}
+
+/** A change of speakers is known to some tenths of a second, so it may be at another word: so many away, so far. */
+const movedWords = 2;
+const movedS = 0.8;
+/** A longer pause says no more. */
+const longestPauseS = 0.5;
+/** What the end of a sentence is worth, and that the voice changed just there, in seconds of pause. */
+const sentenceEndS = 0.3;
+const foundS = 0.05;
+
+/** The speakers of words, changed where one is likeliest to have ended; each keeps a word at least. */
+function changedAtPauses(words: readonly Word[], found: readonly number[]): number[] {
+  const speakers = [...found];
+  for (let at = 1; at < words.length; at++) {
+    const [before, after] = [speakers[at - 1] ?? 0, speakers[at] ?? 0];
+    if (before === after) continue;
+    let [first, last] = [at, at];
+    while (at - first < movedWords && speakers[first - 2] === before) first--;
+    while (last - at < movedWords && speakers[last + 1] === after) last++;
+    let best = { at, worth: worthOfChange(words, at) + foundS };
+    for (let other = first; other <= last; other++) {
+      const worth = worthOfChange(words, other);
+      const isNear = Math.abs(timeOfChange(words, other) - timeOfChange(words, at)) <= movedS;
+      if (isNear && worth > best.worth) best = { at: other, worth };
+    }
+    speakers.fill(after, Math.min(best.at, at), at);
+    speakers.fill(before, at, Math.max(best.at, at));
+    at = Math.max(best.at, at);
+  }
+  return speakers;
+}
+
+function worthOfChange(words: readonly Word[], at: number): number {
+  const [before, after] = [words[at - 1], words[at]];
+  const pauseS = (after?.start ?? 0) - (before?.end ?? 0);
+  const isSentence = /[.?!…。？！]$/u.test(before?.word ?? '');
+  return Math.max(0, Math.min(longestPauseS, pauseS)) + (isSentence ? sentenceEndS : 0);
+}
+
+function timeOfChange(words: readonly Word[], at: number): number {
+  return ((words[at - 1]?.end ?? 0) + (words[at]?.start ?? 0)) / 2;
 }
 
 function meanConfidence(words: readonly Word[]): number {

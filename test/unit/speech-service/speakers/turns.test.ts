@@ -36,6 +36,39 @@ describe('utterances', () => {
     ]);
   });
 
+  test('are cut at the end of a sentence, or at the longer pause, when it is two words from the change', () => {
+    const cutsOf = (text: string, changeAt: number, moved?: { word: number; byS: number }) => {
+      const said = spoken(text, 0);
+      for (const [at, word] of said.words.entries())
+        if (moved && at >= moved.word) {
+          word.start += moved.byS;
+          word.end += moved.byS;
+        }
+      return withSpeakers([said], [turn(0, changeAt, 0), turn(changeAt, 60, 1)]).map(
+        ({ text: own, speaker }) => [own, speaker],
+      );
+    };
+    // Words begin each half second: the voice changes before "it.".
+    const early = 'three days to find it. And what then?';
+    expect(cutsOf(early, 2)).toEqual([['three days to find it.', 0], ['And what then?', 1]]); // prettier-ignore
+    expect(cutsOf('no. We were at work all day', 1.5)).toEqual([['no. We were', 0], ['at work all day', 1]]); // prettier-ignore
+    const paused = 'no we were at work all day';
+    expect(cutsOf(paused, 1.5)).toEqual([
+      ['no we were', 0],
+      ['at work all day', 1],
+    ]);
+    expect(cutsOf(paused, 1.5, { word: 2, byS: 0.2 })).toEqual([['no we', 0], ['were at work all day', 1]]); // prettier-ignore
+    // Nobody's only word is taken away.
+    expect(cutsOf('no. yes we were', 0.5)).toEqual([
+      ['no.', 0],
+      ['yes we were', 1],
+    ]);
+    expect(cutsOf('we were there yes.', 1.5)).toEqual([
+      ['we were there', 0],
+      ['yes.', 1],
+    ]);
+  });
+
   test('of one voice stay whole', () => {
     const said = [spoken('Hello there.', 0), spoken('Yes.', 5)];
     const whole = withSpeakers(said, [turn(0, 6, 3)]);

@@ -131,7 +131,9 @@ async function bring(
     return;
   }
   const missing: WantedFile[] = [];
-  const isToBeMade = await lacksDerived(entry, folder);
+  const isToBeMade =
+    (await lacksDerived(entry, folder)) &&
+    !(place.type === 'https' && (await broughtDerived(entry, place.base, folder, options)));
   for (const file of entry.files)
     if ((isToBeMade || !file.forMaking) && (await problemOf(join(folder, file.name), file)))
       missing.push(file);
@@ -169,6 +171,34 @@ async function bring(
   }
 }
 
+/** A copy of another machine's models folder has the files that are made, and not those that they were made from. */
+async function broughtDerived(
+  entry: CatalogueEntry,
+  base: string,
+  folder: string,
+  options: PullOptions,
+): Promise<boolean> {
+  for (const { name, bytes, sha256 } of entry.derived?.files ?? []) {
+    const part = join(folder, `${name}.part`);
+    try {
+      await download({
+        url: new URL(name, base).href,
+        part,
+        mostBytes: bytes,
+        signal: options.signal,
+        onBytes: (receivedBytes) =>
+          options.onProgress({ source: base, receivedBytes, totalBytes: bytes }),
+      });
+      await keep(part, join(folder, name), { name, bytes, sha256 });
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (isFull(error)) throw error;
+      return false; // they are made here
+    }
+  }
+  return true;
+}
+
 /** Gives a part the name of its file when its checksum is right. A wrong part is deleted, never continued. */
 async function keep(part: string, path: string, expected: WantedFile): Promise<void> {
   const problem = await problemOf(part, expected);
@@ -186,10 +216,11 @@ async function fromFolder(
   folder: string,
   options: PullOptions,
 ): Promise<void> {
+  const made: ModelFile[] = [];
+  let isToBeMade = false;
   for (const file of entry.derived?.files ?? [])
-    if (!(await problemOf(join(path, file.name), file)))
-      await takeOver(join(path, file.name), join(folder, file.name), file);
-  const isToBeMade = await lacksDerived(entry, folder);
+    if (!(await problemOf(join(path, file.name), file))) made.push(file);
+    else isToBeMade ||= (await problemOf(join(folder, file.name), file)) !== undefined;
   const named: WantedFile[] =
     entry.files.length > 0
       ? entry.files
@@ -209,7 +240,8 @@ async function fromFolder(
     const orArchive = packed === undefined ? '' : `, and there is no ${basename(packed)} either`;
     throw new Error(`${path} lacks ${lacking.join(', ')}${orArchive}`);
   }
-  for (const file of missing) {
+  // Nothing is taken before it is known that nothing lacks: half a model would pass for one.
+  for (const file of [...missing, ...made]) {
     options.signal.throwIfAborted();
     await takeOver(join(path, file.name), join(folder, file.name), file);
   }

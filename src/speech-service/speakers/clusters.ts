@@ -53,7 +53,8 @@ function setBoth(matrix: readonly Float64Array[], i: number, j: number, value: n
 }
 
 function mostAlike(likeness: readonly Float64Array[], left: ReadonlySet<number>): Union {
-  let best: Union = { one: 0, other: 0, likeness: -Infinity };
+  const [first = 0, second = 0] = left;
+  let best: Union = { one: first, other: second, likeness: -Infinity };
   for (const one of left) {
     const row = likeness[one];
     if (!row) continue;

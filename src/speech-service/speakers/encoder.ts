@@ -25,7 +25,9 @@ export class VoiceEncoder implements Encoder {
     stream.acceptWaveform({ sampleRate, samples: samples.map(inWholeSteps) });
     stream.inputFinished();
     const direction = this.#extractor.compute(stream, false);
-    const length = Math.hypot(...direction) || 1;
+    const length = Math.hypot(...direction);
+    // Like no other, instead of a number that is none in all that follows.
+    if (length === 0 || !Number.isFinite(length)) return direction.fill(0);
     return direction.map((value) => value / length);
   }
 }
@@ -33,8 +35,8 @@ export class VoiceEncoder implements Encoder {
 const steps = 0x8000;
 
 /**
- * As in a file of 16 bits, like those with which the network was taught. Telephone audio that was brought to 16 kHz has
- * next to nothing in the upper bands, and how little it is would say more than the voice: the steps' own noise covers it.
+ * Files have 16 bits already; live audio that was brought to 16 kHz has not. Next to nothing is in the upper bands of
+ * it, and without the noise of the steps just how little would be taken for the voice: two on one line sounded alike.
  */
 function inWholeSteps(sample: number): number {
   return Math.round(sample * steps) / steps;

@@ -1,3 +1,4 @@
+import { splitSentences } from '../../language/text/sentences.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 
 /** A stretch in which one voice speaks. */
@@ -57,10 +58,7 @@ function cutAtSpeakers(
   turns: readonly VoiceTurn[],
 ): Utterance[] {
   const runs: { speaker: number; words: Word[] }[] = [];
-  const speakers = changedAtPauses(
-    words,
-    words.map((word) => voiceOf(word, turns)),
-  );
+  const speakers = speakersOf(words, turns);
   for (const [index, word] of words.entries()) {
     const speaker = speakers[index] ?? 0;
     const last = runs.at(-1);
@@ -83,6 +81,13 @@ function cutAtSpeakers(
   });
 }
 
+function speakersOf(words: readonly Word[], turns: readonly VoiceTurn[]): number[] {
+  return changedAtPauses(
+    words,
+    words.map((word) => voiceOf(word, turns)),
+  );
+}
+
 /** A change of speakers is known to some tenths of a second, so it may be at another word: so many away, so far. */
 const movedWords = 2;
 const movedS = 0.8;
@@ -90,17 +95,21 @@ const movedS = 0.8;
 const longestPauseS = 0.5;
 /** What the end of a sentence is worth, and that the voice changed just there, in seconds of pause. */
 const sentenceEndS = 0.3;
-const foundS = 0.05;
+const foundS = 0.1;
 
-/** The speakers of words, changed where one is likeliest to have ended; each keeps a word at least. */
+/**
+ * The speakers of words, changed where one is likeliest to have ended. Who says less than three words between two
+ * others only said those: nothing is moved there.
+ */
 function changedAtPauses(words: readonly Word[], found: readonly number[]): number[] {
   const speakers = [...found];
   for (let at = 1; at < words.length; at++) {
     const [before, after] = [speakers[at - 1] ?? 0, speakers[at] ?? 0];
     if (before === after) continue;
     let [first, last] = [at, at];
-    while (at - first < movedWords && speakers[first - 2] === before) first--;
-    while (last - at < movedWords && speakers[last + 1] === after) last++;
+    while (at - first < movedWords && found[first - 2] === before) first--;
+    while (last - at < movedWords && found[last + 1] === after) last++;
+    if (at - first < movedWords || last - at < movedWords) continue;
     let best = { at, worth: worthOfChange(words, at) + foundS };
     for (let other = first; other <= last; other++) {
       const worth = worthOfChange(words, other);
@@ -117,8 +126,8 @@ function changedAtPauses(words: readonly Word[], found: readonly number[]): numb
 function worthOfChange(words: readonly Word[], at: number): number {
   const [before, after] = [words[at - 1], words[at]];
   const pauseS = (after?.start ?? 0) - (before?.end ?? 0);
-  const isSentence = /[.?!…。？！]$/u.test(before?.word ?? '');
-  return Math.max(0, Math.min(longestPauseS, pauseS)) + (isSentence ? sentenceEndS : 0);
+  const isEnd = splitSentences(`${before?.word ?? ''} ${after?.word ?? ''}`).length > 1;
+  return Math.max(0, Math.min(longestPauseS, pauseS)) + (isEnd ? sentenceEndS : 0);
 }
 
 function timeOfChange(words: readonly Word[], at: number): number {
@@ -133,8 +142,9 @@ function meanConfidence(words: readonly Word[]): number {
 /** The voice that says most of an utterance: each word has its own, and long words count for more. */
 export function speakerOf(utterance: Utterance, turns: readonly VoiceTurn[]): number {
   const seconds = new Map<number, number>();
-  for (const word of utterance.words) {
-    const voice = voiceOf(word, turns);
+  const speakers = speakersOf(utterance.words, turns);
+  for (const [index, word] of utterance.words.entries()) {
+    const voice = speakers[index] ?? 0;
     seconds.set(voice, (seconds.get(voice) ?? 0) + word.end - word.start);
   }
   const most = [...seconds].reduce((best, one) => (one[1] > best[1] ? one : best), [-1, -1]);

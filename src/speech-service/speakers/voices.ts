@@ -20,8 +20,10 @@ const alike = 0.45;
 const sameVoice = 0.65;
 /** A voice that speaks less in the whole file is part of another one. */
 const leastS = 3;
-/** It may speak less when a client knows how many there are. */
+/** It may speak less when a client knows how many there are, */
 const leastOfGivenS = 1.5;
+/** but a cough in a long file, of which few pieces are grouped, is nobody. */
+const leastOfGivenPieces = 3;
 /** However many speakers a client names. */
 export const mostSpeakers = 20;
 
@@ -68,11 +70,10 @@ function voicesOfKnown(pieces: readonly VoicePiece[], hints: SpeakerHints): numb
   const given = number ?? (min >= most ? min : undefined);
   if (given === 1) return pieces.map(() => 0);
   const choice = new Choice(pieces);
-  if (given !== undefined) return choice.inGroups(Math.min(given, mostSpeakers));
   const found = settled(pieces, choice.alike());
   const count = new Set(found).size;
-  if (count > most) return choice.inGroups(most);
-  return count < min ? choice.inGroups(min) : found;
+  const wanted = given ?? Math.max(min, Math.min(count, most));
+  return count === wanted ? found : choice.inGroups(Math.min(wanted, mostSpeakers));
 }
 
 /** An even choice of the pieces, which the others join. */
@@ -97,18 +98,33 @@ class Choice {
     return this.#all(this.#after(first < 0 ? length : first));
   }
 
-  /** So many, of which each speaks for a while: what is left over of somebody's voice is not one of them. */
+  /**
+   * So many, of which each speaks for a while: what is left over of somebody's voice is not one of them. Where there are
+   * not so many, shorter ones count.
+   */
   inGroups(number: number): number[] {
-    const each = this.#pieces.length / this.#choice.length;
     for (let count = number; count <= this.#choice.length; count++) {
       const labels = this.#after(this.#choice.length - count);
-      const seconds = new Groups(this.#choice, labels).seconds();
-      const speaking = [...seconds].filter(([, spoken]) => spoken * each >= leastOfGivenS);
-      if (speaking.length < number) continue;
-      const kept = new Set(speaking.map(([label]) => label));
-      return this.#all(labels.map((label) => (kept.has(label) ? label : -1)));
+      const speaking = this.#speaking(labels);
+      if (speaking.size >= number)
+        return this.#all(labels.map((label) => (speaking.has(label) ? label : -1)));
     }
     return this.#all(this.#after(Math.max(0, this.#choice.length - number)));
+  }
+
+  #speaking(labels: readonly number[]): Set<number> {
+    // Each chosen piece stands for so many.
+    const each = this.#pieces.length / this.#choice.length;
+    const groups = new Map<number, { pieces: number; seconds: number }>();
+    for (const [index, label] of labels.entries()) {
+      const { pieces, seconds } = groups.get(label) ?? { pieces: 0, seconds: 0 };
+      const spanS = this.#choice[index]?.spanS ?? 0;
+      groups.set(label, { pieces: pieces + 1, seconds: seconds + spanS * each });
+    }
+    const speaking = [...groups].filter(
+      ([, { pieces, seconds }]) => pieces >= leastOfGivenPieces && seconds >= leastOfGivenS,
+    );
+    return new Set(speaking.map(([label]) => label));
   }
 
   #after(unions: number): number[] {
@@ -177,11 +193,6 @@ class Groups {
 
   get size(): number {
     return this.#middles.size;
-  }
-
-  /** How long each speaks. */
-  seconds(): ReadonlyMap<number, number> {
-    return this.#seconds;
   }
 
   remove(label: number): void {

@@ -59,5 +59,8 @@ function sizeAt(bytes: Buffer, offset: number): number {
 }
 
 function invalid(how: string): TrunklineError {
-  return new TrunklineError('MODEL_INVALID', `not a checkpoint of PyTorch: ${how}`);
+  return new TrunklineError(
+    'MODEL_INVALID',
+    `the voice encoder's file is no checkpoint of PyTorch: ${how}`,
+  );
 }

@@ -3,7 +3,7 @@ import { Graph, type Value } from '../graph.ts';
 
 /** Bands of the spectrum that the network reads, and numbers of the direction that it gives. */
 const bands = 80;
-export const directionSize = 192;
+const directionSize = 192;
 
 /** Planes of the convolutions over time and frequency; three of them halve the bands. */
 const planes = 32;
@@ -230,7 +230,7 @@ class VoiceLayers {
     if (found?.length !== length)
       throw new TrunklineError(
         'MODEL_INVALID',
-        `${name} has ${found ? `${String(found.length)} numbers` : 'no numbers'} instead of ${String(length)}: another model than CAM++`,
+        `${name} has ${found ? `${String(found.length)} numbers` : 'no numbers'} instead of ${String(length)}: the voice encoder's file is another model than CAM++`,
       );
     return found;
   }

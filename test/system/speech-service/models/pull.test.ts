@@ -198,6 +198,36 @@ describe('pulling a model', () => {
     expect(await problemsOf(other, entry)).toEqual([]);
   });
 
+  test('takes a file that is made from another from wherever it was made, and half a model from nowhere', async () => {
+    const [made, beside] = ['model.onnx', 'tokens.txt'];
+    const known = (name: string) => {
+      const content = files.get(name)!;
+      return { name, bytes: content.length, sha256: sha256(content) };
+    };
+    const entry: CatalogueEntry = {
+      ...entryFrom(nowhere),
+      files: [known(beside), { name: 'source.pt', bytes: 9, sha256: '0'.repeat(64), forMaking: true }], // prettier-ignore
+      derived: { how: 'voice-encoder', files: [known(made)] },
+    };
+    const copied = await temporary();
+    const asked: string[] = [];
+    await pullModel(entry, options(copied, { mirror: await serve(serving(asked)) }));
+    expect(await problemsOf(copied, entry)).toEqual([]);
+    expect(asked.join()).not.toContain('source.pt');
+    // A mirror without it is asked for what it is made from.
+    const [models, without] = [await temporary(), await temporary()];
+    const failure = pullModel(entry, options(models, { mirror: await serve((_request, response) => response.writeHead(404).end()) })); // prettier-ignore
+    await expect(failure).rejects.toThrow('could not be fetched');
+
+    await writeFile(join(without, made), files.get(made)!);
+    const half = pullModel(entry, options(models, { from: without }));
+    await expect(half).rejects.toThrow(`${without} lacks ${beside}`);
+    expect(existsSync(join(models, 'test-model', made))).toBe(false);
+    await writeFile(join(without, beside), files.get(beside)!);
+    await pullModel(entry, options(models, { from: without }));
+    expect(await problemsOf(models, entry)).toEqual([]);
+  });
+
   test('never keeps what has the wrong checksum, and says which file of which source it was', async () => {
     const models = await temporary();
     const liar = await serve((_request, response) => response.end(randomBytes(300_000)));

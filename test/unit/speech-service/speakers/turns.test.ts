@@ -58,15 +58,23 @@ describe('utterances', () => {
       ['at work all day', 1],
     ]);
     expect(cutsOf(paused, 1.5, { word: 2, byS: 0.2 })).toEqual([['no we', 0], ['were at work all day', 1]]); // prettier-ignore
-    // Nobody's only word is taken away.
-    expect(cutsOf('no. yes we were', 0.5)).toEqual([
-      ['no.', 0],
-      ['yes we were', 1],
-    ]);
-    expect(cutsOf('we were there yes.', 1.5)).toEqual([
-      ['we were there', 0],
-      ['yes.', 1],
-    ]);
+    // Further away than the change can be, and after a title.
+    expect(cutsOf(paused, 1.5, { word: 1, byS: 2 })).toEqual([['no', 0], ['we were at work all day', 1]]); // prettier-ignore
+    expect(cutsOf('I am here Mr. Smith yes I am', 2.5)).toEqual([['I am here Mr. Smith', 0], ['yes I am', 1]]); // prettier-ignore
+    expect(cutsOf('do I have to pay?" Yes of course', 2)).toEqual([['do I have to pay?"', 0], ['Yes of course', 1]]); // prettier-ignore
+  });
+
+  test.each([
+    ['I left. He saw yeah me there. Then home', 4, 1],
+    ['so we went home right and then. We ate', 4, 1],
+    ['so we went. Home I see and then we. Ate', 4, 2],
+  ])('keep a word or two of somebody else in between: %s', (text, from, count) => {
+    const said = spoken(text, 0);
+    const turns = [turn(0, from / 2, 0), turn(from / 2, (from + count) / 2, 1), turn((from + count) / 2, 9, 0)]; // prettier-ignore
+    const words = text.split(' ');
+    expect(withSpeakers([said], turns).map(({ text: own }) => own)).toEqual(
+      [words.slice(0, from), words.slice(from, from + count), words.slice(from + count)].map((own) => own.join(' ')), // prettier-ignore
+    );
   });
 
   test('of one voice stay whole', () => {

@@ -99,7 +99,7 @@ describe('voices', () => {
     expect(countWith({ max: 0 })).toBe(3);
     expect(countWith({ min: 4 })).toBe(4);
     expect(countWith({ min: 1, max: 6 })).toBe(3);
-    expect(countWith({ number: 1_000_000 })).toBeLessThanOrEqual(20);
+    expect(countWith({ number: 1_000_000 })).toBe(20);
   });
 
   test('of a short talk are found as those of a long one', () => {
@@ -134,6 +134,8 @@ describe('voices', () => {
     }));
     const voices = voicesOf([...pieces, ...aside], {});
     expect(new Set(voices).size).toBe(2);
+    expect(new Set(voicesOf([...pieces, ...aside], { number: 3 }).slice(-5)).size).toBe(1);
+    expect(new Set(voicesOf([...pieces, ...aside], { number: 3 })).size).toBe(3);
   });
 
   test('of short pieces follow those of the long ones', () => {
@@ -149,6 +151,26 @@ describe('voices', () => {
     expect(new Set(voices).size).toBe(3);
     expect(rightShare(voices, truth)).toBeGreaterThan(0.98);
   });
+
+  test.each([{}, { number: 2 }, { min: 2, max: 2 }, { max: 2 }, { number: 3 }])(
+    'of a long talk with a cough in it, %o: the cough is nobody',
+    (hints) => {
+      const count = hints.number ?? 2;
+      const turns = Array.from({ length: 300 }, (_, at) => at % count);
+      const { pieces, truth } = talk(turns);
+      const next = noise(17);
+      // Piece 1,000 of 3,000 is among the 300 that are grouped.
+      const coughed = pieces.map((piece, at) =>
+        at === 1_000 ? { ...piece, embedding: madeUpDirection(9, next) } : piece,
+      );
+      expect(rightShare(voicesOf(coughed, hints), truth)).toBeGreaterThan(0.98);
+      // Nor is it one of fewer than there are.
+      const fewer = voicesOf(coughed, { number: count - 1 || 1 });
+      const seconds = [...new Set(fewer)].map((voice) => fewer.filter((one) => one === voice).length); // prettier-ignore
+      expect(seconds).toHaveLength(count - 1 || 1);
+      expect(Math.min(...seconds)).toBeGreaterThan(900);
+    },
+  );
 });
 
 test('a number of speakers counts the people of all channels, of whom each has one at least', () => {

@@ -55,8 +55,8 @@ COPY config ./config
 COPY src ./src
 COPY --from=model /models /models
 # The models are completed here (token list, the graph that tells voices apart, model.json) and belong to root: the
-# user that runs cannot change what it recognises with. Everything that is written goes to /data: the root file system can be read-only. Another model
-# needs a folder of its own, which TRUNKLINE_MODELS names.
+# user that runs cannot change what it recognises with. Everything that is written goes to /data: the root file system
+# can be read-only. Another model needs a folder of its own, which TRUNKLINE_MODELS names.
 RUN node --disable-warning=ExperimentalWarning src/cli.ts models pull moonshine-tiny-en \
  && node --disable-warning=ExperimentalWarning src/cli.ts models pull voice-encoder \
  && chmod -R u=rwX,go=rX /models \

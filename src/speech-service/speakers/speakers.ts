@@ -7,6 +7,7 @@ import { FileTurns } from '../media/file-turns.ts';
 import { catalogueEntry } from '../models/catalogue.ts';
 import { vadModelPath } from '../recognition/offline/voice-activity.ts';
 import type { SpeakersAnswer, SpeakersOrder, SpokenChannel } from './messages.ts';
+import { sampleRate } from './segments.ts';
 import type { VoiceTurn } from './turns.ts';
 import type { SpeakerHints } from './voices.ts';
 import { isPulled, pullCommand, voiceModel, weightsPath } from './weights.ts';
@@ -31,7 +32,6 @@ export type SpeakersOptions = {
 /** Files that are listened to at the same time. */
 const maxAtOnce = 2;
 const maxHeapMiB = 192;
-const rateHz = 16_000;
 const program = new URL('./child.ts', import.meta.url);
 
 /** An hour takes some two minutes of processor time, of which a busy machine leaves little to this. */
@@ -58,7 +58,7 @@ export function openSpeakers(options: SpeakersOptions): Speakers {
         weights: weightsPath(models),
         voiceActivityModel: vadModelPath(),
       };
-      const audioS = spoken.reduce((sum, { samples }) => sum + samples / rateHz, 0);
+      const audioS = spoken.reduce((sum, { samples }) => sum + samples / sampleRate, 0);
       try {
         const answer = await turns.run(() => runChild(order, deadlineMs(audioS), signal), signal);
         if (answer.outcome === 'failed')

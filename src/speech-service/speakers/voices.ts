@@ -43,10 +43,10 @@ export function voicesOf(pieces: readonly VoicePiece[], hints: SpeakerHints): nu
   const known = long.length > 0 ? long : pieces;
   const voices = voicesOfKnown(known, hints);
   if (new Set(voices).size < 2) return pieces.map(() => 0);
-  const groups = new Groups(known, voices);
   let next = 0;
-  return pieces.map((piece) =>
-    piece === known[next] ? (voices[next++] ?? 0) : groups.nearest(piece.embedding),
+  return followed(
+    pieces,
+    pieces.map((piece) => (piece === known[next] ? (voices[next++] ?? 0) : -1)),
   );
 }
 

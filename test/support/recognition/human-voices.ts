@@ -30,17 +30,20 @@ export function missingOf({ folder, extension, from }: Prompts): string[] {
 }
 
 const raw = ['-t', 'raw', '-r', '8000', '-e', 'signed', '-b', '16', '-c', '1', '-'];
-const known = new Map<Person, Int16Array[]>();
 /** Shorter ones are single words and numbers. */
 const leastS = 1.2;
 
 /** What a person says, prompt by prompt, without the silence at both ends. */
-export function sayingsOf(person: Person): Int16Array[] {
-  const kept = known.get(person);
-  if (kept) return kept;
-  const sayings = promptsOf(people[person]);
-  known.set(person, sayings);
-  return sayings;
+export const sayingsOf = onceEach((person: Person) => promptsOf(people[person]));
+
+/** What takes seconds to make is made once for each name. */
+export function onceEach<Name, Made>(make: (name: Name) => Made): (name: Name) => Made {
+  const known = new Map<Name, Made>();
+  return (name) => {
+    const made = known.get(name) ?? make(name);
+    known.set(name, made);
+    return made;
+  };
 }
 
 export function promptsOf({ folder, extension }: Prompts): Int16Array[] {

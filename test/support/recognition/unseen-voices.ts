@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { sayWithFestival } from './dialogue.ts';
-import { levelled, missingOf, promptsOf } from './human-voices.ts';
+import { levelled, missingOf, onceEach, promptsOf } from './human-voices.ts';
 import { sentences } from './unseen-sentences.ts';
 
 type Language = keyof typeof sentences;
@@ -41,16 +41,10 @@ export function missingUnseenVoices(): string[] {
   return [...missing, ...missingOf(mexican)];
 }
 
-const known = new Map<UnseenVoice, Int16Array[]>();
-
 /** What a voice says, sentence by sentence, without the silence at both ends. */
-export function sayingsOfUnseen(voice: UnseenVoice): Int16Array[] {
-  const kept = known.get(voice);
-  if (kept) return kept;
-  const sayings = voice === 'mexican' ? promptsOf(mexican) : spoken(synthetic[voice]);
-  known.set(voice, sayings);
-  return sayings;
-}
+export const sayingsOfUnseen = onceEach((voice: UnseenVoice) =>
+  voice === 'mexican' ? promptsOf(mexican) : spoken(synthetic[voice]),
+);
 
 function spoken({ name, language }: { name: string; language: Language }): Int16Array[] {
   return sentences[language].map((text) =>

@@ -1,11 +1,10 @@
-import { open, readFile } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { TrunklineError } from '../../../lib/errors.ts';
-import { zipEntries } from '../zip.ts';
+import { contentAt, localBytes, zipEntries } from '../zip.ts';
 
 /** The opcode before a text in Python's pickles; the length of the text follows in four bytes. */
 const textOpcode = 0x58;
 const longestName = 200;
-const localHeaderBytes = 30;
 
 /**
  * The tensors of a checkpoint of PyTorch: a zip with the numbers of each in a file of its own, and a program for
@@ -15,12 +14,12 @@ const localHeaderBytes = 30;
 export async function tensorsOf(path: string): Promise<Map<string, Float32Array>> {
   await using file = await open(path);
   const entries = await zipEntries(file);
-  const bytes = await readFile(path);
+  const bytes = await file.readFile();
   const contents = new Map<string, Buffer>();
   for (const { name, method, bytes: length, offset } of entries) {
     if (method !== 0) throw invalid(`${name} is packed`);
-    const from =
-      offset + localHeaderBytes + sizeAt(bytes, offset + 26) + sizeAt(bytes, offset + 28);
+    if (offset + localBytes > bytes.length) throw invalid('it ends inside its table of contents');
+    const from = contentAt({ offset }, bytes.subarray(offset));
     if (from + length > bytes.length) throw invalid(`it ends inside ${name}`);
     contents.set(name, bytes.subarray(from, from + length));
   }
@@ -51,11 +50,6 @@ function* textsOf(program: Buffer): Generator<string> {
 /** A copy, because the numbers need not begin at a multiple of four. */
 function floatsOf(bytes: Buffer): Float32Array {
   return new Float32Array(Uint8Array.from(bytes).buffer, 0, bytes.length >> 2);
-}
-
-function sizeAt(bytes: Buffer, offset: number): number {
-  if (offset + 2 > bytes.length) throw invalid('it ends inside its table of contents');
-  return bytes.readUInt16LE(offset);
 }
 
 function invalid(how: string): TrunklineError {

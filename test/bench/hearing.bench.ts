@@ -15,7 +15,8 @@
  *   HEARING_SETS=held-out HEARING_PYTHON=venv/bin/python npm run bench -- hearing     after `pip install py-nanotts`
  *   HEARING_SETS=human npm run bench -- hearing          after `apt-get install pocketsphinx-testdata`
  *   HEARING_SHOW=1 npm run bench -- hearing              prints each wrong clip: [said>heard], [-passed over], [+added]
- *   HEARING_SETS=fluent npm run bench -- hearing         half an hour without a pause, cut every 5, 10, 30 and 60 s
+ *   HEARING_SETS=fluent npm run bench -- hearing         half an hour without a pause, four times joined otherwise, cut
+ *                                                        every 5, 10, 30 and 60 s
  *   HEARING_SETS=names npm run bench -- hearing          80 names said by two voices, heard with a vocabulary and without
  *   HEARING_READERS=both npm run bench -- hearing        as a job reads, with Whisper tiny.en where it is pulled
  *   HEARING_READERS=both HEARING_PACKED=70 npm run bench -- hearing     prompts one after the other, 70 s a recording
@@ -45,7 +46,13 @@ import {
 } from '../support/recognition/word-errors.ts';
 import { inQuiet } from './recognition/audio.ts';
 import { measureNames } from './hearing/names.ts';
-import { type Condition, namesAreAsked, setsAsked, type SpeechSet } from './hearing/sets.ts';
+import {
+  type Condition,
+  isFluent,
+  namesAreAsked,
+  setsAsked,
+  type SpeechSet,
+} from './hearing/sets.ts';
 
 /** What a job asks of a stream, for recordings that are read twice. */
 const asJob: Partial<RecogniserStreamOptions> = {
@@ -202,7 +209,7 @@ async function measure(
   recogniser: Recogniser,
   set: SpeechSet,
   condition: Condition,
-): Promise<JudgedWord[]> {
+): Promise<{ judged: JudgedWord[]; heard: HeardPrompt[] }> {
   const audios = condition.of(set.prompts.map(({ samples }) => inQuiet(samples)));
   const heard: HeardPrompt[] = [];
   const waiting = recordingsOf(set.prompts, audios);
@@ -226,7 +233,7 @@ async function measure(
       `(even ${halves[0]!}, odd ${halves[1]!}; strict ${share(sumOf(heard, 'strict'), sumOf(heard, 'strictOf'))}), ` +
       `stretches unread ${String(sumOf(heard, 'unread'))}, area ${areaUnder(words).toFixed(3)}`,
   );
-  return words;
+  return { judged: words, heard };
 }
 
 /** The half that a clip belongs to, whatever is left out or added. */
@@ -267,11 +274,22 @@ export async function run(): Promise<void> {
     inBackground: calls === 0,
     secondReader,
   });
+  /** Of fluent speech, by condition: what was heard however it was joined. */
+  const fluent = new Map<string, HeardPrompt[]>();
   for (const set of setsAsked()) {
     const judged: JudgedWord[] = [];
-    for (const condition of set.conditions)
-      judged.push(...(await measure(recogniser, set, condition)));
+    for (const condition of set.conditions) {
+      const measured = await measure(recogniser, set, condition);
+      judged.push(...measured.judged);
+      if (isFluent(set))
+        fluent.set(condition.name, [...(fluent.get(condition.name) ?? []), ...measured.heard]);
+    }
     reliability(set.name, judged);
   }
+  for (const [name, heard] of fluent)
+    console.log(
+      `fluent speech, ${name}, however joined: ${wrongOf(heard)} of ${String(sumOf(heard, 'words'))} words wrong, ` +
+        `stretches unread ${String(sumOf(heard, 'unread'))}`,
+    );
   if (namesAreAsked) await measureNames(recogniser);
 }

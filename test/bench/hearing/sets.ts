@@ -100,9 +100,10 @@ function folderSet(path: string): Prompt[] {
 /**
  * Speech that has to be cut for its length: prompts and sentences one after the other, without the quiet around them, in
  * recordings of more than half a minute, of the second set one voice after the other: who speaks on says no sentence
- * three times. No pause of theirs ends an utterance.
+ * three times. No pause of theirs ends an utterance. Joined otherwise, other words are at the cuts: of one way of joining
+ * them the errors of two conditions differ by chance by a third of a point.
  */
-function fluentSet(): Prompt[] {
+function fluentSet(leastS: number): Prompt[] {
   const long: Prompt[] = [];
   const spoken = spokenSet();
   const voiceByVoice = [0, 1, 2].flatMap((voice) => spoken.filter((_, at) => at % 3 === voice));
@@ -112,7 +113,7 @@ function fluentSet(): Prompt[] {
     const { startS, endS } = speechSpan(samples);
     const voiced = samples.subarray(startS * 8_000, endS * 8_000);
     const last = long.at(-1);
-    if (!last || last.samples.length > 34 * 8_000)
+    if (!last || last.samples.length > leastS * 8_000)
       long.push({ name: `fluent ${String(long.length)}`, text, samples: voiced });
     else {
       last.text += ` ${text}`;
@@ -127,6 +128,8 @@ const cutEvery = (seconds: number): Condition => ({
   of: (audios) => [...audios],
   stream: { maximumDurationS: seconds, endpointingS: 5 },
 });
+
+export const isFluent = ({ name }: SpeechSet) => name.startsWith('fluent');
 
 /** The sets that the environment asks for, each with its conditions. */
 export function setsAsked(): SpeechSet[] {
@@ -145,11 +148,12 @@ export function setsAsked(): SpeechSet[] {
   if (sets?.includes('human'))
     all.push(() => ({ name: 'people', prompts: humanPrompts(), conditions: harder }));
   if (sets?.includes('fluent'))
-    all.push(() => ({
-      name: 'fluent speech',
-      prompts: fluentSet(),
-      conditions: [5, 10, 30, 60].map(cutEvery),
-    }));
+    for (const leastS of [34, 37, 40, 43])
+      all.push(() => ({
+        name: `fluent speech joined to ${String(leastS)} s`,
+        prompts: fluentSet(leastS),
+        conditions: [5, 10, 30, 60].map(cutEvery),
+      }));
   if (folder && (!sets || sets.includes('folder')))
     all.push(() => ({ name: folder, prompts: folderSet(folder), conditions: harder }));
   return all
@@ -157,7 +161,7 @@ export function setsAsked(): SpeechSet[] {
     .map((set) => ({
       ...set,
       // Of fluent speech the parts were chosen before they were joined.
-      prompts: set.prompts.filter((_, i) => i % every === 0 || set.name.startsWith('fluent')),
+      prompts: set.prompts.filter((_, i) => i % every === 0 || isFluent(set)),
       conditions: set.conditions.filter(({ name }) => conditionsAsked?.includes(name) ?? true),
     }));
 }

@@ -28,6 +28,7 @@ import {
   contextS,
   divideAt,
   firstKnown,
+  isLeft,
   isNear,
   knownBefore,
   mostContextS,
@@ -41,6 +42,7 @@ import {
 import type { SpeechPiece } from './segmenter.ts';
 import { type Unread, unreadIn, type VoicedStretches } from './unread.ts';
 import { withEnds } from './word-ends.ts';
+import { spokenBy } from './word-lengths.ts';
 import { estimateWordTimes, shortestTokenS, wordsFromTokens } from './word-times.ts';
 import type { RecognisedWord } from '../recogniser.ts';
 
@@ -58,8 +60,6 @@ const unknownConfidence = 0.8;
 const marginAgain = 0.1 * rateHz;
 /** Words that were found by reading a stretch again must be so sure on average, in nats for each token. */
 const leastSure = -0.6;
-/** A word that is found so near to the end of a stretch may be the one behind it. */
-const touchingS = 0.25;
 /** A stretch is read again so often, and so many stretches of a piece. */
 const mostAttempts = 2;
 const mostStretches = 3;
@@ -115,8 +115,9 @@ export class PieceReader {
   seamOf(cut: PieceBounds, seconds: number): Seam | undefined {
     const { seam, earlier } = this;
     if (cut.cutBefore) {
-      const roomS = this.#model.longestS - (cut.to - cut.from) / rateHz;
-      return seam && nearest(seam, Math.max(contextS, Math.min(seconds, roomS, mostContextS)));
+      if (!seam) return undefined;
+      const roomS = this.#model.longestS - (cut.to - Math.min(cut.from, seam.at)) / rateHz;
+      return nearest(seam, Math.max(contextS, Math.min(seconds, roomS, mostContextS)));
     }
     if (seconds === 0 || !earlier || !isNear(earlier, cut.from)) return undefined;
     const at = Math.max(earlier.at, cut.from - onsetS * rateHz);
@@ -269,9 +270,15 @@ export class PieceReader {
     });
   }
 
-  /** Where a voice was heard in the piece and none of these words was said. */
+  /**
+   * Where a voice was heard in the piece and none of these words was said. A little behind the last word before a cut is
+   * left to the next piece, which is read from there.
+   */
   unread(words: readonly SpelledWord[], cut: PlacedPiece): Unread[] {
-    return this.#voiced ? unreadIn(words, { from: firstOwn(cut), to: cut.to }, this.#voiced) : [];
+    if (!this.#voiced) return [];
+    const unread = unreadIn(words, { from: firstOwn(cut), to: cut.to }, this.#voiced);
+    if (!this.#isDivided(cut) || words.length === 0) return unread;
+    return unread.filter(({ from, after }) => after < words.length || !isLeft(from, cut.to));
   }
 
   /**
@@ -303,8 +310,9 @@ export class PieceReader {
     );
     const next = words[after];
     const last = found.at(-1);
+    // A word that may last until the end of the stretch is the one behind it, if that is the same.
     const twice =
-      next && last && bare(next.word) === bare(last.word) && to / rateHz - last.start < touchingS;
+      next && last && bare(next.word) === bare(last.word) && spokenBy(last) > to / rateHz;
     return twice ? found.slice(0, -1) : found;
   }
 
@@ -314,9 +322,14 @@ export class PieceReader {
     result: PieceResult,
     cut: SpeechPiece,
   ): { piece: ReadPiece; seam: Seam | undefined } {
-    const divided = cut.cutAfter && this.#model.goesOn;
-    const { own, seam } = divided ? divideAt(words, cut) : { own: words.length, seam: undefined };
-    const told = words.slice(0, own).map(withoutIds);
+    const { own, seam } = this.#isDivided(cut)
+      ? divideAt(words, cut)
+      : { own: words.length, seam: undefined };
+    const endS = seam ? seam.at / rateHz : Infinity;
+    const told = words.slice(0, own).map((word) => ({
+      ...withoutIds(word),
+      end: Math.min(word.end, Math.max(endS, word.start + shortestTokenS)),
+    }));
     const text = this.#model.goesOn
       ? told.map(({ word }) => word).join(' ')
       : readingOf(result.text, (cut.to - cut.from) / rateHz).text;
@@ -366,12 +379,17 @@ export class PieceReader {
     const paddingAfter = Math.round(variation.after * rateHz);
     const before = cut.cutBefore ? 0 : paddingBefore;
     const after = cut.cutAfter ? 0 : paddingAfter;
-    const end = cut.cutAfter && this.#model.goesOn ? cut.heardTo : cut.to;
+    const end = this.#isDivided(cut) ? cut.heardTo : cut.to;
     const audio = this.#track.view(firstOf(cut) - before, end + after);
     const whole = padded(audio, paddingBefore - before, paddingAfter - after);
     for (let at = 0; at < whole.length; at++)
       whole[at] = Math.max(-1, Math.min(1, (whole[at] ?? 0) * variation.gain));
     return whole;
+  }
+
+  /** Whether the piece is read beyond its cut, and its words are divided there. */
+  #isDivided({ cutAfter }: SpeechPiece): boolean {
+    return cutAfter && this.#model.goesOn;
   }
 
   #read(samples: Float32Array, hint: string, wishes: Omit<ReadingWishes, 'expected'>): PieceResult {

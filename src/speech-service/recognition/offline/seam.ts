@@ -1,5 +1,6 @@
 import type { RecognisedWord } from '../recogniser.ts';
 import { withoutCrowd } from './crowd.ts';
+import { overBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
@@ -25,6 +26,8 @@ export type Seam = {
 export const contextS = 1;
 /** And at most, where speech was cut: with more of them the model goes on with what it wrote, not with what is said. */
 export const mostContextS = 2.5;
+/** So much that the model did not write before a cut is read with the next piece, at most. */
+const mostLeftS = 2.5;
 /** What was said before a pause is read again with what follows, after so short a pause. */
 const shortPauseS = 1;
 /** So many seconds of it at most. */
@@ -44,7 +47,8 @@ const spelled = /\d|\p{L}[-.]\p{L}\b/u;
  *     next                        has called
  *
  * So is a crowd of words at one moment, which the model made up of the little that it heard, but only if it begins in the
- * piece itself: what is read at once is never longer than two pieces.
+ * piece itself: what is read at once is never longer than two pieces. And so is a little speech behind the last word that
+ * the model did not write: with more of what comes it does.
  */
 export function divideAt(
   words: readonly SpelledWord[],
@@ -62,9 +66,15 @@ export function divideAt(
   const last = words[own - 1];
   if (!last) return { own, seam: undefined };
   const next = words[own];
-  const at = next ? next.start * rateHz : Math.max(to, last.end * rateHz);
+  const over = overBy(last) * rateHz;
+  const at = next ? next.start * rateHz : isLeft(over, to) ? over : to;
   const known = knownBefore(words.slice(0, own), at / rateHz, mostContextS);
   return { own, seam: { at: Math.round(at), known } };
+}
+
+/** Whether what is heard of a piece from a sample on is so little that it is read with the next one. */
+export function isLeft(from: number, to: number): boolean {
+  return from >= to - mostLeftS * rateHz;
 }
 
 /** The sample at which the known words begin. */

@@ -1,4 +1,5 @@
 import type { RecognisedWord } from '../recogniser.ts';
+import { spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
@@ -31,11 +32,6 @@ export type Unread = { from: number; to: number; after: number };
 
 /** With less voice than this it is a breath, a drawn-out vowel or the detector's delay. */
 const leastVoicedS = 0.4;
-/** A word lasts at most so long: a part for its end, and one for each letter. */
-const wordS = 0.25;
-const letterS = 0.07;
-/** A digit, and each sign of an address, is written with one sign and spoken with about so many letters. */
-const lettersOfSign = 5;
 
 /**
  * The stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a
@@ -46,17 +42,11 @@ export function unreadIn(
   { from, to }: { from: number; to: number },
   voiced: Pick<VoicedStretches, 'within'>,
 ): Unread[] {
-  const edges = [from, ...words.map(({ word, start }) => (start + longestOf(word)) * rateHz)];
+  const edges = [from, ...words.map((word) => spokenBy(word) * rateHz)];
   return edges.flatMap((edge, after) => {
     const begin = Math.round(edge);
     const end = Math.round(Math.min(to, (words[after]?.start ?? Infinity) * rateHz));
     if (voiced.within(begin, end) < leastVoicedS * rateHz) return [];
     return [{ from: begin, to: end, after }];
   });
-}
-
-function longestOf(word: string): number {
-  const bare = word.replace(/[\p{P}\p{S}]+$/u, '');
-  const signs = /[.@/:_]/.test(bare) ? bare.length : bare.replace(/\D/g, '').length;
-  return wordS + letterS * (bare.length + (lettersOfSign - 1) * signs);
 }

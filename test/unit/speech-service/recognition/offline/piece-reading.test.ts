@@ -114,11 +114,14 @@ test('words begin where their first tokens do, and are as sure as their least su
 });
 
 /** A model that passes over what is said after its first word, and hears it or not when it is read alone. */
-function passedOver(found: string) {
+function passedOver(
+  found: string,
+  { first = 'thanks goodbye', beginsS = [0.2, 3.2], cutAfter = false, voicedS = 4 } = {},
+) {
   const track = new AudioTrack();
   track.push(new Float32Array(64_000).fill(0.1));
   const voiced = new VoicedStretches();
-  voiced.add(0, 64_000);
+  voiced.add(0, 16_000 * voicedS);
   const given: number[][] = [];
   const model = {
     longestS: 8.8,
@@ -131,12 +134,12 @@ function passedOver(found: string) {
       { given: known = [] }: { given?: readonly number[] | undefined } = {},
     ) => {
       given.push([...known]);
-      const result = resultOf(given.length === 1 ? 'thanks goodbye' : found);
-      const timestamps = given.length === 1 ? [0.2, 3.2] : result.timestamps;
+      const result = resultOf(given.length === 1 ? first : found);
+      const timestamps = given.length === 1 ? beginsS : result.timestamps;
       return { ...result, timestamps, ids: result.tokens.map((_, index) => [index + 7]) };
     },
   };
-  const whole = { from: 0, to: 60_000, cutBefore: false, cutAfter: false, heardTo: 60_000 };
+  const whole = { from: 0, to: 60_000, cutBefore: false, cutAfter, heardTo: 60_000 };
   const reading = new PieceReading(new PieceReader(model, track, voiced), whole);
   const words = new PartialWords();
   while (!reading.started || reading.nextMs(atEase) !== undefined) reading.step(atEase, words, '');
@@ -155,6 +158,23 @@ test('speech for which no reading finds words is told as unread, after two attem
   expect(piece.text).toBe('thanks goodbye');
   expect(given).toHaveLength(3);
   expect(unread).toMatchObject([{ after: 1 }]);
+});
+
+test('speech behind the last word before a cut is left to the next piece, if it is a little', () => {
+  const left = passedOver('', { beginsS: [0.2, 1.2], cutAfter: true });
+  expect(left).toMatchObject({ unread: [], given: [[]], piece: { text: 'thanks goodbye' } });
+  // "goodbye" is over when it can be, and not where the audio ends.
+  const overS = left.seam!.at / 16_000;
+  expect(overS).toBeLessThan(2);
+  expect(left.piece.words[1]!.end).toBeCloseTo(overS);
+  const much = passedOver('', { first: 'thanks', beginsS: [0.2], cutAfter: true });
+  expect(much.unread).toMatchObject([{ after: 1 }]);
+  expect(much.seam).toMatchObject({ at: 60_000 });
+});
+
+test('a word that is found again where the next one begins is the same', () => {
+  const { piece } = passedOver('all goodbye', { beginsS: [0.2, 1.5], voicedS: 2 });
+  expect(piece.text).toBe('thanks all goodbye');
 });
 
 const known = (start: number, sign: number) => ({

@@ -38,14 +38,22 @@ test('a word that the audio may end inside of is left to the next piece', () => 
   expect(seam?.at).toBeCloseTo(4.1 * rate);
 });
 
-test('a last word long before the end of the audio is whole', () => {
-  const { own, seam } = divideAt(words(0.5, 2, 3), {
-    from: 0,
-    to: 4.2 * rate,
-    heardTo: 4.6 * rate,
-  });
+test('a last word long before the end of the audio is whole, and what is heard behind it is left to the next piece', () => {
+  const piece = { from: 0, to: 4.2 * rate, heardTo: 4.6 * rate };
+  const { own, seam } = divideAt(words(0.5, 2, 3), piece);
   expect(own).toBe(3);
-  expect(seam?.at).toBeCloseTo(4.2 * rate);
+  expect(seam?.at).toBeCloseTo(3.2 * rate);
+  // Its end is the end of the audio where somebody spoke on and the model wrote no more: nobody says "so" for so long.
+  const drawnOut = words(0.5, 2, 3).map((word) => ({ ...word, end: Math.max(word.end, 4.6) }));
+  const spokenOn = divideAt(drawnOut.slice(2), piece);
+  expect(spokenOn).toMatchObject({ own: 1, seam: { known: [{ start: 3 }] } });
+  expect(spokenOn.seam!.at / rate).toBeGreaterThan(3.2);
+  expect(spokenOn.seam!.at / rate).toBeLessThan(3.5);
+});
+
+test('so much behind the last word that the next piece would be too long is not left to it', () => {
+  const { seam } = divideAt(words(0.5), { from: 0, to: 4.2 * rate, heardTo: 4.6 * rate });
+  expect(seam?.at).toBe(4.2 * rate);
 });
 
 test('a number that nothing follows is left to the next piece: its digits go on for seconds', () => {

@@ -31,6 +31,20 @@ test('a pause between two words, a long word and an address are not', () => {
   expect(unreadIn(address, { from: 0, to: 4.4 * rate }, voicedFrom([0, 4.4]))).toEqual([]);
 });
 
+test('a number and letters are spoken with more than they are written with', () => {
+  const unreadBehind = (word: string, lastsS: number) =>
+    unreadIn([said(word, 0), said('and', lastsS)], piece, voicedFrom([0, lastsS + 0.3]));
+  // "three hundred and forty two", and with dollars and cents
+  expect(unreadBehind('342', 1.8)).toEqual([]);
+  expect(unreadBehind('$342.16.', 3.1)).toEqual([]);
+  expect(unreadBehind('IAX', 1.2)).toEqual([]);
+  expect(unreadBehind('S-M-Y-T-H-E', 3)).toEqual([]);
+  // Nobody takes so long for one of these.
+  expect(unreadBehind('342', 3)).toHaveLength(1);
+  expect(unreadBehind('two', 1.2)).toHaveLength(1);
+  expect(unreadBehind('re-enter', 2)).toHaveLength(1);
+});
+
 test('a piece without a word is unread as a whole, if there was more than a breath', () => {
   expect(unreadIn([], piece, voicedFrom([1, 2]))).toEqual([{ from: 0, to: 6 * rate, after: 0 }]);
   expect(unreadIn([], piece, voicedFrom([1, 1.2]))).toEqual([]);

@@ -157,7 +157,7 @@ export class PieceReader {
       result = read(seam);
       strays = this.#strays(result, { ...cut, seam });
     }
-    const reading = readingOf(result.text, (cut.to - cut.from) / rateHz);
+    const reading = readingOf(result.text, secondsTo(cut.to, { ...cut, seam }));
     const doubts = this.#model.doubts?.(result, { sparing: doubtsSparingly(load) });
     const doubted = strays || doubts === true;
     return { reading, result, seam, doubted };
@@ -183,7 +183,7 @@ export class PieceReader {
     const variants = variations.slice(0, margins).map((one) => this.#varied(cut, one));
     const result =
       this.#model.readTogether?.(first, variants, { sparing: readsSideBySide(load) }) ?? first;
-    return { reading: readingOf(result.text, (cut.to - cut.from) / rateHz), result };
+    return { reading: readingOf(result.text, secondsTo(cut.to, cut)), result };
   }
 
   /** Reads the beginning of the piece alone. The words it finds were said before that moment. */
@@ -232,7 +232,7 @@ export class PieceReader {
     const leastS = firstOwn(cut) / rateHz;
     const words = this.#heard(result, offsetOf(cut), cut.heardTo / rateHz);
     const after = cut.seam ? words.map((word) => within(word, leastS, Infinity)) : words;
-    return wordsWithoutLoops(after, (cut.heardTo - cut.from) / rateHz);
+    return wordsWithoutLoops(after, secondsTo(cut.heardTo, cut));
   }
 
   /** The words before the model ran ahead of the audio: what it left out is read again, or told as unread. */
@@ -277,8 +277,10 @@ export class PieceReader {
   unread(words: readonly SpelledWord[], cut: PlacedPiece): Unread[] {
     if (!this.#voiced) return [];
     const unread = unreadIn(words, { from: firstOwn(cut), to: cut.to }, this.#voiced);
-    if (!this.#isDivided(cut) || words.length === 0) return unread;
-    return unread.filter(({ from, after }) => after < words.length || !isLeft(from, cut.to));
+    if (!this.#isDivided(cut)) return unread;
+    return unread.filter(
+      ({ from, to, after }) => after === 0 || to < cut.to || !isLeft(from, cut.to),
+    );
   }
 
   /**
@@ -310,7 +312,8 @@ export class PieceReader {
     );
     const next = words[after];
     const last = found.at(-1);
-    // A word that may last until the end of the stretch is the one behind it, if that is the same.
+    // A word that may last until the end of the stretch is the one behind it, if that is the same. Who says it twice so
+    // quickly is heard once.
     const twice =
       next && last && bare(next.word) === bare(last.word) && spokenBy(last) > to / rateHz;
     return twice ? found.slice(0, -1) : found;
@@ -320,12 +323,14 @@ export class PieceReader {
   own(
     words: readonly SpelledWord[],
     result: PieceResult,
-    cut: SpeechPiece,
+    cut: PlacedPiece,
   ): { piece: ReadPiece; seam: Seam | undefined } {
-    const { own, seam } = this.#isDivided(cut)
-      ? divideAt(words, cut)
-      : { own: words.length, seam: undefined };
-    const endS = seam ? seam.at / rateHz : Infinity;
+    const divided = this.#isDivided(cut) ? divideAt(words, cut) : undefined;
+    const own = divided?.own ?? words.length;
+    // Cut again before the audio of its seam, the piece is nothing: the next one goes on after the same words.
+    const waits = divided && cut.seam && cut.seam.at >= cut.to ? cut.seam : undefined;
+    const seam = divided?.seam ?? waits;
+    const endS = divided?.seam ? divided.seam.at / rateHz : Infinity;
     const told = words.slice(0, own).map((word) => ({
       ...withoutIds(word),
       end: Math.min(word.end, Math.max(endS, word.start + shortestTokenS)),
@@ -410,6 +415,11 @@ function withFewer(seam: Seam, cut: SpeechPiece, { contradicted }: PieceResult) 
 /** Where the words begin that are not known yet. */
 function firstOwn(cut: PlacedPiece): number {
   return cut.seam?.at ?? cut.from;
+}
+
+/** How long the audio is, to a sample, in which the words of a piece may be that are not known yet. */
+function secondsTo(sample: number, cut: PlacedPiece): number {
+  return (sample - Math.min(cut.from, firstOwn(cut))) / rateHz;
 }
 
 /** The second of the stream at which the audio begins that is read of a piece. */
@@ -575,7 +585,7 @@ export class PieceReading {
       const words = this.#reader.ended(judged, this.#result, this.#placed);
       const unread = this.#reader.unread(words, this.#placed);
       const earlier = this.#reader.goesOn ? pauseAfter(words, this.cut) : undefined;
-      return { ...this.#reader.own(words, this.#result, this.cut), earlier, unread };
+      return { ...this.#reader.own(words, this.#result, this.#placed), earlier, unread };
     }
     const { reading, agreement } = agreedReading(this.#readings);
     const about = { agreement, language: this.said, earlier: partial };

@@ -1,6 +1,6 @@
 import type { RecognisedWord } from '../recogniser.ts';
 import { withoutCrowd } from './crowd.ts';
-import { overBy } from './word-lengths.ts';
+import { overBy, spelled, spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
 
@@ -28,15 +28,14 @@ export const contextS = 1;
 export const mostContextS = 2.5;
 /** So much that the model did not write before a cut is read with the next piece, at most. */
 const mostLeftS = 2.5;
+/** What is shorter between two words is no word that the model left out. */
+const leastUnreadS = 0.4;
 /** What was said before a pause is read again with what follows, after so short a pause. */
 const shortPauseS = 1;
 /** So many seconds of it at most. */
 const earlierS = 8;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
-/** What is said digit by digit or letter by letter is one word for the model, and lasts for seconds. */
-const spelled = /\d|\p{L}[-.]\p{L}\b/u;
-
 /**
  * Divides the words of a piece that was read beyond its cut. Those that begin before the cut are its own, whole. A word
  * that the audio may have ended inside of is left to the next piece, wherever it began:
@@ -47,8 +46,8 @@ const spelled = /\d|\p{L}[-.]\p{L}\b/u;
  *     next                        has called
  *
  * So is a crowd of words at one moment, which the model made up of the little that it heard, but only if it begins in the
- * piece itself: what is read at once is never longer than two pieces. And so is a little speech behind the last word that
- * the model did not write: with more of what comes it does.
+ * piece itself. And so is a little speech behind the last word that the model did not write: with more of what comes it
+ * does. What is read at once is never longer than two pieces and that little.
  */
 export function divideAt(
   words: readonly SpelledWord[],
@@ -58,18 +57,30 @@ export function divideAt(
   for (const [index, word] of words.entries()) {
     const followed = index + 1 < words.length;
     const longAgo = word.start < heardTo / rateHz - longWordS;
-    const whole = followed || (longAgo && (index === 0 || !spelled.test(word.word)));
+    const whole = followed || (longAgo && (index === 0 || !isSpelled(word.word)));
     if (word.start * rateHz >= to || !whole) break;
     own = index + 1;
   }
   own = withoutCrowd(words, own, from / rateHz);
   const last = words[own - 1];
   if (!last) return { own, seam: undefined };
-  const next = words[own];
-  const over = overBy(last) * rateHz;
-  const at = next ? next.start * rateHz : isLeft(over, to) ? over : to;
+  const at = beginOfNext(last, words[own], to);
   const known = knownBefore(words.slice(0, own), at / rateHz, mostContextS);
-  return { own, seam: { at: Math.round(at), known } };
+  return { own, seam: { at, known } };
+}
+
+/** The sample at which the next piece begins: where its first word does, or where the last of this one is over. */
+function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: number): number {
+  const overS = overBy(last);
+  const follows = next && (next.start * rateHz < to || next.start - overS < leastUnreadS);
+  if (follows) return Math.round(next.start * rateHz);
+  if (!isLeft(spokenBy(last) * rateHz, to)) return to;
+  return Math.round(Math.max(overS * rateHz, to - mostLeftS * rateHz));
+}
+
+/** What is said digit by digit or letter by letter is one word for the model, and lasts for seconds. */
+function isSpelled(word: string): boolean {
+  return /\d/.test(word) || spelled.test(word);
 }
 
 /** Whether what is heard of a piece from a sample on is so little that it is read with the next one. */

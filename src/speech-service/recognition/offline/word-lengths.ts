@@ -10,15 +10,18 @@ const lettersOfDigit = 8;
 
 /** Digits that are said as a number, and not one by one. */
 const number = /(?<!\d)\d{1,3}(?!\d)/g;
-/** What is said sign by sign: an address, or an abbreviation of capitals. */
-const signBySign = /[.@/:_]\D|\p{L}[-.]\p{L}\b|^\p{Lu}{2,}$/u;
+/** What is spelled, with something between its letters. */
+export const spelled = /(?<!\p{L})\p{L}[-.]\p{L}(?!\p{L})/u;
+/** What is said sign by sign, too: an address, or an abbreviation of capitals. */
+const signBySign = /[.@/:_]\D|^\p{Lu}{2,4}$/u;
 
 /** The second at which a word is over at the latest, by what is written. */
 export function spokenBy({ word, start }: RecognisedWord): number {
   const bare = word.replace(/[\p{P}\p{S}]+$/u, '');
   const inNumbers = (bare.match(number) ?? []).join('').length;
   const digits = bare.replace(/\D/g, '').length;
-  const signs = signBySign.test(bare) ? bare.length - digits : 0;
+  const bySigns = spelled.test(bare) || signBySign.test(bare);
+  const signs = bySigns ? bare.length - digits : 0;
   const others = bare.length - digits - signs;
   const letters =
     others + lettersOfDigit * inNumbers + lettersOfSign * (digits - inNumbers + signs);

@@ -182,7 +182,8 @@ export class SecondReading implements EngineSession {
     const last = units.at(-1);
     if (!last) return;
     this.#ready.push({ window: new SpeechWindow(units, this.#windowedTo, latest), units });
-    this.#windowedTo = last.to;
+    // The next utterance may begin before this one's speech ends: its first words are read with it.
+    this.#windowedTo = Math.min(last.to, latest);
     this.#units = [];
   }
 

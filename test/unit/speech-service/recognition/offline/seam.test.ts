@@ -19,7 +19,7 @@ const words = (...starts: number[]) =>
   }));
 
 test('words that begin before the cut are its own, and the next piece goes on where the first other begins', () => {
-  const { own, seam } = divideAt(words(0.5, 2, 3.8, 4.4, 4.8), {
+  const { own, seam } = divideAt(words(0.5, 2, 3.9, 4.4, 4.8), {
     from: 0,
     to: 4.2 * rate,
     heardTo: 5 * rate,
@@ -49,6 +49,22 @@ test('a last word long before the end of the audio is whole, and what is heard b
   expect(spokenOn).toMatchObject({ own: 1, seam: { known: [{ start: 3 }] } });
   expect(spokenOn.seam!.at / rate).toBeGreaterThan(3.2);
   expect(spokenOn.seam!.at / rate).toBeLessThan(3.5);
+});
+
+test('speech between the last word and one behind the cut is left to the next piece, too', () => {
+  const piece = { from: 0, to: 4.2 * rate, heardTo: 5.2 * rate };
+  expect(divideAt(words(0.5, 3, 4.9, 5.1), piece)).toMatchObject({
+    own: 2,
+    seam: { at: 3.2 * rate },
+  });
+  // Of more than that the next piece begins at the cut: until there this one reads it again.
+  expect(divideAt(words(0.5, 4.9, 5.1), piece)).toMatchObject({ own: 1, seam: { at: 4.2 * rate } });
+});
+
+test('a long word that fell quiet early leaves no more than a little', () => {
+  const [long] = words(2.4).map((word) => ({ ...word, word: 'extraordinary', end: 3.2 }));
+  const { seam } = divideAt([long!], { from: 0, to: 6 * rate, heardTo: 7 * rate });
+  expect(seam?.at).toBe(3.5 * rate);
 });
 
 test('so much behind the last word that the next piece would be too long is not left to it', () => {
@@ -85,7 +101,7 @@ test('words that crowd at one moment before the cut are left to the next piece, 
 });
 
 test('words before the seam are known to the next piece, as many as it has room for, with their signs', () => {
-  const { seam } = divideAt(words(0.5, 2, 2.9, 3.6, 4.4), {
+  const { seam } = divideAt(words(0.5, 2, 2.9, 3.9, 4.4), {
     from: 0,
     to: 4.2 * rate,
     heardTo: 5 * rate,

@@ -43,6 +43,8 @@ test('a number and letters are spoken with more than they are written with', () 
   expect(unreadBehind('342', 3)).toHaveLength(1);
   expect(unreadBehind('two', 1.2)).toHaveLength(1);
   expect(unreadBehind('re-enter', 2)).toHaveLength(1);
+  expect(unreadBehind('pré-école', 2)).toHaveLength(1);
+  expect(unreadBehind('HELLO', 1.5)).toHaveLength(1);
 });
 
 test('a piece without a word is unread as a whole, if there was more than a breath', () => {

@@ -70,8 +70,8 @@ function twice(...texts: WindowText[]) {
     windows,
     hear,
     tell: (event: RecogniserEvent) => tell(event),
-    /** The first reader hears these words, half a second each. */
-    say: (text: string, start: number, language = 'en') => {
+    /** The first reader hears these words, half a second each, and perhaps a voice until later. */
+    say: (text: string, start: number, language = 'en', voiceS = 0) => {
       const words = text.split(' ').map((word, at) => ({
         word,
         start: start + at / 2,
@@ -81,7 +81,7 @@ function twice(...texts: WindowText[]) {
       const end = words.at(-1)?.end ?? start;
       hear(Math.ceil(end + 1));
       tell({ type: 'speech-start', at: start });
-      tell({ type: 'speech-end', at: end });
+      tell({ type: 'speech-end', at: Math.max(end, voiceS) });
       const about = { start, end, confidence: 0.8, language, words };
       tell({
         type: 'final',
@@ -176,6 +176,17 @@ test('an utterance longer than a window is told once, with the words of both', (
   read();
   expect(windows).toHaveLength(2);
   expect(finals()).toEqual([words.join(' ')]);
+});
+
+test('an utterance that begins before the speech of the one before ends is read from its first word on', () => {
+  const { say, read, reading, windows } = twice(textOf('One.'), textOf('Two.'));
+  const long = Array.from({ length: 40 }, () => 'word').join(' ');
+  say(long, 1, 'en', 22);
+  say(long, 21);
+  reading.finish(arrival);
+  read();
+  expect(windows).toHaveLength(2);
+  expect(windows[1]).toBeGreaterThan(20);
 });
 
 test('speech that the first left without words is told as unread, unless the second has words there', () => {

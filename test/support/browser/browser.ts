@@ -58,17 +58,23 @@ async function watched(context: BrowserContext, address: string): Promise<OpenPa
   page.on('console', (message) => problems.push(`console ${message.type()}: ${message.text()}`));
   page.on('pageerror', (error) => problems.push(`error: ${error.message}`));
   // What a page still waited for when it was left is given up by the browser: no fault of either.
+  // It may ask for more until the next one is there.
   const pages = new WeakMap<Request, number>();
-  let left = 0;
+  let asked = 0;
+  let shown = 0;
+  page.on('framenavigated', () => {
+    shown = asked;
+  });
   page.on('request', (request) => {
-    if (request.isNavigationRequest()) left += 1;
-    pages.set(request, left);
+    const isPage = request.isNavigationRequest();
+    if (isPage) asked += 1;
+    pages.set(request, isPage ? asked : shown);
     const url = new URL(request.url());
     if (url.protocol !== 'data:' && url.host !== host) problems.push(`other host: ${url.href}`);
   });
   page.on('requestfailed', (request) => {
     const reason = request.failure()?.errorText ?? '';
-    if (reason === 'net::ERR_ABORTED' && (pages.get(request) ?? 0) < left) return;
+    if (reason === 'net::ERR_ABORTED' && (pages.get(request) ?? 0) < asked) return;
     problems.push(`failed: ${request.resourceType()} ${request.url()} ${reason}`);
   });
   page.on('response', (response) => {

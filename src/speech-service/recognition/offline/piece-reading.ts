@@ -116,7 +116,7 @@ export class PieceReader {
     const { seam, earlier } = this;
     if (cut.cutBefore) {
       if (!seam) return undefined;
-      const roomS = this.#model.longestS - (cut.to - Math.min(cut.from, seam.at)) / rateHz;
+      const roomS = this.#model.longestS - secondsTo(cut.to, { ...cut, seam });
       return nearest(seam, Math.max(contextS, Math.min(seconds, roomS, mostContextS)));
     }
     if (seconds === 0 || !earlier || !isNear(earlier, cut.from)) return undefined;
@@ -330,14 +330,14 @@ export class PieceReader {
     // Cut again before the audio of its seam, the piece is nothing: the next one goes on after the same words.
     const waits = divided && cut.seam && cut.seam.at >= cut.to ? cut.seam : undefined;
     const seam = divided?.seam ?? waits;
-    const endS = divided?.seam ? divided.seam.at / rateHz : Infinity;
+    const endS = seam ? seam.at / rateHz : Infinity;
     const told = words.slice(0, own).map((word) => ({
       ...withoutIds(word),
       end: Math.min(word.end, Math.max(endS, word.start + shortestTokenS)),
     }));
     const text = this.#model.goesOn
       ? told.map(({ word }) => word).join(' ')
-      : readingOf(result.text, (cut.to - cut.from) / rateHz).text;
+      : readingOf(result.text, secondsTo(cut.to, cut)).text;
     return { seam, piece: { text, words: told, language: result.lang } };
   }
 
@@ -413,12 +413,12 @@ function withFewer(seam: Seam, cut: SpeechPiece, { contradicted }: PieceResult) 
 }
 
 /** Where the words begin that are not known yet. */
-function firstOwn(cut: PlacedPiece): number {
+function firstOwn(cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return cut.seam?.at ?? cut.from;
 }
 
 /** How long the audio is, to a sample, in which the words of a piece may be that are not known yet. */
-function secondsTo(sample: number, cut: PlacedPiece): number {
+function secondsTo(sample: number, cut: Pick<PlacedPiece, 'from' | 'seam'>): number {
   return (sample - Math.min(cut.from, firstOwn(cut))) / rateHz;
 }
 

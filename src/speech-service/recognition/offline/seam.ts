@@ -1,5 +1,6 @@
 import type { RecognisedWord } from '../recogniser.ts';
 import { withoutCrowd } from './crowd.ts';
+import { leastVoicedS } from './unread.ts';
 import { overBy, spelled, spokenBy } from './word-lengths.ts';
 
 const rateHz = 16000;
@@ -28,14 +29,13 @@ export const contextS = 1;
 export const mostContextS = 2.5;
 /** So much that the model did not write before a cut is read with the next piece, at most. */
 const mostLeftS = 2.5;
-/** What is shorter between two words is no word that the model left out. */
-const leastUnreadS = 0.4;
 /** What was said before a pause is read again with what follows, after so short a pause. */
 const shortPauseS = 1;
 /** So many seconds of it at most. */
 const earlierS = 8;
 /** A word that nothing follows may go on beyond the audio, unless it began so long before its end. */
 const longWordS = 1;
+
 /**
  * Divides the words of a piece that was read beyond its cut. Those that begin before the cut are its own, whole. A word
  * that the audio may have ended inside of is left to the next piece, wherever it began:
@@ -69,10 +69,13 @@ export function divideAt(
   return { own, seam: { at, known } };
 }
 
-/** The sample at which the next piece begins: where its first word does, or where the last of this one is over. */
+/**
+ * The sample at which the next piece begins: where its first word does, or where the last of this one is over. So it has
+ * every stretch that `unreadIn` would tell and `isLeft` leaves to it.
+ */
 function beginOfNext(last: SpelledWord, next: SpelledWord | undefined, to: number): number {
   const overS = overBy(last);
-  const follows = next && (next.start * rateHz < to || next.start - overS < leastUnreadS);
+  const follows = next && (next.start * rateHz < to || next.start - overS < leastVoicedS);
   if (follows) return Math.round(next.start * rateHz);
   if (!isLeft(spokenBy(last) * rateHz, to)) return to;
   return Math.round(Math.max(overS * rateHz, to - mostLeftS * rateHz));

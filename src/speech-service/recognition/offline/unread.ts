@@ -31,7 +31,7 @@ export class VoicedStretches {
 export type Unread = { from: number; to: number; after: number };
 
 /** With less voice than this it is a breath, a drawn-out vowel or the detector's delay. */
-const leastVoicedS = 0.4;
+export const leastVoicedS = 0.4;
 
 /**
  * The stretches that no word accounts for. A model that writes words sometimes leaves out a sentence without a

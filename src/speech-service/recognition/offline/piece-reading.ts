@@ -216,7 +216,7 @@ export class PieceReader {
     if (this.estimatedTimes)
       return { reading: readingOf(text, heard.length / rateHz), heard, said: lang, ids: [] };
     // The attention of the first word often lies at the very beginning of the audio, in the margin.
-    const leastS = seam ? seam.at / rateHz : pieceFrom / rateHz - onsetS;
+    const leastS = seam ? seam.at / rateHz : Math.max(0, pieceFrom / rateHz - onsetS);
     const spelled = this.#heard(result, (end - heard.length) / rateHz, end / rateHz);
     const timed = wordsWithoutLoops(
       spelled.map((word) => within(word, leastS, Infinity)),
@@ -229,9 +229,10 @@ export class PieceReader {
 
   /** The words of a model that gives times, and perhaps probabilities, for each token. */
   spelled(result: PieceResult, cut: PlacedPiece): SpelledWord[] {
-    const leastS = firstOwn(cut) / rateHz;
+    // Without a seam a first word may begin in the margin before the piece, but not before the stream.
+    const leastS = cut.seam ? cut.seam.at / rateHz : 0;
     const words = this.#heard(result, offsetOf(cut), cut.heardTo / rateHz);
-    const after = cut.seam ? words.map((word) => within(word, leastS, Infinity)) : words;
+    const after = words.map((word) => within(word, leastS, Infinity));
     return wordsWithoutLoops(after, secondsTo(cut.heardTo, cut));
   }
 

@@ -386,6 +386,18 @@ test('a word that is shown early begins with the voice, not in the margin before
   ]);
 });
 
+test('no word begins before the stream does, shown early or told', () => {
+  const { reader, starts } = glanceOf('good morning', [0, 0.7], { goesOn: true, seconds: 2 });
+  expect(starts({ pieceFrom: 0, cutBefore: false })).toEqual([0, expect.closeTo(0.7)]);
+  const whole = { from: 0, to: 32_000, cutBefore: false, cutAfter: false, heardTo: 32_000 };
+  const reading = new PieceReading(reader, whole);
+  reading.step(pressed, new PartialWords(), '');
+  const [first, second] = reading.done(new PartialWords()).piece.words;
+  expect(first).toMatchObject({ start: 0 });
+  expect(first!.end).toBeGreaterThan(0);
+  expect(second!.start).toBeCloseTo(0.5);
+});
+
 test('behind a seam the words that are shown early begin where the seam is, however far before the cut', () => {
   const about = { goesOn: true, seconds: 4 };
   const { reader, starts } = glanceOf('that is right', [0.1, 0.7, 1.2], about);

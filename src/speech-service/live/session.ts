@@ -107,7 +107,8 @@ export class LiveSession {
       onHeard: (channel, event) => this.#transcript.heard(channel, event),
       onUnread: (channel, { from, to }) => {
         parts.log.info(
-          { sessionId: this.id, channel, from, to },
+          // Not `from` and `to`: of those the log tells nothing, because they are numbers of telephones elsewhere.
+          { sessionId: this.id, channel, startS: from, endS: to },
           'a voice was heard and no words were found',
         );
         const entry = { add: 'unread', stretch: { channel, start: from, end: to } } as const;

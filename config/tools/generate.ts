@@ -17,10 +17,10 @@ const root = new URL('../../', import.meta.url);
 
 /** The papers in which something stands between `<!-- name -->` and `<!-- /name -->` that is made here. */
 export const papersWithTables = [
-  'config/README.md',
-  'config/operating/metrics.md',
-  'src/lib/error-codes.md',
-  'src/outbox/webhooks.md',
+  'config/docs/settings.md',
+  'config/docs/metrics.md',
+  'config/docs/error-codes.md',
+  'config/docs/webhooks.md',
 ] as const;
 
 export function configJsonSchema(): string {

@@ -14,26 +14,26 @@ const notRun: Record<string, string> = {
     'needs root and a network; .ci/run installs the same',
   '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':
     'its second line wants the address that the first prints',
-  'config/operating/README.md: # EKS with Pod Identity: a role for the pod, and no key anywhere':
+  'config/docs/operating.md: # EKS with Pod Identity: a role for the pod, and no key anywhere':
     'needs a cluster of that cloud',
-  'config/operating/README.md: docker build -t trunkline .': 'needs a Docker daemon and a network',
-  'config/operating/README.md: cd config/deploy': 'needs a Docker daemon and a network',
+  'config/docs/operating.md: docker build -t trunkline .': 'needs a Docker daemon and a network',
+  'config/docs/operating.md: cd config/deploy': 'needs a Docker daemon and a network',
   'config/deploy/README.md: cd config/deploy': 'needs a Docker daemon and a network',
   'config/deploy/README.md: kubectl apply -f config/deploy/kubernetes/namespace.yaml':
     'needs a cluster; test/system/deploy.test.ts reads the manifests with the schemas',
-  'config/operating/README.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
+  'config/docs/operating.md: sudo useradd --system --home-dir /var/lib/trunkline trunkline':
     'needs root and systemd; test/unit/deploy.test.ts compares the unit with npm start',
-  'config/operating/postgres.md: npx trunkline migrate --check      # what is missing; ends with 1 where something is':
+  'config/docs/postgres.md: npx trunkline migrate --check      # what is missing; ends with 1 where something is':
     'needs a Postgres database; the tests of the store have one',
-  'config/operating/README.md: export TRUNKLINE_OBJECTS=s3://calls/trunkline                      # bucket, and the folder in it':
+  'config/docs/operating.md: export TRUNKLINE_OBJECTS=s3://calls/trunkline                      # bucket, and the folder in it':
     'needs a bucket; test/system/objects has one',
-  'config/operating/README.md: mc alias set local http://minio.internal:9000 root "$MINIO_ROOT_PASSWORD"':
+  'config/docs/operating.md: mc alias set local http://minio.internal:9000 root "$MINIO_ROOT_PASSWORD"':
     'needs a MinIO server',
-  'config/operating/README.md: export TRUNKLINE_NODE_URL=http://10.0.0.11:9090                    # where the others reach this one; it listens there':
+  'config/docs/operating.md: export TRUNKLINE_NODE_URL=http://10.0.0.11:9090                    # where the others reach this one; it listens there':
     'needs several machines; test/system/bridge/any-door.test.ts has several nodes',
-  'src/carriers/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
+  'config/docs/connect.md: cloudflared tunnel --url http://127.0.0.1:8080    # prints the public address':
     'the services of other firms',
-  'src/commands/transcription/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
+  'config/docs/recordings.md: npx trunkline transcribe call.wav                                      # call.txt beside it':
     'run by test/system/commands/transcribe.test.ts, with files to transcribe',
 };
 

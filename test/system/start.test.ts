@@ -21,7 +21,7 @@ describe.concurrent('the process', () => {
     await using app = await startApp();
     const metrics = await (await app.get('/metrics')).text();
     const paper = await readFile(
-      resolve(import.meta.dirname, '../../config/operating/metrics.md'),
+      resolve(import.meta.dirname, '../../config/docs/metrics.md'),
       'utf8',
     );
     expect(paper).toContain(`<!-- metrics -->\n${metricsTable(metrics)}\n<!-- /metrics -->`);

@@ -68,7 +68,7 @@ describe('the papers', () => {
   });
 
   test('every type of event stands in the page of the webhooks', () => {
-    const page = paperOf.get('src/outbox/webhooks.md')?.text ?? '';
+    const page = paperOf.get('config/docs/webhooks.md')?.text ?? '';
     expect(callEventTypes.filter((type) => !page.includes(`\`${type}\``))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-// The receiver of src/outbox/webhooks.md: at-least-once in, once out. A test runs this very file.
+// The receiver of config/docs/webhooks.md: at-least-once in, once out. A test runs this very file.
 // <receiver>
 import { createServer } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';

@@ -377,7 +377,7 @@ describe('trunkline transcribe', () => {
   });
 
   test('the commands of recordings.md do what it says', async () => {
-    const paper = await contentOf(root, 'src/commands/transcription/recordings.md');
+    const paper = await contentOf(root, 'config/docs/recordings.md');
     const [, script = ''] = /<!-- transcribe -->\n```sh not-run\n([^]*?)```\n<!-- \/transcribe -->/.exec(paper) ?? []; // prettier-ignore
     expect(script.match(/npx trunkline transcribe/g)?.length).toBeGreaterThan(2);
     const own = await recordings({ 'call.wav': wavOf('my card is lost') });

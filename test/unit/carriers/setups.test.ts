@@ -69,10 +69,9 @@ test.each(carrierNames)(
   },
 );
 
-test.each(carrierNames)('%s: its README alone names the settings and the call to try', (name) => {
-  const file = new URL(`../../../src/carriers/${name}/README.md`, import.meta.url);
-  const readme = readFileSync(file, 'utf8');
-  const [, connect = ''] = /## Connect it\n([\s\S]*?)\n## /.exec(readme) ?? [];
+test.each(carrierNames)('%s: its page alone names the settings and the call to try', (name) => {
+  const file = new URL(`../../../config/docs/carriers/${name}.md`, import.meta.url);
+  const connect = readFileSync(file, 'utf8');
   expect(connect).toContain(`npx trunkline call --carrier ${name}`);
   const one = setupsWith({}).find((item) => item.name === name);
   const wanted = [...(one?.missing ?? []), ...(one?.voice?.missing ?? [])];

@@ -12,7 +12,7 @@ import {
 } from '../../support/sizing/fleet-model.ts';
 
 const page = readFileSync(
-  resolve(import.meta.dirname, '../../../config/operating/sizing.md'),
+  resolve(import.meta.dirname, '../../../config/docs/sizing.md'),
   'utf8',
 );
 const figures = JSON.parse(

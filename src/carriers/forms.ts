@@ -3,26 +3,17 @@ import { Problem } from '../port/problem.ts';
 import type { WebhookContext } from './carrier.ts';
 import { checkBasic } from './credentials.ts';
 import { parseObject } from './json/frames.ts';
+import { fieldsIn, type Fields } from './parameters.ts';
 import { isUrlSignature } from './url-signature.ts';
 
-/** Names from outside, in the order in which they came; the same name may come more than once. */
-export type FormFields = [string, string][];
-
-/** More fields than any carrier sends; a stranger's thousands would each be sorted and signed. */
-export const fieldsAtMost = 100;
-
-export function formFields(request: Request): FormFields {
+export function formFields(request: Request): Fields {
   const body: unknown = request.body;
   if (typeof body !== 'string') throw new Problem(415, 'expected a form');
   return fieldsIn(body);
 }
 
-export function fieldsIn(text: string): FormFields {
-  return [...new URLSearchParams(text)].slice(0, fieldsAtMost);
-}
-
 export type SignedForm = {
-  fields: FormFields;
+  fields: Fields;
   /** The secret and the signature that proved the fields; absent where the insecure mode lets them in unsigned. */
   by?: { secret: string; signature: string };
 };

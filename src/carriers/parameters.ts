@@ -11,6 +11,35 @@ export function ownRecord(entries: Iterable<readonly [string, string]>): Record<
   return record;
 }
 
+/** Names and values from outside, in the order in which they came; the same name may come more than once. */
+export type Fields = [string, string][];
+
+/** No carrier sends more fields. A stranger may send thousands, and each would be decoded, sorted and signed. */
+export const fieldsAtMost = 100;
+
+/** The first fields of a query or a form. The text is cut before any of it is decoded, so that its length costs nothing. */
+export function fieldsIn(text: string): Fields {
+  let end = -1;
+  for (let count = 0; count < fieldsAtMost; count++) {
+    end = text.indexOf('&', end + 1);
+    if (end < 0) return [...new URLSearchParams(text)];
+  }
+  return [...new URLSearchParams(text.slice(0, end))];
+}
+
+/** Path and query of a request's target. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const at = target.indexOf('?');
+  return at < 0
+    ? { path: target, query: '' }
+    : { path: target.slice(0, at), query: target.slice(at + 1) };
+}
+
+/** The first value of this name. */
+export function fieldIn(query: string, name: string): string | undefined {
+  return fieldsIn(query).find(([each]) => each === name)?.[1];
+}
+
 export type LiftedParameters = {
   token?: string;
   from?: string;

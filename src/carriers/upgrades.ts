@@ -13,6 +13,7 @@ import type { CarriersConfig } from './config.ts';
 import { bearerOf } from './credentials.ts';
 import { socketsOpen, upgradesTotal } from './metrics.ts';
 import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
+import { fieldIn, splitTarget } from './parameters.ts';
 import { short, StreamSocket, type Proof, type SocketContext } from './socket.ts';
 
 /** Sockets that have shown no proof yet: strangers share this room, signed streams do not need it. */
@@ -144,7 +145,7 @@ export class Upgrades {
   ): Promise<void> {
     const [name, pathToken, ...more] = request.path.split('/').slice(2);
     // A slash at the end of the address is not a token.
-    const token = pathToken || queryToken(request.query) || undefined;
+    const token = pathToken || fieldIn(request.query, 'token') || undefined;
     const isDetecting = name === undefined || name === '';
     const carrier = isDetecting ? matchUpgrade(request) : carrierNamed(name);
     if (more.length > 0 || (!carrier && !isDetecting))
@@ -392,12 +393,7 @@ function addressOf(raw: Duplex): string | undefined {
     : undefined;
 }
 
-function queryToken(query: string): string | null {
-  return query === '' ? null : new URLSearchParams(query).get('token');
-}
-
 function upgradeRequest({ url: target = '/', rawHeaders }: IncomingMessage): UpgradeRequest {
-  const at = target.indexOf('?');
   const headers = Object.create(null) as Record<string, string | undefined>;
   // Names and values in turn.
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -405,10 +401,5 @@ function upgradeRequest({ url: target = '/', rawHeaders }: IncomingMessage): Upg
     const before = headers[name];
     headers[name] = before === undefined ? value : `${before}, ${value}`;
   }
-  return {
-    target,
-    path: at < 0 ? target : target.slice(0, at),
-    query: at < 0 ? '' : target.slice(at + 1),
-    headers,
-  };
+  return { target, ...splitTarget(target), headers };
 }

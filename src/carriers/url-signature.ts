@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { originsOf } from './origins.ts';
+import { fieldsIn, splitTarget } from './parameters.ts';
 
 export type SignedRequest = {
   publicUrl: string;
@@ -40,21 +41,16 @@ export function isUrlSignature(
 }
 
 function spellings({ publicUrl, kind, target }: SignedRequest): string[] {
-  const [path, query] = split(target);
+  const { path, query } = splitTarget(target);
   const bare = path.replace(/\/+$/, '');
   const paths = [...new Set([path, bare, `${bare}/`])];
   // A query on a stream address is not documented as supported; where there is one, both known forms are tried.
-  const queries = query === '' ? [''] : [`?${query}`, fieldsText([...new URLSearchParams(query)])];
+  const queries = query === '' ? [''] : [`?${query}`, fieldsText(fieldsIn(query))];
   return originsOf(publicUrl, kind).flatMap(({ scheme, authority, prefix }) =>
     paths.flatMap((spelt) =>
       queries.map((rest) => `${scheme}://${authority}${prefix}${spelt}${rest}`),
     ),
   );
-}
-
-function split(target: string): [string, string] {
-  const at = target.indexOf('?');
-  return at < 0 ? [target, ''] : [target.slice(0, at), target.slice(at + 1)];
 }
 
 /** Sorted by name; several values of one name sorted too, each counted once. */

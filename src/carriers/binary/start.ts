@@ -4,6 +4,7 @@ import type { UpgradeRequest } from '../carrier.ts';
 import { isTaken } from '../encodings.ts';
 import { textParameters } from '../json/frames.ts';
 import {
+  fieldsIn,
   liftParameters,
   ownRecord,
   tracksWithRoles,
@@ -18,7 +19,7 @@ export function saidBy({ query }: UpgradeRequest, text: Record<string, string>):
     token: _inUrl,
     rest,
     ...inUrl
-  } = liftParameters(textParameters(ownRecord(new URLSearchParams(query))));
+  } = liftParameters(textParameters(ownRecord(fieldsIn(query))));
   const inText = liftParameters(text);
   return {
     ...inUrl,

@@ -2,9 +2,9 @@ import type { Request } from 'express';
 import { z } from 'zod';
 import { Problem } from '../../port/problem.ts';
 import type { CarrierWebhook, WebhookContext } from '../carrier.ts';
-import { basicProof, fieldsIn, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
+import { basicProof, jsonBody, requiredCallId, type BasicProof } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
-import { ownRecord } from '../parameters.ts';
+import { fieldsIn, ownRecord, splitTarget } from '../parameters.ts';
 import { streamToken } from '../stream-token.ts';
 import { socketUrlOf, tokenOf } from '../voice-answer.ts';
 import type { ExotelConfig } from './settings.ts';
@@ -81,8 +81,7 @@ async function streamUrl(request: Request, context: WebhookContext<ExotelConfig>
 }
 
 function askedFields({ originalUrl }: Request): Record<string, string> {
-  const at = originalUrl.indexOf('?');
-  return ownRecord(fieldsIn(at < 0 ? '' : originalUrl.slice(at + 1)));
+  return ownRecord(fieldsIn(splitTarget(originalUrl).query));
 }
 
 /** A form or JSON, as the request for the callback says. */

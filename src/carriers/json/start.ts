@@ -2,11 +2,11 @@ import { encodingOf, isTaken, rateIn } from '../encodings.ts';
 import type { UpgradeRequest } from '../carrier.ts';
 import type { ParsedStart } from './codec.ts';
 import { textAt, textParameters, wholeAt } from './frames.ts';
-import { liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
+import { fieldsIn, liftParameters, ownRecord, tracksWithRoles } from '../parameters.ts';
 
 /** What stands behind the address of a stream. A token there has done its work when the upgrade was decided. */
 export function parametersInAddress({ query }: UpgradeRequest): Record<string, string> {
-  const { token: _claimed, ...rest } = textParameters(ownRecord(new URLSearchParams(query)));
+  const { token: _claimed, ...rest } = textParameters(ownRecord(fieldsIn(query)));
   return rest;
 }
 

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { originsOf } from '../origins.ts';
+import { fieldsIn, splitTarget } from '../parameters.ts';
 
 export type PlivoRequest = {
   publicUrl: string;
@@ -38,9 +39,8 @@ export function isPlivoSignature(
 }
 
 function spellings({ publicUrl, kind, target, fields = [] }: PlivoRequest): string[] {
-  const at = target.indexOf('?');
-  const path = at < 0 ? target : target.slice(0, at);
-  const query = at < 0 ? '' : sorted([...new URLSearchParams(target.slice(at + 1))], '=', '&');
+  const { path, query: asked } = splitTarget(target);
+  const query = sorted(fieldsIn(asked), '=', '&');
   const form = sorted(fields, '', '');
   const rest = form === '' ? query && `?${query}` : `?${query}${query && '.'}${form}`;
   const bare = path.replace(/\/+$/, '');
@@ -57,7 +57,11 @@ function sorted(
   joint: string,
 ): string {
   const byName = new Map<string, string[]>();
-  for (const [name, value] of fields) byName.set(name, [...(byName.get(name) ?? []), value]);
+  for (const [name, value] of fields) {
+    const values = byName.get(name);
+    if (values === undefined) byName.set(name, [value]);
+    else values.push(value);
+  }
   return [...byName.keys()]
     .sort()
     .flatMap((name) => (byName.get(name) ?? []).sort().map((value) => `${name}${between}${value}`))

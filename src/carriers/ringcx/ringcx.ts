@@ -4,7 +4,7 @@ import { bearerOf, isOneOf } from '../credentials.ts';
 import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textParameters, wholeAt } from '../json/frames.ts';
 import { parametersInAddress, parsedStart } from '../json/start.ts';
-import { ownRecord } from '../parameters.ts';
+import { fieldIn, ownRecord } from '../parameters.ts';
 import { ringcxPlayer } from './player.ts';
 import { ringcxSetup } from './setup.ts';
 import type { RingcxConfig } from './settings.ts';
@@ -27,7 +27,7 @@ export const ringcx: Carrier<RingcxConfig> = {
 
 /** No message of its stream could bring a token: a stream without proof is refused before its upgrade. */
 function checkSecret(request: UpgradeRequest, secrets: readonly string[]): UpgradeVerdict {
-  const given = new URLSearchParams(request.query).get('secret') ?? bearerOf(request);
+  const given = fieldIn(request.query, 'secret') ?? bearerOf(request);
   if (given !== undefined && isOneOf(given, secrets)) return { outcome: 'accepted', by: 'secret' };
   return given === undefined && request.headers['authorization'] === undefined
     ? { outcome: 'refused', status: 401, reason: 'put ?secret=... behind the streaming address' }

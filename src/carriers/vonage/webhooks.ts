@@ -5,7 +5,7 @@ import type { CarrierWebhook, NonceMemory, WebhookContext } from '../carrier.ts'
 import { bearerOf } from '../credentials.ts';
 import { jsonBody } from '../forms.ts';
 import { textParameters } from '../json/frames.ts';
-import { ownRecord } from '../parameters.ts';
+import { fieldIn, ownRecord, splitTarget } from '../parameters.ts';
 import { checkVonageJwt } from './signature.ts';
 import type { VonageConfig } from './settings.ts';
 import { voiceAnswer } from './voice.ts';
@@ -50,9 +50,8 @@ export const vonageWebhooks: readonly CarrierWebhook<VonageConfig>[] = [
 
 /** Our NCCO writes the call into the address for the events of the parties that it brings in. */
 function callInAddress({ originalUrl }: Request): string | undefined {
-  const at = originalUrl.indexOf('?');
-  const call = at < 0 ? null : new URLSearchParams(originalUrl.slice(at + 1)).get('call');
-  return call === null || call === '' || call.length > 256 ? undefined : call;
+  const call = fieldIn(splitTarget(originalUrl).query, 'call');
+  return call === undefined || call === '' || call.length > 256 ? undefined : call;
 }
 
 type UsedNonce = Parameters<NonceMemory['remember']>;

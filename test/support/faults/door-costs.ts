@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { randomBytes } from 'node:crypto';
 
 /** Something of ours that takes text from whoever reaches the port. */
-export type Door = {
+export type StrangersDoor = {
   name: string;
   port: number;
   method: string;
@@ -15,7 +15,7 @@ export type Door = {
 };
 
 /** One shape of outside text, as large as the port takes it. */
-type Shape = { name: string; query?: string; headers?: string; body?: string };
+type TextShape = { name: string; query?: string; headers?: string; body?: string };
 
 /** The port takes 8 KiB of request line and headers together; the rest is for what every request has. */
 const headBytes = 7_000;
@@ -29,7 +29,7 @@ const filled = (unit: (at: number) => string, bytes: number): string => {
 };
 
 /** Four shapes of a query, four of headers and four of a body. */
-export function shapesOf(bodyBytes: number): Shape[] {
+export function shapesOf(bodyBytes: number): TextShape[] {
   const body = (unit: (at: number) => string, head = '', tail = ''): string =>
     head + filled(unit, bodyBytes - head.length - tail.length) + tail;
   return [
@@ -84,7 +84,7 @@ export class CpuMeter implements Disposable {
 let strangers = 0;
 
 /** Knocks once, and resolves when the door has answered all of it: a refusal, or a pong behind the first message. */
-export async function knock(door: Door, shape: Shape): Promise<string> {
+export async function knock(door: StrangersDoor, shape: TextShape): Promise<string> {
   const { port, method, path, wrongProof, isUpgrade = false } = door;
   const at = strangers++;
   const localAddress = `127.${1 + ((at >> 14) & 127)}.${(at >> 7) & 127}.${1 + (at & 127)}`;
@@ -143,8 +143,8 @@ const most = 40;
  */
 export async function costMs(
   meter: CpuMeter,
-  door: Door,
-  shape: Shape,
+  door: StrangersDoor,
+  shape: TextShape,
   boundMs: number,
 ): Promise<{ ms: number; answer: string }> {
   let ms = Infinity;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { carrierNames, carriers, type CarrierName } from '../../../src/carriers/all.ts';
-import { CpuMeter, costMs, shapesOf, type Door } from '../../support/faults/door-costs.ts';
+import { CpuMeter, costMs, shapesOf, type StrangersDoor } from '../../support/faults/door-costs.ts';
 import { provenEnv } from '../../support/carriers/proven-config.ts';
 import { callbackEnv } from '../../support/carriers/callbacks.ts';
 import { startApp } from '../../support/process/app.ts';
@@ -49,9 +49,9 @@ const wrongProofs: Record<CarrierName, { socket: string; webhook?: string }> = {
   ringcx: { socket: bearer },
 };
 
-type Document = { paths: Record<string, Record<string, { requestBody?: unknown }>> };
+type DescribedPort = { paths: Record<string, Record<string, { requestBody?: unknown }>> };
 
-function carrierDoors(port: number): Door[] {
+function carrierDoors(port: number): StrangersDoor[] {
   const sockets = carrierNames.flatMap((name) => [
     { name: `socket of ${name}`, wrongProof: wrongProofs[name].socket },
     { name: `socket of ${name}, without a proof`, wrongProof: '' },
@@ -80,7 +80,7 @@ function carrierDoors(port: number): Door[] {
 }
 
 /** Everything else that the port's own description names, with a wrong key. */
-function apiDoors(port: number, { paths }: Document): Door[] {
+function apiDoors(port: number, { paths }: DescribedPort): StrangersDoor[] {
   return Object.entries(paths)
     .filter(([path]) => !path.startsWith('/carriers/'))
     .flatMap(([path, methods]) =>
@@ -95,7 +95,7 @@ function apiDoors(port: number, { paths }: Document): Door[] {
     );
 }
 
-async function costsOf(meter: CpuMeter, doors: readonly Door[]) {
+async function costsOf(meter: CpuMeter, doors: readonly StrangersDoor[]) {
   const rows: { door: string; shape: string; ms: number; answer: string }[] = [];
   for (const door of doors)
     for (const shape of shapesOf(door.bodyBytes ?? 0)) {
@@ -141,10 +141,10 @@ test('no door spends more than 3 ms of CPU on what a stranger sends, whatever it
   });
   using meter = new CpuMeter(socket);
   const port = Number(new URL(app.url).port);
-  const document = (await (await app.get('/openapi.json')).json()) as Document;
+  const document = (await (await app.get('/openapi.json')).json()) as DescribedPort;
   const speech = { name: 'socket of a live session', path: '/v2/live?token=00000000-0000-4000-8000-000000000000' }; // prettier-ignore
   const other = { port, method: 'get', wrongProof: '' };
-  const doors: Door[] = [
+  const doors: StrangersDoor[] = [
     ...carrierDoors(port),
     ...apiDoors(port, document),
     { ...other, ...speech, isUpgrade: true },

@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { TrunklineError } from '../lib/errors.ts';
-import { decodeAll, failureOf, isFfmpegInstalled } from '../speech-service/media/ffmpeg.ts';
-import { signatureBytes, signatureOf } from '../speech-service/media/signature.ts';
+import { decodeAll, failureOf, isFfmpegInstalled } from '../hearing/media/ffmpeg.ts';
+import { signatureBytes, signatureOf } from '../hearing/media/signature.ts';
 
 const maxSeconds = 3_600;
 const cpuSeconds = 600;

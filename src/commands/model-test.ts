@@ -3,16 +3,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { mulawToLinear } from '../audio/g711.ts';
 import { TrunklineError } from '../lib/errors.ts';
-import type { RecogniserConfig } from '../speech-service/recognition/config.ts';
-import { startRecogniser } from '../speech-service/recognition/pool/pool.ts';
-import type { Recogniser, RecogniserEvent } from '../speech-service/recognition/recogniser.ts';
+import type { RecogniserConfig } from '../hearing/config.ts';
+import { startRecogniser } from '../hearing/pool/pool.ts';
+import type { Recogniser, RecogniserEvent } from '../hearing/recogniser.ts';
 
 /** What the sample says. A model of another language hears something else in it. */
 export const sampleText = 'Hello, Daniel. My name is Emily Johnson. I would like a refund.';
-const sample = new URL(
-  '../speech-service/recognition/offline/measured-speech.ulaw',
-  import.meta.url,
-);
+const sample = new URL('../hearing/offline/measured-speech.ulaw', import.meta.url);
 const loadMs = 150_000;
 const readMs = 60_000;
 const lookMs = 100;

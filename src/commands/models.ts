@@ -3,11 +3,11 @@ import { rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { loadConfig } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
-import { catalogue, catalogueEntry } from '../speech-service/models/catalogue.ts';
-import { folderOf, problemsOf } from '../speech-service/models/installed.ts';
-import { pullModel } from '../speech-service/models/pull.ts';
-import { progressDisplay } from '../speech-service/models/progress.ts';
-import { modelsFolder } from '../speech-service/models/supply.ts';
+import { catalogue, catalogueEntry } from '../hearing/models/catalogue.ts';
+import { folderOf, problemsOf } from '../hearing/models/installed.ts';
+import { pullModel } from '../hearing/models/pull.ts';
+import { progressDisplay } from '../hearing/models/progress.ts';
+import { modelsFolder } from '../hearing/models/supply.ts';
 import { sampleText, testModel } from './model-test.ts';
 
 /** `trunkline models`: lists, fetches, checks and removes recognition models. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { RecogniserConfig } from './recognition/config.ts';
+import { RecogniserConfig } from '../hearing/config.ts';
 
 /** The model that reads recordings after the live one. */
 export const secondReader = 'whisper-tiny-en';

@@ -31,12 +31,12 @@ import { liveSockets, type OtherSpeechNodes } from './live/sockets.ts';
 import { startRetention } from './live/retention.ts';
 import { storeAudio } from './live/stored-audio.ts';
 import { nodeIdOf } from '../lib/node-id.ts';
-import { openMedia } from './media/media.ts';
-import { modelsFolder } from './models/supply.ts';
+import { openMedia } from '../hearing/media/media.ts';
+import { modelsFolder } from '../hearing/models/supply.ts';
 import { JobRecords } from './records/job-records.ts';
-import type { Recogniser } from './recognition/recogniser.ts';
-import { LiveListener } from './speakers/live-listener.ts';
-import { openSpeakers } from './speakers/speakers.ts';
+import type { Recogniser } from '../hearing/recogniser.ts';
+import { LiveListener } from '../hearing/speakers/live-listener.ts';
+import { openSpeakers } from '../hearing/speakers/speakers.ts';
 
 type SpeechServiceOptions = {
   config: SpeechServiceConfig;

@@ -31,13 +31,13 @@ import type {
   Recogniser,
   RecogniserStream,
   RecogniserStreamOptions,
-} from '../../src/speech-service/recognition/recogniser.ts';
-import { alignedWords } from '../../src/speech-service/recognition/offline/readings.ts';
+} from '../../src/hearing/recogniser.ts';
+import { alignedWords } from '../../src/hearing/offline/readings.ts';
 import type { Prompt } from '../support/recognition/prompts.ts';
 import { pulledSecondReader, realModel } from '../support/recognition/real-model.ts';
 import { hear, pushAll, silentLog } from '../support/recognition/recogniser.ts';
-import { RecogniserConfig } from '../../src/speech-service/recognition/config.ts';
-import { startRecogniser } from '../../src/speech-service/recognition/pool/pool.ts';
+import { RecogniserConfig } from '../../src/hearing/config.ts';
+import { startRecogniser } from '../../src/hearing/pool/pool.ts';
 import {
   differences,
   normalisedEach,

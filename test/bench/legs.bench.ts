@@ -15,11 +15,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readModelFolder } from '../../src/speech-service/models/model-folder.ts';
-import { leastCpuSeconds } from '../../src/speech-service/recognition/child/load.ts';
-import { loadSherpa } from '../../src/speech-service/recognition/child/sherpa.ts';
-import { OfflineModel } from '../../src/speech-service/recognition/offline/offline-model.ts';
-import { bare } from '../../src/speech-service/recognition/offline/readings.ts';
+import { readModelFolder } from '../../src/hearing/models/model-folder.ts';
+import { leastCpuSeconds } from '../../src/hearing/engine/load.ts';
+import { loadSherpa } from '../../src/hearing/engine/sherpa.ts';
+import { OfflineModel } from '../../src/hearing/offline/offline-model.ts';
+import { bare } from '../../src/hearing/offline/readings.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
 import { telephonePrompts, type Prompt } from '../support/recognition/prompts.ts';

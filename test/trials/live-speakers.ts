@@ -10,14 +10,11 @@ import {
   type Planned,
 } from '../support/recognition/trial-dialogues.ts';
 import { missingUnseenVoices } from '../support/recognition/unseen-voices.ts';
-import {
-  VoiceDetector,
-  vadModelPath,
-} from '../../src/speech-service/recognition/offline/voice-activity.ts';
-import { VoiceEncoder } from '../../src/speech-service/speakers/encoder.ts';
-import { LegVoices, liveHints } from '../../src/speech-service/speakers/leg-voices.ts';
-import { withSpeakers, type VoiceTurn } from '../../src/speech-service/speakers/turns.ts';
-import { weightsPath } from '../../src/speech-service/speakers/weights.ts';
+import { VoiceDetector, vadModelPath } from '../../src/hearing/offline/voice-activity.ts';
+import { VoiceEncoder } from '../../src/hearing/speakers/encoder.ts';
+import { LegVoices, liveHints } from '../../src/hearing/speakers/leg-voices.ts';
+import { withSpeakers, type VoiceTurn } from '../../src/hearing/speakers/turns.ts';
+import { weightsPath } from '../../src/hearing/speakers/weights.ts';
 
 /**
  * Who spoke, while the call goes on: the dialogues of the trial `speakers` as a leg that comes in, grouped every ten

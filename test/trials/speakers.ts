@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { systemClock } from '../../src/lib/clock.ts';
 import { PartTurns } from '../../src/speech-service/jobs/part-turns.ts';
 import { readChannels } from '../../src/speech-service/jobs/reading.ts';
-import { openMedia } from '../../src/speech-service/media/media.ts';
-import type { Recogniser } from '../../src/speech-service/recognition/recogniser.ts';
-import { openSpeakers, type Speakers } from '../../src/speech-service/speakers/speakers.ts';
-import { withSpeakersOf } from '../../src/speech-service/speakers/turns.ts';
-import type { SpeakerHints } from '../../src/speech-service/speakers/voices.ts';
+import { openMedia } from '../../src/hearing/media/media.ts';
+import type { Recogniser } from '../../src/hearing/recogniser.ts';
+import { openSpeakers, type Speakers } from '../../src/hearing/speakers/speakers.ts';
+import { withSpeakersOf } from '../../src/hearing/speakers/turns.ts';
+import type { SpeakerHints } from '../../src/hearing/speakers/voices.ts';
 import {
   canSpeak,
   rightWords,

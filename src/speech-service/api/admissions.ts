@@ -5,7 +5,7 @@ import { refuseUnreachable } from '../callbacks/callbacks.ts';
 import type { SpeechServiceConfig } from '../config.ts';
 import type { Sessions } from '../live/sessions.ts';
 import { speechMetrics } from '../metrics.ts';
-import type { Recogniser } from '../recognition/recogniser.ts';
+import type { Recogniser } from '../../hearing/recogniser.ts';
 
 type AdmissionsOptions = {
   config: SpeechServiceConfig;

@@ -3,7 +3,7 @@ import type {
   RecognisedUtterance,
   Recogniser,
   RecogniserStreamOptions,
-} from '../recognition/recogniser.ts';
+} from '../../hearing/recogniser.ts';
 import { PartReading, type PartSaid } from './part.ts';
 import { nextSeam, type ReadSamples } from './seams.ts';
 

@@ -4,7 +4,7 @@ import type {
   RecognisedUtterance,
   Recogniser,
   RecogniserStreamOptions,
-} from '../recognition/recogniser.ts';
+} from '../../hearing/recogniser.ts';
 import { JobFailure } from './failure.ts';
 import type { ReadSamples } from './seams.ts';
 

@@ -3,8 +3,8 @@ import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
 import { utteranceOf } from '../live/messages.ts';
-import type { ExpectedWord } from '../recognition/expected-words.ts';
-import type { Recogniser, RecogniserStreamOptions } from '../recognition/recogniser.ts';
+import type { ExpectedWord } from '../../hearing/expected-words.ts';
+import type { Recogniser, RecogniserStreamOptions } from '../../hearing/recogniser.ts';
 import { ChannelParts } from './channel-parts.ts';
 import type { JobTurns, PartTurns } from './part-turns.ts';
 

@@ -24,8 +24,8 @@ import { fileLog, type LogLine, noLog, type SessionLog } from './session-log.ts'
 import type { SessionRows } from './session-rows.ts';
 import { LiveSession } from './session.ts';
 import type { SessionState } from './state.ts';
-import type { LiveListener } from '../speakers/live-listener.ts';
-import type { Recogniser } from '../recognition/recogniser.ts';
+import type { LiveListener } from '../../hearing/speakers/live-listener.ts';
+import type { Recogniser } from '../../hearing/recogniser.ts';
 
 export type SessionsOptions = {
   config: SpeechServiceConfig;

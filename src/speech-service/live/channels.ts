@@ -4,7 +4,7 @@ import { speechMetrics } from '../metrics.ts';
 import { type AudioFormat, frameBytes, samplesOf } from './audio-format.ts';
 import type { FrameCutter } from './frame-cutter.ts';
 import { lostAckWindowMs } from './overlap.ts';
-import { expectedWords } from '../recognition/expected-words.ts';
+import { expectedWords } from '../../hearing/expected-words.ts';
 import type { SessionResults } from './result.ts';
 import type { SessionAudio } from './session-audio.ts';
 import type {
@@ -13,7 +13,7 @@ import type {
   RecogniserEvent,
   RecogniserStream,
   RecogniserStreamOptions,
-} from '../recognition/recogniser.ts';
+} from '../../hearing/recogniser.ts';
 
 type SessionChannelsOptions = {
   request: LiveRequest;

@@ -1,7 +1,7 @@
 import type { Utterance } from '../../protocol/addons.ts';
 import type { MessageOf, ServerMessage, ServerMessageType } from '../../protocol/live-messages.ts';
 import type { MessagesConfig } from '../../protocol/live-request.ts';
-import type { RecognisedUtterance } from '../recognition/recogniser.ts';
+import type { RecognisedUtterance } from '../../hearing/recogniser.ts';
 
 type MessageBody<Type extends ServerMessageType> = Omit<
   MessageOf<Type>,

@@ -18,7 +18,7 @@ import { message } from './messages.ts';
 import { pathsOf } from './session-audio.ts';
 import type { JobRow } from '../records/job-records.ts';
 import type { LiveSession } from './session.ts';
-import { pauseOf } from '../recognition/pause.ts';
+import { pauseOf } from '../../hearing/pause.ts';
 import { speechMetrics } from '../metrics.ts';
 
 type TokenLookup =

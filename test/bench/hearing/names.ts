@@ -1,5 +1,5 @@
-import { expectedWords } from '../../../src/speech-service/recognition/expected-words.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import { expectedWords } from '../../../src/hearing/expected-words.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { sayWithFlite } from '../../support/recognition/dialogue.ts';
 import { telephonePrompts } from '../../support/recognition/prompts.ts';
 import { hear, pushAll } from '../../support/recognition/recogniser.ts';

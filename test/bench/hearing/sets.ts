@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { RecogniserStreamOptions } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { RecogniserStreamOptions } from '../../../src/hearing/recogniser.ts';
 import { sayWithFestival, sayWithFlite } from '../../support/recognition/dialogue.ts';
 import { humanPrompts, picoPrompts } from '../../support/recognition/held-out-set.ts';
 import { telephonePrompts, wavSamples, type Prompt } from '../../support/recognition/prompts.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bare } from '../../../src/speech-service/recognition/offline/readings.ts';
+import { bare } from '../../../src/hearing/offline/readings.ts';
 import type { App } from '../../support/process/app.ts';
 import { lineNoises, musicOnHold } from '../../support/recognition/noises.ts';
 import type { Prompt } from '../../support/recognition/prompts.ts';

@@ -3,7 +3,7 @@ import type {
   Recogniser,
   RecogniserEvent,
   RecogniserStream,
-} from '../../../src/speech-service/recognition/recogniser.ts';
+} from '../../../src/hearing/recogniser.ts';
 
 const rateHz = 16_000;
 const windowSamples = 512;

@@ -1,7 +1,7 @@
-import { catalogueEntry } from '../../../src/speech-service/models/catalogue.ts';
-import { folderOf, problemsOf } from '../../../src/speech-service/models/installed.ts';
-import { pullModel } from '../../../src/speech-service/models/pull.ts';
-import { modelsFolder } from '../../../src/speech-service/models/supply.ts';
+import { catalogueEntry } from '../../../src/hearing/models/catalogue.ts';
+import { folderOf, problemsOf } from '../../../src/hearing/models/installed.ts';
+import { pullModel } from '../../../src/hearing/models/pull.ts';
+import { modelsFolder } from '../../../src/hearing/models/supply.ts';
 
 /** Kept between runs: the models are 44 and 28 MB, and the tests must not fetch them each time. */
 const models = new URL('../../../node_modules/.cache/trunkline/models', import.meta.url).pathname;

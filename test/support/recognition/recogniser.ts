@@ -1,16 +1,13 @@
 import { pino } from 'pino';
-import { RecogniserConfig } from '../../../src/speech-service/recognition/config.ts';
-import {
-  startRecogniser,
-  type RecogniserPool,
-} from '../../../src/speech-service/recognition/pool/pool.ts';
+import { RecogniserConfig } from '../../../src/hearing/config.ts';
+import { startRecogniser, type RecogniserPool } from '../../../src/hearing/pool/pool.ts';
 import type {
   RecognisedUtterance,
   Recogniser,
   RecogniserEvent,
   RecogniserStream,
   RecogniserStreamOptions,
-} from '../../../src/speech-service/recognition/recogniser.ts';
+} from '../../../src/hearing/recogniser.ts';
 
 export const silentLog = pino({ level: 'silent' });
 

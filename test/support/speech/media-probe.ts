@@ -1,4 +1,4 @@
-import { openMedia } from '../../../src/speech-service/media/media.ts';
+import { openMedia } from '../../../src/hearing/media/media.ts';
 import type { Probe } from '../../../src/speech-service/files/files.ts';
 
 const media = openMedia({ maxSeconds: 8_100 });

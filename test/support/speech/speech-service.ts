@@ -13,7 +13,7 @@ import type {
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
 import type { AddonRunner } from '../../../src/speech-service/results/answer.ts';
 import { SpeechServiceConfig } from '../../../src/speech-service/config.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { startSpeechService, type SpeechService } from '../../../src/speech-service/service.ts';
 import type { Objects } from '../../../src/objects/objects.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -16,7 +16,7 @@ import {
   type TestBucket,
 } from '../../support/store/bucket.ts';
 import { temporaryFolder, temporaryStore } from '../../support/store/store.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { nodeIdOf } from '../../../src/lib/node-id.ts';
 import type { Store } from '../../../src/store/store.ts';
 

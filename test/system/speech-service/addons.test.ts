@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import type { AddonRunner } from '../../../src/speech-service/results/answer.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newWebhookSecret, verifyWebhook } from '../../../src/lib/webhook-signature.ts';
 import { LiveCallback, LiveWebhook } from '../../../src/protocol/callbacks.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,

@@ -5,7 +5,7 @@ import type {
   Recogniser,
   RecogniserEvent,
   RecogniserStream,
-} from '../../../src/speech-service/recognition/recogniser.ts';
+} from '../../../src/hearing/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../src/protocol/error-body.ts';
 import { LiveJobRecord } from '../../../src/protocol/job.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import {
   connect,
   fixtureRecogniser,

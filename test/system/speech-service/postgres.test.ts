@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { until } from '../../support/process/until.ts';
 import { tones } from '../../support/recognition/fixture-model.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createLog, type Logger } from '../../../src/lib/log.ts';
 import type { LiveJobRecord } from '../../../src/protocol/job.ts';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { faultWords, noisyAudio } from '../../support/faults/live-faults.ts';
 import { resumingClient } from '../../support/speech/resuming-client.ts';
 import { speechProcess } from '../../support/speech/speech-process.ts';

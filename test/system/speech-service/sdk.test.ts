@@ -1,6 +1,6 @@
 import { GladiaClient, type LiveV2InitRequest } from '@gladiaio/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Recogniser } from '../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../src/hearing/recogniser.ts';
 import { cuttingProxy } from '../../support/faults/cutting-proxy.ts';
 import {
   fixtureRecogniser,

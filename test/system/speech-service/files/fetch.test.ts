@@ -6,7 +6,7 @@ import { ErrorBody } from '../../../../src/protocol/error-body.ts';
 import { UploadedFile } from '../../../../src/protocol/pre-recorded.ts';
 import { JobsConfig } from '../../../../src/speech-service/config.ts';
 import { FileError } from '../../../../src/speech-service/files/file-error.ts';
-import { MediaError } from '../../../../src/speech-service/media/media.ts';
+import { MediaError } from '../../../../src/hearing/media/media.ts';
 import { openFiles, type Files } from '../../../../src/speech-service/files/files.ts';
 import { forbiddenHosts, forbiddenUrls } from '../../../support/faults/url-spellings.ts';
 import { silentLog } from '../../../support/recognition/recogniser.ts';

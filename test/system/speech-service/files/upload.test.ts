@@ -4,7 +4,7 @@ import { GladiaClient } from '@gladiaio/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../../../src/protocol/error-body.ts';
 import { UploadedFile } from '../../../../src/protocol/pre-recorded.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { until } from '../../../support/process/until.ts';
 import {

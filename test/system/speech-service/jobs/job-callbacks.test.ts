@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JobCallbackPage, type ApiJobCallback } from '../../../../src/protocol/api.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { until } from '../../../support/process/until.ts';
 import { callbackSecret, jobWeb, type Told } from '../../../support/speech/job-web.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PreRecordedCallback, PreRecordedWebhook } from '../../../../src/protocol/callbacks.ts';
 import { JobList, PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
 import { JobsConfig } from '../../../../src/speech-service/config.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { tones } from '../../../support/recognition/fixture-model.ts';
 import { callbackSecret, jobWeb, toldOf } from '../../../support/speech/job-web.ts';
 import { jobsApi, wavFile, wavOf } from '../../../support/speech/jobs.ts';

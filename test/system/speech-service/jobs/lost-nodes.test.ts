@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { until } from '../../../support/process/until.ts';
 import { callbackSecret, jobWeb, toldOf } from '../../../support/speech/job-web.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { openStore, type Store } from '../../../../src/store/store.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { until } from '../../../support/process/until.ts';

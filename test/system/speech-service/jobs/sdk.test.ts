@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { succeeded } from '../../../../src/language/block.ts';
 import { PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { runnerHere } from '../../../support/speech/job-results.ts';
 import { jobWeb, type JobWeb } from '../../../support/speech/job-web.ts';
 import { wavOf } from '../../../support/speech/jobs.ts';

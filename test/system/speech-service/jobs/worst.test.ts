@@ -2,7 +2,7 @@ import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UploadedFile } from '../../../../src/protocol/pre-recorded.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
 import { until } from '../../../support/process/until.ts';
 import { audioHost } from '../../../support/speech/audio-host.ts';
 import { jobWeb } from '../../../support/speech/job-web.ts';

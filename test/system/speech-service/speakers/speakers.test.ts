@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { linearToMulaw } from '../../../../src/audio/g711.ts';
 import { PreRecordedJobRecord } from '../../../../src/protocol/job.ts';
-import type { Recogniser } from '../../../../src/speech-service/recognition/recogniser.ts';
-import { VoiceEncoder } from '../../../../src/speech-service/speakers/encoder.ts';
-import { catalogueEntry } from '../../../../src/speech-service/models/catalogue.ts';
-import { openSpeakers } from '../../../../src/speech-service/speakers/speakers.ts';
-import { weightsPath } from '../../../../src/speech-service/speakers/weights.ts';
+import type { Recogniser } from '../../../../src/hearing/recogniser.ts';
+import { VoiceEncoder } from '../../../../src/hearing/speakers/encoder.ts';
+import { catalogueEntry } from '../../../../src/hearing/models/catalogue.ts';
+import { openSpeakers } from '../../../../src/hearing/speakers/speakers.ts';
+import { weightsPath } from '../../../../src/hearing/speakers/weights.ts';
 import {
   canSpeak,
   dialogueOf,
@@ -339,7 +339,7 @@ describe('what goes wrong is said in the block, and the job is done', () => {
     const samples = 2 * 3_600 * 16_000;
     await writeFile(path, '');
     await truncate(path, 2 * samples); // two hours of silence that take no room on the disk
-    const from = new URL('../../../../src/speech-service/speakers/speakers.ts', import.meta.url);
+    const from = new URL('../../../../src/hearing/speakers/speakers.ts', import.meta.url);
     const program = `
       import { openSpeakers } from ${JSON.stringify(from)};
       const options = { models: ${JSON.stringify(voices!.models)}, log: { warn: console.error } };

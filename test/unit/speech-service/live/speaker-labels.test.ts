@@ -6,7 +6,7 @@ import {
   SpeakerLabels,
   wantsSpeakers,
 } from '../../../../src/speech-service/live/speaker-labels.ts';
-import type { HeardLeg } from '../../../../src/speech-service/speakers/live-listener.ts';
+import type { HeardLeg } from '../../../../src/hearing/speakers/live-listener.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 import { silentLog } from '../../../support/recognition/recogniser.ts';
 

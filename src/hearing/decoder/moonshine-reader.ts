@@ -1,0 +1,170 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../../lib/errors.ts';
+import { mean } from '../../lib/mean.ts';
+import type { Model } from '../models/model-folder.ts';
+import { beamSearch } from './beam-search.ts';
+import { decoderGraph, taughtTokensOf } from '../making/moonshine/moonshine-decoder.ts';
+import { encoderGraph, secondOf } from '../making/moonshine/moonshine-encoder.ts';
+import { audioKeys, isKnown } from '../making/moonshine/moonshine-layers.ts';
+import {
+  type EncodedAudio,
+  endToken,
+  type MoonshineDecoder,
+  stepsOver,
+} from './moonshine-steps.ts';
+import { likelihoodsOf } from './likelihood.ts';
+import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
+import { OrtFile } from '../making/moonshine/ort-file.ts';
+import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
+import { spaceSign, TokenTable } from './tokens.ts';
+import type { VocabularyBias } from './vocabulary-bias.ts';
+
+export type ReadText = TimedText & {
+  /** The mean over all tokens and the end: how sure the model is of the text as a whole. */
+  meanLogProbability: number;
+  /** The same of the words that were given; 0 where none were. */
+  givenLogProbability: number;
+  /** False where the text was cut because it did not end. */
+  ended: boolean;
+};
+
+export type ReadOptions = {
+  /** How many texts are followed at once. */
+  beams: number;
+  /** What is known to be said first. The text that is read goes on after it and does not hold it. */
+  given?: readonly number[] | undefined;
+  /** What an earlier reading of nearly the same audio wrote. */
+  draft?: readonly number[] | undefined;
+  bias?: VocabularyBias | undefined;
+  /** True where the audio ends while somebody speaks: what begins at its very end is not wanted. */
+  open?: boolean | undefined;
+  /** Several encodings are read at once, which costs less than in turns. */
+  sideBySide?: boolean | undefined;
+};
+
+/** A word that begins in the last frames of audio that goes on, 0.2 s of it, is half a word at best. */
+const openFrames = 8;
+/** The encoder makes nothing of less audio than this, and says so by an exception: quiet is added behind. */
+const shortestSamples = 3200;
+
+/** A Moonshine model that is read by our own loop: beams, several encodings as one text, times of words. */
+export class MoonshineReader {
+  readonly #onnx: Onnx;
+  readonly #encoder: OnnxSession;
+  readonly #decoder: MoonshineDecoder;
+  readonly table: TokenTable;
+
+  private constructor(
+    onnx: Onnx,
+    parts: {
+      encoder: OnnxSession;
+      decoder: MoonshineDecoder;
+      table: TokenTable;
+    },
+  ) {
+    this.#onnx = onnx;
+    this.#encoder = parts.encoder;
+    this.#decoder = parts.decoder;
+    this.table = parts.table;
+  }
+
+  /** Opens a model, or says why this loop cannot read it; another engine then does. */
+  static async open({
+    folder,
+    description,
+  }: Model): Promise<{ reader: MoonshineReader } | { unread: string }> {
+    if (description.kind !== 'moonshine')
+      return { unread: `the loop knows no ${description.kind} models` };
+    const { files } = description;
+    const written = {
+      encoder: await readFile(join(folder, files.encoder)),
+      decoder: await readFile(join(folder, files.decoder)),
+    };
+    for (const part of ['encoder', 'decoder'] as const)
+      if (!isKnown(part, written[part]))
+        return { unread: `${files[part]} is not a file that the loop knows` };
+    const onnx = loadOnnx();
+    if ('missing' in onnx) return { unread: `the runtime cannot be loaded: ${onnx.missing}` };
+    try {
+      const table = TokenTable.read(await readFile(join(folder, files.tokens), 'utf8'));
+      return { reader: await MoonshineReader.#load(onnx, written, table) };
+    } catch (error) {
+      return { unread: `the runtime does not take the model: ${reasonOf(error)}` };
+    }
+  }
+
+  static async #load(
+    onnx: Onnx,
+    written: { encoder: Uint8Array; decoder: Uint8Array },
+    table: TokenTable,
+  ): Promise<MoonshineReader> {
+    const weights = {
+      encoder: new OrtFile(written.encoder),
+      decoder: new OrtFile(written.decoder),
+    };
+    const taught = taughtTokensOf(weights.decoder, table);
+    const session = await onnx.open(decoderGraph(weights.decoder, taught));
+    const encoder = await onnx.open(encoderGraph(weights.encoder, weights.decoder));
+    return new MoonshineReader(onnx, {
+      encoder,
+      decoder: { onnx, session, rooms: [] },
+      table: table.only(taught),
+    });
+  }
+
+  /** The dear part of a reading. What it gives can be read several times, alone and with others. */
+  encode(audio: Float32Array): EncodedAudio {
+    const length = Math.max(audio.length, shortestSamples);
+    const samples = new Float32Array(length);
+    samples.set(audio);
+    const audioOf = this.#onnx.floats(samples, [1, 1, length]);
+    const keys = this.#encoder.run({ audio: audioOf }, audioKeys);
+    return { keys, lengths: [keys[audioKeys[0] ?? '']?.dims[2] ?? 0], seconds: length / 16000 };
+  }
+
+  /** Reads encodings of the same speech as one text. The times are those of the first. */
+  read(
+    encodings: readonly EncodedAudio[],
+    { beams, given, draft, bias, open, sideBySide }: ReadOptions,
+  ): ReadText {
+    const seconds = encodings[0]?.seconds ?? 0;
+    const found = beamSearch(
+      stepsOver(this.#decoder, encodings, { timed: true, whole: bias !== undefined, sideBySide }),
+      {
+        width: beams,
+        mostTokens: mostTokensOf(seconds, given?.length),
+        endToken,
+        given,
+        draft: beams === 1 ? draft : undefined,
+        bias,
+        enough: beams === 1 && open ? isAtEnd : undefined,
+      },
+    );
+    return {
+      ...timedText(this.table, found, secondOf),
+      meanLogProbability: mean(found.logProbabilities),
+      givenLogProbability: mean(found.given),
+      ended: found.ended,
+    };
+  }
+
+  /** How likely each of these texts is as what is said in the audio, in nats; undefined where one cannot be written. */
+  likelihoods(audio: Float32Array, texts: readonly string[]): number[] | undefined {
+    const spelled = this.table.spellAll(texts.map(asWritten));
+    if (spelled === undefined) return undefined;
+    const steps = stepsOver(this.#decoder, [this.encode(audio)], { timed: false, whole: true });
+    return likelihoodsOf(steps, spelled, endToken);
+  }
+}
+
+/** Whether a token was read from so near to the end of the audio that it is half a word, or none. */
+function isAtEnd(attention: Float32Array): boolean {
+  const from = Math.max(0, attention.length - openFrames);
+  return attention.subarray(from).reduce((sum, one) => sum + one, 0) > 0.5;
+}
+
+/** The text as this model writes it: every word begins with the sign for a space. */
+function asWritten(text: string): string {
+  return spaceSign + text.trim().replace(/\s+/g, spaceSign);
+}

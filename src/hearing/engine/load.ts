@@ -1,0 +1,163 @@
+import type { LoadLevel } from './engine.ts';
+import type { ChildLoad, LegCost } from './child-messages.ts';
+
+/**
+ * The processor seconds that some work takes. Processor time is measured instead of the clock, because a
+ * machine that is busy with something else during the measurement would count as slow for ever.
+ */
+export function cpuSeconds(work: () => void): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1e6;
+}
+
+/** The least of three measurements: the difference to the others was caused by something else. */
+export function leastCpuSeconds(work: () => void): number {
+  return Math.min(cpuSeconds(work), cpuSeconds(work), cpuSeconds(work));
+}
+
+/**
+ * The shape of a reading's price: a fixed part and a part for each second of audio. The values were
+ * measured on one machine; another machine changes the scale, which is learned, and keeps the proportion.
+ */
+const fixedMs = 15;
+const eachSecondMs = 33;
+/** The length of an ordinary piece of speech. */
+const ordinaryS = 4;
+
+/** The price of readings on this machine, learned from every reading. */
+export class ReadingPrice {
+  #scale = 1;
+  /** How many times longer than its processor time a reading takes: 1 on a machine that is free. */
+  #slowdown = 1;
+  #readings = 0;
+  #spentS = 0;
+
+  /** Processor seconds of all readings. */
+  get spentS(): number {
+    return this.#spentS;
+  }
+
+  /** Counts a reading that is no measure of the price of others. */
+  alsoSpent(cpuS: number): void {
+    this.#spentS += cpuS;
+  }
+
+  /** `cpuS` is the processor time of a reading, `tookS` the time that it took by the clock. */
+  note(audioS: number, cpuS: number, tookS = cpuS): void {
+    this.#spentS += cpuS;
+    if (cpuS > 0) this.#slowdown += (Math.max(1, tookS / cpuS) - this.#slowdown) / 2;
+    const now = (1000 * cpuS) / (fixedMs + eachSecondMs * audioS);
+    this.#readings++;
+    const weight = Math.max(0.1, 1 / this.#readings); // the first readings set the scale
+    this.#scale += weight * (now - this.#scale);
+  }
+
+  /**
+   * The time by the clock that a reading will take while other work keeps the machine as busy as at the last
+   * readings. The price in processor time alone would promise finals that come too late.
+   */
+  expectedMs(audioS: number): number {
+    return this.#cpuMs(audioS) * this.#slowdown;
+  }
+
+  /** The share of a core that reading everything once takes while somebody speaks. */
+  get share(): number {
+    return this.#cpuMs(ordinaryS) / 1000 / ordinaryS;
+  }
+
+  #cpuMs(audioS: number): number {
+    return this.#scale * (fixedMs + eachSecondMs * audioS);
+  }
+}
+
+/**
+ * How much of each report counts in what is needed: what it decides, of ten legs and of twenty, must not hang on who
+ * stopped speaking in this half second. What is late, or will be, is known at once by other signs.
+ */
+const neededWeight = 0.1;
+
+/** How hard a recogniser process works. Its callers pass the time. */
+export class LoadMeter {
+  #workedMs = 0;
+  #neededMs = 0;
+  #sinceMs = 0;
+  #busy = 0;
+  #needed = 0;
+
+  /** `needed` marks work that live callers cannot do without; other work only makes answers better. */
+  worked(ms: number, needed: boolean): void {
+    this.#workedMs += ms;
+    if (needed) this.#neededMs += ms;
+  }
+
+  level(latenessMs: number, togetherMs: number): LoadLevel {
+    return { needed: this.#needed, latenessMs, togetherMs };
+  }
+
+  report(nowMs: number): Pick<ChildLoad, 'busy'> {
+    const spanMs = nowMs - this.#sinceMs;
+    const share = (ms: number) =>
+      this.#sinceMs === 0 || spanMs <= 0 ? 0 : Math.min(1, ms / spanMs);
+    // Half of the old value stays: one long reading is not a load yet, a real load shows within a second.
+    this.#busy = (this.#busy + share(this.#workedMs)) / 2;
+    this.#needed += neededWeight * (share(this.#neededMs) - this.#needed);
+    this.#sinceMs = nowMs;
+    this.#workedMs = 0;
+    this.#neededMs = 0;
+    return { busy: this.#busy };
+  }
+}
+
+/** With less audio than this the other work of the process would be counted as the price of the audio. */
+const leastAudioS = 20;
+/**
+ * Of so many legs at once. A process has work of its own, however few it serves, and what it holds goes cold between two
+ * turns: one leg alone costs three times as much as one of ten, and a service that believed it would refuse callers.
+ */
+const leastLegs = 4;
+
+/** A leg among others costs so many times what listening costs when nothing else happens. */
+const amongOthers = 3;
+
+/**
+ * The real cost of a leg among others, learned while legs run. All processor time beside readings (voice detection,
+ * messages, the runtime) is divided by the seconds of audio. Readings have their own price.
+ */
+export class LegMeter {
+  /** Guessed before the first leg, and what was learned since. */
+  #measured: number | undefined;
+  #learned: number | undefined;
+  #audioS = 0;
+  #before = { nowMs: 0, processS: 0, readS: 0 };
+
+  /** What was measured before the first leg, alone: it stands until something is learned. */
+  measured(listening: number): void {
+    this.#measured = amongOthers * listening;
+  }
+
+  heard(audioS: number): void {
+    this.#audioS += audioS;
+  }
+
+  /** `processS` and `readS` are totals since the start of the process. */
+  learn(
+    nowMs: number,
+    { processS, readS }: { processS: number; readS: number },
+    readingShare: number,
+  ): LegCost | undefined {
+    const { nowMs: beganMs, processS: process, readS: read } = this.#before;
+    if (this.#audioS >= leastAudioS) {
+      const legs = this.#audioS / ((nowMs - beganMs) / 1_000);
+      const listening = Math.max(0, processS - process - (readS - read)) / this.#audioS;
+      if (legs >= leastLegs) this.#learned = ((this.#learned ?? listening) + listening) / 2;
+      else if (this.#learned !== undefined) this.#learned = Math.min(this.#learned, listening);
+      else if (this.#measured !== undefined) this.#measured = Math.min(this.#measured, listening);
+      this.#audioS = 0;
+    }
+    if (this.#audioS === 0) this.#before = { nowMs, processS, readS };
+    const listening = this.#learned ?? this.#measured;
+    return listening === undefined ? undefined : { least: listening + readingShare };
+  }
+}

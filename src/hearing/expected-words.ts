@@ -1,0 +1,33 @@
+import type { CustomVocabularyConfig } from '../protocol/addon-configs.ts';
+
+/** A word or a name that is expected. `weight` is the bonus of each of its bytes, in nats. */
+export type ExpectedWord = { text: string; weight: number };
+
+const defaultIntensity = 0.5;
+/** The weight at full intensity. In a long list common words would be heard everywhere. */
+const fullWeight = 2;
+const fullWeightOfMany = 1.2;
+const many = 50;
+/** So many entries and their ways of being spoken take part; the texts of finals are corrected by all of them. */
+const most = 1_000;
+const longest = 60;
+
+/** What a session's or a job's vocabulary means for hearing: every value and every way of saying it is expected. */
+export function expectedWords(
+  config: CustomVocabularyConfig | null | undefined,
+  languages: readonly string[],
+): ExpectedWord[] {
+  if (!config) return [];
+  const full = config.vocabulary.length > many ? fullWeightOfMany : fullWeight;
+  return config.vocabulary
+    .flatMap((item) => {
+      const { value, intensity, pronunciations, language } =
+        typeof item === 'string' ? { value: item } : item;
+      if (language && languages.length > 0 && !languages.includes(language)) return [];
+      const strength = intensity ?? config.default_intensity ?? defaultIntensity;
+      const weight = full * Math.min(1, Math.max(0, strength));
+      return [value, ...(pronunciations ?? [])].map((text) => ({ text, weight }));
+    })
+    .filter(({ text, weight }) => weight > 0 && text.length <= longest)
+    .slice(0, most);
+}

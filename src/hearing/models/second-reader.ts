@@ -1,0 +1,36 @@
+import { stat } from 'node:fs/promises';
+import type { Logger } from '../../lib/log.ts';
+import { secondReader } from '../../speech-service/config.ts';
+import { catalogueEntry } from './catalogue.ts';
+import { folderOf, problemsOf } from './installed.ts';
+import { modelsFolder } from './supply.ts';
+
+type Settings = {
+  recogniser: { models?: string | undefined };
+  jobs: { model?: string | undefined };
+};
+
+/**
+ * The folder of the second reader, where it is wanted, installed and right. Without it the live model reads recordings
+ * alone, and the log says so where somebody asked for it or has pulled it.
+ */
+export async function secondReaderFolder(
+  { recogniser, jobs }: Settings,
+  log: Logger,
+): Promise<string | undefined> {
+  if (jobs.model !== undefined && jobs.model !== secondReader) return undefined;
+  const models = modelsFolder(recogniser);
+  const folder = folderOf(models, secondReader);
+  const isThere = await stat(folder).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere && jobs.model === undefined) return undefined;
+  const problems = await problemsOf(models, catalogueEntry(secondReader));
+  if (problems.length === 0) return folder;
+  log.warn(
+    { problems, mend: `npx trunkline models pull ${secondReader}` },
+    'the second reader cannot be used: the live model reads recordings alone',
+  );
+  return undefined;
+}

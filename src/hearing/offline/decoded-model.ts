@@ -1,0 +1,150 @@
+import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
+import type { ExpectedWord } from '../expected-words.ts';
+import type { PieceModel, PieceResult, ReadingWishes } from './offline-model.ts';
+import type { MoonshineReader, ReadText } from '../decoder/moonshine-reader.ts';
+import type { EncodedAudio } from '../decoder/moonshine-steps.ts';
+import { VocabularyBias } from '../decoder/vocabulary-bias.ts';
+
+/**
+ * So many texts are followed at once. Four cost a third more than one, for partials too: a greedy reading of speech
+ * that ends inside a word repeats itself, and four do not.
+ */
+const beams = 4;
+/**
+ * A text that is less sure than this, in nats for each token, is worth being read with other margins around it. With
+ * -0.05 reading costs twice as much: 11 fewer words wrong of 4,932 where that was chosen, one more of 2,440 elsewhere.
+ */
+const doubtful = -0.15;
+/** A text that is less sure than this is read again also where many speak. */
+const mostDoubtful = -0.25;
+/** A text of one beam that is less sure than this is nearly always doubted with four, too. */
+const surelyDoubtful = doubtful - 0.05;
+/**
+ * A text that one beam wrote, each of its tokens at least this likely, in nats, is as good as what four beams write: in
+ * each half of the telephone prompts, plain, through GSM and in noise, not a word more is wrong. With -1 it is a third
+ * of a point more in noise.
+ */
+const sureToken = -0.5;
+/** Known words that are this unlikely, in nats for each token, were not said where the audio begins. */
+const contradiction = -6;
+/** The longest piece. The loop itself has no limit; longer pieces are better in quiet and worse in noise. */
+const longestS = 8.8;
+
+type Made = {
+  /** In nats for each token. */
+  sureness: number;
+  /** Of a text that is doubted, and of no other: those are hardly ever read again. */
+  doubted: EncodedAudio | undefined;
+  given: readonly number[];
+  bias: VocabularyBias | undefined;
+};
+
+/** A model that is read by our own loop, as the offline engine sees it. */
+export class DecodedModel implements PieceModel {
+  readonly longestS = longestS;
+  readonly languages: readonly string[];
+  readonly estimatedTimes = false;
+  readonly goesOn = true;
+  readonly price = new ReadingPrice();
+  readonly #reader: MoonshineReader;
+  /** What a reading was made of, as long as somebody has the reading. */
+  readonly #made = new WeakMap<PieceResult, Made>();
+  readonly #biases = new WeakMap<readonly ExpectedWord[], VocabularyBias>();
+
+  constructor(reader: MoonshineReader, languages: readonly string[]) {
+    this.#reader = reader;
+    this.languages = languages;
+  }
+
+  read(
+    samples: Float32Array,
+    _language: string,
+    {
+      given = [],
+      hurried = false,
+      sparing = false,
+      firstOnly = false,
+      open,
+      draft,
+      expected,
+    }: ReadingWishes = {},
+  ): PieceResult {
+    const startedMs = performance.now();
+    const bias = this.#biasOf(expected);
+    let encoding: EncodedAudio | undefined;
+    let text: ReadText | undefined;
+    const cpuS = cpuSeconds(() => {
+      encoding = this.#reader.encode(samples);
+      const about = { given, draft, bias, open };
+      // With a draft one beam costs a fraction of four, and is enough where nothing else is likely. Without one it would
+      // be tried in vain as often as not.
+      const tried = hurried || (sparing && !bias && draft !== undefined && draft.length > 0);
+      text = tried ? this.#reader.read([encoding], { ...about, beams: 1 }) : undefined;
+      const again = firstOnly && text !== undefined && text.meanLogProbability < surelyDoubtful;
+      if (!text || (!hurried && !again && !isSure(text)))
+        text = this.#reader.read([encoding], { ...about, beams });
+    });
+    const tookS = (performance.now() - startedMs) / 1e3;
+    if (hurried) this.price.alsoSpent(cpuS);
+    else this.price.note(samples.length / 16000, cpuS, tookS);
+    const result: PieceResult = resultOf(text);
+    if (text && text.givenLogProbability < contradiction) result.contradicted = true;
+    if (text?.ended === false) result.unended = true;
+    const sureness = text?.meanLogProbability ?? 0;
+    const doubted = sureness < doubtful ? encoding : undefined;
+    this.#made.set(result, { sureness, doubted, given, bias });
+    return result;
+  }
+
+  /** Made once for each stream's list, and gone with it. */
+  #biasOf(expected: readonly ExpectedWord[] | undefined): VocabularyBias | undefined {
+    if (!expected || expected.length === 0) return undefined;
+    const known = this.#biases.get(expected);
+    if (known) return known;
+    const bias = new VocabularyBias(expected, this.#reader.table);
+    this.#biases.set(expected, bias);
+    return bias;
+  }
+
+  doubts(result: PieceResult, { sparing = false }: Pick<ReadingWishes, 'sparing'> = {}): boolean {
+    const made = this.#made.get(result);
+    return made !== undefined && made.sureness < (sparing ? mostDoubtful : doubtful);
+  }
+
+  readTogether(
+    first: PieceResult,
+    variants: readonly Float32Array[],
+    { sparing }: Pick<ReadingWishes, 'sparing'> = {},
+  ): PieceResult {
+    const { doubted, given, bias } = this.#made.get(first) ?? {};
+    let text: ReadText | undefined;
+    const cpuS = cpuSeconds(() => {
+      const encodings = variants.map(
+        (samples, index) => (index === 0 && doubted) || this.#reader.encode(samples),
+      );
+      text = this.#reader.read(encodings, { beams, given, bias, sideBySide: sparing });
+    });
+    this.price.alsoSpent(cpuS);
+    return resultOf(text);
+  }
+}
+
+/** No words are never sure: four beams listen before a voice is said to have said nothing. */
+function isSure({ tokens, ended }: ReadText): boolean {
+  if (tokens.length === 0 || !ended) return false;
+  return tokens.every(({ logProbability }) => logProbability > sureToken);
+}
+
+function resultOf(text: ReadText | undefined): PieceResult {
+  const tokens = text?.tokens ?? [];
+  return {
+    text: text?.text ?? '',
+    lang: '',
+    tokens: tokens.map((token) => token.text),
+    ids: tokens.map(({ ids }) => ids),
+    timestamps: tokens.map(({ start }) => start),
+    durations: [],
+    ys_log_probs: tokens.map(({ logProbability }) => logProbability),
+    shared: tokens.map(({ shared }) => shared),
+  };
+}

@@ -1,0 +1,564 @@
+import { readFileSync } from 'node:fs';
+import { mulawToLinear } from '../../audio/g711.ts';
+import type { Model } from '../models/model-folder.ts';
+import {
+  type Engine,
+  type EngineOptions,
+  type EngineSession,
+  type Arrival,
+  type LoadLevel,
+  ranks,
+  type Urgency,
+} from '../engine/engine.ts';
+import { LanguageChoice } from '../engine/language-choice.ts';
+import { leastCpuSeconds } from '../engine/load.ts';
+import type { Sherpa } from '../engine/sherpa.ts';
+import { DecodedModel } from './decoded-model.ts';
+import { pauseOf } from '../pause.ts';
+import { AudioTrack } from './audio-track.ts';
+import { type OfflineDescription, OfflineModel, type PieceModel } from './offline-model.ts';
+import { onsetMarginS, PieceReader, PieceReading, type ReadPiece } from './piece-reading.ts';
+import { busyMs, crowded, PartialWords, pressedMs, sureWords } from './readings.ts';
+import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
+import { Segmenter, type SegmenterEvent } from './segmenter.ts';
+import { leastTonal, tonalShare } from './tonality.ts';
+import { VoicedStretches } from './unread.ts';
+import { Audible, type VoiceActivity, VoiceDetector, windowSamples } from './voice-activity.ts';
+import type {
+  RecognisedUtterance,
+  RecogniserEvent,
+  RecogniserStreamOptions,
+} from '../recogniser.ts';
+
+/** The engine for models that read whole pieces of speech, which voice detection cuts out. */
+export function openOfflineEngine(
+  sherpa: Sherpa,
+  folder: Model,
+  description: OfflineDescription,
+  options: EngineOptions,
+): Engine {
+  const model: PieceModel = options.reader
+    ? new DecodedModel(options.reader, description.languages)
+    : new OfflineModel(sherpa, folder, description);
+  /** A leg must be given what it costs under load, where a piece is read in a hurry: this share of a reading at ease. */
+  let hurriedShare = 1;
+  let opened: VoiceDetector | undefined;
+  const detector = () => (opened ??= new VoiceDetector(options.vadModel));
+  return {
+    estimatedTimes: model.estimatedTimes,
+    get readS() {
+      return model.price.spentS;
+    },
+    measure: () => {
+      const { listening, reading, hurried } = measure(model, detector());
+      hurriedShare = Math.min(1, hurried / reading);
+      return { listening, reading: hurried };
+    },
+    readingShare: () => model.price.share * hurriedShare,
+    open: (stream, emit) => {
+      const track = new AudioTrack();
+      const voiced = new VoicedStretches();
+      const parts = {
+        reader: new PieceReader(model, track, voiced, stream.expected),
+        voiced,
+        longestS: model.longestS,
+        track,
+        voice: detector().open(stream.speechThreshold),
+        language: new LanguageChoice(model.languages, stream, options.textLanguage),
+        load: options.load,
+      };
+      return new OfflineSession(parts, stream, emit);
+    },
+  };
+}
+
+/**
+ * Some seconds of telephone speech to measure with. A model that writes words one after the other costs
+ * by the word: reading noise would make it look far too cheap.
+ */
+function spokenAudio(): Float32Array {
+  const bytes = readFileSync(new URL('measured-speech.ulaw', import.meta.url));
+  const audio = new Float32Array(2 * bytes.length);
+  for (const [index, byte] of bytes.entries())
+    audio.fill((mulawToLinear[byte] ?? 0) / 32768, 2 * index, 2 * index + 2);
+  return audio;
+}
+
+function measure(model: PieceModel, detector: VoiceDetector) {
+  const audio = spokenAudio();
+  const seconds = audio.length / 16000;
+  model.read(audio, ''); // the first reading also allocates and is not measured
+  const voice = detector.open(0.6);
+  const listening = leastCpuSeconds(() => voice.accept(audio, () => undefined)) / seconds;
+  const reading = leastCpuSeconds(() => model.read(audio, '')) / seconds;
+  const hurried = leastCpuSeconds(() => model.read(audio, '', { hurried: true })) / seconds;
+  return { listening, reading, hurried };
+}
+
+const rateHz = 16000;
+const progressEveryS = 0.5;
+/** So much audio before the first voiced window is read for a partial. */
+const glanceMarginS = 0.2;
+/** The first readings for a first word: after 0.5 s of speech, and then every 0.15 s. */
+const firstPartialS = 0.5;
+const firstEveryS = 0.15;
+/** Under load the first comes up to so much later: half of them say nothing yet, and the next ones stay as near. */
+const latestFirstS = 0.15;
+/**
+ * Two readings of so little audio can agree by chance. A first word from less than this is shown only
+ * when a third reading, with another margin before it, begins with the same word.
+ */
+const youngS = 0.85;
+const partialEveryS = 0.7;
+/** Behind so long a pause the last word is whole; shorter ones are inside words as well, before a `p` for example. */
+const wholeWordS = 0.2;
+/** A reading for a partial reads all of the piece again, so long pieces are read less often: after this share of them. */
+const partialGrowth = 0.4;
+/** Under load partials come so many times as seldom at most. */
+const mostSeldom = 4;
+/** The model takes a signal tone for at most so many words; longer texts are never tested for being a tone. */
+const wordsOfSignal = 3;
+/**
+ * A live final may be told so long after its end is decided; no reading begins that would end later. Of ten calls at
+ * once, in noise, one doubted piece of five had no other margins after 100 ms, and one of ten has none after these.
+ */
+const patienceMs = 150;
+/** Audio that came faster than it was spoken waits for idle time, but after this it is read before partials. */
+const bulkPatienceMs = 2_000;
+/**
+ * So much audio may lie behind a piece that is not read yet. Beyond it the stream takes no more blocks:
+ * its audio waits in the process, and then in the parent, and then the session reads its socket slowly.
+ */
+export const maxUnreadAudioS = 2;
+
+type OfflineParts = {
+  reader: PieceReader;
+  /** The longest audio that the model reads at once. */
+  longestS: number;
+  track: AudioTrack;
+  voiced: VoicedStretches;
+  voice: Pick<VoiceActivity, 'push' | 'take'>;
+  language: LanguageChoice;
+  load: () => LoadLevel;
+};
+
+type UtteranceEnd = Extract<SegmenterEvent, { type: 'end' }>;
+
+/** What was recognised or cut out and is not told yet, in the order of the audio. */
+type Untold =
+  | { type: 'start'; from: number }
+  | { type: 'piece'; reading: PieceReading; ending: UtteranceEnd | undefined; due: DueTime };
+
+type DueTime = { live: boolean; atMs: number };
+
+const atEase: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0, isPatient: true };
+
+/**
+ * One stream over a model that reads whole pieces. Voice detection and cutting happen as the audio comes.
+ * The pieces are read later, one reading at a time, when the loop gives this stream its turn:
+ *
+ *     speech   ▆▇▆▂▇▇▆▁▁▁▁▁▁▁▁
+ *     ahead            ^ the pause may be the end: the piece is read while the stream waits for it
+ *     end                   ^ the end is decided: a piece that was read ahead is told at once
+ */
+export class OfflineSession implements EngineSession {
+  readonly #parts: OfflineParts;
+  readonly #options: RecogniserStreamOptions;
+  readonly #emit: (event: RecogniserEvent) => void;
+  readonly #segmenter: Segmenter;
+  readonly #audible = new Audible();
+  readonly #waiting: Untold[] = [];
+  /** The reading of the open piece that began during its present pause. */
+  #ahead: PieceReading | undefined;
+  #index = 0;
+  #progressS = 0;
+  /** The pieces of the open utterance whose reading is final. */
+  #pieces: ReadPiece[] = [];
+  #partial = new PartialWords();
+  #partialAt = 0;
+  #partials = 0;
+  /** What the last reading wrote of the open piece, which begins there. */
+  #drafted: { from: number; ids: readonly number[] } = { from: -1, ids: [] };
+  #started = false;
+  #live = true;
+  #finishing = false;
+
+  constructor(
+    parts: OfflineParts,
+    options: RecogniserStreamOptions,
+    emit: (event: RecogniserEvent) => void,
+  ) {
+    this.#parts = parts;
+    this.#options = options;
+    this.#emit = emit;
+    this.#segmenter = new Segmenter({
+      pauseS: pauseOf(options.endpointingS),
+      maximumDurationS: options.maximumDurationS,
+      longestPieceS: parts.longestS,
+      goesOn: parts.reader.goesOn,
+      quietest: (from, to) => parts.track.quietest(from, to, rateHz / 10),
+    });
+  }
+
+  get settled(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  get full(): boolean {
+    const piece = this.#waiting.find((one) => one.type === 'piece');
+    return (
+      piece !== undefined && this.#parts.track.end - piece.reading.cut.to > maxUnreadAudioS * rateHz
+    );
+  }
+
+  get dueMs(): number | undefined {
+    const head = this.#head;
+    return head?.due.live ? head.due.atMs : undefined;
+  }
+
+  get firstReadingMs(): number {
+    const { reader } = this.#parts;
+    let ms = 0;
+    for (const one of this.#waiting)
+      if (one.type === 'piece' && one.due.live && !one.reading.started)
+        ms += reader.expectedMs(one.reading.cut);
+    const { open } = this.#segmenter;
+    if (open && this.#live && !this.#ahead?.started)
+      ms += reader.expectedMs({ from: open.pieceFrom, to: open.voicedEnd });
+    return ms;
+  }
+
+  push(block: Float32Array): void {
+    this.#parts.track.push(block);
+    this.#parts.voice.push(block);
+  }
+
+  listen(arrival: Arrival): void {
+    this.#live = arrival.live;
+    this.#parts.voice.take((voiced, end) => {
+      const audible = this.#audible.window(
+        voiced,
+        this.#parts.track.view(end - windowSamples, end),
+      );
+      if (audible) this.#parts.voiced.add(end - windowSamples, end);
+      for (const event of this.#segmenter.window(audible, end)) this.#handle(event, arrival);
+      if (this.#segmenter.neededFrom === undefined && this.settled) this.#idle(end);
+    });
+    if (this.#ahead && this.#ahead.cut.to !== this.#segmenter.open?.voicedEnd)
+      this.#ahead = undefined; // the speech went on: the pause was not the end
+  }
+
+  finish(arrival: Arrival): void {
+    for (const event of this.#segmenter.finish()) this.#handle(event, arrival);
+    this.#finishing = true;
+    this.#tell();
+  }
+
+  urgency(nowMs: number): Urgency | undefined {
+    return this.#next(nowMs)?.urgency;
+  }
+
+  step(nowMs: number): void {
+    this.#next(nowMs)?.run();
+  }
+
+  #next(nowMs: number): { urgency: Urgency; run: () => void } | undefined {
+    const head = this.#head;
+    if (head)
+      return { urgency: this.#urgencyOf(head, nowMs), run: () => this.#readOn(head, nowMs) };
+    const partial = this.#partialDue();
+    const glance = () => this.#glance();
+    if (partial && this.#partial.silent)
+      return { urgency: { rank: ranks.glimpse, dueMs: nowMs, needed: false }, run: glance };
+    const ahead = this.#aheadReading();
+    if (ahead)
+      return {
+        // A first reading comes before the further ones of other streams: their callers may stop together.
+        urgency: {
+          rank: ranks.ahead,
+          dueMs: nowMs + (ahead.started ? 1 : 0),
+          needed: !ahead.started,
+        },
+        run: () => this.#readAhead(ahead),
+      };
+    if (!partial) return undefined;
+    return { urgency: { rank: ranks.partial, dueMs: nowMs, needed: false }, run: glance };
+  }
+
+  #readOn(head: Extract<Untold, { type: 'piece' }>, nowMs: number): void {
+    if (this.#worthOn(head, nowMs))
+      head.reading.step(this.#loadFor(head.due), this.#partial, this.#parts.language.hint);
+    if (!this.#worthOn(head, performance.now())) this.#tell();
+  }
+
+  #readAhead(ahead: PieceReading): void {
+    this.#ahead = ahead;
+    const begun = ahead.started;
+    ahead.step(this.#parts.load(), this.#partial, this.#parts.language.hint);
+    if (begun) return;
+    this.#drafted = { from: ahead.cut.from, ids: ahead.written };
+    this.#showAhead(ahead);
+  }
+
+  get #head() {
+    const [head] = this.#waiting;
+    return head?.type === 'piece' ? head : undefined;
+  }
+
+  #urgencyOf(head: Extract<Untold, { type: 'piece' }>, nowMs: number): Urgency {
+    const { due, reading } = head;
+    const about = { dueMs: due.atMs, needed: due.live && !reading.started };
+    if (!this.#worthOn(head, nowMs)) return { rank: ranks.first, ...about }; // nothing is left to read: the final only has to be told
+    if (!due.live) return { rank: nowMs > due.atMs ? ranks.more : ranks.bulk, ...about };
+    const ends = this.#waiting.find((one) => one.type === 'piece' && one.ending) !== undefined;
+    return { rank: reading.started || !ends ? ranks.more : ranks.first, ...about };
+  }
+
+  /** Whether this piece needs another reading, and whether that reading would be done in time. */
+  #worthOn({ reading, due }: Extract<Untold, { type: 'piece' }>, nowMs: number): boolean {
+    if (!reading.started) return true;
+    const nextMs = reading.nextMs(this.#loadFor(due));
+    return nextMs !== undefined && (!due.live || nowMs + nextMs <= due.atMs);
+  }
+
+  /** What comes faster than it is spoken is read with care, whatever the load is: nobody waits for each of its words. */
+  #loadFor(due: DueTime): LoadLevel {
+    return due.live ? this.#parts.load() : atEase;
+  }
+
+  /** The next reading of the open piece during a pause that may be its end, when the load leaves time for it. */
+  #aheadReading(): PieceReading | undefined {
+    const { open } = this.#segmenter;
+    const { track, reader, load } = this.#parts;
+    if (!open || !this.#live) return undefined;
+    const level = load();
+    const afterS = aheadAfterS(level);
+    if (afterS === undefined || track.end - open.voicedEnd < afterS * rateHz) return undefined;
+    const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
+    const reading =
+      this.#ahead ??
+      new PieceReading(
+        reader,
+        { from, to, cutBefore, cutAfter: false, heardTo: to },
+        this.#draftOf(from),
+      );
+    return reading.canGoOn(track.end, level) ? reading : undefined;
+  }
+
+  #partialDue(): boolean {
+    if (!this.#options.partials) return false;
+    const open = this.#segmenter.open;
+    if (!open) return false;
+    const { track, reader, load } = this.#parts;
+    const level = load();
+    const { needed, latenessMs } = level;
+    if (latenessMs > 150 || needed > 0.8) return false;
+    // A reading cannot be interrupted. Under load a long partial would make other callers' finals late.
+    const takesMs = reader.expectedMs({ from: open.pieceFrom, to: track.end });
+    if (takesMs > longestPartialMs(level)) return false;
+    const everyS = this.#partialEveryS(needed, (track.end - open.pieceFrom) / rateHz);
+    const since = Math.max(this.#partialAt, open.from);
+    return track.end - since >= everyS * rateHz && open.voicedEnd > since;
+  }
+
+  /** The pause between partials. They are the first that is given up: ten legs in a process have them every 1.9 s. */
+  #partialEveryS(needed: number, lengthS: number): number {
+    if (!this.#partial.silent)
+      return (
+        Math.max(partialEveryS, partialGrowth * lengthS) * Math.min(mostSeldom, 1 + 15 * needed)
+      );
+    if (this.#partials > 0) return firstEveryS;
+    return firstPartialS + Math.min(latestFirstS, needed / 2);
+  }
+
+  #glance(): void {
+    const open = this.#segmenter.open;
+    if (!open) return;
+    const { track, reader, language } = this.#parts;
+    const end = track.end;
+    this.#partialAt = end;
+    this.#partials++;
+    const about = { hint: language.hint, draft: this.#draftOf(open.pieceFrom) };
+    const { reading, heard, said, timed, ids } = reader.glance(open, end, glanceMarginS, about);
+    this.#drafted = { from: open.pieceFrom, ids };
+    const young = end - open.pieceFrom <= youngS * rateHz;
+    const words = this.#partial.update(reading.words, end / rateHz, {
+      again: young
+        ? () => reader.glance(open, end, glanceMarginS / 2, { ...about, draft: ids }).reading.words
+        : undefined,
+      sure: timed ? sureWords(timed) : 0,
+    });
+    this.#show(words, { heard, text: reading.text, said, timed });
+  }
+
+  /** What the last reading of the piece that begins there wrote. */
+  #draftOf(pieceFrom: number): readonly number[] {
+    return this.#drafted.from === pieceFrom ? this.#drafted.ids : [];
+  }
+
+  /** Shows the first reading that was made ahead: it is as good as the reading for a partial. */
+  #showAhead({ cut, first, said }: PieceReading): void {
+    if (!this.#options.partials || !first) return;
+    this.#partialAt = this.#parts.track.end;
+    this.#partials++;
+    const { reading, timed } = first;
+    const words = this.#partial.update(reading.words, cut.to / rateHz, {
+      sure: timed ? sureWords(timed) : 0,
+      paused: this.#partialAt - cut.to >= wholeWordS * rateHz,
+    });
+    const heard = this.#parts.track.view(cut.from, cut.to);
+    this.#show(words, { heard, text: reading.text, said, timed });
+  }
+
+  #show(
+    words: string[] | undefined,
+    read: { heard: Float32Array; text: string; said: string; timed: SpelledWord[] | undefined },
+  ): void {
+    const open = this.#segmenter.open;
+    if (!open || !words || isSignal(words.length, read.heard)) return;
+    const { reader } = this.#parts;
+    const { pieceFrom: from, voicedEnd: to, cutBefore } = open;
+    const language = this.#parts.language.ofPartial(read.text, read.said);
+    const text = words.join(' ');
+    const piece = read.timed
+      ? { words: read.timed.slice(0, words.length).map(withoutIds), text, language }
+      : reader.timed(
+          { words, text },
+          { from, to, cutBefore },
+          { agreement: [], language, earlier: this.#partial },
+        );
+    this.#emit({
+      type: 'partial',
+      utterance: this.#utterance([...this.#pieces, piece], open.from),
+    });
+  }
+
+  #handle(event: SegmenterEvent, arrival: Arrival): void {
+    if (event.type === 'start') {
+      this.#waiting.push(event);
+      this.#tell();
+      return;
+    }
+    const ending = event.type === 'end' ? event : undefined;
+    const { from, to, cutBefore, cutAfter, heardTo } = event;
+    const begun = this.#ahead;
+    this.#ahead = undefined;
+    const reading =
+      begun?.cut.from === from && begun.cut.to === to && !cutAfter
+        ? begun
+        : new PieceReading(
+            this.#parts.reader,
+            { from, to, cutBefore, cutAfter, heardTo },
+            this.#draftOf(from),
+          );
+    const patience = arrival.live ? patienceMs : bulkPatienceMs;
+    const due = { live: arrival.live, atMs: arrival.atMs + patience };
+    // The end of speech is told when it is decided, not after the reading of its words.
+    const first = this.#waiting.every((one) => one.type === 'piece' && !one.ending);
+    if (ending && first) this.#speechEnds(ending);
+    this.#waiting.push({ type: 'piece', reading, ending, due });
+    this.#tell();
+  }
+
+  /** Tells, from the front, everything that needs no further reading. */
+  #tell(): void {
+    for (let head = this.#waiting[0]; head; head = this.#waiting[0]) {
+      if (head.type === 'start') {
+        this.#started = true;
+        this.#emit({ type: 'speech-start', at: head.from / rateHz });
+      } else {
+        if (this.#worthOn(head, performance.now())) return;
+        if (head.ending) this.#speechEnds(head.ending);
+        this.#keep(head.reading);
+        if (head.ending) this.#end(head.ending);
+      }
+      this.#waiting.shift();
+    }
+    if (!this.#finishing) return;
+    this.#emit({ type: 'progress', at: this.#parts.track.end / rateHz });
+    this.#emit({ type: 'finished' });
+  }
+
+  #speechEnds({ speechEnd }: UtteranceEnd): void {
+    if (this.#started) this.#emit({ type: 'speech-end', at: speechEnd / rateHz });
+    this.#started = false;
+  }
+
+  #keep(reading: PieceReading): void {
+    const { track, language } = this.#parts;
+    const { cut } = reading;
+    const { piece, seam, earlier, unread } = reading.done(this.#partial);
+    this.#partial = new PartialWords();
+    this.#parts.reader.seam = seam;
+    this.#parts.reader.earlier = earlier;
+    for (const { from, to } of unread)
+      this.#emit({ type: 'unread', from: from / rateHz, to: to / rateHz });
+    if (piece.words.length === 0) return;
+    if (isSignal(piece.words.length, track.view(cut.from, cut.to))) {
+      this.#parts.reader.earlier = undefined;
+      return;
+    }
+    this.#pieces.push({ ...piece, language: language.ofFinal(piece.text, piece.language) });
+  }
+
+  #end({ to, speechEnd }: UtteranceEnd): void {
+    const decided = this.#parts.reader.seam?.at ?? Math.max(to, speechEnd);
+    if (this.#pieces.length > 0) {
+      const first = this.#pieces[0]?.words[0]?.start ?? 0;
+      const utterance = this.#utterance(this.#pieces, first * rateHz);
+      this.#emit({ type: 'final', utterance, decidedS: decided / rateHz });
+      this.#index++;
+    }
+    this.#pieces = [];
+    this.#partialAt = 0;
+    this.#partials = 0;
+    this.#progress(decided);
+  }
+
+  #idle(end: number): void {
+    const at = end - onsetMarginS * rateHz;
+    if (at / rateHz - this.#progressS >= progressEveryS) this.#progress(at);
+  }
+
+  #progress(at: number): void {
+    this.#progressS = at / rateHz;
+    const { reader } = this.#parts;
+    if (reader.earlier && !isNear(reader.earlier, at)) reader.earlier = undefined;
+    const { seam, earlier } = reader;
+    const needed = Math.min(at, ...[seam, earlier].map((one) => (one ? firstKnown(one) : at)));
+    this.#parts.track.dropBefore(needed - onsetMarginS * rateHz);
+    this.#parts.voiced.dropBefore(needed - onsetMarginS * rateHz);
+    this.#emit({ type: 'progress', at: this.#progressS });
+  }
+
+  #utterance(pieces: readonly ReadPiece[], from: number): RecognisedUtterance {
+    const words = pieces.flatMap((piece) => piece.words);
+    const sum = words.reduce((total, word) => total + word.confidence, 0);
+    return {
+      index: this.#index,
+      text: pieces.map((piece) => piece.text).join(' '),
+      start: words[0]?.start ?? from / rateHz,
+      end: words.at(-1)?.end ?? from / rateHz,
+      confidence: words.length === 0 ? 0 : sum / words.length,
+      language: pieces[0]?.language ?? '',
+      words,
+    };
+  }
+}
+
+/** How far into a pause reading begins. An early beginning is often wasted, because the speech goes on. */
+function aheadAfterS({ needed, latenessMs, togetherMs }: LoadLevel): number | undefined {
+  if (latenessMs > 150 || needed > 0.75) return undefined;
+  if (needed > crowded || togetherMs > pressedMs) return 0.25;
+  return needed > 0.05 ? 0.2 : 0.128;
+}
+
+/** The longest reading that may be made for a partial. It cannot be interrupted and holds up finals meanwhile. */
+function longestPartialMs({ needed, togetherMs }: LoadLevel): number {
+  if (needed > 0.45 || togetherMs > pressedMs) return 60;
+  return needed > 0.3 || togetherMs > busyMs ? 120 : Infinity;
+}
+
+function isSignal(words: number, audio: Float32Array): boolean {
+  return words <= wordsOfSignal && tonalShare(audio) > leastTonal;
+}

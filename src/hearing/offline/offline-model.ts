@@ -1,0 +1,172 @@
+import { join } from 'node:path';
+import { estimatesTimes, type Model, type ModelDescription } from '../models/model-folder.ts';
+import type { ExpectedWord } from '../expected-words.ts';
+import { cpuSeconds, ReadingPrice } from '../engine/load.ts';
+import type {
+  OfflineConfig,
+  OfflineModelFiles,
+  OfflineRecognizer,
+  OfflineResult,
+  Sherpa,
+} from '../engine/sherpa.ts';
+
+export type OfflineDescription = Exclude<ModelDescription, { kind: `streaming-${string}` }>;
+
+/**
+ * What a model made of some audio. `ids` are the model's own signs behind each of the tokens, where a later reading
+ * can go on after them.
+ */
+export type PieceResult = OfflineResult & {
+  ids?: readonly (readonly number[])[];
+  /** For each token the share of the other likely texts that hold it, too; missing where there was one text. */
+  shared?: readonly number[];
+  /** True where the audio does not seem to begin with the words that were given. */
+  contradicted?: boolean;
+  /** True where the text did not end, but was cut for its length. */
+  unended?: boolean;
+};
+
+export type ReadingWishes = {
+  given?: readonly number[] | undefined;
+  hurried?: boolean | undefined;
+  sparing?: boolean | undefined;
+  /** There is time to read a doubted piece again together with others: it need not be read with care before. */
+  firstOnly?: boolean | undefined;
+  /** The audio ends while somebody speaks: nobody wants what begins at its very end. */
+  open?: boolean | undefined;
+  /** The signs that an earlier reading of nearly the same audio wrote: they cost less to find again. */
+  draft?: readonly number[] | undefined;
+  expected?: readonly ExpectedWord[] | undefined;
+};
+
+/** What the offline engine needs of a model. */
+export type PieceModel = {
+  /** The longest audio that is read at once. */
+  readonly longestS: number;
+  readonly languages: readonly string[];
+  /** False where a reading gives the times of its tokens. */
+  readonly estimatedTimes: boolean;
+  /** True where a reading can go on after words that are known. */
+  readonly goesOn: boolean;
+  readonly price: ReadingPrice;
+  /**
+   * `language` is the expected language, or '' to detect it. Models that take no language ignore it. `given` are the
+   * signs of the words that the audio begins with and that are known; the result does not hold them. `hurried` asks for
+   * the cheapest reading, `sparing` for a cheap one where it is as good, `expected` for words that are likelier than the
+   * model knows.
+   */
+  read(samples: Float32Array, language: string, about?: ReadingWishes): PieceResult;
+  /** Whether a reading is so unsure that it should be made again, together with others; missing where it cannot. */
+  doubts?(result: PieceResult, wishes?: Pick<ReadingWishes, 'sparing'>): boolean;
+  /** Reads variants of a piece as one text, with its times in the first: that of the reading that was doubted. */
+  readTogether?(
+    first: PieceResult,
+    variants: readonly Float32Array[],
+    about?: Pick<ReadingWishes, 'sparing'>,
+  ): PieceResult;
+};
+
+/** A model that the native engine reads. */
+export class OfflineModel implements PieceModel {
+  readonly longestS: number;
+  readonly languages: readonly string[];
+  readonly estimatedTimes: boolean;
+  readonly goesOn = false;
+  readonly price = new ReadingPrice();
+  readonly #recognizer: OfflineRecognizer;
+  readonly #configOf: (language: string) => OfflineConfig;
+  readonly #toldLanguage: boolean;
+  #language = '';
+
+  constructor(sherpa: Sherpa, model: Model, description: OfflineDescription) {
+    this.longestS = longestOf(description.kind);
+    this.languages = description.languages;
+    this.estimatedTimes = estimatesTimes(description.kind);
+    this.#configOf = (language) => ({
+      featConfig: { sampleRate: description.sampleRate, featureDim: 80 },
+      modelConfig: {
+        ...modelFiles(model.folder, description, language),
+        tokens: join(model.folder, description.files.tokens),
+        numThreads: 1,
+        provider: 'cpu',
+        debug: 0,
+      },
+    });
+    this.#toldLanguage = description.kind === 'whisper' || description.kind === 'sense-voice';
+    this.#recognizer = new sherpa.OfflineRecognizer(this.#configOf(''));
+  }
+
+  read(samples: Float32Array, language: string): OfflineResult {
+    if (this.#toldLanguage && language !== this.#language) {
+      this.#recognizer.setConfig(this.#configOf(language));
+      this.#language = language;
+    }
+    const stream = this.#recognizer.createStream();
+    const startedMs = performance.now();
+    const cpuS = cpuSeconds(() => {
+      stream.acceptWaveform({ samples, sampleRate: 16000 });
+      this.#recognizer.decode(stream);
+    });
+    this.price.note(samples.length / 16000, cpuS, (performance.now() - startedMs) / 1e3);
+    return this.#recognizer.getResult(stream);
+  }
+}
+
+/** The longest piece by kind. Moonshine answers an empty text above 9.2 s; Whisper's window is 30 s. */
+function longestOf(kind: OfflineDescription['kind']): number {
+  switch (kind) {
+    case 'moonshine':
+      return 8.8;
+    case 'whisper':
+      return 28;
+    case 'sense-voice':
+    case 'nemo-ctc':
+    case 'zipformer-ctc':
+    case 'nemo-transducer':
+    case 'transducer':
+      return 20;
+  }
+}
+
+function modelFiles(
+  folder: string,
+  description: OfflineDescription,
+  language: string,
+): OfflineModelFiles {
+  const path = (name: string) => join(folder, name);
+  switch (description.kind) {
+    case 'moonshine':
+      return {
+        moonshine: {
+          encoder: path(description.files.encoder),
+          mergedDecoder: path(description.files.decoder),
+        },
+      };
+    case 'whisper': {
+      const { encoder, decoder } = description.files;
+      return {
+        whisper: { encoder: path(encoder), decoder: path(decoder), language, task: 'transcribe' },
+      };
+    }
+    case 'sense-voice':
+      return {
+        senseVoice: {
+          model: path(description.files.model),
+          language,
+          useInverseTextNormalization: 1,
+        },
+      };
+    case 'nemo-ctc':
+      return { nemoCtc: { model: path(description.files.model) } };
+    case 'zipformer-ctc':
+      return { zipformerCtc: { model: path(description.files.model) } };
+    case 'nemo-transducer':
+    case 'transducer': {
+      const { encoder, decoder, joiner } = description.files;
+      return {
+        transducer: { encoder: path(encoder), decoder: path(decoder), joiner: path(joiner) },
+        modelType: description.kind === 'transducer' ? 'transducer' : 'nemo_transducer',
+      };
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Recogniser, StreamAdmission } from '../recogniser.ts';
+
+type BackgroundOptions = {
+  /** Starts the processes. They have the model of the live recogniser. */
+  start(): Promise<Recogniser>;
+  live: Recogniser;
+  clock: Clock;
+  log: Logger;
+};
+
+/** Processes that nobody needs hold some hundred megabytes each. */
+const idleMs = 60_000;
+const lookMs = 10_000;
+
+/**
+ * The recogniser of pre-recorded jobs. Its processes start with the first job and end when no job has needed them for
+ * a minute. Whether a job can be read at all is known of the live recogniser.
+ */
+export function backgroundRecogniser(options: BackgroundOptions): Recogniser {
+  const { live, clock, log } = options;
+  let started: Promise<Recogniser> | undefined;
+  let own: Recogniser | undefined;
+  let idleSinceMs: number | undefined;
+  let cancelLook = (): void => undefined;
+  let closed = false;
+
+  const stop = async (): Promise<void> => {
+    cancelLook();
+    const going = started;
+    started = own = undefined;
+    if (going) await (await going)[Symbol.asyncDispose]();
+  };
+  const look = (): void => {
+    if (!own || closed) return;
+    if (own.status().streams > 0) idleSinceMs = undefined;
+    else idleSinceMs ??= clock.monotonicMs();
+    if (idleSinceMs !== undefined && clock.monotonicMs() - idleSinceMs >= idleMs)
+      stop().catch((error: unknown) => {
+        log.warn({ reason: reasonOf(error) }, 'the recogniser of jobs did not end properly');
+      });
+    else cancelLook = clock.after(lookMs, look);
+  };
+  const begin = (): void => {
+    started ??= options.start().then(
+      (recogniser) => {
+        own = recogniser;
+        idleSinceMs = undefined;
+        look();
+        return recogniser;
+      },
+      (error: unknown) => {
+        started = undefined;
+        log.error({ reason: reasonOf(error) }, 'the recogniser of jobs could not be started');
+        throw error;
+      },
+    );
+    started.catch(() => undefined); // told above; the next job tries again
+  };
+  const starting: StreamAdmission = {
+    outcome: 'at-capacity',
+    detail: 'the recogniser of jobs is starting',
+    retryAfterS: 1,
+  };
+
+  return {
+    mostProcesses: live.mostProcesses,
+    status: () => own?.status() ?? live.status(),
+    admits(options, streams) {
+      const admission = live.admits(options, 0);
+      // Whoever asks has a job: the processes load while its audio is brought and decoded.
+      if (admission.outcome !== 'no-model' && !closed) begin();
+      // Live sessions that fill the machine make jobs slow, not impossible.
+      return admission.outcome === 'at-capacity'
+        ? { outcome: 'admitted' }
+        : own
+          ? own.admits(options, streams)
+          : admission;
+    },
+    open(options, onEvent) {
+      if (closed) return starting;
+      if (own) return own.open(options, onEvent);
+      begin();
+      return starting;
+    },
+    async [Symbol.asyncDispose]() {
+      closed = true;
+      await stop();
+    },
+  };
+}

@@ -1,0 +1,68 @@
+import { Counter, Gauge } from 'prom-client';
+import { metrics } from '../../lib/metrics.ts';
+
+/** The processes of live sessions, and those that read recordings while there are any. */
+export type PoolName = 'live' | 'jobs';
+
+export type PoolLoad = {
+  /** Processes that are ready. */
+  processes: number;
+  streams: number;
+  capacity: number;
+  /** Share of their time that the ready processes worked, 0 to 1. */
+  busy: number;
+  /** Of the process that is the latest. */
+  latenessMs: number;
+  rssBytes: number;
+};
+
+const pools = new Map<PoolName, () => PoolLoad>();
+
+/** From here on the gauges show this pool, until the answer is called. The last one of a name is the one shown. */
+export function showPool(name: PoolName, read: () => PoolLoad): () => void {
+  pools.set(name, read);
+  restartsTotal.inc({ pool: name }, 0);
+  return () => {
+    if (pools.get(name) === read) pools.delete(name);
+  };
+}
+
+export const restartsTotal = new Counter({
+  name: 'trunkline_recogniser_restarts_total',
+  help: 'Recogniser processes that ended by themselves, hung or could not load, and are replaced.',
+  labelNames: ['pool'] as const,
+  registers: [metrics],
+});
+
+const gauges: [name: string, help: string, value: (load: PoolLoad) => number][] = [
+  ['processes', 'Recogniser processes that are ready.', ({ processes }) => processes],
+  ['streams', 'Channels that are recognised now.', ({ streams }) => streams],
+  [
+    'capacity_streams',
+    'Channels that the recogniser takes at once, as learned from the audio so far.',
+    ({ capacity }) => capacity,
+  ],
+  [
+    'busy_ratio',
+    'Share of their time that the recogniser processes work: 1 is a whole core each.',
+    ({ busy }) => busy,
+  ],
+  [
+    'lateness_seconds',
+    'How long the oldest audio or final has waited for the recogniser beyond its time.',
+    ({ latenessMs }) => latenessMs / 1_000,
+  ],
+  ['memory_bytes', 'Memory of the recogniser processes.', ({ rssBytes }) => rssBytes],
+];
+
+for (const [name, help, value] of gauges)
+  new Gauge({
+    name: `trunkline_recogniser_${name}`,
+    help,
+    labelNames: ['pool'] as const,
+    registers: [metrics],
+    collect() {
+      this.reset();
+      for (const [pool, read] of pools) this.set({ pool }, value(read()));
+    },
+  });

@@ -1,0 +1,293 @@
+import { round3 } from '../../lib/round.ts';
+import { blockSamplesOf, type OfStream } from '../engine/child-messages.ts';
+import type { RecogniserProcess } from './process.ts';
+import type {
+  RecognisedUtterance,
+  RecogniserEvent,
+  RecogniserStream,
+  RecogniserStreamOptions,
+} from '../recogniser.ts';
+
+/**
+ * A stream's audio from the last decided second on. A process that replaces a dead one is given this
+ * audio again. Positions are samples since the start of the stream.
+ */
+export class KeptAudio {
+  readonly #chunks: Int16Array[] = [];
+  #start = 0;
+  #end = 0;
+
+  get start(): number {
+    return this.#start;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  /** Copies the samples: the caller may use its buffer again. */
+  push(samples: Int16Array): void {
+    if (samples.length === 0) return;
+    this.#chunks.push(samples.slice());
+    this.#end += samples.length;
+  }
+
+  /** Forgets everything before the position, exact to the sample. */
+  dropBefore(position: number): void {
+    while (this.#start < position) {
+      const first = this.#chunks[0];
+      if (!first) return;
+      const rest = position - this.#start;
+      if (rest < first.length) {
+        this.#chunks[0] = first.subarray(rest);
+        this.#start = position;
+        return;
+      }
+      this.#chunks.shift();
+      this.#start += first.length;
+    }
+  }
+
+  /** Up to `most` samples from a position that is still kept. */
+  read(position: number, most: number): Int16Array {
+    const samples = new Int16Array(Math.max(0, Math.min(most, this.#end - position)));
+    let filled = 0;
+    let at = this.#start;
+    for (const chunk of this.#chunks) {
+      if (filled === samples.length) break;
+      const from = Math.max(0, position + filled - at);
+      if (from < chunk.length) {
+        const part = chunk.subarray(from, from + samples.length - filled);
+        samples.set(part, filled);
+        filled += part.length;
+      }
+      at += chunk.length;
+    }
+    return samples;
+  }
+}
+
+/**
+ * Audio of one stream that a process holds before it has looked at it. The rest waits in the stream: a
+ * process that dies then takes only this much with it that must be sent again.
+ */
+export const maxSentAheadS = 4;
+const pieceS = 0.5;
+/**
+ * Undecided audio that a stream keeps. A session reads its socket slowly long before this: a stream that
+ * reaches it has a caller that ignores `backlogS`, and fails instead of filling the memory.
+ */
+export const maxKeptAudioS = 900;
+/** When the same audio has ended this many processes, the audio is the cause and its stream fails. */
+const mostDeaths = 3;
+
+/**
+ * A stream as its session sees it, whichever processes serve it one after the other. The stream counts
+ * samples and utterances from its beginning; each process counts from the first audio it was given, and
+ * its times and numbers are moved here.
+ *
+ *   |-- decided, forgotten --|-- kept: a replacement hears it again --------------------|
+ *                            base      consumed        sent                          end
+ */
+export class PoolStream implements RecogniserStream {
+  readonly options: RecogniserStreamOptions;
+  readonly #kept = new KeptAudio();
+  readonly #onEvent: (event: RecogniserEvent) => void;
+  readonly #onDone: () => void;
+  readonly #newNumber: () => number;
+  #process: RecogniserProcess | undefined;
+  #number = 0;
+  #base = { sample: 0, index: 0 };
+  #sent = 0;
+  #consumed = 0;
+  #index = 0;
+  #speaking = false;
+  #speechSaidS = 0;
+  /** Up to this second the earlier processes have told where speech starts and ends. */
+  #heardBeforeS = 0;
+  #finish: 'open' | 'asked' | 'sent' = 'open';
+  #deaths = 0;
+  #done = false;
+
+  constructor(
+    options: RecogniserStreamOptions,
+    hooks: {
+      onEvent: (event: RecogniserEvent) => void;
+      onDone: () => void;
+      newNumber: () => number;
+    },
+  ) {
+    this.options = options;
+    this.#onEvent = hooks.onEvent;
+    this.#onDone = hooks.onDone;
+    this.#newNumber = hooks.newNumber;
+  }
+
+  get process(): RecogniserProcess | undefined {
+    return this.#process;
+  }
+
+  get backlogS(): number {
+    return this.#done ? 0 : (this.#kept.end - this.#consumed) / this.options.sampleRate;
+  }
+
+  push(samples: Int16Array): void {
+    if (this.#done || this.#finish !== 'open') return;
+    this.#kept.push(samples);
+    if (this.#kept.end - this.#kept.start > maxKeptAudioS * this.options.sampleRate) {
+      this.fail('more than 15 minutes of audio wait for recognition');
+      return;
+    }
+    this.#pump();
+  }
+
+  finish(): void {
+    if (this.#finish !== 'open') return;
+    this.#finish = 'asked';
+    this.#pump();
+  }
+
+  close(): void {
+    if (this.#done) return;
+    this.#process?.send({ type: 'close', stream: this.#number });
+    this.#end();
+  }
+
+  fail(reason: string): void {
+    if (this.#done) return;
+    this.#process?.send({ type: 'close', stream: this.#number });
+    this.#end();
+    this.#onEvent({ type: 'failed', reason });
+  }
+
+  /** Goes on in this process: the audio after the last decided second is sent again. */
+  attach(process: RecogniserProcess): void {
+    if (this.#done) return;
+    this.#process = process;
+    this.#number = this.#newNumber();
+    this.#base = { sample: this.#kept.start, index: this.#index };
+    this.#sent = this.#kept.start;
+    this.#consumed = this.#kept.start;
+    this.#heardBeforeS = this.#speechSaidS;
+    if (this.#finish === 'sent') this.#finish = 'asked';
+    process.listen(this.#number, (message) => this.#receive(message));
+    process.send({ type: 'open', stream: this.#number, options: this.options });
+    this.#pump();
+  }
+
+  /** The process is gone. The answer is false when this stream's audio has ended too many processes. */
+  detach(): boolean {
+    this.#process = undefined;
+    // Only a stream whose audio the process was working on can have ended it.
+    if (this.#sent > this.#consumed || this.#finish === 'sent') this.#deaths++;
+    return this.#deaths < mostDeaths;
+  }
+
+  #pump(): void {
+    const process = this.#process;
+    if (!process || this.#done) return;
+    const { sampleRate } = this.options;
+    const end = this.#endOfBlocks;
+    while (this.#sent < end && this.#sent - this.#consumed < maxSentAheadS * sampleRate) {
+      const samples = this.#kept.read(this.#sent, Math.min(pieceS * sampleRate, end - this.#sent));
+      process.send({ type: 'audio', stream: this.#number, samples });
+      this.#sent += samples.length;
+    }
+    if (this.#finish === 'asked' && this.#sent === this.#kept.end) {
+      process.send({ type: 'finish', stream: this.#number });
+      this.#finish = 'sent';
+    }
+  }
+
+  /** Up to here the audio is of use to the process. Calls bring 20 ms at a time, and each message has its price. */
+  get #endOfBlocks(): number {
+    const { end } = this.#kept;
+    if (this.#finish !== 'open') return end;
+    return end - ((end - this.#base.sample) % blockSamplesOf(this.options.sampleRate));
+  }
+
+  #receive(message: OfStream): void {
+    if (this.#done) return;
+    if (message.type === 'consumed') {
+      this.#consumed += message.samples;
+      this.#pump();
+      return;
+    }
+    this.#relay(message.event);
+  }
+
+  #relay(event: RecogniserEvent): void {
+    const offsetS = this.#base.sample / this.options.sampleRate;
+    switch (event.type) {
+      case 'speech-start':
+      case 'speech-end':
+        this.#speech(event.type, event.at + offsetS);
+        return;
+      case 'partial':
+        this.#onEvent({ type: event.type, utterance: this.#moved(event.utterance, offsetS) });
+        return;
+      case 'final': {
+        const utterance = this.#moved(event.utterance, offsetS);
+        const decidedS = event.decidedS + offsetS;
+        this.#index = utterance.index + 1;
+        this.#decided(decidedS);
+        this.#onEvent({ type: event.type, utterance, decidedS });
+        return;
+      }
+      case 'progress': {
+        const at = event.at + offsetS;
+        this.#decided(at);
+        this.#onEvent({ type: event.type, at });
+        return;
+      }
+      case 'unread': {
+        const { from, to } = event;
+        this.#onEvent({ type: event.type, from: from + offsetS, to: to + offsetS });
+        return;
+      }
+      case 'finished':
+      case 'failed':
+        this.#end();
+        this.#onEvent(event);
+    }
+  }
+
+  /**
+   * A replacement process hears the open utterance again from its beginning. Its start and end of speech
+   * are passed on only beyond what the process before it had told, so that nothing is told twice.
+   */
+  #speech(type: 'speech-start' | 'speech-end', at: number): void {
+    const starts = type === 'speech-start';
+    if (this.#speaking === starts || (starts && at < this.#heardBeforeS)) return;
+    this.#speaking = starts;
+    this.#speechSaidS = at;
+    this.#onEvent({ type, at });
+  }
+
+  #decided(second: number): void {
+    this.#kept.dropBefore(Math.floor(second * this.options.sampleRate));
+    this.#deaths = 0;
+  }
+
+  #moved(utterance: RecognisedUtterance, offsetS: number): RecognisedUtterance {
+    const shift = (at: number) => round3(at + offsetS);
+    return {
+      ...utterance,
+      index: utterance.index + this.#base.index,
+      start: shift(utterance.start),
+      end: shift(utterance.end),
+      words: utterance.words.map((word) => ({
+        ...word,
+        start: shift(word.start),
+        end: shift(word.end),
+      })),
+    };
+  }
+
+  #end(): void {
+    this.#done = true;
+    this.#process?.forget(this.#number);
+    this.#process = undefined;
+    this.#onDone();
+  }
+}

@@ -1,0 +1,297 @@
+import { availableParallelism } from 'node:os';
+import type { Logger } from '../../lib/log.ts';
+import { estimatesTimes } from '../models/model-folder.ts';
+import { modelsFor } from '../models/catalogue.ts';
+import { startModelSupply, type ModelSupply } from '../models/supply.ts';
+import { vadModelPath } from '../offline/voice-activity.ts';
+import { capacityOf, capacityOfAll, leastOf, overloaded } from './admission.ts';
+import type { RecogniserConfig } from '../config.ts';
+import type { LegCost } from '../engine/child-messages.ts';
+import { restartsTotal, showPool, type PoolLoad, type PoolName } from './metrics.ts';
+import { PoolStream } from './pool-stream.ts';
+import { RecogniserProcess } from './process.ts';
+import type {
+  StreamAdmission,
+  Recogniser,
+  RecogniserEvent,
+  RecogniserStatus,
+  RecogniserStreamOptions,
+} from '../recogniser.ts';
+
+type RecogniserOptions = {
+  config: RecogniserConfig;
+  log: Logger;
+  /**
+   * True for work that nobody waits for. Its processes run at the lowest priority, so that they take only what live
+   * sessions leave, and each stream has a process to itself as long as there may be another one.
+   */
+  inBackground?: boolean;
+  /** The folder of the model that reads recordings once more. */
+  secondReader?: string | undefined;
+};
+
+export type RecogniserPool = Recogniser & {
+  /** For operators: the processes that run and what each of them holds. */
+  processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[];
+};
+
+/** Answers at once. While the model is being downloaded `status()` tells its progress and nobody is admitted. */
+export async function startRecogniser(options: RecogniserOptions): Promise<RecogniserPool> {
+  const supply = await startModelSupply(options.config, options.log);
+  return new Pool(options, supply);
+}
+
+/**
+ * Another process is started when this share of the running ones is used, or when each has so many streams. It takes
+ * seconds to load, and what streams it finds stay where they are: calls that come together meanwhile share one core. By
+ * their price alone many would fit there, but the other core would idle while their words wait.
+ */
+const startsAtShare = 0.25;
+const startsAtStreams = 8;
+const loadDeadlineMs = 120_000;
+/** A process that fails to load is started again after growing pauses: a broken model must not eat a core. */
+const retryMs = (failures: number): number => Math.min(30_000, 200 * 2 ** failures);
+const failuresToReport = 3;
+/** A second reader works so much longer at once than the first before its process can say that it lives. */
+const secondReaderPatience = 4;
+
+class Pool implements RecogniserPool {
+  readonly #log: Logger;
+  readonly #config: RecogniserConfig;
+  readonly #supply: ModelSupply;
+  readonly mostProcesses: number;
+  readonly #inBackground: boolean;
+  readonly #secondReader: string | undefined;
+  readonly #processes = new Set<RecogniserProcess>();
+  readonly #streams = new Set<PoolStream>();
+  #failures = 0;
+  #failure = '';
+  /** What the last process said that became ready. */
+  #estimatedTimes: boolean | undefined;
+  #retry: NodeJS.Timeout | undefined;
+  #nextNumber = 1;
+  #closing: Promise<void> | undefined;
+  readonly #name: PoolName;
+  readonly #hide: () => void;
+
+  constructor(
+    { config, log, inBackground = false, secondReader }: RecogniserOptions,
+    supply: ModelSupply,
+  ) {
+    this.#config = config;
+    this.#secondReader = secondReader;
+    this.#inBackground = inBackground;
+    this.#log = log.child({ part: 'recogniser' });
+    this.#supply = supply;
+    this.mostProcesses = config.processes ?? Math.min(4, availableParallelism());
+    this.#name = inBackground ? 'jobs' : 'live';
+    this.#hide = showPool(this.#name, () => this.#load());
+    supply.onChange(() => this.#grow());
+    this.#grow();
+  }
+
+  status(): RecogniserStatus {
+    const supply = this.#supply.current();
+    const common = { streams: this.#streams.size, capacity: this.#capacity() };
+    if (supply.state !== 'there') {
+      const { detail } = supply;
+      const none = { model: null, languages: [], estimatedTimes: false };
+      return { state: 'no-model', detail, ...none, ...common };
+    }
+    const { name, description } = supply.model;
+    const about = {
+      model: name,
+      languages: description.languages,
+      estimatedTimes: this.#estimatedTimes ?? estimatesTimes(description.kind),
+      ...common,
+    };
+    if ([...this.#processes].some((process) => process.state === 'ready'))
+      return { state: 'ready', detail: `model ${name}`, ...about };
+    if (this.#failures >= failuresToReport)
+      return { state: 'failed', detail: `model ${name}: ${this.#failure}`, ...about };
+    return { state: 'starting', detail: `model ${name} is being loaded`, ...about };
+  }
+
+  admits(
+    options: Pick<RecogniserStreamOptions, 'languages'>,
+    streams: number,
+  ): Exclude<StreamAdmission, { outcome: 'admitted' }> | { outcome: 'admitted' } {
+    const { state, detail, languages } = this.status();
+    if (state === 'no-model' || state === 'failed')
+      return { outcome: 'no-model', detail, retryAfterS: state === 'failed' ? 30 : 5 };
+    const unknown = options.languages.filter((language) => !languages.includes(language));
+    // One covered language out of several is enough: detection then chooses among the covered ones.
+    if (unknown.length > 0 && unknown.length === options.languages.length)
+      return {
+        outcome: 'language',
+        detail:
+          `no installed model covers ${unknown.join(', ')}; installed: ${languages.join(', ')}` +
+          modelsFor(unknown),
+      };
+    const capacity = this.#capacity();
+    const ready = [...this.#processes].filter((process) => process.state === 'ready');
+    const late = ready.length === this.mostProcesses && ready.every(isOverloaded);
+    if (late || this.#streams.size + streams > capacity)
+      return {
+        outcome: 'at-capacity',
+        detail: late
+          ? 'recognition is running late; no further session until it has caught up'
+          : `${String(this.#streams.size)} of ${String(capacity)} channels are in use, ${String(streams)} more are asked for or promised`,
+        retryAfterS: 5,
+      };
+    return { outcome: 'admitted' };
+  }
+
+  open(
+    options: RecogniserStreamOptions,
+    onEvent: (event: RecogniserEvent) => void,
+  ): StreamAdmission {
+    const admission = this.admits(options, 1);
+    if (admission.outcome !== 'admitted') return admission;
+    const stream: PoolStream = new PoolStream(options, {
+      onEvent,
+      onDone: () => {
+        this.#streams.delete(stream);
+        this.#placeAll();
+      },
+      newNumber: () => this.#nextNumber++,
+    });
+    this.#streams.add(stream);
+    this.#place(stream);
+    this.#grow();
+    return { outcome: 'admitted', stream };
+  }
+
+  processes(): { pid: number | undefined; streams: number; busy: number; rssBytes: number }[] {
+    return [...this.#processes].map(({ pid, streams, load }) => ({
+      pid,
+      streams,
+      busy: load.busy,
+      rssBytes: load.rssBytes,
+    }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  #load(): PoolLoad {
+    const ready = [...this.#processes].filter((process) => process.state === 'ready');
+    const sum = (of: (process: RecogniserProcess) => number): number =>
+      ready.reduce((total, process) => total + of(process), 0);
+    return {
+      processes: ready.length,
+      streams: this.#streams.size,
+      capacity: this.#capacity(),
+      busy: sum(({ load }) => load.busy) / Math.max(1, ready.length),
+      latenessMs: Math.max(0, ...ready.map(({ latenessMs }) => latenessMs)),
+      rssBytes: sum(({ load }) => load.rssBytes),
+    };
+  }
+
+  async #close(): Promise<void> {
+    this.#hide();
+    clearTimeout(this.#retry);
+    for (const stream of this.#streams) stream.close();
+    await this.#supply[Symbol.asyncDispose]();
+    await Promise.all([...this.#processes].map((process) => process[Symbol.asyncDispose]()));
+  }
+
+  #placeAll(): void {
+    for (const stream of this.#streams) if (!stream.process) this.#place(stream);
+  }
+
+  /**
+   * The ready process with the fewest streams takes it. Without one the audio waits in the stream. A part of a
+   * recording waits as well while another process is about to be ready: what a process has begun it must end, and the
+   * other would have nothing to read.
+   */
+  #place(stream: PoolStream): void {
+    let best: RecogniserProcess | undefined;
+    for (const process of this.#processes)
+      if (process.state === 'ready' && (!best || process.streams < best.streams)) best = process;
+    if (best && !(this.#inBackground && best.streams > 0 && this.#expectsAnother()))
+      stream.attach(best);
+  }
+
+  #expectsAnother(): boolean {
+    return this.#mayGrow() || [...this.#processes].some(({ state }) => state === 'loading');
+  }
+
+  #mayGrow(): boolean {
+    return this.#processes.size < this.mostProcesses && this.#failures === 0;
+  }
+
+  #capacity(): number {
+    return capacityOfAll(this.#legCosts(), this.mostProcesses);
+  }
+
+  #legCosts(): LegCost[] {
+    return [...this.#processes].flatMap(({ legCost }) => legCost ?? []);
+  }
+
+  /** Keeps one process running, and starts another when the running ones fill up, or have a stream each. */
+  #grow(): void {
+    const supply = this.#supply.current();
+    if (supply.state !== 'there' || this.#closing || this.#retry) return;
+    const running = this.#processes.size;
+    const enough = this.#inBackground
+      ? running
+      : running * Math.min(startsAtStreams, capacityOf(leastOf(this.#legCosts())) * startsAtShare);
+    if (running > 0 && (running >= this.mostProcesses || this.#streams.size <= enough)) return;
+    const process: RecogniserProcess = new RecogniserProcess({
+      model: supply.model,
+      vadModel: vadModelPath(),
+      loadDeadlineMs,
+      hangDeadlineMs:
+        this.#config.hangDeadlineMs * (this.#secondReader === undefined ? 1 : secondReaderPatience),
+      secondReader: this.#secondReader,
+      inBackground: this.#inBackground,
+      onReady: ({ estimatedTimes, undecoded: reason, unread }) => {
+        this.#failures = 0;
+        this.#estimatedTimes = estimatedTimes;
+        const about = { pid: process.pid, model: supply.model.name };
+        this.#log.info(about, 'recogniser ready');
+        if (reason !== undefined)
+          this.#log.warn({ ...about, reason }, 'the model is read without beams, and less well');
+        if (unread !== undefined)
+          this.#log.warn(
+            { ...about, reason: unread },
+            'recordings are read without the second reader',
+          );
+        this.#placeAll();
+      },
+      onEnd: (reason) => this.#ended(process, reason),
+    });
+    this.#processes.add(process);
+  }
+
+  #ended(process: RecogniserProcess, reason: string): void {
+    this.#processes.delete(process);
+    if (this.#closing) return;
+    restartsTotal.inc({ pool: this.#name });
+    const held = [...this.#streams].filter((stream) => stream.process === process);
+    this.#log.error({ pid: process.pid, reason, streams: held.length }, 'recogniser process ended');
+    this.#failure = reason;
+    this.#failures++;
+    for (const stream of held) {
+      if (stream.detach()) this.#place(stream);
+      else stream.fail('recognition of this audio failed repeatedly');
+    }
+    this.#placeAll();
+    if (this.#failures === 1) {
+      this.#grow(); // a single crash is replaced without a pause
+      return;
+    }
+    // The machine's timer and not the clock: it spaces out starts of processes, which no clock of ours moves.
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#grow();
+    }, retryMs(this.#failures));
+  }
+}
+
+function isOverloaded({ streams, legCost, lateness }: RecogniserProcess): boolean {
+  return overloaded({ streams, capacity: capacityOf(legCost), lateness });
+}

@@ -1,0 +1,232 @@
+import { fork, type ChildProcess, type ForkOptions } from 'node:child_process';
+import { constants, setPriority } from 'node:os';
+import type { Model } from '../models/model-folder.ts';
+import type {
+  ChildLoad,
+  FromChild,
+  LegCost,
+  OfStream,
+  ToChild,
+  ToStream,
+} from '../engine/child-messages.ts';
+
+type ProcessOptions = {
+  model: Model;
+  vadModel: string;
+  /** The folder of the model that reads recordings once more. */
+  secondReader?: string | undefined;
+  /** Time to load: a big model on a slow disk takes a while, but an engine that hangs must be ended. */
+  loadDeadlineMs: number;
+  hangDeadlineMs: number;
+  /** Runs at the lowest priority and never gives up a reading for time. */
+  inBackground: boolean;
+  onReady(about: Omit<Extract<FromChild, { type: 'ready' }>, 'type' | 'legCost'>): void;
+  /** Called once, however the process ended. The process is gone or is being killed. */
+  onEnd(reason: string): void;
+};
+
+function withoutPrototype<T extends object>(values: T): T {
+  return Object.assign(Object.create(null) as T, values);
+}
+
+/** Where the system does not allow it, the process runs like any other. */
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW);
+  } catch {
+    // A process that has ended already is told by its exit.
+  }
+}
+
+type StreamListener = (message: OfStream) => void;
+
+const loadEveryMs = 500;
+const compileCache = new URL('../../lib/compile-cache.mjs', import.meta.url).href;
+/**
+ * Below so many megabytes the whole heap is not searched for garbage. The runtime hands out each of its results in new
+ * memory, which a heap of 15 MB counts as growth: three searches a second, a sixth of all processor time at 20 legs.
+ */
+const quietHeapMb = 128;
+/**
+ * What so many streams are sent goes together, and waits up to so long for it. Each message wakes the process, and what
+ * comes together is listened to together: with 20 legs in a process a leg costs a twentieth less, and a final comes 18 ms
+ * later.
+ */
+const manyStreams = 5;
+const gatherMs = 20;
+const tickMs = 250;
+const stderrBytes = 2000;
+const latenessKept = 8;
+
+/**
+ * One supervised recogniser process. It says `ready` before it is given a stream, is killed when it sends
+ * nothing for the deadline, and tells its end once. The pool starts its replacement.
+ */
+export class RecogniserProcess {
+  readonly pid: number | undefined;
+  readonly #child: ChildProcess;
+  readonly #options: ProcessOptions;
+  readonly #listeners = new Map<number, StreamListener>();
+  readonly #watch: NodeJS.Timeout;
+  #state: 'loading' | 'ready' | 'ended' = 'loading';
+  #load: ChildLoad = { busy: 0, latenessMs: 0, rssBytes: 0 };
+  readonly #lateness: number[] = [];
+  /** What goes to the child next. Its bound is that of the streams: what waits here counts as sent. */
+  #gathered: ToStream[] = [];
+  #legCost: LegCost | undefined;
+  #silentMs = 0;
+  #lastWords = '';
+  #reason: string | undefined;
+  readonly #exited: Promise<void>;
+
+  constructor(options: ProcessOptions) {
+    this.#options = options;
+    this.#child = fork(
+      new URL('../child/child.ts', import.meta.url),
+      withoutPrototype({
+        serialization: 'advanced', // samples travel as they are, not as JSON
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+        execArgv: [
+          '--disable-proto=delete',
+          '--disable-warning=ExperimentalWarning',
+          `--initial-old-space-size=${String(quietHeapMb)}`,
+          '--import',
+          compileCache,
+        ],
+        // The child needs no setting and must not hold a secret. Node copies inherited names, too: an object
+        // with a prototype would hand over what a polluted one holds, and NODE_OPTIONS among that runs code.
+        env: withoutPrototype({}),
+      } satisfies ForkOptions),
+    );
+    this.pid = this.#child.pid;
+    if (options.inBackground && this.pid !== undefined) lowerPriority(this.pid);
+    this.#child.on('message', (message: FromChild) => this.#receive(message));
+    this.#child.on('error', (error) => this.#end(error.message));
+    this.#exited = new Promise((resolve) => {
+      this.#child.on('exit', (code, signal) => {
+        this.#end(this.#reason ?? `process ended with ${signal ?? `code ${String(code)}`}`);
+        resolve();
+      });
+      this.#child.on('error', () => resolve()); // the process never started: no exit event follows
+    });
+    this.#child.stderr?.on('data', (bytes: Buffer) => {
+      this.#lastWords = (this.#lastWords + bytes.toString()).slice(-stderrBytes);
+    });
+    this.#watch = setInterval(() => this.#tick(), tickMs);
+    const { model, vadModel, secondReader } = options;
+    const measured = !options.inBackground; // jobs are not admitted by what they cost
+    this.#send({ type: 'load', model, vadModel, loadEveryMs, secondReader, measured });
+  }
+
+  get state(): 'loading' | 'ready' | 'ended' {
+    return this.#state;
+  }
+
+  get load(): ChildLoad {
+    return this.#load;
+  }
+
+  /** How late the process is. One that stands still reports nothing, and what its callers say waits all the while. */
+  get latenessMs(): number {
+    const dueMs = this.streams > 0 ? this.#silentMs - loadEveryMs : 0;
+    return Math.max(this.#load.latenessMs, dueMs);
+  }
+
+  /** How late the process was at its last reports, the newest last. */
+  get lateness(): readonly number[] {
+    return this.#lateness;
+  }
+
+  get legCost(): LegCost | undefined {
+    return this.#legCost;
+  }
+
+  get streams(): number {
+    return this.#listeners.size;
+  }
+
+  listen(stream: number, listener: StreamListener): void {
+    this.#listeners.set(stream, listener);
+  }
+
+  forget(stream: number): void {
+    this.#listeners.delete(stream);
+  }
+
+  send(message: ToStream): void {
+    this.#gathered.push(message);
+    if (this.streams < manyStreams) this.#sendGathered();
+    else if (this.#gathered.length === 1) setTimeout(() => this.#sendGathered(), gatherMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+    this.#kill('closed');
+    await this.#exited;
+  }
+
+  #sendGathered(): void {
+    const of = this.#gathered;
+    this.#gathered = [];
+    if (of.length > 0) this.#send({ type: 'streams', of });
+  }
+
+  #send(message: ToChild): void {
+    if (this.#state === 'ended' || !this.#child.connected) return; // the exit event tells its end
+    this.#child.send(message, () => undefined);
+  }
+
+  #receive(message: FromChild): void {
+    this.#silentMs = 0;
+    if (this.#state === 'ended') return;
+    switch (message.type) {
+      case 'ready':
+        this.#state = 'ready';
+        this.#legCost = message.legCost;
+        this.#options.onReady(message);
+        break;
+      case 'failed':
+        this.#kill(message.reason);
+        break;
+      case 'load':
+        this.#load = message;
+        this.#legCost = message.legCost ?? this.#legCost;
+        this.#lateness.push(message.latenessMs);
+        if (this.#lateness.length > latenessKept) this.#lateness.shift();
+        break;
+      case 'event':
+        this.#listeners.get(message.stream)?.(message);
+        break;
+      case 'consumed':
+        for (const { stream, samples } of message.of)
+          this.#listeners.get(stream)?.({ type: 'consumed', samples });
+        break;
+    }
+  }
+
+  /**
+   * Silence is counted in ticks of this process, not by the clock: when this process itself stood still
+   * (a suspended machine, a blocked loop), it received nothing although the child was well.
+   */
+  #tick(): void {
+    this.#silentMs += tickMs;
+    const { hangDeadlineMs, loadDeadlineMs } = this.#options;
+    const deadlineMs = this.#state === 'loading' ? loadDeadlineMs : hangDeadlineMs;
+    if (this.#silentMs >= deadlineMs) this.#kill(`no sign of life for ${String(deadlineMs)} ms`);
+  }
+
+  #kill(reason: string): void {
+    this.#reason ??= reason;
+    this.#child.kill('SIGKILL'); // a hung engine handles no other signal
+    this.#end(this.#reason);
+  }
+
+  #end(reason: string): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    clearInterval(this.#watch);
+    const words = this.#lastWords.trim();
+    this.#options.onEnd(words === '' ? reason : `${reason}; it said: ${words}`);
+    this.#listeners.clear();
+  }
+}

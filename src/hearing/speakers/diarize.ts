@@ -1,0 +1,85 @@
+import { open, type FileHandle } from 'node:fs/promises';
+import { VoiceDetector, windowSamples } from '../offline/voice-activity.ts';
+import { VoiceEncoder } from './encoder.ts';
+import type { SpeakersOrder, SpokenChannel } from './messages.ts';
+import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
+import { turnsOf, type VoiceTurn } from './turns.ts';
+import { hintsOfChannel, voicesOf, type SpeakerHints } from './voices.ts';
+import { voiceWindows, type VoiceWindow } from './windows.ts';
+
+/** The session's own default, which is the detector's best threshold. */
+const speechThreshold = 0.6;
+const blockSamples = 8_192;
+/** The detector says that a voice began so long after it did. */
+const lateSamples = windowSamples;
+const hopS = 0.4;
+/** In files with more speech than this windows lie twice as far apart: half the time for as good an answer. */
+const muchSpeechS = 1_800;
+
+/** Who speaks when, in each channel by itself. */
+export async function diarize(order: SpeakersOrder): Promise<VoiceTurn[][]> {
+  const encoder = await VoiceEncoder.open(order.weights);
+  const spoken: SpeechSegment[][] = [];
+  const detector = new VoiceDetector(order.voiceActivityModel);
+  for (const channel of order.channels) spoken.push(await speechOf(channel, detector));
+  // A channel in which nobody speaks, as of a recorder for two lines, takes nobody away from the others.
+  const hints = hintsOfChannel(order.hints, spoken.filter(({ length }) => length > 0).length);
+  const turns: VoiceTurn[][] = [];
+  for (const [index, channel] of order.channels.entries())
+    turns.push(await turnsOfChannel(channel, spoken[index] ?? [], encoder, hints));
+  return turns;
+}
+
+async function turnsOfChannel(
+  { path }: SpokenChannel,
+  segments: readonly SpeechSegment[],
+  encoder: VoiceEncoder,
+  hints: SpeakerHints,
+): Promise<VoiceTurn[]> {
+  await using file = await open(path, 'r');
+  const speech = segments.reduce((sum, { from, to }) => sum + to - from, 0);
+  const isLong = speech > muchSpeechS * sampleRate;
+  const how = { encoder, hopS: isLong ? 2 * hopS : hopS };
+  const windows: VoiceWindow[] = [];
+  for (const segment of segments) {
+    const samples = await read(file, segment.from, segment.to - segment.from);
+    if (samples.length > 0) windows.push(...voiceWindows(segment, samples, how));
+  }
+  const voices = voicesOf(
+    windows.map(({ embedding, seconds, from, to }) => ({
+      embedding,
+      seconds,
+      spanS: (to - from) / sampleRate,
+    })),
+    hints,
+  );
+  return turnsOf(
+    windows.map(({ from, to }, index) => ({
+      start: from / sampleRate,
+      end: to / sampleRate,
+      voice: voices[index] ?? 0,
+    })),
+  );
+}
+
+async function speechOf(
+  { path, samples }: SpokenChannel,
+  detector: VoiceDetector,
+): Promise<SpeechSegment[]> {
+  await using file = await open(path, 'r');
+  const activity = detector.open(speechThreshold);
+  const segments = new Segments();
+  for (let at = 0; at < samples; at += blockSamples)
+    activity.accept(await read(file, at, Math.min(blockSamples, samples - at)), (voiced, end) =>
+      segments.window(voiced, Math.max(0, end - windowSamples - lateSamples), end),
+    );
+  return segments.finish(samples);
+}
+
+/** Full scale is 1. A file that ends early is read as far as it goes. */
+async function read(file: FileHandle, from: number, count: number): Promise<Float32Array> {
+  const bytes = Buffer.alloc(2 * count);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, 2 * from);
+  const whole = new Int16Array(bytes.buffer, bytes.byteOffset, bytesRead >> 1);
+  return Float32Array.from(whole, (sample) => sample / 0x8000);
+}

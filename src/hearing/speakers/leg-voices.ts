@@ -1,0 +1,105 @@
+import { Resampler } from '../../audio/resampler.ts';
+import {
+  type VoiceActivity,
+  type VoiceDetector,
+  windowSamples,
+} from '../offline/voice-activity.ts';
+import type { Encoder } from './encoder.ts';
+import { LegWindows } from './leg-windows.ts';
+import { sampleRate, Segments, type SpeechSegment } from './segments.ts';
+import type { VoiceTurn } from './turns.ts';
+import type { SpeakerHints } from './voices.ts';
+import { voiceWindows, type VoiceWindow } from './windows.ts';
+
+const speechThreshold = 0.6;
+/** The detector says that a voice began so long after it did. */
+const lateSamples = windowSamples;
+/** Who goes on without a pause is listened to in pieces of this length: the labels must not wait for the pause. */
+const longestPiece = 8 * sampleRate;
+/** The number of voices is found: whoever speaks alone stays one. More than four in one channel are a meeting. */
+export const liveHints: SpeakerHints = { max: 4 };
+/** Audio that is kept while nobody speaks: a voice is told a moment after it began. */
+const keptSamples = sampleRate;
+/** The first two minutes of talk have windows twice as close: the sooner two voices are found. */
+const hopS = { atFirst: 0.4, later: 0.8 };
+const atFirst = 120 * sampleRate;
+
+/** The voices of one leg of a call that goes on. Audio is let go as soon as its windows are read: an hour of talk is some 5 MB. */
+export class LegVoices {
+  readonly #encoder: Encoder;
+  readonly #windows: LegWindows;
+  readonly #activity: VoiceActivity;
+  readonly #segments = new Segments(longestPiece);
+  readonly #resampler: Resampler | undefined;
+  #audio = new Float32Array(0);
+  #audioFrom = 0;
+  #end = 0;
+  #spoken = 0;
+
+  constructor(options: {
+    encoder: Encoder;
+    detector: VoiceDetector;
+    rateHz: number;
+    hints: SpeakerHints;
+  }) {
+    this.#encoder = options.encoder;
+    this.#windows = new LegWindows(options.hints);
+    this.#activity = options.detector.open(speechThreshold);
+    if (options.rateHz !== sampleRate) this.#resampler = new Resampler(options.rateHz, sampleRate);
+  }
+
+  /** Seconds up to which every voice has its windows: behind it somebody may be speaking. */
+  get knownS(): number {
+    return (this.#segments.openFrom ?? this.#end) / sampleRate;
+  }
+
+  hear(samples: Int16Array): void {
+    const full = Float32Array.from(samples, (sample) => sample / 0x8000);
+    const block = this.#resampler?.push(full) ?? full;
+    const audio = new Float32Array(this.#audio.length + block.length);
+    audio.set(this.#audio);
+    audio.set(block, this.#audio.length);
+    this.#audio = audio;
+    this.#end += block.length;
+    this.#activity.accept(block, (voiced, end) =>
+      this.#segments.window(voiced, Math.max(0, end - windowSamples - lateSamples), end),
+    );
+    this.#read();
+  }
+
+  /** No more audio comes. */
+  finish(): void {
+    this.#segments.close();
+    this.#read();
+    this.#windows.finish();
+  }
+
+  /** Who speaks when, of everything heard so far. */
+  turns(): VoiceTurn[] {
+    return this.#windows.turns();
+  }
+
+  #read(): void {
+    const segments = this.#segments.taken(this.#end);
+    if (segments.length > 0) this.#windows.add(this.#windowsOf(segments));
+    const from = this.#segments.openFrom ?? this.#end - keptSamples;
+    const gone = Math.min(this.#audio.length, Math.max(0, from - keptSamples - this.#audioFrom));
+    if (gone > 0) this.#audio = this.#audio.slice(gone);
+    this.#audioFrom += gone;
+  }
+
+  #windowsOf(segments: readonly SpeechSegment[]): VoiceWindow[] {
+    const how = {
+      encoder: this.#encoder,
+      hopS: this.#spoken < atFirst ? hopS.atFirst : hopS.later,
+    };
+    const windows: VoiceWindow[] = [];
+    for (const { from, to } of segments) {
+      this.#spoken += to - from;
+      const first = Math.max(from, this.#audioFrom);
+      const samples = this.#audio.slice(first - this.#audioFrom, to - this.#audioFrom);
+      if (samples.length > 0) windows.push(...voiceWindows({ from: first, to }, samples, how));
+    }
+    return windows;
+  }
+}

@@ -1,0 +1,61 @@
+import { flushCompileCache } from 'node:module';
+import { constants, setPriority } from 'node:os';
+import { reasonOf } from '../../lib/errors.ts';
+import { VoiceDetector } from '../offline/voice-activity.ts';
+import { VoiceEncoder } from './encoder.ts';
+import { LegVoices, liveHints } from './leg-voices.ts';
+import type { FromLiveListener, ToLiveListener } from './live-messages.ts';
+
+/* The process that listens to all live legs whose parties share one channel. One order after the other, in order. */
+
+const legs = new Map<number, LegVoices>();
+let encoder: VoiceEncoder | undefined;
+let detector: VoiceDetector | undefined;
+
+function tell(message: FromLiveListener): void {
+  process.send?.(message);
+}
+
+async function take(message: ToLiveListener): Promise<void> {
+  switch (message.type) {
+    case 'load':
+      encoder = await VoiceEncoder.open(message.weights);
+      detector = new VoiceDetector(message.voiceActivityModel);
+      flushCompileCache();
+      return;
+    case 'open': {
+      if (encoder === undefined || detector === undefined)
+        throw new Error('a leg came before the weights');
+      const { rateHz } = message;
+      const options = { encoder, detector, rateHz, hints: liveHints };
+      legs.set(message.leg, new LegVoices(options));
+      return;
+    }
+    case 'hear': {
+      const leg = legs.get(message.leg);
+      if (leg === undefined) return; // closed before its turn came
+      leg.hear(message.samples);
+      if (message.isLast) leg.finish();
+      const told = message.group ? { turns: leg.turns(), knownS: leg.knownS } : undefined;
+      tell({ type: 'heard', leg: message.leg, ...(told === undefined ? {} : { told }) });
+      return;
+    }
+    case 'close':
+      legs.delete(message.leg);
+  }
+}
+
+// Live words come first; behind them this is live too, so files wait for it.
+setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+// Whoever gave the orders is gone. A kill does not wait for what the engine has begun.
+const end = (): void => void process.kill(process.pid, 'SIGKILL');
+process.on('disconnect', end);
+if (!process.connected) end();
+let work = Promise.resolve();
+process.on('message', (message: ToLiveListener) => {
+  work = work
+    .then(() => take(message))
+    .catch((error: unknown) => {
+      tell({ type: 'failed', message: reasonOf(error) });
+    });
+});

@@ -1,0 +1,148 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Logger } from '../../lib/log.ts';
+import { forkBare } from '../media/bare-process.ts';
+import { vadModelPath } from '../offline/voice-activity.ts';
+import type { FromLiveListener, LiveTurns, ToLiveListener } from './live-messages.ts';
+import { isPulled, pullCommand, weightsPath } from './weights.ts';
+
+/** A leg that is listened to. One order at a time: the next samples wait until the last ones were heard. */
+export type HeardLeg = {
+  /** Rejects when the process was lost: everything from the leg's beginning must be heard again by another. */
+  hear(
+    samples: Int16Array,
+    order: { group: boolean; isLast: boolean },
+  ): Promise<LiveTurns | undefined>;
+  close(): void;
+};
+
+/** Legs that are listened to at once: each takes some hundredths of a core. More are not told apart while they last. */
+export const maxLegsHeard = 16;
+const maxHeapMiB = 256;
+/** The process runs behind those that hear words, so it may take long; one that stands still is ended. */
+const orderWithinMs = 120_000;
+/** Without a leg for so long the process ends. */
+const idleMs = 30_000;
+const program = new URL('./live-child.ts', import.meta.url);
+
+type OrderAtWork = { resolve(told: LiveTurns | undefined): void; reject(error: Error): void };
+type Listener = {
+  child: ChildProcess;
+  legs: Map<number, OrderAtWork | undefined>;
+  said: () => string;
+};
+
+/**
+ * Tells the voices of live legs apart, in one process of low priority for all of them. It keeps no audio and no
+ * queue: each leg hands over its next seconds when the last ones were heard.
+ */
+export class LiveListener implements Disposable {
+  readonly #options: { models: string; log: Logger };
+  #listener: Listener | undefined;
+  #nextLeg = 0;
+  #idle: NodeJS.Timeout | undefined;
+  #isMissingTold = false;
+
+  constructor(options: { models: string; log: Logger }) {
+    this.#options = options;
+  }
+
+  /** Undefined where the model is not installed, or too many are listened to. */
+  async open(rateHz: number): Promise<HeardLeg | undefined> {
+    const { models, log } = this.#options;
+    if (!(await isPulled(models))) {
+      if (!this.#isMissingTold) log.info({ remedy: pullCommand }, 'speakers are not told apart');
+      this.#isMissingTold = true;
+      return undefined;
+    }
+    if ((this.#listener?.legs.size ?? 0) >= maxLegsHeard) {
+      log.warn({ most: maxLegsHeard }, 'too many legs at once: the speakers of one are not told apart'); // prettier-ignore
+      return undefined;
+    }
+    return this.#legOf((this.#listener ??= this.#start()), rateHz);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#idle);
+    if (this.#listener) this.#end(this.#listener, 'closed');
+  }
+
+  #legOf(listener: Listener, rateHz: number): HeardLeg {
+    clearTimeout(this.#idle);
+    const leg = this.#nextLeg++;
+    listener.legs.set(leg, undefined);
+    send(listener, { type: 'open', leg, rateHz });
+    return {
+      hear: (samples, order) => {
+        const { promise, resolve, reject } = Promise.withResolvers<LiveTurns | undefined>();
+        if (!listener.legs.has(leg)) return Promise.reject(new Error('the listener was lost'));
+        const late = setTimeout(() => this.#end(listener, 'an order took too long'), orderWithinMs);
+        const done =
+          <T>(settle: (value: T) => void) =>
+          (value: T): void => {
+            clearTimeout(late);
+            settle(value);
+          };
+        listener.legs.set(leg, { resolve: done(resolve), reject: done(reject) });
+        send(listener, { type: 'hear', leg, samples, ...order });
+        return promise;
+      },
+      close: () => {
+        listener.legs.get(leg)?.reject(new Error('closed'));
+        if (!listener.legs.delete(leg)) return;
+        send(listener, { type: 'close', leg });
+        if (listener.legs.size > 0 || listener !== this.#listener) return;
+        this.#idle = setTimeout(() => this.#end(listener, 'idle'), idleMs);
+        this.#idle.unref();
+      },
+    };
+  }
+
+  #start(): Listener {
+    const { child, said } = forkBare({
+      program,
+      maxHeapMiB,
+      options: { serialization: 'advanced' }, // samples travel as they are, not as JSON
+    });
+    const listener: Listener = { child, legs: new Map(), said };
+    child.on('message', (message: FromLiveListener) => this.#heard(listener, message));
+    child.on('error', (error) => this.#end(listener, error.message));
+    child.on('exit', (code, signal) =>
+      this.#end(listener, `its process ended with ${signal ?? `code ${String(code)}`}`),
+    );
+    const weights = weightsPath(this.#options.models);
+    send(listener, { type: 'load', weights, voiceActivityModel: vadModelPath() });
+    return listener;
+  }
+
+  #heard(listener: Listener, message: FromLiveListener): void {
+    if (message.type === 'failed') {
+      this.#end(listener, message.message);
+      return;
+    }
+    const waiting = listener.legs.get(message.leg);
+    if (waiting === undefined) return; // closed meanwhile
+    listener.legs.set(message.leg, undefined);
+    waiting.resolve(message.told);
+  }
+
+  /** Once, however it ended. Whoever waits is told; the next leg starts another process. */
+  #end(listener: Listener, reason: string): void {
+    const { child, legs, said } = listener;
+    if (this.#listener === listener) this.#listener = undefined;
+    child.kill('SIGKILL');
+    if (legs.size === 0) return;
+    const { log } = this.#options;
+    log.warn(
+      { reason, legs: legs.size, said: said().trim() },
+      'the listener of live legs was lost',
+    );
+    const waiting = [...legs.values()];
+    legs.clear();
+    for (const one of waiting) one?.reject(new Error(reason));
+  }
+}
+
+/** What cannot be sent any more is told by the end of the process. */
+function send({ child }: Listener, message: ToLiveListener): void {
+  if (child.connected) child.send(message, () => undefined);
+}

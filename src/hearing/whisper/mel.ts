@@ -1,0 +1,43 @@
+import { melPowers } from '../signal/mel.ts';
+
+/** The model hears 30 s at once, whatever is in them. */
+export const windowSamples = 480_000;
+export const melBands = 80;
+export const melFrames = 3_000;
+
+const leastPower = 1e-10;
+/** Powers of ten below the loudest band at which everything is equally silent. */
+const range = 8;
+
+/**
+ * What the encoder hears of up to 30 s at 16 kHz: the logarithm of 80 bands every 10 ms, band after band. What is
+ * behind the audio is silence.
+ */
+export function logMel(samples: Float32Array): Float32Array {
+  const window = samples.length >= windowSamples ? samples.subarray(0, windowSamples) : samples;
+  // One sample more than a whole window has would be one frame more than the model takes.
+  const powers = melPowers(padded(window), {
+    bands: melBands,
+    frames: melFrames,
+  });
+  const mel = new Float32Array(melBands * melFrames);
+  let loudest = -Infinity;
+  for (let i = 0; i < powers.length; i++) {
+    const value = Math.log10(Math.max(powers[i] ?? 0, leastPower));
+    if (value > loudest) loudest = value;
+    powers[i] = value;
+  }
+  for (let frame = 0; frame < melFrames; frame++)
+    for (let band = 0; band < melBands; band++) {
+      const value = Math.max(powers[frame * melBands + band] ?? 0, loudest - range);
+      mel[band * melFrames + frame] = (value + 4) / 4;
+    }
+  return mel;
+}
+
+/** Enough silence that the end of the audio is not mirrored, unless it is the end of the window. */
+function padded(samples: Float32Array): Float32Array {
+  const audio = new Float32Array(Math.min(windowSamples, samples.length + 400));
+  audio.set(samples);
+  return audio;
+}

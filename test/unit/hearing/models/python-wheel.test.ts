@@ -1,0 +1,62 @@
+import { stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { deflateRawSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { extractEntry } from '../../../../src/hearing/making/zip.ts';
+import { temporaryFolder } from '../../../support/store/store.ts';
+
+/** A zip file with one deflated entry, which says any length of itself. */
+function zipOf(name: string, content: Buffer, saidBytes: number, tableBytes?: number): Buffer {
+  const packed = deflateRawSync(content);
+  const local = Buffer.alloc(30);
+  local.writeUInt32LE(0x04034b50, 0);
+  local.writeUInt16LE(8, 8);
+  local.writeUInt16LE(name.length, 26);
+  const entry = Buffer.alloc(46);
+  entry.writeUInt32LE(0x02014b50, 0);
+  entry.writeUInt16LE(8, 10);
+  entry.writeUInt32LE(packed.length, 20);
+  entry.writeUInt32LE(saidBytes, 24);
+  entry.writeUInt16LE(name.length, 28);
+  const table = Buffer.concat([entry, Buffer.from(name)]);
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(0x06054b50, 0);
+  end.writeUInt16LE(1, 10);
+  end.writeUInt32LE(tableBytes ?? table.length, 12);
+  end.writeUInt32LE(30 + name.length + packed.length, 16);
+  return Buffer.concat([local, Buffer.from(name), packed, table, end]);
+}
+
+test('a file that is longer than it says is not unpacked beyond its length', async () => {
+  await using folder = await temporaryFolder();
+  const zip = join(folder.path, 'a.whl');
+  const to = join(folder.path, 'weights');
+  await writeFile(zip, zipOf('weights', Buffer.alloc(20_000_000), 1_000));
+  await expect(extractEntry(zip, 'weights', to, { mostBytes: 1_000 })).rejects.toThrow(
+    'weights is longer in the archive than the file should be',
+  );
+  const size = await stat(to).then(
+    (found) => found.size,
+    () => 0,
+  );
+  expect(size).toBeLessThanOrEqual(1_000);
+});
+
+test('a table of contents that says four gigabytes is not read', async () => {
+  await using folder = await temporaryFolder();
+  const zip = join(folder.path, 'a.whl');
+  await writeFile(zip, zipOf('weights', Buffer.from('words'), 5, 0xffff_ffff));
+  await expect(
+    extractEntry(zip, 'weights', join(folder.path, 'weights'), { mostBytes: 5 }),
+  ).rejects.toThrow('the table of contents of the zip file is damaged');
+});
+
+test('a file of the right length comes out as it went in', async () => {
+  await using folder = await temporaryFolder();
+  const zip = join(folder.path, 'a.whl');
+  const to = join(folder.path, 'weights');
+  await writeFile(zip, zipOf('weights', Buffer.from('words'), 5));
+  let received = 0;
+  await extractEntry(zip, 'weights', to, { mostBytes: 5, onBytes: (bytes) => (received += bytes) });
+  expect([received, (await stat(to)).size]).toEqual([5, 5]);
+});

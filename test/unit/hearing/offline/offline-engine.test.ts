@@ -1,0 +1,225 @@
+import { expect, test } from 'vitest';
+import { AudioTrack } from '../../../../src/hearing/offline/audio-track.ts';
+import { ranks, type LoadLevel } from '../../../../src/hearing/engine/engine.ts';
+import { LanguageChoice } from '../../../../src/hearing/engine/language-choice.ts';
+import { OfflineSession } from '../../../../src/hearing/offline/offline-engine.ts';
+import { PieceReader } from '../../../../src/hearing/offline/piece-reading.ts';
+import { ReadingPrice } from '../../../../src/hearing/engine/load.ts';
+import { VoicedStretches } from '../../../../src/hearing/offline/unread.ts';
+import type { RecogniserEvent } from '../../../../src/hearing/recogniser.ts';
+
+const window = 512;
+
+/** A session whose audio is # for voice and . for quiet, one window each, and whose model always hears the same. */
+function sessionOf(
+  load: LoadLevel = { needed: 0, latenessMs: 0, togetherMs: 0 },
+  partials = false,
+) {
+  const track = new AudioTrack();
+  const events: RecogniserEvent[] = [];
+  const state = { readings: 0, drafts: [] as number[] };
+  const reader = new PieceReader(
+    {
+      longestS: 8.8,
+      estimatedTimes: true,
+      goesOn: false,
+      price: new ReadingPrice(),
+      read: (_samples, _language, { draft = [] } = {}) => {
+        state.drafts.push(draft.length);
+        state.readings++;
+        const none = { tokens: [], timestamps: [], durations: [], ys_log_probs: [] };
+        return { text: 'Good morning.', lang: '', ids: [[4], [5, 6]], ...none };
+      },
+    },
+    track,
+  );
+  let pushed: Float32Array = new Float32Array(0);
+  const voice = {
+    push: (block: Float32Array) => void (pushed = block),
+    take: (onWindow: (voiced: boolean, end: number) => void) =>
+      onWindow((pushed[0] ?? 0) > 0.1, track.end),
+  };
+  const options = {
+    sampleRate: 16000,
+    languages: ['en'],
+    codeSwitching: false,
+    endpointingS: 0.5,
+    maximumDurationS: 30,
+    speechThreshold: 0.6,
+    audioEnhancer: false,
+    recorded: false,
+    partials,
+  };
+  const language = new LanguageChoice(['en'], options, () => '');
+  const session = new OfflineSession(
+    {
+      reader,
+      longestS: 8.8,
+      track,
+      voiced: new VoicedStretches(),
+      voice,
+      language,
+      load: () => load,
+    },
+    options,
+    (event) => events.push(event),
+  );
+  const hear = (line: string, live = true, atMs = performance.now()) => {
+    for (const sign of line) {
+      const voiced = new Float32Array(window).map((_, i) => 0.3 * Math.cos(i * i));
+      session.push(sign === '#' ? voiced : new Float32Array(window));
+      session.listen({ atMs, live });
+    }
+  };
+  const work = () => {
+    while (session.urgency(performance.now())) session.step(performance.now());
+  };
+  return { session, events, state, hear, work, types: () => events.map(({ type }) => type) };
+}
+
+const speech = '#'.repeat(30);
+const pause = '.'.repeat(16);
+
+test('what a pause may end is read in the pause, and told when it does', () => {
+  const { session, state, hear, work, types } = sessionOf();
+  hear(speech);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear('....');
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.ahead);
+  work();
+  expect(state.readings).toBe(3);
+  expect(types()).toEqual(['speech-start']);
+  hear(pause);
+  expect(types()).toEqual(['speech-start', 'speech-end', 'final', 'progress']);
+  expect(state.readings).toBe(3);
+});
+
+test('when speech goes on, what was read of it is read again as a whole', () => {
+  const { state, events, hear, work } = sessionOf();
+  hear(`${speech}.....`);
+  work();
+  hear(`${speech}${pause}`);
+  expect(events.some(({ type }) => type === 'final')).toBe(false);
+  work();
+  expect(events.filter(({ type }) => type === 'final')).toHaveLength(1);
+  expect(state.readings).toBeGreaterThan(3);
+});
+
+test('what was read in vain in a pause makes the next reading of the piece cheaper', () => {
+  const { state, hear, work } = sessionOf();
+  hear(`${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(0);
+  state.drafts = [];
+  hear(`${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(3);
+  state.drafts = [];
+  hear(`${pause}${speech}.....`);
+  work();
+  expect(state.drafts[0]).toBe(0); // another piece
+});
+
+test('the first reading of a final is needed, also in the pause before it is decided', () => {
+  const ahead = sessionOf();
+  ahead.hear(`${speech}....`);
+  expect(ahead.session.urgency(performance.now())?.needed).toBe(true);
+  ahead.session.step(performance.now());
+  expect(ahead.session.urgency(performance.now())?.needed).toBe(false);
+  const late = sessionOf();
+  late.hear(`${speech}${pause}`);
+  expect(late.session.urgency(performance.now())?.needed).toBe(true);
+  const bulk = sessionOf();
+  bulk.hear(`${speech}${pause}`, false);
+  expect(bulk.session.urgency(performance.now())?.needed).toBe(false);
+  const shown = sessionOf(undefined, true);
+  shown.hear(speech);
+  expect(shown.session.urgency(performance.now())).toMatchObject({
+    rank: ranks.glimpse,
+    needed: false,
+  });
+});
+
+test('under load fewer readings are made for partials, and later ones in a pause', () => {
+  const quiet = { needed: 0, latenessMs: 0, togetherMs: 0 };
+  const busy = { ...quiet, needed: 0.3 };
+  const due = (load: LoadLevel, line: string, partials: boolean) => {
+    const { session, hear } = sessionOf(load, partials);
+    hear(line);
+    return session.urgency(performance.now())?.rank;
+  };
+  const half = '#'.repeat(17); // 0.54 s
+  expect(due(quiet, half, true)).toBe(ranks.glimpse);
+  expect(due(busy, half, true)).toBeUndefined();
+  expect(due(busy, `${half}####`, true)).toBe(ranks.glimpse);
+  expect(due(quiet, `${speech}....`, false)).toBe(ranks.ahead);
+  expect(due(busy, `${speech}....`, false)).toBeUndefined();
+  expect(due(busy, `${speech}........`, false)).toBe(ranks.ahead);
+});
+
+test('a final is the most urgent of all, each further reading of it is not', () => {
+  const { session, hear } = sessionOf();
+  hear(`${speech}${pause}`);
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.first);
+  session.step(performance.now());
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.more);
+});
+
+test('whoever waits for a final gets what there is when time is up', () => {
+  const { session, state, hear, types } = sessionOf();
+  hear(`${speech}${pause}`, true, performance.now() - 1_000);
+  session.step(performance.now());
+  expect(state.readings).toBe(1);
+  expect(types()).toContain('final');
+});
+
+test('a recording is read when nobody needs the time, and then as well as it can be', () => {
+  const { session, state, hear, work } = sessionOf({ needed: 0.9, latenessMs: 900, togetherMs: 0 });
+  hear(`${speech}${pause}`, false);
+  expect(session.urgency(performance.now())?.rank).toBe(ranks.bulk);
+  work();
+  expect(state.readings).toBeGreaterThanOrEqual(3);
+});
+
+test('under load a final is one reading, nothing is read ahead and nothing in between', () => {
+  const { session, state, hear, work } = sessionOf(
+    { needed: 0.9, latenessMs: 0, togetherMs: 0 },
+    true,
+  );
+  hear(`${speech}.........`);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear(pause);
+  work();
+  expect(state.readings).toBe(1);
+});
+
+test('five callers whose words may end together get one reading each, and no partial holds them up', () => {
+  const { session, state, hear, work, types } = sessionOf(
+    { needed: 0.1, latenessMs: 0, togetherMs: 2_500 },
+    true,
+  );
+  hear(speech.repeat(3));
+  expect(session.firstReadingMs).toBeGreaterThan(0);
+  expect(session.urgency(performance.now())).toBeUndefined();
+  hear('.........');
+  work();
+  expect(state.readings).toBe(1);
+  expect(session.firstReadingMs).toBe(0);
+  hear(pause);
+  expect(types()).toContain('final');
+  expect(state.readings).toBe(1);
+});
+
+test('what comes behind an unread final waits for it: events stay in order, audio does not pile up', () => {
+  const { session, hear, work, types } = sessionOf();
+  hear(`${speech}${pause}${speech}${pause}`);
+  expect(types()).toEqual(['speech-start', 'speech-end']);
+  expect(session.settled).toBe(false);
+  expect(session.full).toBe(false);
+  hear(pause.repeat(4));
+  expect(session.full).toBe(true);
+  session.finish({ atMs: performance.now(), live: true });
+  work();
+  const one = ['speech-start', 'speech-end', 'final', 'progress'];
+  expect(types()).toEqual([...one, ...one, 'progress', 'finished']);
+});

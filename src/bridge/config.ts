@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defaultRoleRules, roleRuleSchema } from './roles.ts';
 import { redactionProblem } from '../language/redaction/names.ts';
-import { SessionTemplate } from './call/session-template.ts';
+import { SessionTemplate } from './session/session-template.ts';
 
 const day = z.number().min(0).max(36_500);
 

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts';
-import type { StreamEvent } from './seam.ts';
+import type { StreamEvent } from './streams.ts';
 
 /** A minute of one leg at 8 kHz: longer than the bridge ever needed for its answer. */
 export const maxOpeningBytes = 480_000;

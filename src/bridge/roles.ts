@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { Role, type Turn } from '../protocol/events.ts';
-import type { Direction } from './seam.ts';
+import type { Direction } from './streams.ts';
 
 export const roleRuleSchema = z.strictObject({
   carrier: z.string().optional(),

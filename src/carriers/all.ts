@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ReadFacts } from '../bridge/seam.ts';
+import type { ReadFacts } from '../bridge/streams.ts';
 import { asterisk } from './asterisk/asterisk.ts';
 import { asteriskSettings } from './asterisk/settings.ts';
 import { audiohook } from './audiohook/audiohook.ts';

@@ -1,4 +1,4 @@
-import type { CallFacts } from '../bridge/seam.ts';
+import type { CallFacts } from '../bridge/streams.ts';
 import { directionOf } from './parameters.ts';
 
 // What the carriers' status callbacks say of a phone call, in one form.

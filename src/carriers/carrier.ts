@@ -1,6 +1,12 @@
 import type { Request } from 'express';
 import type { ZodType } from 'zod';
-import type { Bridge, CallFacts, Direction, StreamEncoding, StreamEvent } from '../bridge/seam.ts';
+import type {
+  Bridge,
+  CallFacts,
+  Direction,
+  StreamEncoding,
+  StreamEvent,
+} from '../bridge/streams.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { Logger } from '../lib/log.ts';

@@ -1,5 +1,5 @@
 import { Router } from 'express';
-import type { Bridge } from '../bridge/seam.ts';
+import type { Bridge } from '../bridge/streams.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { GuardedClient } from '../lib/guarded-fetch.ts';
 import { systemClock, wait, type Clock } from '../lib/clock.ts';

@@ -1,4 +1,4 @@
-import type { StreamEncoding } from '../bridge/seam.ts';
+import type { StreamEncoding } from '../bridge/streams.ts';
 
 const names: Record<string, StreamEncoding> = {
   mulaw: 'mulaw',

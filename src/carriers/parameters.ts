@@ -1,4 +1,4 @@
-import type { Direction } from '../bridge/seam.ts';
+import type { Direction } from '../bridge/streams.ts';
 import type { Party } from '../protocol/events.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { Resampler } from '../audio/resampler.ts';
 import type { CarrierCommand, CarrierEvent, CarrierStart, Codec } from './carrier.ts';
 import { isForwardableRate, resampledRateHz } from './encodings.ts';
-import type { StreamEvent } from '../bridge/seam.ts';
+import type { StreamEvent } from '../bridge/streams.ts';
 
 /**
  * Between a codec and its socket: audio at a rate that the speech interface does not take goes on at one that it

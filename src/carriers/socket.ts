@@ -7,7 +7,7 @@ import type {
   StreamEnd,
   StreamEvent,
   StreamStart,
-} from '../bridge/seam.ts';
+} from '../bridge/streams.ts';
 import { OpeningQueue } from '../bridge/opening-queue.ts';
 import type { Clock } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Bridge } from '../bridge/seam.ts';
+import type { Bridge } from '../bridge/streams.ts';
 import { within } from '../lib/clock.ts';
 import { reasonOf } from '../lib/errors.ts';
 import type { WebhookContext } from './carrier.ts';

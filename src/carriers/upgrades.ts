@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import type { Bridge } from '../bridge/seam.ts';
+import type { Bridge } from '../bridge/streams.ts';
 import { AddressShare } from '../port/connections.ts';
 import type { IsProxy } from '../port/addresses.ts';
 import { reasonOf } from '../lib/errors.ts';

@@ -1,7 +1,7 @@
 import { Router, type Request, type Response } from 'express';
 import type { IncomingMessage } from 'node:http';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Bridge } from '../bridge/seam.ts';
+import type { Bridge } from '../bridge/streams.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Health } from '../lib/health.ts';
 import type { Logger } from '../lib/log.ts';

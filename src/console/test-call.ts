@@ -1,4 +1,4 @@
-import type { Bridge } from '../bridge/seam.ts';
+import type { Bridge } from '../bridge/streams.ts';
 import { wait, type Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
 import { Problem } from '../port/problem.ts';

@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** The model that reads recordings after the live one. */
+export const secondReader = 'whisper-tiny-en';
+
 /** The recogniser and its models. */
 export const RecogniserConfig = z.strictObject({
   model: z.string().min(1).default('moonshine-tiny-en').meta({

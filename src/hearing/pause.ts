@@ -1,3 +1,6 @@
+/** Samples at 16 kHz that the voice detector hears at once. */
+export const windowSamples = 512;
+
 /**
  * The silence inside words (as in "stop it") and between the words of one breath lasts up to a quarter of
  * a second. The interface's default endpointing of 0.05 s would cut words apart. A lower request is

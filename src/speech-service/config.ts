@@ -1,8 +1,5 @@
 import { z } from 'zod';
-import { RecogniserConfig } from '../hearing/config.ts';
-
-/** The model that reads recordings after the live one. */
-export const secondReader = 'whisper-tiny-en';
+import { RecogniserConfig, secondReader } from '../hearing/config.ts';
 
 const seconds = (description: string, env: string, fallback: number) =>
   z.number().min(0).max(86_400).default(fallback).meta({ env, description });

@@ -21,11 +21,6 @@ export const speechMetrics = {
     help: 'Seconds of audio of the live sessions that ended.',
     registers,
   }),
-  unread: new Counter({
-    name: 'trunkline_speech_unread_seconds_total',
-    help: 'Seconds in which a voice was heard and no reading gave words: noise, or words that are missing.',
-    registers,
-  }),
   refused: new Counter({
     name: 'trunkline_speech_refused_total',
     help: 'Live sessions refused at their POST, by status.',

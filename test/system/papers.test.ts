@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 240_000 });
 const notRun: Record<string, string> = {
   '.github/CONTRIBUTING.md: npm ci            # any Node from 20 on; brings Node 24, on which every npm script runs':
     'the checks and the tests themselves',
-  '.github/CONTRIBUTING.md: npm test -- test/unit/bridge/leg/ledger.test.ts': 'tests',
+  '.github/CONTRIBUTING.md: npm test -- test/unit/bridge/records/ledger.test.ts': 'tests',
   '.github/CONTRIBUTING.md: sudo apt-get install postgresql pgbouncer strace ffmpeg sox chromium iproute2 flite festival festvox-us-slt-hts \\':
     'needs root and a network; .ci/run installs the same',
   '.github/CONTRIBUTING.md: PORT=0 TRUNKLINE_DATA=/tmp/try npm start                     # note the address':

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -51,6 +51,10 @@ function importsOf(file: string): string[] {
 
 const files = sourceFiles(src);
 const graph = new Map(files.map((file) => [file, importsOf(file)]));
+/** Folders with code of ours, at every depth. */
+const rooms = [...new Set(files.map((file) => dirname(file)))].filter(
+  (folder) => folder !== src && existsSync(join(folder, 'README.md')),
+);
 const partOf = (file: string): string => relative(src, file).split('/')[0] ?? '';
 
 describe('architecture', () => {
@@ -88,6 +92,53 @@ describe('architecture', () => {
     };
     for (const file of files) visit(file, []);
     expect(cycles).toEqual([]);
+  });
+
+  test('no circle of rooms at any depth', () => {
+    const wrong = [src, ...rooms].flatMap((room) => {
+      const childOf = (file: string): string => relative(room, file).split('/')[0] ?? '';
+      const below = files.filter((file) => file.startsWith(`${room}/`));
+      const targets = new Map<string, Set<string>>();
+      for (const file of below)
+        for (const target of graph.get(file) ?? [])
+          if (target.startsWith(`${room}/`) && childOf(target) !== childOf(file)) {
+            const from = targets.get(childOf(file)) ?? new Set();
+            targets.set(childOf(file), from.add(childOf(target)));
+          }
+      const reaches = (from: string, goal: string, seen = new Set<string>()): boolean =>
+        [...(targets.get(from) ?? [])].some(
+          (next) => next === goal || (!seen.has(next) && reaches(next, goal, seen.add(next))),
+        );
+      return [...targets.keys()]
+        .filter((child) => reaches(child, child))
+        .map((child) => `${relative(root, room)}: ${child}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  test('a room is entered through the doors that its README names, and each door is used', () => {
+    const wrong = rooms.flatMap((room) => {
+      const readme = readFileSync(join(room, 'README.md'), 'utf8');
+      const line = /\*\*Doors\*\*:([^]*?)\n(?:\n|$)/.exec(readme)?.[1] ?? '';
+      if (line.trim() === 'every file.') return [];
+      const doors = new Set([...line.matchAll(/`([^`]+)`/g)].map(([, door = '']) => door));
+      const entered = new Set(
+        files
+          .filter((file) => !file.startsWith(`${room}/`))
+          .flatMap((file) => graph.get(file) ?? [])
+          .filter((target) => target.startsWith(`${room}/`))
+          .map((target) => relative(room, target)),
+      );
+      return [
+        ...[...entered.difference(doors)].map(
+          (door) => `${relative(src, room)}: ${door} is no door`,
+        ),
+        ...[...doors.difference(entered)].map(
+          (door) => `${relative(src, room)}: nobody enters by ${door}`,
+        ),
+      ];
+    });
+    expect(wrong).toEqual([]);
   });
 
   test('only config.ts and the commands read the environment', () => {

@@ -4,7 +4,7 @@ import { Role } from '../../protocol/events.ts';
 import { LastTurn } from '../../protocol/api.ts';
 import type { ApiCall, ApiLeg, Cadence, CallDiagnostics, CallItem } from '../../protocol/api.ts';
 import type { Database } from '../../store/schema.ts';
-import type { CallLeg } from '../call/leg.ts';
+import type { CallLeg } from '../call/call-leg.ts';
 import { lengthOf } from '../call/length.ts';
 import {
   incompleteFrom,

@@ -13,10 +13,10 @@ import type { Calls } from '../call/calls.ts';
 import { insertKeys, tagKey } from '../events/call-keys.ts';
 import { inOrderOfTime } from './statuses.ts';
 import type { Eraser } from './erasure.ts';
-import type { LiveFeed } from './live-feed.ts';
+import type { LiveFeed } from '../live-feed.ts';
 import { invalid, readKnown } from './query.ts';
-import { sendRecording } from './recording.ts';
-import type { Recordings } from '../recordings.ts';
+import { sendRecording } from '../recordings/recording-file.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 import type { SecondPasses } from '../second-pass/second-passes.ts';
 
 type CallsApiOptions = {

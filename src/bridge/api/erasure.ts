@@ -10,8 +10,8 @@ import type { Database } from '../../store/schema.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Store } from '../../store/store.ts';
 import type { Calls } from '../call/calls.ts';
-import type { Recordings } from '../recordings.ts';
-import type { LiveFeed } from './live-feed.ts';
+import type { Recordings } from '../recordings/recordings.ts';
+import type { LiveFeed } from '../live-feed.ts';
 import { digestOfCall } from './statuses.ts';
 import { eraseTokens } from './tokens.ts';
 

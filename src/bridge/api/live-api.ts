@@ -11,7 +11,7 @@ import type { Store } from '../../store/store.ts';
 import { callJson, callsJson } from './call-json.ts';
 import type { Calls } from '../call/calls.ts';
 import { found } from './calls-api.ts';
-import type { FeedEvent, FeedMessage, LiveFeed } from './live-feed.ts';
+import type { FeedEvent, FeedMessage, LiveFeed } from '../live-feed.ts';
 
 /** Bytes that may wait unsent for one watcher. A slower one is cut off and comes back with Last-Event-ID. */
 export const maxUnsentBytes = 4_000_000;

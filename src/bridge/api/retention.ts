@@ -8,7 +8,7 @@ import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { Eraser } from './erasure.ts';
 import type { StreamTokens } from './tokens.ts';
-import type { Recordings } from '../recordings.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 
 type RetentionOptions = {
   store: Store;

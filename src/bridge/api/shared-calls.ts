@@ -7,11 +7,11 @@ import type { Role, Turn } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
 import { speakerName } from '../roles.ts';
 import { callJson } from './call-json.ts';
-import type { CallLinks } from './call-links.ts';
+import type { CallLinks } from '../call-links.ts';
 import { found } from './calls-api.ts';
 import { read } from './query.ts';
-import { sendRecording } from './recording.ts';
-import type { Recordings } from '../recordings.ts';
+import { sendRecording } from '../recordings/recording-file.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 
 type SharedCallsOptions = {
   store: Store;

@@ -3,7 +3,7 @@ import type { PublicUrl } from '../../port/addresses.ts';
 import { Problem } from '../../port/problem.ts';
 import { NewStreamRequest, type NewStream } from '../../protocol/api.ts';
 import { check } from '../../protocol/validation.ts';
-import { metadataLimit } from '../call/record.ts';
+import { metadataLimit } from '../records/call-record.ts';
 import type { StreamTokens } from './tokens.ts';
 
 /** POST /api/streams: a url and parameters that open one stream of one carrier, once, soon. */

@@ -9,7 +9,7 @@ import { eventExamples } from '../../protocol/event-examples.ts';
 import type { CallEventType, NewCallEvent } from '../../protocol/events.ts';
 import { check } from '../../protocol/validation.ts';
 import type { Store } from '../../store/store.ts';
-import type { LiveFeed } from './live-feed.ts';
+import type { LiveFeed } from '../live-feed.ts';
 
 /**
  * POST /api/test-events: an example takes the way of real events, so that a receiver is tried with all that is between

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { digestOf } from '../../lib/digest.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import type { TokenClaim } from '../seam.ts';
+import type { TokenClaim } from '../streams.ts';
 
 type MintRequest = {
   carrier: string;

@@ -1,3 +1,5 @@
+import type { LegRequest } from '../session/leg-request.ts';
+import { isSameFormat, wholeBytes, type LegRecord } from '../records/leg-record.ts';
 import { within } from '../../lib/clock.ts';
 import { reasonOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
@@ -7,9 +9,9 @@ import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { CallClock, smallestHoleS } from './clock.ts';
 import { CallEnding } from './ending.ts';
 import { shareLegs } from './leg-states.ts';
-import { CallLeg, isSameFormat, wholeBytes, type LegRecord } from './leg.ts';
+import { CallLeg } from './call-leg.ts';
 import type { CallEnvironment } from './environment.ts';
-import { legMetadata, type CallRecord } from './record.ts';
+import { legMetadata, type CallRecord } from '../records/call-record.ts';
 import {
   publicState,
   step,
@@ -19,7 +21,7 @@ import {
   type Effect,
 } from './state.ts';
 import { CallEvents } from '../events/call-events.ts';
-import type { CallLease } from '../events/lease.ts';
+import type { CallLease } from '../records/lease.ts';
 import type {
   CallFacts,
   OpenedStream,
@@ -27,20 +29,20 @@ import type {
   StreamEnd,
   StreamEvent,
   StreamStart,
-} from '../seam.ts';
+} from '../streams.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
-import type { LegGap } from '../leg/ledger.ts';
-import { Leg } from '../leg/leg.ts';
-import type { LegRequest, LegState } from '../leg/sessions.ts';
+import type { LegGap } from '../records/ledger.ts';
+import { Leg } from '../leg/leg-audio.ts';
+import type { LegState } from '../leg/sessions.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import { OpenStream } from './open-stream.ts';
 import { Pauses, type Pauser } from './pauses.ts';
 import { roleOf } from '../roles.ts';
 import { Redactor } from '../events/redactor.ts';
-import { finalOf, place, type PartialResult, type Result } from '../events/timeline.ts';
+import { finalOf, place, type PartialResult, type Result } from '../records/timeline.ts';
 import { withdraws } from './consent.ts';
 import { learnt, toldFacts } from './facts.ts';
-import { callOverrides, sessionRequest } from './session-request.ts';
+import { callOverrides, sessionRequest } from '../session/session-request.ts';
 
 /** A carrier may say any number. A gap of more than four months is declared as this long, so that its end is a number. */
 const longestGapS = 10_000_000;

@@ -6,14 +6,14 @@ import { memoryShortage } from '../../port/memory.ts';
 import { enqueueEvent, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { Database } from '../../store/schema.ts';
 import type { CallState } from './state.ts';
-import { callKey, callMetadata, eventCallOf, type CallRecord } from './record.ts';
+import { callKey, callMetadata, eventCallOf, type CallRecord } from '../records/call-record.ts';
 import { insertCall, insertLeg, insertStream } from '../events/call-rows.ts';
-import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../seam.ts';
+import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../streams.ts';
 import { Call } from './call.ts';
 import { toldFacts } from './facts.ts';
 import type { CallEnvironment } from './environment.ts';
 import { bridgeMetrics } from '../metrics.ts';
-import { callOverrides, sessionFormat } from './session-request.ts';
+import { callOverrides, sessionFormat } from '../session/session-request.ts';
 
 /** How often the legs are looked at for carriers that send nothing while nobody speaks. */
 const paceMs = 500;

@@ -1,6 +1,7 @@
+import { wholeBytes } from '../records/leg-record.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { round3 } from '../../lib/round.ts';
-import { wholeBytes, type CallLeg } from './leg.ts';
+import { type CallLeg } from './call-leg.ts';
 
 /** Legs whose first frames come this close together started together: the difference is jitter of the network. */
 const togetherS = 0.1;

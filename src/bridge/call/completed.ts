@@ -4,7 +4,7 @@ import type { Sentiment } from '../../protocol/addons.ts';
 import { GapCause, type CallEventData, type EndReason, type Turn } from '../../protocol/events.ts';
 import { overallOf } from '../../language/sentiment/overall.ts';
 import type { Database } from '../../store/schema.ts';
-import type { CallLinks } from '../api/call-links.ts';
+import type { CallLinks } from '../call-links.ts';
 import {
   gapsOf,
   incompleteFrom,
@@ -13,7 +13,7 @@ import {
   type CallRow,
 } from '../events/call-rows.ts';
 import { speakerName } from '../roles.ts';
-import type { CallRecord } from './record.ts';
+import type { CallRecord } from '../records/call-record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
 

@@ -11,13 +11,13 @@ import {
   turnsOf,
   type LegRow,
 } from '../events/call-rows.ts';
-import type { LegOutcome } from '../leg/leg.ts';
+import type { LegOutcome } from '../leg/leg-audio.ts';
 import type { CallEnvironment } from './environment.ts';
 import { completedData, endedCallOf } from './completed.ts';
-import type { CallLeg } from './leg.ts';
-import type { GapSpan, Span } from './incomplete.ts';
+import type { CallLeg } from './call-leg.ts';
+import type { GapSpan, Span } from '../records/incomplete.ts';
 import { callLength, legDurationS, lengthOf } from './length.ts';
-import type { CallLength, CallRecord } from './record.ts';
+import type { CallLength, CallRecord } from '../records/call-record.ts';
 import type { CallInput, CallState, Deadline } from './state.ts';
 import { talkOf } from './statistics.ts';
 import { conversationOf, noSummary, summaryOf, type CallConversation } from './summary.ts';

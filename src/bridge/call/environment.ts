@@ -8,9 +8,9 @@ import type { Store } from '../../store/store.ts';
 import type { BridgeConfig } from '../config.ts';
 import type { Objects } from '../../objects/objects.ts';
 import type { Journal } from '../journal/journal.ts';
-import type { CallLinks } from '../api/call-links.ts';
-import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../seam.ts';
-import type { LiveFeed } from '../api/live-feed.ts';
+import type { CallLinks } from '../call-links.ts';
+import type { OpenedStream, ReadFacts, StreamControl, StreamStart } from '../streams.ts';
+import type { LiveFeed } from '../live-feed.ts';
 
 /** What every call of this process works with. */
 export type CallEnvironment = {

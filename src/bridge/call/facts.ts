@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../store/schema.ts';
-import type { CallFacts, ReadFacts } from '../seam.ts';
-import { metadataLimit, legKeysReserve, type CallRecord } from './record.ts';
+import type { CallFacts, ReadFacts } from '../streams.ts';
+import { metadataLimit, legKeysReserve, type CallRecord } from '../records/call-record.ts';
 
 /** Callbacks of one call that are read for what they say; a call has a handful of them. */
 const statusesRead = 200;

@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import { maxDatabaseWaitMs } from '../../store/backend.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import type { CallLease } from '../events/lease.ts';
+import type { CallLease } from '../records/lease.ts';
 import type { SharedLegState } from '../leg/after-loss.ts';
 
 /** Besides what every commit of a call writes: what a lost node knew for less than this becomes a gap. */

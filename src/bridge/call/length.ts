@@ -1,8 +1,8 @@
+import { bytesPerSecondOf } from '../records/leg-record.ts';
 import { round3 } from '../../lib/round.ts';
 import type { CallRow, LegRow } from '../events/call-rows.ts';
-import type { StreamEncoding } from '../seam.ts';
-import { bytesPerSecondOf } from './leg.ts';
-import type { CallLength } from './record.ts';
+import type { StreamEncoding } from '../streams.ts';
+import type { CallLength } from '../records/call-record.ts';
 
 type LengthFacts = {
   startedAt: number;

@@ -1,5 +1,5 @@
-import type { LegRecord } from './leg.ts';
-import type { CallStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
+import type { LegRecord } from '../records/leg-record.ts';
+import type { CallStream, StreamControl, StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
 
 /** What a stream needs of its call. */
 type StreamOwner = {

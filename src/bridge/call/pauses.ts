@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { CallLeg } from './leg.ts';
+import type { CallLeg } from './call-leg.ts';
 import type { CallEvents } from '../events/call-events.ts';
 import type { OpenStream } from './open-stream.ts';
 

@@ -1,5 +1,5 @@
 import type { EndReason } from '../../protocol/events.ts';
-import type { StreamEnd } from '../seam.ts';
+import type { StreamEnd } from '../streams.ts';
 
 /** The wait that ran out before every final was there: for the last words, or for a service that is away. */
 export type Deadline = 'finals' | 'finishWithin';

@@ -1,6 +1,12 @@
 import { round3 } from '../../lib/round.ts';
 import type { CallEventData, Party, Turn } from '../../protocol/events.ts';
-import { incompleteOf, tellsOfTheWhole, within, type GapSpan, type Span } from './incomplete.ts';
+import {
+  incompleteOf,
+  tellsOfTheWhole,
+  within,
+  type GapSpan,
+  type Span,
+} from '../records/incomplete.ts';
 
 /** Figures of the conversation, computed from the finals on the call's one clock. Pure. */
 type Ended = CallEventData<'call.ended'>;

@@ -1,3 +1,4 @@
+import { bytesPerSecondOf } from '../records/leg-record.ts';
 import { within, wait } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { LostNode } from '../../nodes/membership.ts';
@@ -9,16 +10,15 @@ import {
   type LegRow,
 } from '../events/call-rows.ts';
 import { legAfterLoss, type SharedLegState } from '../leg/after-loss.ts';
-import { LegLedger } from '../leg/ledger.ts';
-import { canFetchTail, fetchTail } from '../tails.ts';
+import { LegLedger } from '../records/ledger.ts';
+import { canFetchTail, fetchTail } from '../recordings/tails.ts';
 import { bridgeMetrics } from '../metrics.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
 import type { Call } from './call.ts';
 import type { Calls } from './calls.ts';
 import type { CallEnvironment } from './environment.ts';
-import { bytesPerSecondOf } from './leg.ts';
 import { lengthOf } from './length.ts';
-import { callKey } from './record.ts';
+import { callKey } from '../records/call-record.ts';
 import { stateFrom, triesLimit } from './recovery.ts';
 
 /** Of one round; the others are left to nodes that look at the same moment, and to the next round. */

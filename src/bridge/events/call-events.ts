@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely';
+import type { Said } from '../records/timeline.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { round3 } from '../../lib/round.ts';
@@ -6,8 +7,9 @@ import type { StoredEvent } from '../../outbox/enqueue.ts';
 import type { CallEventData, EndReason, EventLeg, Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import type { CallLeg, LegRecord } from '../call/leg.ts';
-import type { CallLength, CallRecord } from '../call/record.ts';
+import type { LegRecord } from '../records/leg-record.ts';
+import type { ToldLeg } from './told-leg.ts';
+import type { CallLength, CallRecord } from '../records/call-record.ts';
 import {
   forgetLegStates,
   insertLeg,
@@ -20,17 +22,17 @@ import {
 } from './call-rows.ts';
 import type { SpeakersData } from '../../protocol/live-messages.ts';
 import { CallSpeakers } from './speaker-labels.ts';
-import { CommitQueue, type Draft, type Said } from './commit-queue.ts';
-import type { Gap } from './gap.ts';
+import { CommitQueue, type Draft } from './commit-queue.ts';
+import type { Gap } from '../records/gap.ts';
 import { HeldGaps } from './held-gaps.ts';
 import { HeldResults, type LeftResults } from './held-results.ts';
-import type { LegSession } from '../leg/sessions.ts';
-import type { LiveFeed } from '../api/live-feed.ts';
+import type { LegSession } from '../records/leg-record.ts';
+import type { LiveFeed } from '../live-feed.ts';
 import type { BridgeConfig } from '../config.ts';
 import { bridgeMetrics } from '../metrics.ts';
-import type { CallLease } from './lease.ts';
+import type { CallLease } from '../records/lease.ts';
 import type { Redactor } from './redactor.ts';
-import { isNeutral, toldOf, type Result, type WaitingResults } from './timeline.ts';
+import { isNeutral, toldOf, type Result, type WaitingResults } from '../records/timeline.ts';
 
 type CallEventsOptions = {
   config: Pick<BridgeConfig, 'neutralSentiment'>;
@@ -176,7 +178,7 @@ export class CallEvents {
   }
 
   /** Where the leg's first byte lies on the call's clock; with the call's first leg, the clock's zero. */
-  legPlaced(leg: CallLeg, zeroAt: number | undefined): void {
+  legPlaced(leg: ToldLeg, zeroAt: number | undefined): void {
     const offset_ms = Math.round((leg.offsetS ?? 0) * 1_000);
     void this.#commits.add({
       rows: async (tx) => {
@@ -187,7 +189,7 @@ export class CallEvents {
   }
 
   /** One result is one event: the identity in `leg_results` drops it when the service says it again. */
-  result(leg: CallLeg, result: Result): void {
+  result(leg: ToldLeg, result: Result): void {
     if (this.#held === undefined) this.#addResult(leg, result);
     else this.#held.add(leg, result);
   }
@@ -215,7 +217,7 @@ export class CallEvents {
     this.#gaps.close();
   }
 
-  #addResult(leg: CallLeg, result: Result): void {
+  #addResult(leg: ToldLeg, result: Result): void {
     const { type, key, sessionId, channel, start, end, text } = result;
     const { id: legId, track } = leg.record;
     const role = leg.roleOf(channel);
@@ -244,7 +246,7 @@ export class CallEvents {
   }
 
   /** Who says what in a leg with several parties: the rows know it, watchers read the call anew, and no event tells it before the end. */
-  speakers(leg: CallLeg, sessionId: string, told: SpeakersData): void {
+  speakers(leg: ToldLeg, sessionId: string, told: SpeakersData): void {
     if (!this.#speakers.take(sessionId, told)) return;
     const of = { callId: this.#id, legId: leg.record.id, sessionId };
     void this.#commits
@@ -260,11 +262,11 @@ export class CallEvents {
   }
 
   /** Told once it is known how long it is: the next may lie beside it. */
-  gap(leg: CallLeg, gap: Gap): void {
+  gap(leg: ToldLeg, gap: Gap): void {
     this.#gaps.add(leg, gap);
   }
 
-  #addGap(leg: CallLeg, gap: Gap): void {
+  #addGap(leg: ToldLeg, gap: Gap): void {
     const [start, end] = [round3(gap.start), round3(gap.end)];
     const { cause, bytes, detail } = gap;
     bridgeMetrics.gaps.inc({ cause });
@@ -293,7 +295,7 @@ export class CallEvents {
   }
 
   /** The digit itself is neither stored nor sent: it may be part of a card number. */
-  keyPressed(leg: CallLeg | undefined, at: number): void {
+  keyPressed(leg: ToldLeg | undefined, at: number): void {
     void this.#commits.add({
       event: {
         said: { type: 'call.dtmf', data: { at: round3(at), digit: '*' } },
@@ -357,7 +359,7 @@ export class CallEvents {
     void this.#commits.add({ rows: (tx) => updateCall(tx, this.#id, { overrides }) });
   }
 
-  async legSettled(leg: CallLeg): Promise<boolean> {
+  async legSettled(leg: ToldLeg): Promise<boolean> {
     await this.#held?.flush(leg);
     this.#gaps.flush(leg);
     const short = this.#gaps.shortOf(leg.record.id);
@@ -461,7 +463,7 @@ function codeOf(error: unknown): string {
   return 'code' in error ? JSON.stringify(error.code) : error.name;
 }
 
-function eventLeg(leg: CallLeg): EventLeg {
+function eventLeg(leg: ToldLeg): EventLeg {
   const { id, role, track } = leg.record;
   return { id, role, track, session_id: leg.audio.sessionId() ?? null };
 }

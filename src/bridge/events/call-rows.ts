@@ -2,13 +2,14 @@ import { round3 } from '../../lib/round.ts';
 import type { Kysely, Selectable, Transaction, Updateable } from 'kysely';
 import { CallEvent, GapCause, Incomplete, Role, type Turn } from '../../protocol/events.ts';
 import type { CallsTable, Database, LegsTable } from '../../store/schema.ts';
-import type { CallLeg, LegRecord } from '../call/leg.ts';
-import type { GapSpan, Span } from '../call/incomplete.ts';
-import type { CallRecord, CustomMetadata } from '../call/record.ts';
-import type { Direction, StreamEncoding } from '../seam.ts';
+import type { LegRecord } from '../records/leg-record.ts';
+import type { ToldLeg } from './told-leg.ts';
+import type { GapSpan, Span } from '../records/incomplete.ts';
+import type { CallRecord, CustomMetadata } from '../records/call-record.ts';
+import type { Direction, StreamEncoding } from '../streams.ts';
 import { insertKeys, partyKey } from './call-keys.ts';
-import type { ShortGaps } from './gap.ts';
-import { turnIdOf } from './timeline.ts';
+import type { ShortGaps } from '../records/gap.ts';
+import { turnIdOf } from '../records/timeline.ts';
 
 export type CallRow = Selectable<CallsTable>;
 export type LegRow = Selectable<LegsTable>;
@@ -113,7 +114,7 @@ export async function updateCall(
 }
 
 /** The counters that live in memory while the leg does. */
-export async function updateLeg(tx: Tx, leg: CallLeg): Promise<void> {
+export async function updateLeg(tx: Tx, leg: ToldLeg): Promise<void> {
   const { received, acknowledged, gaps, paused, filler } = leg.audio.ledger();
   await tx
     .updateTable('legs')
@@ -154,7 +155,7 @@ export function lengthOfRecording({
 export async function keepShortGaps(
   tx: Tx,
   callId: string,
-  leg: CallLeg,
+  leg: ToldLeg,
   short: ShortGaps,
 ): Promise<void> {
   await tx

@@ -6,13 +6,14 @@ import { enqueueEvents, type StoredEvent } from '../../outbox/enqueue.ts';
 import type { EventLeg, NewCallEvent } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { holdLease, LeaseLost, type CallLease } from './lease.ts';
-import { eventCallOf, legMetadata, type CallLength, type CallRecord } from '../call/record.ts';
-
-/** The type and the data of an event that is to be stored. */
-export type Said = {
-  [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
-}[NewCallEvent['type']];
+import type { Said } from '../records/timeline.ts';
+import { holdLease, LeaseLost, type CallLease } from '../records/lease.ts';
+import {
+  eventCallOf,
+  legMetadata,
+  type CallLength,
+  type CallRecord,
+} from '../records/call-record.ts';
 
 type DraftEvent = { said: Said; occurredAt: number; speechEndedAt?: number; leg?: EventLeg };
 

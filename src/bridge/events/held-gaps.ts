@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { round3 } from '../../lib/round.ts';
-import type { CallLeg } from '../call/leg.ts';
-import type { Gap, ShortGaps, WaitingGaps } from './gap.ts';
+import type { ToldLeg } from './told-leg.ts';
+import type { Gap, ShortGaps, WaitingGaps } from '../records/gap.ts';
 
 /** A listener does not miss what is shorter than this; a bad line has hundreds of them in a minute. */
 const shortGapS = 0.5;
@@ -14,11 +14,11 @@ const holdMsMax = 30_000;
 
 type HeldGapsOptions = {
   clock: Clock;
-  tell(leg: CallLeg, gap: Gap): void;
+  tell(leg: ToldLeg, gap: Gap): void;
 };
 
 type OfLeg = {
-  leg: CallLeg;
+  leg: ToldLeg;
   open: Gap | undefined;
   heldSinceMs: number;
   short: ShortGaps;
@@ -38,7 +38,7 @@ export class HeldGaps {
     this.#options = options;
   }
 
-  add(leg: CallLeg, gap: Gap): void {
+  add(leg: ToldLeg, gap: Gap): void {
     if (this.#closed) return;
     const { clock } = this.#options;
     const one = this.#of(leg);
@@ -62,14 +62,14 @@ export class HeldGaps {
   }
 
   /** What an earlier process held when it ended. */
-  restore(leg: CallLeg, { open, short }: WaitingGaps): void {
+  restore(leg: ToldLeg, { open, short }: WaitingGaps): void {
     const one = this.#of(leg);
     one.short = { ...short };
     if (open !== undefined) this.add(leg, open);
   }
 
   /** Tells what is held, of one leg or of all. */
-  flush(leg?: CallLeg): void {
+  flush(leg?: ToldLeg): void {
     for (const one of this.#legs.values())
       if (leg === undefined || one.leg.record.id === leg.record.id) this.#close(one);
   }
@@ -93,7 +93,7 @@ export class HeldGaps {
     for (const { stopWaiting } of this.#legs.values()) stopWaiting();
   }
 
-  #of(leg: CallLeg): OfLeg {
+  #of(leg: ToldLeg): OfLeg {
     const { id } = leg.record;
     let one = this.#legs.get(id);
     if (one === undefined) {

@@ -1,13 +1,13 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { CallLeg } from '../call/leg.ts';
+import type { ToldLeg } from './told-leg.ts';
 import { Speaker, type AddOn, type Final, type Redactor } from './redactor.ts';
-import type { Result, WaitingResults } from './timeline.ts';
+import type { Result, WaitingResults } from '../records/timeline.ts';
 
 type HeldResultsOptions = {
   redactor: Redactor;
   clock: Clock;
   /** Redacted, in the order in which they came. */
-  tell(leg: CallLeg, result: Result): void;
+  tell(leg: ToldLeg, result: Result): void;
   /** A fault of ours while a result was redacted: that result is dropped rather than shown in clear, the others go on. */
   failed(error: unknown): void;
   /** Too many results wait already: this one is not told. */
@@ -17,9 +17,9 @@ type HeldResultsOptions = {
 /** Results of one call that may wait for the language thread; beyond it the newest is refused and counted. */
 export const maxHeldResults = 5_000;
 
-export type LeftResults = { leg: CallLeg; waiting: WaitingResults };
+export type LeftResults = { leg: ToldLeg; waiting: WaitingResults };
 
-type Entry = { leg: CallLeg; result: Result; order: number; redacted?: Result };
+type Entry = { leg: ToldLeg; result: Result; order: number; redacted?: Result };
 
 /**
  * A call's results on their way through redaction. A final whose end could be the head of a number waits for
@@ -47,7 +47,7 @@ export class HeldResults {
     return this.#line.length === 0;
   }
 
-  add(leg: CallLeg, result: Result): void {
+  add(leg: ToldLeg, result: Result): void {
     if (this.#closed || this.#restored.has(identityOf(leg, result))) return;
     if (this.#line.length >= maxHeldResults) return this.#options.refused();
     this.#push({ leg, result, order: this.#order++ });
@@ -70,7 +70,7 @@ export class HeldResults {
   }
 
   /** Releases the results that wait, of one leg or of all, and resolves when they have been handed on. */
-  async flush(leg?: CallLeg): Promise<void> {
+  async flush(leg?: ToldLeg): Promise<void> {
     const until = this.#order;
     const waits = (entry: Entry): boolean =>
       entry.order < until && (leg === undefined || isOf(leg.record.id, entry));
@@ -161,7 +161,7 @@ export class HeldResults {
   }
 
   /** Finals that may go, and the add-ons about them that waited with them. */
-  async #released(leg: CallLeg, finals: readonly Final[]): Promise<void> {
+  async #released(leg: ToldLeg, finals: readonly Final[]): Promise<void> {
     for (const redacted of finals) {
       const identity = identityOf(leg, redacted);
       const entry = this.#line.find(
@@ -207,6 +207,6 @@ function isAbout(addOn: AddOn, final: Final): boolean {
   return addOn.sessionId === final.sessionId && addOn.data.utterance_id === final.data.utterance_id;
 }
 
-function identityOf(leg: CallLeg, { sessionId, type, key }: Result): string {
+function identityOf(leg: ToldLeg, { sessionId, type, key }: Result): string {
   return `${leg.record.id} ${sessionId} ${type} ${key}`;
 }

@@ -7,7 +7,7 @@ import type {
 } from '../../language/redaction/redact.ts';
 import type { Utterance, Word } from '../../protocol/addons.ts';
 import type { BridgeConfig } from '../config.ts';
-import type { Result } from './timeline.ts';
+import type { Result } from '../records/timeline.ts';
 
 /** Stands for a text that the language thread could not redact: a text that nobody has looked through does not leave. */
 const unseen = '[REDACTED]';

@@ -4,7 +4,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { within, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { LegSnapshot } from '../leg/snapshot.ts';
+import type { LegSnapshot } from '../records/leg-snapshot.ts';
 import { silenceFrame } from './backlog.ts';
 import { fileNameOf, LegFile, legIdOf } from './leg-file.ts';
 import { LegStore } from './leg-store.ts';

@@ -1,8 +1,8 @@
 import { readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from '../../lib/log.ts';
-import { LegLedger, type LedgerCounts } from '../leg/ledger.ts';
-import type { LegSnapshot } from '../leg/snapshot.ts';
+import { LegLedger, type LedgerCounts } from '../records/ledger.ts';
+import type { LegSnapshot } from '../records/leg-snapshot.ts';
 import { silenceViews } from './backlog.ts';
 import {
   readSegmentHeader,

@@ -1,5 +1,5 @@
-import { LegLedger } from './ledger.ts';
-import type { LegSnapshot } from './snapshot.ts';
+import { LegLedger } from '../records/ledger.ts';
+import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
 /** What another node keeps of a leg for the case that its own is lost: no audio, and no words, which may be unredacted. */
 export type SharedLegState = Omit<LegSnapshot, 'waiting'>;

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import { metrics } from '../../lib/metrics.ts';
-import type { LedgerCounts, LegLedger } from './ledger.ts';
+import type { LedgerCounts, LegLedger } from '../records/ledger.ts';
 
 /** Plain numbers; the registry reads them when it is asked. */
 export const legTotals = { sessions: 0, unbalanced: 0 };

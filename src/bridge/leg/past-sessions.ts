@@ -6,7 +6,7 @@ import type { SpeechClient } from '../../speech-client/client.ts';
 import { missingOf, SeenMessages } from '../../speech-client/messages.ts';
 import type { SpeechSession } from '../../speech-client/session.ts';
 import { spokenBy } from './session-span.ts';
-import type { SessionSnapshot } from './snapshot.ts';
+import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
 /** A session that takes no more audio, and everything that is needed to read its record. */
 type PastSession = {

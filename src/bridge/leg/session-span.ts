@@ -1,6 +1,6 @@
 import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { SessionSnapshot } from './snapshot.ts';
+import type { SessionSnapshot } from '../records/leg-snapshot.ts';
 
 /** Session times between which a session speaks for the leg; the beginning can differ by channel. */
 export type SpokenSpan = { fromS(channel: number): number; toS(channel: number): number };

@@ -1,17 +1,18 @@
 import { wait, type Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { StreamingRequest } from '../../protocol/live-request.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import { backOffMs } from '../../speech-client/back-off.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
 import type { InFlightState } from '../../speech-client/in-flight.ts';
 import type { SessionOver, SpeechSession } from '../../speech-client/session.ts';
 import type { LegStore } from '../journal/leg-store.ts';
-import type { LegGapCause, LegLedger } from './ledger.ts';
+import type { LegGapCause, LegLedger } from '../records/ledger.ts';
+import type { LegSession } from '../records/leg-record.ts';
+import type { LegRequest } from '../session/leg-request.ts';
 import { legTotals } from './metrics.ts';
 import { pastOf, PastSessions, unknownPast } from './past-sessions.ts';
 import { spokenBy } from './session-span.ts';
-import type { LegSnapshot, SessionSnapshot } from './snapshot.ts';
+import type { LegSnapshot, SessionSnapshot } from '../records/leg-snapshot.ts';
 
 /** The interface ends a live session after 3 h: we change over before, in a pause of the speech if one comes. */
 const changeAfterS = 10_200;
@@ -28,19 +29,6 @@ const refusedRetryMs = 60_000;
 const barrenAtOnce = 3;
 /** The pauses after them. With those the sessions of a leg last for minutes; an ended call waits shorter. */
 const barrenMs = { first: 250, max: 10_000, finishing: 1_000 };
-
-/** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
-export type LegRequest = StreamingRequest & {
-  encoding: 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
-  bit_depth: 8 | 16;
-  sample_rate: NonNullable<StreamingRequest['sample_rate']>;
-  channels: 1 | 2;
-};
-
-export type LegSession = {
-  id: string;
-  /** Leg time of the session's first byte, seconds. */ offsetS: number;
-};
 
 export type LegState =
   /** A session is being asked for; audio waits in the journal. */

@@ -2,7 +2,7 @@ import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { bridgeMetrics } from '../metrics.ts';
-import type { CallStream, OpenedStream, StreamControl, StreamStart } from '../seam.ts';
+import type { CallStream, OpenedStream, StreamControl, StreamStart } from '../streams.ts';
 import { FromCarrierNode, readMessage, type FromCallNode } from './messages.ts';
 
 /** A node that has lost its way to us comes back within this time, and the call does not notice. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { StreamEnd, StreamEvent, StreamStart } from '../seam.ts';
+import type { StreamEnd, StreamEvent, StreamStart } from '../streams.ts';
 
 /*
  * What two nodes say of one stream that came in at one of them and belongs to a call of the other. The node with the

@@ -10,7 +10,7 @@ import type {
   StreamEnd,
   StreamEvent,
   StreamStart,
-} from '../seam.ts';
+} from '../streams.ts';
 import { tellEvery } from './desk.ts';
 import { FromCallNode, readMessage, type FromCarrierNode } from './messages.ts';
 

@@ -1,6 +1,6 @@
 import type { RawData, WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
-import type { FeedMessage, LiveFeed } from '../api/live-feed.ts';
+import type { FeedMessage, LiveFeed } from '../live-feed.ts';
 
 /** A node that watches us and reads slowly is cut off; it loads anew. */
 export const maxUnreadFeedBytes = 4_000_000;

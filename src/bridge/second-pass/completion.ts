@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely';
 import type { CallEventData, Incomplete, Turn } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
-import { canBeReadAgain, isInRecording } from '../call/incomplete.ts';
+import { canBeReadAgain, isInRecording } from '../records/incomplete.ts';
 import { lengthOf } from '../call/length.ts';
 import { talkOf } from '../call/statistics.ts';
 import {

@@ -1,4 +1,4 @@
-import { sessionFields } from '../call/session-request.ts';
+import { sessionFields } from '../session/session-request.ts';
 
 type JobFacts = {
   audioUrl: string;

@@ -8,7 +8,7 @@ import {
 import { newId } from '../../lib/ids.ts';
 import type { Database, SecondPassesTable } from '../../store/schema.ts';
 import type { Store } from '../../store/store.ts';
-import { recordingKeys } from '../recordings.ts';
+import { recordingKeys } from '../recordings/recordings.ts';
 import type { PassRedaction } from './revision.ts';
 
 export type PassRow = Selectable<SecondPassesTable>;

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely';
 import { within } from '../../lib/clock.ts';
 import type { Database } from '../../store/schema.ts';
-import { isInRecording } from '../call/incomplete.ts';
+import { isInRecording } from '../records/incomplete.ts';
 import { incompleteFrom } from '../events/call-rows.ts';
 import { PassRows, type OrderedAgain, type PassRow } from './pass-rows.ts';
 import { PassSteps, type PassOptions } from './pass-steps.ts';

@@ -1,4 +1,4 @@
-import type { StreamEncoding } from '../../bridge/seam.ts';
+import type { StreamEncoding } from '../../bridge/streams.ts';
 import { BinaryCodec, type BinaryDialect, type BinaryMessage } from '../binary/codec.ts';
 import { binaryStart, saidBy } from '../binary/start.ts';
 import type { Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';

@@ -1,5 +1,5 @@
 import type { Party } from '../../protocol/events.ts';
-import type { StreamEncoding } from '../../bridge/seam.ts';
+import type { StreamEncoding } from '../../bridge/streams.ts';
 import type { UpgradeRequest } from '../carrier.ts';
 import { isTaken } from '../encodings.ts';
 import { textParameters } from '../json/frames.ts';

@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../../bridge/seam.ts';
+import type { StreamEvent } from '../../bridge/streams.ts';
 import type { CarrierEvent, CarrierStart, Codec, StreamClaim } from '../carrier.ts';
 import { bytesPerSample, durationMsOf } from '../encodings.ts';
 import { FrameOrder } from './frame-order.ts';

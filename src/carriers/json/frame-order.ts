@@ -1,4 +1,4 @@
-import type { StreamEvent } from '../../bridge/seam.ts';
+import type { StreamEvent } from '../../bridge/streams.ts';
 
 export type NumberedFrame = {
   number: number;

@@ -17,7 +17,7 @@ import { likelihoodsOf } from './likelihood.ts';
 import { loadOnnx, type Onnx, type OnnxSession } from './onnx.ts';
 import { OrtFile } from '../making/moonshine/ort-file.ts';
 import { mostTokensOf, type TimedText, timedText } from './timed-text.ts';
-import { spaceSign, TokenTable } from './tokens.ts';
+import { spaceSign, TokenTable } from '../making/tokens.ts';
 import type { VocabularyBias } from './vocabulary-bias.ts';
 
 export type ReadText = TimedText & {

@@ -1,6 +1,6 @@
 import { alignedFrames } from './alignment.ts';
 import type { Hypothesis } from './beam-search.ts';
-import type { TokenTable } from './tokens.ts';
+import type { TokenTable } from '../making/tokens.ts';
 
 /** A character or more of a text: the tokens that it is written with, when it begins, and how sure it is. */
 type TimedToken = {

@@ -1,6 +1,6 @@
 import type { ExpectedWord } from '../expected-words.ts';
 import type { LogProbabilities } from './log-probabilities.ts';
-import { spaceSign, type TokenTable } from './tokens.ts';
+import { spaceSign, type TokenTable } from '../making/tokens.ts';
 
 type Branch = { readonly next: Map<number, Branch>; weight: number; ends: boolean };
 

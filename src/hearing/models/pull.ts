@@ -25,7 +25,7 @@ import {
   sha256Of,
 } from './installed.ts';
 import { moonshineTokens } from '../making/moonshine/moonshine-tokens.ts';
-import { fetchWheel, run } from '../making/python-wheel.ts';
+import { fetchWheel, run } from './python-wheel.ts';
 import { convertVoiceEncoder } from '../making/voice-encoder/convert.ts';
 import { convertWhisper } from '../making/whisper/convert.ts';
 import { whisperTokens } from '../making/whisper/tokens.ts';

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Logger } from '../../lib/log.ts';
-import { secondReader } from '../../speech-service/config.ts';
+import { secondReader } from '../config.ts';
 import { catalogueEntry } from './catalogue.ts';
 import { folderOf, problemsOf } from './installed.ts';
 import { modelsFolder } from './supply.ts';

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { windowSamples } from '../pause.ts';
 import { mulawToLinear } from '../../audio/g711.ts';
 import type { Model } from '../models/model-folder.ts';
 import {
@@ -23,7 +24,7 @@ import { firstKnown, isNear, type SpelledWord, withoutIds } from './seam.ts';
 import { Segmenter, type SegmenterEvent } from './segmenter.ts';
 import { leastTonal, tonalShare } from './tonality.ts';
 import { VoicedStretches } from './unread.ts';
-import { Audible, type VoiceActivity, VoiceDetector, windowSamples } from './voice-activity.ts';
+import { Audible, type VoiceActivity, VoiceDetector } from './voice-activity.ts';
 import type {
   RecognisedUtterance,
   RecogniserEvent,

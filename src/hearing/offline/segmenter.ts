@@ -1,4 +1,4 @@
-import { windowSamples } from './voice-activity.ts';
+import { windowSamples } from '../pause.ts';
 
 const rateHz = 16000;
 

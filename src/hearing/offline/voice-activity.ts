@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { windowSamples } from '../pause.ts';
 import { heardSamples, type HeardWindow, VoiceNetwork, VoiceState } from './voice-network.ts';
-
-export const windowSamples = 512;
 
 /** The interface's default is 0.6; the detector was measured to be best at 0.5. */
 const belowAsked = 0.1;

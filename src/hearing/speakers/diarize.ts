@@ -1,5 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises';
-import { VoiceDetector, windowSamples } from '../offline/voice-activity.ts';
+import { windowSamples } from '../pause.ts';
+import { VoiceDetector } from '../offline/voice-activity.ts';
 import { VoiceEncoder } from './encoder.ts';
 import type { SpeakersOrder, SpokenChannel } from './messages.ts';
 import { sampleRate, Segments, type SpeechSegment } from './segments.ts';

@@ -1,9 +1,6 @@
+import { windowSamples } from '../pause.ts';
 import { Resampler } from '../../audio/resampler.ts';
-import {
-  type VoiceActivity,
-  type VoiceDetector,
-  windowSamples,
-} from '../offline/voice-activity.ts';
+import { type VoiceActivity, type VoiceDetector } from '../offline/voice-activity.ts';
 import type { Encoder } from './encoder.ts';
 import { LegWindows } from './leg-windows.ts';
 import { sampleRate, Segments, type SpeechSegment } from './segments.ts';

@@ -1,5 +1,7 @@
 import { type Clock, wait } from '../../lib/clock.ts';
-import type { MessageKind } from '../live/messages.ts';
+
+/** Acks and partials may be dropped where messages may not: later ones replace them. */
+export type MessageKind = 'ack' | 'partial' | 'message';
 
 export type CallbackOutcome =
   { outcome: 'delivered' } | { outcome: 'failed' | 'refused'; reason: string };

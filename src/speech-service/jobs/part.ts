@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts';
-import { Channel, type ChannelEvent } from '../live/channels.ts';
+import { Channel, type ChannelEvent } from '../../hearing/channel.ts';
 import type {
   RecognisedUtterance,
   Recogniser,

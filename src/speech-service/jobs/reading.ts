@@ -2,7 +2,7 @@ import type { UnreadSpeech } from '../../protocol/job.ts';
 import { open } from 'node:fs/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import { utteranceOf } from '../live/messages.ts';
+import { utteranceOf } from '../../hearing/utterance.ts';
 import type { ExpectedWord } from '../../hearing/expected-words.ts';
 import type { Recogniser, RecogniserStreamOptions } from '../../hearing/recogniser.ts';
 import { ChannelParts } from './channel-parts.ts';

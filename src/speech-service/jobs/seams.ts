@@ -1,4 +1,4 @@
-import { windowSamples } from '../../hearing/offline/voice-activity.ts';
+import { windowSamples } from '../../hearing/pause.ts';
 
 /** Samples of a decoded channel, as they lie in its file. */
 export type ReadSamples = (from: number, count: number) => Promise<Int16Array>;

@@ -1,7 +1,6 @@
-import type { Utterance } from '../../protocol/addons.ts';
+import type { MessageKind } from '../callbacks/callback-queue.ts';
 import type { MessageOf, ServerMessage, ServerMessageType } from '../../protocol/live-messages.ts';
 import type { MessagesConfig } from '../../protocol/live-request.ts';
-import type { RecognisedUtterance } from '../../hearing/recogniser.ts';
 
 type MessageBody<Type extends ServerMessageType> = Omit<
   MessageOf<Type>,
@@ -26,32 +25,6 @@ export function message<Type extends ServerMessageType>(
 /** For example `00_00000003`: channel and count, unique in the session. Clients treat it as opaque. */
 export function utteranceId(channel: number, index: number): string {
   return `${String(channel).padStart(2, '0')}_${String(index).padStart(8, '0')}`;
-}
-
-const rounded = (value: number): number => Math.round(value * 1e4) / 1e4;
-
-/** Live text and every live word begin with exactly one space, so that the joined words give the text. */
-export function utteranceOf(
-  recognised: RecognisedUtterance,
-  channel: number,
-  language: string | undefined,
-): Utterance {
-  const words = recognised.words.map((word) => ({
-    word: ` ${word.word.trim()}`,
-    start: rounded(word.start),
-    end: rounded(word.end),
-    confidence: rounded(word.confidence),
-  }));
-  const text = recognised.text.trim().replace(/\s+/g, ' ');
-  return {
-    start: rounded(recognised.start),
-    end: rounded(recognised.end),
-    confidence: rounded(recognised.confidence),
-    channel,
-    words,
-    text: text === '' ? '' : ` ${text}`,
-    language: language ?? recognised.language,
-  };
 }
 
 /** The flag that governs a message, in `messages_config` and in `callback_config`. */
@@ -93,8 +66,6 @@ export function isWanted(
   if (flags[flagOf(message)]) return true;
   return 'acknowledged' in message && !message.acknowledged && flags.receive_errors;
 }
-
-export type MessageKind = 'ack' | 'partial' | 'message';
 
 /** Acks and partials may be dropped for a peer that cannot follow: later ones replace them. */
 export function kindOf(message: ServerMessage): MessageKind {

@@ -1,6 +1,6 @@
 import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
-import type { MessageKind } from './messages.ts';
+import type { MessageKind } from '../callbacks/callback-queue.ts';
 
 /** Messages kept for a client that is away. A session is abandoned after a minute, long before this many. */
 export const maxWaitingMessages = 10_000;

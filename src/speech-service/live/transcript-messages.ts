@@ -3,8 +3,9 @@ import type { Utterance } from '../../protocol/addons.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { LiveRequest } from '../../protocol/live-request.ts';
 import type { Addons } from './addons.ts';
-import type { ChannelEvent } from './channels.ts';
-import { message, utteranceId, utteranceOf } from './messages.ts';
+import type { ChannelEvent } from '../../hearing/channel.ts';
+import { message, utteranceId } from './messages.ts';
+import { utteranceOf } from '../../hearing/utterance.ts';
 import type { ResultEntry } from './result.ts';
 
 type TranscriptMessagesOptions = {

@@ -8,7 +8,7 @@ import type {
   ReadFacts,
   StreamControl,
   StreamStart,
-} from '../../../src/bridge/seam.ts';
+} from '../../../src/bridge/streams.ts';
 import { BridgeConfig } from '../../../src/bridge/config.ts';
 import { startLanguageRunner, type LanguageRunner } from '../../../src/language/runner.ts';
 import { createLog } from '../../../src/lib/log.ts';

@@ -7,7 +7,7 @@ import { proxiesIn } from '../../../src/port/addresses.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import type { Part } from '../../../src/port/part.ts';
-import type { Bridge } from '../../../src/bridge/seam.ts';
+import type { Bridge } from '../../../src/bridge/streams.ts';
 import { until } from '../process/until.ts';
 import type { CarrierClient } from './carrier-client.ts';
 import { RecordingBridge } from './recording-bridge.ts';

@@ -6,7 +6,7 @@ import type {
   StreamEvent,
   StreamStart,
   TokenClaim,
-} from '../../../src/bridge/seam.ts';
+} from '../../../src/bridge/streams.ts';
 
 /** What one stream told the bridge, in order; audio joined by track. */
 export class RecordedStream implements CallStream {

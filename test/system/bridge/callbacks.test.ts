@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { keepStatus } from '../../../src/bridge/api/statuses.ts';
-import type { CallStream, StreamControl } from '../../../src/bridge/seam.ts';
+import type { CallStream, StreamControl } from '../../../src/bridge/streams.ts';
 import { factsOf } from '../../../src/carriers/all.ts';
 import {
   speak,

@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CallStream } from '../../../src/bridge/seam.ts';
+import type { CallStream } from '../../../src/bridge/streams.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { withdraws } from '../../../src/bridge/call/consent.ts';
 import { journalHolds } from '../../support/bridge/journal-bytes.ts';

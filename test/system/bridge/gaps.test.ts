@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CallStream } from '../../../src/bridge/seam.ts';
+import type { CallStream } from '../../../src/bridge/streams.ts';
 import { twilioPlayer } from '../../../src/carriers/twilio/player.ts';
 import { play } from '../../../src/player/play.ts';
 import { speak, testBridge, type AnyJson } from '../../support/bridge/test-bridge.ts';

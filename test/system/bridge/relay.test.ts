@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { RelayDesk } from '../../../src/bridge/relay/desk.ts';
 import { RelayedStream } from '../../../src/bridge/relay/relayed-stream.ts';
-import type { CallStream, OpenedStream, StreamEvent } from '../../../src/bridge/seam.ts';
+import type { CallStream, OpenedStream, StreamEvent } from '../../../src/bridge/streams.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { quietLog, streamStart, TestControl } from '../../support/bridge/test-bridge.ts';
 import { until } from '../../support/process/until.ts';

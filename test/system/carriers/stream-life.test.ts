@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test, vi } from 'vitest';
 import { carriers } from '../../../src/carriers/all.ts';
-import type { OpenedStream } from '../../../src/bridge/seam.ts';
+import type { OpenedStream } from '../../../src/bridge/streams.ts';
 import {
   CarrierClient,
   twilioConnected,

@@ -3,14 +3,11 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { windowSamples } from '../../../src/hearing/pause.ts';
 import { mulawToLinear } from '../../../src/audio/g711.ts';
 import { builtInConversation } from '../../../src/player/conversation.ts';
 import { loadOnnx } from '../../../src/hearing/decoder/onnx.ts';
-import {
-  vadModelPath,
-  VoiceDetector,
-  windowSamples,
-} from '../../../src/hearing/offline/voice-activity.ts';
+import { vadModelPath, VoiceDetector } from '../../../src/hearing/offline/voice-activity.ts';
 import {
   heardSamples,
   VoiceNetwork,

@@ -11,8 +11,8 @@ import {
   width,
 } from './moonshine-layers.ts';
 import type { OrtFile } from './ort-file.ts';
-import { taughtTokens } from '../../decoder/taught-tokens.ts';
-import type { TokenTable } from '../../decoder/tokens.ts';
+import { taughtTokens } from './taught-tokens.ts';
+import type { TokenTable } from '../tokens.ts';
 
 /** A text has fewer tokens than this: 6.5 for each second of at most some twelve seconds, and those that are given. */
 const positions = 512;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { learnt } from '../../../../src/bridge/call/facts.ts';
-import { metadataLimit } from '../../../../src/bridge/call/record.ts';
+import { metadataLimit } from '../../../../src/bridge/records/call-record.ts';
 
 const unknown = { from: undefined, to: undefined, direction: undefined, metadata: { a: 1 } };
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CallLeg } from '../../../../src/bridge/call/leg.ts';
-import type { Gap, WaitingGaps } from '../../../../src/bridge/events/gap.ts';
+import type { CallLeg } from '../../../../src/bridge/call/call-leg.ts';
+import type { Gap, WaitingGaps } from '../../../../src/bridge/records/gap.ts';
 import { HeldGaps } from '../../../../src/bridge/events/held-gaps.ts';
 import { TestClock } from '../../../support/clock/test-clock.ts';
 

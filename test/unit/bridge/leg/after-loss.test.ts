@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { legAfterLoss, type SharedLegState } from '../../../../src/bridge/leg/after-loss.ts';
-import { LegLedger } from '../../../../src/bridge/leg/ledger.ts';
+import { LegLedger } from '../../../../src/bridge/records/ledger.ts';
 
 /** A leg that had received 1,000 bytes, of which 600 were acknowledged, all in one session that began at 200. */
 function state(): SharedLegState {

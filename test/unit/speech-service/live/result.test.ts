@@ -2,12 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { Utterance } from '../../../../src/protocol/addons.ts';
 import { PostFinalResult } from '../../../../src/protocol/job.ts';
 import { StreamingRequest, type LiveRequest } from '../../../../src/protocol/live-request.ts';
-import {
-  isWanted,
-  message,
-  utteranceId,
-  utteranceOf,
-} from '../../../../src/speech-service/live/messages.ts';
+import { isWanted, message, utteranceId } from '../../../../src/speech-service/live/messages.ts';
+import { utteranceOf } from '../../../../src/hearing/utterance.ts';
 import { add, noResults, resultOf } from '../../../../src/speech-service/live/result.ts';
 import {
   decodeLines,

@@ -1,18 +1,19 @@
-import { alawSilence, mulawSilence } from '../../audio/g711.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/log.ts';
 import { bytesPerSecond } from '../../protocol/live-request.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
 import type { SpeechClient } from '../../speech-client/client.ts';
-import type { WaitingResults } from '../events/timeline.ts';
+import type { WaitingResults } from '../records/timeline.ts';
 import type { Journal, JournalEntry } from '../journal/journal.ts';
 import type { LegStore, LegTail } from '../journal/leg-store.ts';
 import type { RecoveredLeg } from '../journal/recovery.ts';
-import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from './ledger.ts';
+import { LegLedger, type LegGapCause, type LedgerCounts, type LegGap } from '../records/ledger.ts';
 import { legClosed, legOpened, legTotals } from './metrics.ts';
-import { LegSessions, type LegRequest, type LegSession, type LegState } from './sessions.ts';
+import type { LegSession } from '../records/leg-record.ts';
+import { silenceCode, type LegRequest } from '../session/leg-request.ts';
+import { LegSessions, type LegState } from './sessions.ts';
 import type { SharedLegState } from './after-loss.ts';
-import type { LegSnapshot } from './snapshot.ts';
+import type { LegSnapshot } from '../records/leg-snapshot.ts';
 
 export type LegOptions = {
   legId: string;
@@ -383,17 +384,5 @@ export class Leg {
       ...this.#sessions.snapshot(),
       ...(waiting === undefined ? {} : { waiting }),
     };
-  }
-}
-
-/** The code of silence in what a leg sends. */
-export function silenceCode(request: Pick<LegRequest, 'encoding' | 'bit_depth'>): number {
-  switch (request.encoding) {
-    case 'wav/ulaw':
-      return mulawSilence;
-    case 'wav/alaw':
-      return alawSilence;
-    case 'wav/pcm':
-      return request.bit_depth === 8 ? 0x80 : 0;
   }
 }

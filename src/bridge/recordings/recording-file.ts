@@ -6,9 +6,9 @@ import { sendRange } from '../../port/range.ts';
 import type { Role } from '../../protocol/events.ts';
 import type { Database } from '../../store/schema.ts';
 import { legRecordFrom, legsOf } from '../events/call-rows.ts';
-import type { Recordings } from '../recordings.ts';
+import type { Recordings } from './recordings.ts';
 import { recordingRoles } from '../roles.ts';
-import type { StreamEncoding } from '../seam.ts';
+import type { StreamEncoding } from '../streams.ts';
 
 /** One leg's kept audio and where it lies in the call. */
 export type RecordedLeg = {

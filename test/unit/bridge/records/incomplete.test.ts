@@ -3,7 +3,7 @@ import {
   incompleteOf,
   tellsOfTheWhole,
   type GapSpan,
-} from '../../../../src/bridge/call/incomplete.ts';
+} from '../../../../src/bridge/records/incomplete.ts';
 
 const gap = (cause: GapSpan['cause'], start: number, end: number): GapSpan => ({
   cause,

@@ -1,5 +1,5 @@
-import type { StoredTensor } from '../making/moonshine/ort-file.ts';
-import type { TokenTable } from './tokens.ts';
+import type { StoredTensor } from './ort-file.ts';
+import type { TokenTable } from '../tokens.ts';
 
 /** Signs that the table has for other purposes than text. */
 const sign = /^<<ST_\d+>>$/;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { env } from 'node:process';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ModelSource } from '../models/catalogue.ts';
+import type { ModelSource } from './catalogue.ts';
 import { isMissing } from '../../lib/is-missing.ts';
 
 const deadlineMs = 15 * 60_000;

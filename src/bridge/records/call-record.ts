@@ -1,5 +1,5 @@
 import type { EventCall, Role } from '../../protocol/events.ts';
-import type { Direction } from '../seam.ts';
+import type { Direction } from '../streams.ts';
 
 /**
  * The facts of a call. What its stream did not say of the parties may be learnt from callbacks; of the rest only

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LegLedger } from '../../../../src/bridge/leg/ledger.ts';
+import { LegLedger } from '../../../../src/bridge/records/ledger.ts';
 
 test('received = acknowledged + gaps + paused, filler outside the sum', () => {
   const ledger = new LegLedger();

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
-import { wait, within, type Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import { SettledTime } from '../lib/settled-time.ts';
-import { BucketError } from '../objects/bucket.ts';
-import type { Objects, StoredObject } from '../objects/objects.ts';
-import { maxDatabaseWaitMs } from '../store/backend.ts';
-import type { Store } from '../store/store.ts';
-import { holdLease, LeaseLost, type CallLease } from './events/lease.ts';
-import { maxChunkBytes, type LegFile } from './journal/leg-file.ts';
-import type { Journal } from './journal/journal.ts';
-import type { LegTail } from './journal/leg-store.ts';
+import { wait, within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { SettledTime } from '../../lib/settled-time.ts';
+import { BucketError } from '../../objects/bucket.ts';
+import type { Objects, StoredObject } from '../../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Store } from '../../store/store.ts';
+import { holdLease, LeaseLost, type CallLease } from '../records/lease.ts';
+import { maxChunkBytes, type LegFile } from '../journal/leg-file.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { LegTail } from '../journal/leg-store.ts';
 import { recordingKeys, tailKeys } from './recordings.ts';
 
 type TailedCall = {

@@ -1,4 +1,4 @@
-import type { PartialMessage } from '../../protocol/api.ts';
+import type { PartialMessage } from '../protocol/api.ts';
 
 /** A stored event as the feed passes it on: the envelope's own bytes. */
 export type FeedEvent = {

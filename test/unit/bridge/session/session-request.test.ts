@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { callMetadata, legMetadata, metadataLimit } from '../../../../src/bridge/call/record.ts';
+import {
+  callMetadata,
+  legMetadata,
+  metadataLimit,
+} from '../../../../src/bridge/records/call-record.ts';
 import { roleOf } from '../../../../src/bridge/roles.ts';
 import {
   callOverrides,
   sessionFormat,
   sessionRequest,
-} from '../../../../src/bridge/call/session-request.ts';
+} from '../../../../src/bridge/session/session-request.ts';
 import { StreamingRequest } from '../../../../src/protocol/live-request.ts';
 
 const format = { encoding: 'mulaw', sampleRate: 8_000, channels: 1 } as const;

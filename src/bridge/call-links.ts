@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { PublicUrl } from '../../port/addresses.ts';
-import type { Store } from '../../store/store.ts';
+import type { PublicUrl } from '../port/addresses.ts';
+import type { Store } from '../store/store.ts';
 
 const hourMs = 3_600_000;
 /** What a link opens; a link for one does not open the other. */

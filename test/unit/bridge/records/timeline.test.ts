@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { finalOf, place } from '../../../../src/bridge/events/timeline.ts';
+import { finalOf, place } from '../../../../src/bridge/records/timeline.ts';
 import type { ServerMessage } from '../../../../src/protocol/live-messages.ts';
 
 const at = { sessionId: '7d0c1b52-6a0e-4f1b-9b0a-2f6f4c6b8e11', zeroS: 10.25 };

@@ -1,14 +1,14 @@
 import type { Transaction } from 'kysely';
-import { within, type Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import type { LocalFiles, LocalAudio, Objects, NamedObject } from '../objects/objects.ts';
-import { maxDatabaseWaitMs } from '../store/backend.ts';
-import type { Database } from '../store/schema.ts';
-import type { Store } from '../store/store.ts';
-import { lengthOfRecording } from './events/call-rows.ts';
-import type { Journal, LegRecording } from './journal/journal.ts';
-import { isMissing } from '../lib/is-missing.ts';
+import { within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { LocalFiles, LocalAudio, Objects, NamedObject } from '../../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Database } from '../../store/schema.ts';
+import type { Store } from '../../store/store.ts';
+import { lengthOfRecording } from '../events/call-rows.ts';
+import type { Journal, LegRecording } from '../journal/journal.ts';
+import { isMissing } from '../../lib/is-missing.ts';
 
 type RecordingsOptions = {
   store: Store;

@@ -1,5 +1,5 @@
 import type { InFlightState } from '../../speech-client/in-flight.ts';
-import type { WaitingResults } from '../events/timeline.ts';
+import type { WaitingResults } from './timeline.ts';
 import type { LedgerSnapshot } from './ledger.ts';
 
 /** A leg as the journal remembers it, written whole whenever it changed, at most once a second. */

@@ -2,10 +2,14 @@ import { digestOf } from '../../lib/digest.ts';
 import { storableText } from '../../lib/storable.ts';
 import { round3 } from '../../lib/round.ts';
 import type { Utterance } from '../../protocol/addons.ts';
-import type { CallEventData } from '../../protocol/events.ts';
+import type { CallEventData, NewCallEvent } from '../../protocol/events.ts';
 import type { ServerMessage } from '../../protocol/live-messages.ts';
-import type { Said } from './commit-queue.ts';
 import type { WaitingGaps } from './gap.ts';
+
+/** The type and the data of an event that is to be stored. */
+export type Said = {
+  [Event in NewCallEvent as Event['type']]: { type: Event['type']; data: Event['data'] };
+}[NewCallEvent['type']];
 
 /** The types of event that a speech session's messages become. */
 type ResultType = 'call.transcript' | 'call.sentiment' | 'call.entities' | 'call.translation';

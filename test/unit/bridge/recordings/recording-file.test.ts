@@ -1,6 +1,9 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { StereoRecording, type RecordedLeg } from '../../../../src/bridge/api/recording.ts';
+import {
+  StereoRecording,
+  type RecordedLeg,
+} from '../../../../src/bridge/recordings/recording-file.ts';
 
 function leg(overrides: Partial<RecordedLeg> & { audio: Buffer }): RecordedLeg {
   const { audio, ...rest } = overrides;

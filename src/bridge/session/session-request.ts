@@ -1,9 +1,9 @@
+import type { LegFormat } from '../records/leg-record.ts';
 import { isObject } from '../../lib/json.ts';
-import { silenceCode } from '../leg/leg.ts';
+import { silenceCode } from './leg-request.ts';
 import type { StreamingRequest } from '../../protocol/live-request.ts';
 import { TranscriptionLanguage } from '../../protocol/languages.ts';
-import type { LegFormat } from './leg.ts';
-import type { CustomMetadata } from './record.ts';
+import type { CustomMetadata } from '../records/call-record.ts';
 
 type Json = Record<string, unknown>;
 

@@ -2,25 +2,13 @@ import { CompandingCheck } from '../../audio/companding-check.ts';
 import { alawToLinear, mulawToLinear } from '../../audio/g711.ts';
 import type { Cadence } from '../../protocol/api.ts';
 import type { Role } from '../../protocol/events.ts';
-import type { StreamEncoding } from '../seam.ts';
-import type { Leg } from '../leg/leg.ts';
-import type { LastFinal } from '../events/timeline.ts';
-
-export type LegFormat = { encoding: StreamEncoding; sampleRate: number; channels: 1 | 2 };
-
-export type LegRecord = LegFormat & {
-  readonly id: string;
-  readonly role: Role;
-  /** Of each channel of a stereo leg. */
-  readonly channelRoles: readonly [Role, Role];
-  readonly track: string;
-  readonly startedAt: number;
-};
+import { bytesPerSecondOf, type LegRecord } from '../records/leg-record.ts';
+import type { StreamEncoding } from '../streams.ts';
+import type { Leg } from '../leg/leg-audio.ts';
+import type { LastFinal } from '../records/timeline.ts';
 
 /** While the stream that feeds a leg was heard this recently, a second stream of the same track is ignored. */
 const ownerSilenceMs = 1_000;
-
-const bytesPerSample: Record<StreamEncoding, number> = { mulaw: 1, alaw: 1, pcm8: 1, pcm16: 2 };
 
 /** One party's audio in a call: its place on the call's clock, and which of the call's streams may write into it. */
 export class CallLeg {
@@ -154,20 +142,6 @@ export class CallLeg {
   get hasOwner(): boolean {
     return this.#owner !== undefined;
   }
-}
-
-export function bytesPerSecondOf(leg: LegFormat): number {
-  return leg.sampleRate * leg.channels * bytesPerSample[leg.encoding];
-}
-
-/** Whole samples only: half a sample would shift every byte after it into noise. */
-export function wholeBytes(leg: LegFormat, seconds: number): number {
-  const frame = leg.channels * bytesPerSample[leg.encoding];
-  return Math.max(0, Math.round(seconds * leg.sampleRate)) * frame;
-}
-
-export function isSameFormat(a: LegFormat, b: LegFormat): boolean {
-  return a.encoding === b.encoding && a.sampleRate === b.sampleRate && a.channels === b.channels;
 }
 
 /** One sample in eight is enough for the level bar of a page. */

@@ -1,14 +1,14 @@
 import { sql } from 'kysely';
-import { within, type Clock } from '../lib/clock.ts';
-import { reasonOf } from '../lib/errors.ts';
-import type { Logger } from '../lib/log.ts';
-import type { Objects } from '../objects/objects.ts';
-import { maxDatabaseWaitMs } from '../store/backend.ts';
-import type { Store } from '../store/store.ts';
-import { bytesPerSecondOf } from './call/leg.ts';
-import { silenceOf } from './call/session-request.ts';
-import { legRecordFrom, lengthOfRecording } from './events/call-rows.ts';
-import type { Journal } from './journal/journal.ts';
+import { bytesPerSecondOf } from '../records/leg-record.ts';
+import { within, type Clock } from '../../lib/clock.ts';
+import { reasonOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import type { Objects } from '../../objects/objects.ts';
+import { maxDatabaseWaitMs } from '../../store/backend.ts';
+import type { Store } from '../../store/store.ts';
+import { silenceOf } from '../session/session-request.ts';
+import { legRecordFrom, lengthOfRecording } from '../events/call-rows.ts';
+import type { Journal } from '../journal/journal.ts';
 import { recordingKeys, tailKeys } from './recordings.ts';
 import { canFetchTail, fetchTail } from './tails.ts';
 

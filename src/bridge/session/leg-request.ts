@@ -1,0 +1,22 @@
+import { alawSilence, mulawSilence } from '../../audio/g711.ts';
+import type { StreamingRequest } from '../../protocol/live-request.ts';
+
+/** One leg's encoding as the speech interface says it; the body of POST /v2/live must always hold it. */
+export type LegRequest = StreamingRequest & {
+  encoding: 'wav/pcm' | 'wav/alaw' | 'wav/ulaw';
+  bit_depth: 8 | 16;
+  sample_rate: NonNullable<StreamingRequest['sample_rate']>;
+  channels: 1 | 2;
+};
+
+/** The code of silence in what a leg sends. */
+export function silenceCode(request: Pick<LegRequest, 'encoding' | 'bit_depth'>): number {
+  switch (request.encoding) {
+    case 'wav/ulaw':
+      return mulawSilence;
+    case 'wav/alaw':
+      return alawSilence;
+    case 'wav/pcm':
+      return request.bit_depth === 8 ? 0x80 : 0;
+  }
+}

@@ -1,5 +1,7 @@
 #!/usr/bin/env -S node --disable-proto=delete --disable-warning=ExperimentalWarning
 import { Command } from 'commander';
+import { inspect } from 'node:util';
+import { printNote } from './commands/terminal.ts';
 import { stayAwake } from './lib/clock.ts';
 import { reasonOf, TrunklineError } from './lib/errors.ts';
 import { version } from './lib/version.ts';
@@ -53,7 +55,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   // An expected failure is one readable line; anything else is a bug and shows where it came from.
-  console.error(error instanceof TrunklineError ? `${error.code}: ${error.message}` : error);
+  printNote(error instanceof TrunklineError ? `${error.code}: ${error.message}` : inspect(error));
   process.exitCode = error instanceof TrunklineError && error.code === 'CONFIG_INVALID' ? 78 : 1;
-  if (!(error instanceof Error)) console.error(reasonOf(error));
+  if (!(error instanceof Error)) printNote(reasonOf(error));
 }

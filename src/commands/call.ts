@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { carrierNames, carriers, firstCarrier, type CarrierName } from '../carriers/all.ts';
 import { reasonOf } from '../lib/errors.ts';
+import { printable } from '../lib/printable.ts';
 import { type Api, findCall, getCall, watchCall } from '../player/api-client.ts';
 import type { Encoding } from '../player/dialogue.ts';
 import type { Faults } from '../player/faults.ts';
@@ -12,6 +13,7 @@ import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
 import type { Role } from '../protocol/events.ts';
 import { decodedByFfmpeg } from './decoded-audio.ts';
 import { targetBridge } from './running-process.ts';
+import { printLine, printNote } from './terminal.ts';
 
 /** The bridge knows a call soon after its start. */
 const knownWithinMs = 10_000;
@@ -65,7 +67,7 @@ function hangUpOnSignal(stop: AbortController, watches: boolean): void {
   process.once('SIGINT', () => {
     stop.abort();
     const waits = watches ? `waits up to ${endedWithinMs / 1_000} s for the last words` : 'ends';
-    console.error(`\nhangs up and ${waits}; Ctrl-C again ends at once`);
+    printNote(`\nhangs up and ${waits}; Ctrl-C again ends at once`);
     process.once('SIGINT', () => process.exit(130));
   });
 }
@@ -77,7 +79,7 @@ async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
   const results = await playCall({
     ...plan,
     onStarted: ({ callId }) => {
-      console.log(`${plan.player.name} call ${callId}`);
+      printLine(`${plan.player.name} call ${callId}`);
       if (api) watched = watch(api, callId, printer, watching.signal);
     },
   }).catch((error: unknown) => {
@@ -97,12 +99,10 @@ async function callOne(plan: CallPlan, api: Api | undefined): Promise<void> {
   printer.end();
   if (!api || id === undefined) return;
   const known = await getCall(api, id);
-  console.log(`\n${known.id} ${known.state}`);
-  for (const line of ledgerLines(known)) console.log(line);
+  printLine(`\n${known.id} ${known.state}`);
+  for (const line of ledgerLines(known)) printLine(line);
   if (known.state !== 'ended')
-    console.log(
-      `\nThe rest is still to be transcribed: npx trunkline doctor ${known.id} shows why.`,
-    );
+    printLine(`\nThe rest is still to be transcribed: npx trunkline doctor ${known.id} shows why.`);
 }
 
 /** Prints what the bridge tells of the call. Answers its id when the call has ended or the time is over. */
@@ -120,7 +120,7 @@ async function watch(
       if (message.type === 'call.ended') break;
     }
   } catch (error) {
-    if (!signal.aborted) console.error(`the transcript stopped coming: ${reasonOf(error)}`);
+    if (!signal.aborted) printNote(`the transcript stopped coming: ${reasonOf(error)}`);
   }
   return id;
 }
@@ -147,11 +147,11 @@ async function callMany(plan: CallPlan, calls: number): Promise<void> {
     results,
     ({ outcome, detail }) => `${outcome}${detail === '' ? '' : ` (${detail})`}`,
   );
-  for (const [outcome, these] of byOutcome) console.log(`${these.length} ${outcome}`);
+  for (const [outcome, these] of byOutcome) printLine(`${these.length} ${outcome}`);
   const bytes = results
     .flatMap(({ sentBytes }) => Object.values(sentBytes))
     .reduce((sum, one) => sum + one, 0);
-  console.log(
+  printLine(
     `${calls} calls, ${bytes} bytes of audio sent in ${((performance.now() - startedMs) / 1000).toFixed(1)} s`,
   );
   if (results.some(({ outcome }) => outcome === 'refused' || outcome === 'failed'))
@@ -166,7 +166,7 @@ function report({ outcome, detail, sentBytes, framesDropped, framesReordered }: 
     framesDropped + framesReordered > 0
       ? `, ${framesDropped} frames dropped, ${framesReordered} out of order`
       : '';
-  console.log(
+  printLine(
     `-- ${outcome}${detail === '' ? '' : ` (${detail})`}: sent ${sent || 'nothing'}${faults}`,
   );
 }
@@ -329,14 +329,15 @@ class TranscriptPrinter {
     if (!this.#isTerminal) return;
     this.#partials.set(role, text);
     const room = Math.max(20, (this.#out.columns ?? 80) - 12);
-    const shown = text.length > room ? `...${text.slice(3 - room)}` : text;
+    const line = printable(text);
+    const shown = line.length > room ? `...${line.slice(3 - room)}` : line;
     this.#out.write(`${clearLine}${dim}${colours[role]}${role.padEnd(9)} ${shown}${plain}`);
   }
 
   #final(role: Role, startS: number, text: string): void {
     this.#partials.delete(role);
     this.#line(
-      `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${role.padEnd(9)} ${text}${plain}`,
+      `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${role.padEnd(9)} ${printable(text)}${plain}`,
     );
   }
 

@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { ApiCarrier, CarrierList } from '../protocol/api.ts';
 import { answerOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
 
 const secretBytes = 24;
 
@@ -57,16 +58,16 @@ async function list({ url, json }: SetupListOptions, name?: CarrierName): Promis
   }
   if (name !== undefined) items = items.filter((item) => item.name === name);
   if (json) {
-    console.log(JSON.stringify({ running: isRunning, items }, null, 2));
+    printJson({ running: isRunning, items }, 2);
     return;
   }
-  console.log(source);
+  printLine(source);
   for (const item of items) {
-    console.log(`\n${linesOf(item, isRunning).join('\n')}`);
-    if (name !== undefined) item.steps.forEach((step, at) => console.log(`  ${at + 1}. ${step}`));
+    printLine(`\n${linesOf(item, isRunning).join('\n')}`);
+    if (name !== undefined) item.steps.forEach((step, at) => printLine(`  ${at + 1}. ${step}`));
   }
   if (items.some(({ address }) => address.startsWith('ws:')))
-    console.log(
+    printLine(
       '\nThese addresses are for this machine alone: set TRUNKLINE_PUBLIC_URL to the one by which carriers reach you.',
     );
 }
@@ -98,7 +99,8 @@ async function configurationOf(pbx: CarrierName, { url, json }: SetupListOptions
   const secret = randomBytes(secretBytes).toString('hex');
   const made = carriers[pbx].setup.configuration?.({ address: bare, secret });
   if (made === undefined) return;
-  console.log(json ? JSON.stringify(made, null, 2) : textOf(carriers[pbx].setup.title, made));
+  if (json) printJson(made, 2);
+  else printLine(textOf(carriers[pbx].setup.title, made));
 }
 
 /** The process knows its own address best; without one the settings do. */

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { configFields, loadConfig } from '../config.ts';
 import { valueAt } from '../lib/settings.ts';
 import { withoutSecrets } from './without-secrets.ts';
+import { printJson, printLine } from './terminal.ts';
 
 /** `trunkline config`: the effective settings, where each came from, secrets masked. */
 export function registerConfig(program: Command): void {
@@ -15,11 +16,11 @@ export function registerConfig(program: Command): void {
         const value = masked(valueAt(config, field.path), field.secret);
         const source = sourceOf(field.path);
         const path = field.path.join('.');
-        console.log(
-          options.json
-            ? JSON.stringify({ path, value, source, env: field.env })
-            : `${path} = ${value === undefined ? '(not set)' : JSON.stringify(value)}  # ${source}`,
-        );
+        if (options.json) printJson({ path, value, source, env: field.env });
+        else
+          printLine(
+            `${path} = ${value === undefined ? '(not set)' : JSON.stringify(value)}  # ${source}`,
+          );
       }
     });
 }

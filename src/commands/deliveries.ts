@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
 import { counted } from '../lib/counted.ts';
+import { printable } from '../lib/printable.ts';
 import type { ApiDelivery, DeliveryPage } from '../protocol/api.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
 
 type DeliveriesOptions = { url?: string; json?: boolean };
 
@@ -90,15 +92,15 @@ async function list(options: DeliveryListOptions): Promise<void> {
     print(page);
     return;
   }
-  if (page.items.length === 0) console.log('nothing');
-  for (const item of page.items) console.log(lineOf(item));
-  if (page.next_cursor !== null) console.log(`... more: --limit ${Number(options.limit) * 2}`);
+  if (page.items.length === 0) printLine('nothing');
+  for (const item of page.items) printLine(lineOf(item));
+  if (page.next_cursor !== null) printLine(`... more: --limit ${Number(options.limit) * 2}`);
 }
 
 function lineOf(item: ApiDelivery): string {
   const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
   const reason = item.reason === null ? '' : `  ${item.reason}`;
-  return `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${counted(item.attempts, 'attempt')}${next}${reason}`;
+  return printable(`${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${counted(item.attempts, 'attempt')}${next}${reason}`);
 }
 
 async function show(id: string, options: DeliveriesOptions): Promise<void> {
@@ -109,7 +111,7 @@ async function act(options: DeliveriesOptions, path: string, body?: unknown): Pr
   const { changed } = (await ask(options, path, { method: 'POST', body: body ?? {} })) as {
     changed: number;
   };
-  console.log(`${changed} set in motion`);
+  printLine(`${changed} set in motion`);
 }
 
 /** The first that is parked of a call takes along what is parked behind it. */
@@ -130,7 +132,7 @@ async function retryParked(options: DeliveriesOptions & { endpoint?: string }): 
     changed += (answer as { changed: number }).changed;
   }
   const calls = new Set(parked.map((one) => one.call_id)).size;
-  console.log(
+  printLine(
     parked.length === 0
       ? 'nothing is parked'
       : `${counted(changed, 'event')} of ${counted(calls, 'call')} set in motion`,
@@ -138,7 +140,7 @@ async function retryParked(options: DeliveriesOptions & { endpoint?: string }): 
 }
 
 function print(value: unknown): void {
-  console.log(JSON.stringify(value, null, 2));
+  printJson(value, 2);
 }
 
 async function ask(

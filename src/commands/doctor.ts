@@ -23,6 +23,7 @@ import {
   runningProcess,
   whyUnreachable,
 } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
 
 const answerWithinMs = 10_000;
 
@@ -44,11 +45,11 @@ export function registerDoctor(program: Command): void {
 async function installation(options: DoctorOptions): Promise<void> {
   const { api, config } = runningProcess(options.url);
   const findings = await installationFindings(config, api);
-  if (options.json) console.log(JSON.stringify(findings, null, 2));
+  if (options.json) printJson(findings, 2);
   else {
     const marks = { ok: 'ok ', attention: ' ! ', wrong: 'NO ' };
     for (const { what, state, detail, todo } of findings)
-      console.log(
+      printLine(
         `${marks[state]} ${what.padEnd(11)} ${detail}${todo === undefined ? '' : `\n    ${' '.repeat(11)} → ${todo}`}`,
       );
   }
@@ -60,11 +61,11 @@ async function oneCall(id: string, options: DoctorOptions): Promise<void> {
   const facts = await factsOf(api, id);
   const report = callReport(facts);
   if (options.json) {
-    console.log(JSON.stringify({ ...facts, todo: report.todo }, null, 2));
+    printJson({ ...facts, todo: report.todo }, 2);
     return;
   }
-  console.log(report.lines.join('\n'));
-  console.log(
+  printLine(report.lines.join('\n'));
+  printLine(
     report.todo.length === 0
       ? '\nNothing to do.'
       : `\nTo do:\n${report.todo.map((line) => `  → ${line}`).join('\n')}`,

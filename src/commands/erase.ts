@@ -3,6 +3,7 @@ import { counted } from '../lib/counted.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import type { ApiCall } from '../protocol/api.ts';
 import { everyPage, requestOf, runningProcess } from './running-process.ts';
+import { printLine, printNote } from './terminal.ts';
 
 type EraseOptions = { number?: string; yes?: boolean; url?: string };
 
@@ -37,8 +38,8 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
           `/api/calls?limit=200&number=${encodeURIComponent(options.number)}`,
         );
   if (options.yes !== true) {
-    for (const call of calls) console.log(lineOf(call));
-    console.log(
+    for (const call of calls) printLine(lineOf(call));
+    printLine(
       calls.length === 0
         ? 'no call has this number'
         : `\n${counted(calls.length, 'call')} would be erased, and nothing brings one back: say --yes, or name those that are meant`,
@@ -56,11 +57,11 @@ async function erase(ids: string[], options: EraseOptions): Promise<void> {
     } catch (error) {
       if (!(error instanceof TrunklineError) || error.code !== 'BAD_INPUT') throw error;
       failed++;
-      console.error(`${id}: ${error.message}`);
+      printNote(`${id}: ${error.message}`);
     }
-  console.log(`${counted(calls.length - failed, 'call')} erased`);
+  printLine(`${counted(calls.length - failed, 'call')} erased`);
   if (pending > 0)
-    console.log(
+    printLine(
       `of ${counted(pending, 'call')} something is still on a disk or in the object store; it is tried again, and health says so meanwhile`,
     );
   if (failed > 0) process.exitCode = 1;

@@ -4,8 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadConfig } from '../config.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { printable } from '../lib/printable.ts';
 import { verifyWebhook } from '../lib/webhook-signature.ts';
 import { withoutWords } from './for-reading.ts';
+import { printJson, printLine, printNote } from './terminal.ts';
 
 const misbehaviours = ['status', 'delay', 'hang', 'reset', 'drip', 'wrong-length'] as const;
 type Misbehaviour = (typeof misbehaviours)[number];
@@ -85,7 +87,7 @@ async function listen(options: HooksOptions): Promise<void> {
       else response.writeHead(204).end();
     };
     answer().catch((error: unknown) => {
-      console.error(`a request could not be answered: ${reasonOf(error)}`);
+      printNote(`a request could not be answered: ${reasonOf(error)}`);
       response.destroy();
     });
   });
@@ -93,7 +95,7 @@ async function listen(options: HooksOptions): Promise<void> {
     server.once('error', reject).listen(options.port, '127.0.0.1', resolve);
   });
   // With --json the output is for a program, and every line of it JSON.
-  (options.json ? console.error : console.log)(
+  (options.json ? printNote : printLine)(
     `receiving at http://127.0.0.1:${(server.address() as AddressInfo).port}/  (ctrl-c ends)`,
   );
 }
@@ -133,14 +135,8 @@ function show(
 ): void {
   const text = body.toString('utf8');
   if (options.json) {
-    console.log(
-      JSON.stringify({
-        method: request.method,
-        path: request.url,
-        ...seen,
-        body: parsed(text) ?? text,
-      }),
-    );
+    const body = parsed(text) ?? text;
+    printJson({ method: request.method, path: request.url, ...seen, body });
     return;
   }
   const event = parsed(text) as
@@ -154,8 +150,9 @@ function show(
     ...(seen.repeats > 0 ? [`repetition ${seen.repeats}`] : []),
     ...(seen.fails ? [`fails: ${seen.fails}`] : []),
   ];
-  console.log(`${title}  [${notes.join(', ')}]`);
-  console.log(`  ${JSON.stringify(event?.data ?? event ?? text, withoutWords)}`);
+  // Nobody has signed this text: a line break in it would write lines of its own.
+  printLine(`${printable(title)}  [${notes.join(', ')}]`);
+  printLine(`  ${JSON.stringify(event?.data ?? event ?? text, withoutWords)}`);
 }
 
 function parsed(text: string): unknown {

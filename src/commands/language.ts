@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
 import { parseJson } from '../lib/json.ts';
+import { printableJson } from '../lib/printable.ts';
+import { printNote } from './terminal.ts';
 
 const TextLine = z.looseObject({ id: z.union([z.string(), z.number()]), text: z.string() });
 const CallLine = z.looseObject({
@@ -53,12 +55,10 @@ async function overLines<T>(schema: z.ZodType<T>, answer: (line: T) => object): 
     const parsed = schema.safeParse(parseJson(text));
     if (!parsed.success) {
       refused += 1;
-      process.stderr.write(
-        `line ${number}: ${z.prettifyError(parsed.error).replace(/\n/g, ' ')}\n`,
-      );
+      printNote(`line ${number}: ${z.prettifyError(parsed.error).replace(/\n/g, ' ')}`);
       continue;
     }
-    if (!process.stdout.write(`${JSON.stringify(answer(parsed.data))}\n`))
+    if (!process.stdout.write(`${printableJson(answer(parsed.data))}\n`))
       await new Promise((resolve) => process.stdout.once('drain', resolve));
   }
   if (refused > 0)

@@ -2,14 +2,16 @@ import type { Command } from 'commander';
 import { systemClock, wait } from '../lib/clock.ts';
 import { TrunklineError } from '../lib/errors.ts';
 import { messagesOf, type StreamedMessage } from '../lib/event-stream.ts';
+import { printable } from '../lib/printable.ts';
 import { newWebhookSecret } from '../lib/webhook-signature.ts';
 import { Endpoint, typesNamed } from '../outbox/config.ts';
 import { Sender } from '../outbox/sender.ts';
-import { isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
+import { fetchWithKey, isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
 import type { CallEvent } from '../protocol/events.ts';
 import { withoutWords } from './for-reading.ts';
 import { runningProcess, whyUnreachable } from './running-process.ts';
+import { printJson, printLine, printNote } from './terminal.ts';
 
 type ListenOptions = {
   forwardTo?: string;
@@ -59,7 +61,7 @@ async function listenToEvents(options: ListenOptions): Promise<void> {
   // The first signal ends what is under way in order; once it is handled, a second one ends the process at once.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
   // With --json the output is for a program, and every line of it JSON.
-  const say: Say = options.json ? console.error : console.log;
+  const say: Say = options.json ? printNote : printLine;
   const secret = newWebhookSecret();
   await using forwarder =
     target === undefined ? undefined : new Forwarder(target, secret, stop.signal);
@@ -72,14 +74,14 @@ async function listenToEvents(options: ListenOptions): Promise<void> {
     const event = JSON.parse(message.data) as CallEvent;
     if (forwarder === undefined) {
       printed++;
-      print(message.data, event, options);
+      print(event, options);
       continue;
     }
     const outcome = await forwarder.forward(event, message.data);
     if (outcome === undefined) break;
     const { id, type, sequence } = event;
-    if (options.json) console.log(JSON.stringify({ id, type, call_id: event.call.id, sequence, ...outcome })); // prettier-ignore
-    else console.log(`${titleOf(event)}  ${outcome.status ?? 'no answer'}  ${outcome.ms} ms${outcome.reason === null ? '' : `  ${outcome.reason}`}`); // prettier-ignore
+    if (options.json) printJson({ id, type, call_id: event.call.id, sequence, ...outcome }); // prettier-ignore
+    else printLine(`${titleOf(event)}  ${outcome.status ?? 'no answer'}  ${outcome.ms} ms${outcome.reason === null ? '' : `  ${printable(outcome.reason)}`}`); // prettier-ignore
   }
   say(forwarder?.summary() ?? `${printed} ${printed === 1 ? 'event' : 'events'}`);
 }
@@ -97,13 +99,13 @@ function targetOf(text: string, { allowRemote }: ListenOptions): string {
 
 function titleOf(event: CallEvent): string {
   const time = new Date().toTimeString().slice(0, 8);
-  return `${time}  ${event.type} #${event.sequence} ${event.call.id}`;
+  return printable(`${time}  ${event.type} #${event.sequence} ${event.call.id}`);
 }
 
-function print(text: string, event: CallEvent, { json }: ListenOptions): void {
-  if (json) return console.log(text);
-  console.log(titleOf(event));
-  console.log(`  ${JSON.stringify(event.data, withoutWords)}`);
+function print(event: CallEvent, { json }: ListenOptions): void {
+  if (json) return printJson(event);
+  printLine(titleOf(event));
+  printLine(`  ${JSON.stringify(event.data, withoutWords)}`);
 }
 
 /* ---- To the target ---- */
@@ -219,19 +221,17 @@ class EventFollower {
   }
 
   async #open(line: Line): Promise<AsyncIterable<Uint8Array>> {
-    const { url, key } = this.#api;
+    const { url } = this.#api;
     let response: Response;
     try {
       response = await line.within(connectWithinMs, (signal) =>
-        fetch(url + this.#path, {
-          headers: {
-            ...(key === undefined ? {} : { 'x-service-key': key }),
-            ...(this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId }),
-          },
+        fetchWithKey(this.#api, this.#path, {
+          headers: this.#lastId === undefined ? {} : { 'last-event-id': this.#lastId },
           signal,
         }),
       );
     } catch (error) {
+      if (error instanceof TrunklineError) throw error;
       if (this.#lastId !== undefined || this.#signal.aborted) throw error;
       const why = line.isSilent ? 'no answer within 10 s' : whyUnreachable(error);
       throw new TrunklineError('UNREACHABLE', `nothing answers at ${url} (${why}): start it with npm start, or name another with --url`, { cause: error }); // prettier-ignore

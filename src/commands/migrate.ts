@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { createLog } from '../lib/log.ts';
 import { migrateStore } from '../store/store.ts';
+import { printLine } from './terminal.ts';
 
 /** `trunkline migrate`: the tables of the next version, before its first node starts. */
 export function registerMigrate(program: Command): void {
@@ -23,12 +24,12 @@ async function migrateNow({ check = false }: { check?: boolean }): Promise<void>
   const where = config.store.databaseUrl === undefined ? config.store.dataDir : 'Postgres';
   if (missing.length === 0) {
     const more = applied > known ? `, which is newer than this program (${known})` : '';
-    console.log(`${where}: schema ${applied}${more}; nothing is missing.`);
+    printLine(`${where}: schema ${applied}${more}; nothing is missing.`);
     return;
   }
   const list = missing.join(', ');
   if (check) {
-    console.log(`${where}: schema ${applied}; missing: ${list}. Run: npx trunkline migrate`);
+    printLine(`${where}: schema ${applied}; missing: ${list}. Run: npx trunkline migrate`);
     process.exitCode = 1;
-  } else console.log(`${where}: from schema ${applied} to ${known}: ${list}.`);
+  } else printLine(`${where}: from schema ${applied} to ${known}: ${list}.`);
 }

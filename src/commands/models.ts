@@ -9,6 +9,7 @@ import { pullModel } from '../hearing/models/pull.ts';
 import { progressDisplay } from '../hearing/models/progress.ts';
 import { modelsFolder } from '../hearing/models/supply.ts';
 import { sampleText, testModel } from './model-test.ts';
+import { printLine, printNote } from './terminal.ts';
 
 /** `trunkline models`: lists, fetches, checks and removes recognition models. */
 export function registerModels(program: Command): void {
@@ -57,25 +58,25 @@ async function isThere(folder: string, name: string): Promise<boolean> {
 
 async function list(): Promise<void> {
   const { folder, model } = settings();
-  console.log(`models folder: ${folder}\n`);
+  printLine(`models folder: ${folder}\n`);
   for (const entry of catalogue) {
     const problems = (await isThere(folder, entry.name))
       ? await problemsOf(folder, entry)
       : ['not installed'];
     const state = problems.length === 0 ? 'installed' : (problems[0] ?? '');
     const languages = entry.model ? entry.model.languages.join(' ') : '';
-    console.log(`${entry.name}${entry.name === model ? '  (configured)' : ''}`);
-    console.log(`  ${entry.role}: ${entry.about}`);
-    console.log(
+    printLine(`${entry.name}${entry.name === model ? '  (configured)' : ''}`);
+    printLine(`  ${entry.role}: ${entry.about}`);
+    printLine(
       `  ${String(entry.megabytes)} MB, ${entry.licence}, ${entry.publisher}` +
         `${languages ? `, ${languages}` : ''}${entry.verified ? '' : ', unverified: not tried by us'}`,
     );
-    console.log(
+    printLine(
       entry.measured
         ? `  needs about ${String(entry.measured.memoryMb)} MB of memory; ${entry.measured.speed}`
         : '  memory and speed are not known: never run by us (after a pull `trunkline models test` says how many legs it serves)',
     );
-    console.log(`  ${state}\n`);
+    printLine(`  ${state}\n`);
   }
 }
 
@@ -83,11 +84,11 @@ async function pull(name: string | undefined, { from }: { from?: string }): Prom
   const { folder, model, modelsMirror } = settings();
   const entry = catalogueEntry(name ?? model);
   if (!entry.verified)
-    console.error(
+    printNote(
       `${entry.name} is unverified: its checksums are recorded now and later pulls must match them.`,
     );
   const display = progressDisplay(process.stderr, (line) => {
-    console.error(line);
+    printNote(line);
   });
   await pullModel(entry, {
     models: folder,
@@ -102,7 +103,7 @@ async function pull(name: string | undefined, { from }: { from?: string }): Prom
     },
   });
   display.end();
-  console.log(`${entry.name} is in ${folderOf(folder, entry.name)}`);
+  printLine(`${entry.name} is in ${folderOf(folder, entry.name)}`);
   if (from !== undefined && entry.model) await test(entry.name);
 }
 
@@ -111,11 +112,11 @@ async function test(name: string | undefined): Promise<void> {
   const { folder: _folder, ...config } = settings();
   const model = name ?? config.model;
   const { heard, legs, processes, factor } = await testModel({ ...config, model });
-  console.log(`${model} read ${factor.toFixed(1)} times as fast as it was said:`);
-  console.log(`  said   ${sampleText}\n  heard  ${heard === '' ? '(nothing)' : heard}`);
+  printLine(`${model} read ${factor.toFixed(1)} times as fast as it was said:`);
+  printLine(`  said   ${sampleText}\n  heard  ${heard === '' ? '(nothing)' : heard}`);
   if (heard === '')
     throw new TrunklineError('MODEL_INVALID', `${model} loads, and heard no word of the sample`);
-  console.log(
+  printLine(
     `${legs} legs that speak all the time have room on this machine, in ${processes} processes`,
   );
 }
@@ -129,10 +130,10 @@ async function verify(name: string | undefined): Promise<void> {
     if (name === undefined && !(await isThere(folder, entry.name))) continue;
     checked++;
     const problems = await problemsOf(folder, entry);
-    console.log(`${entry.name}: ${problems.length === 0 ? 'all files are right' : 'wrong'}`);
+    printLine(`${entry.name}: ${problems.length === 0 ? 'all files are right' : 'wrong'}`);
     wrong.push(...problems);
   }
-  if (checked === 0) console.log(`no model is installed in ${folder}`);
+  if (checked === 0) printLine(`no model is installed in ${folder}`);
   if (wrong.length > 0) throw new TrunklineError('MODEL_INVALID', wrong.join('\n'));
 }
 
@@ -146,5 +147,5 @@ async function remove(name: string): Promise<void> {
   if (busy && Date.now() - busy.mtimeMs < 20_000)
     throw new TrunklineError('BAD_INPUT', `${name} is being downloaded by another process`);
   await rm(folderOf(folder, entry.name), { recursive: true });
-  console.log(`${name} is removed`);
+  printLine(`${name} is removed`);
 }

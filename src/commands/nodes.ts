@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ApiNode, NodeList } from '../protocol/api.ts';
 import { answerOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
 
 type NodeListOptions = { url?: string; json?: boolean };
 
@@ -18,14 +19,14 @@ async function list({ url, json }: NodeListOptions): Promise<void> {
   const { api } = runningProcess(url);
   const { items } = await answerOf<NodeList>(api, '/api/nodes');
   if (json) {
-    console.log(JSON.stringify({ items }, null, 2));
+    printJson({ items }, 2);
     return;
   }
   const heading = ['node', 'state', 'legs', 'speech', 'roles', 'version', 'seen', 'address'];
   const rows = [heading, ...items.map(cellsOf)];
   const widths = heading.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   for (const row of rows)
-    console.log(
+    printLine(
       row
         .map((cell, at) => cell.padEnd(widths[at] ?? 0))
         .join('  ')
@@ -33,7 +34,7 @@ async function list({ url, json }: NodeListOptions): Promise<void> {
     );
   const lost = items.filter(({ state }) => state === 'lost');
   if (lost.length > 0)
-    console.log(
+    printLine(
       `\n${lost.length === 1 ? 'One is' : `${lost.length} are`} lost: the others go on with its calls. A node that is started again on the same disk is here again; a row that nobody sees for 30 days goes.`,
     );
 }

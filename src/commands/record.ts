@@ -4,10 +4,12 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { TrunklineError, reasonOf } from '../lib/errors.ts';
+import { printable } from '../lib/printable.ts';
 import { makeFolder } from '../lib/make-folder.ts';
 import { fixtureLine } from '../player/fixture.ts';
 import { Masker } from '../player/masking.ts';
 import { startRecorder, type Recorder, type RecorderOptions } from '../player/recorder.ts';
+import { printLine, printNote } from './terminal.ts';
 
 type RecordOptions = {
   listen: string;
@@ -45,7 +47,7 @@ async function record(options: RecordOptions): Promise<void> {
     ...(options.to === undefined ? {} : { to: options.to }),
     onConversation: (path) => {
       const file = join(options.out, fileName(path, ++count));
-      console.log(`recording ${file}`);
+      printLine(`recording ${file}`);
       return writer(
         file,
         new Masker({
@@ -55,7 +57,7 @@ async function record(options: RecordOptions): Promise<void> {
       );
     },
   });
-  console.log(
+  printLine(
     `listening on ws://${host}:${recorder.port}${options.to === undefined ? '' : `, passing on to ${new URL(options.to).origin}`}; Ctrl-C ends`,
   );
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
@@ -85,8 +87,8 @@ function writer(file: string, masker: Masker): ReturnType<RecorderOptions['onCon
     end(reason) {
       out.end();
       void finished(out).then(
-        () => console.log(`${file}: ${frames} frames, ${reason}`),
-        (error: unknown) => console.error(`${file} could not be written: ${reasonOf(error)}`),
+        () => printLine(`${file}: ${frames} frames, ${printable(reason)}`),
+        (error: unknown) => printNote(`${file} could not be written: ${reasonOf(error)}`),
       );
     },
   };

@@ -5,6 +5,7 @@ import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import { idsOf, readFixtureLines, type RecordedFrame } from '../player/fixture.ts';
 import { replay } from '../player/replay.ts';
 import { targetBridge } from './running-process.ts';
+import { printLine } from './terminal.ts';
 
 type ReplayCommandOptions = {
   carrier?: CarrierName;
@@ -56,7 +57,7 @@ async function send(file: string, options: ReplayCommandOptions): Promise<void> 
     ...(options.keepIds ? { keepIds: true } : {}),
     ...(publicUrl === undefined ? {} : { publicUrl }),
   });
-  console.log(
+  printLine(
     `${name} call ${result.callId}: ${result.sent} frames sent, ${result.answers.length} answers, closed ${result.closed}`,
   );
 }

@@ -1,6 +1,6 @@
 import { loadConfig, type Config } from '../config.ts';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
-import { isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
+import { fetchWithKey, isKeyRefused, keyRefused, type Api } from '../player/api-client.ts';
 import { isLoopback } from '../port/addresses.ts';
 
 /** Why a process did not answer: `fetch` says only that it failed, the cause of its error says why. */
@@ -8,12 +8,14 @@ export function whyUnreachable(error: unknown): string {
   return reasonOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
 }
 
+function unreachable(api: Api, error: unknown): TrunklineError {
+  if (error instanceof TrunklineError) return error;
+  return new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+}
+
 /** One GET with the key that the settings name. */
 export async function askProcess(api: Api, path: string, withinMs: number): Promise<Response> {
-  return await fetch(`${api.url}${path}`, {
-    headers: api.key === undefined ? {} : { 'x-service-key': api.key },
-    signal: AbortSignal.timeout(withinMs),
-  });
+  return await fetchWithKey(api, path, { signal: AbortSignal.timeout(withinMs) });
 }
 
 const answerWithinMs = 10_000;
@@ -25,7 +27,7 @@ export async function answerOf<T>(api: Api, path: string): Promise<T> {
   try {
     response = await askProcess(api, path, answerWithinMs);
   } catch (error) {
-    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+    throw unreachable(api, error);
   }
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   if (response.status === 404 && path.startsWith('/api/calls/'))
@@ -56,17 +58,14 @@ export async function requestOf(
 ): Promise<unknown> {
   let response: Response;
   try {
-    response = await fetch(api.url + path, {
+    response = await fetchWithKey(api, path, {
       method: request.method ?? 'GET',
-      headers: {
-        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
-        ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
+      ...(request.body === undefined ? {} : { headers: { 'content-type': 'application/json' } }),
       ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
       signal: AbortSignal.timeout(changeWithinMs),
     });
   } catch (error) {
-    throw new TrunklineError('UNREACHABLE', `${api.url} does not answer: ${whyUnreachable(error)}`);
+    throw unreachable(api, error);
   }
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   if (!response.ok) throw await refusedBy(api, response);

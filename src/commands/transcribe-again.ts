@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { TrunklineError } from '../lib/errors.ts';
 import type { TranscribeAgain, TranscribeAllAgain } from '../protocol/api.ts';
 import { requestOf, runningProcess } from './running-process.ts';
+import { printJson, printLine } from './terminal.ts';
 
 type Options = { url?: string; json?: boolean; incomplete?: boolean };
 
@@ -25,9 +26,9 @@ async function again(call: string | undefined, options: Options): Promise<void> 
     );
   if (call === undefined) {
     const counts = await allAgain(options);
-    if (options.json) console.log(JSON.stringify(counts));
+    if (options.json) printJson(counts);
     else
-      console.log(
+      printLine(
         `${counts.ordered} are read again, ${counts.already} were on their way; ${counts.waiting} wait for the speech service; of ${counts.without_recording} nothing is left to read`,
       );
     return;
@@ -36,8 +37,8 @@ async function again(call: string | undefined, options: Options): Promise<void> 
     options,
     `/api/calls/${encodeURIComponent(call)}/transcribe`,
   )) as TranscribeAgain;
-  if (options.json) console.log(JSON.stringify(answer));
-  else console.log(told[answer.status]);
+  if (options.json) printJson(answer);
+  else printLine(told[answer.status]);
 }
 
 /** A request looks through so many; the last one knows of those that wait. */

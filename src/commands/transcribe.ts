@@ -3,12 +3,12 @@ import { mkdir } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
+import { printable } from '../lib/printable.ts';
 import { speechUrls } from '../speech-client/config.ts';
 import { runningProcess } from './running-process.ts';
 import {
   collision,
   inputOf,
-  printable,
   whyNoInput,
   whyUnreadable,
   type JobInput,

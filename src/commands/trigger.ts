@@ -6,6 +6,8 @@ import type { Api } from '../player/api-client.ts';
 import type { ApiDelivery, TestEvent } from '../protocol/api.ts';
 import { callEventTypes } from '../protocol/events.ts';
 import { answerOf, requestOf, runningProcess } from './running-process.ts';
+import { printable } from '../lib/printable.ts';
+import { printJson, printLine, printNote } from './terminal.ts';
 
 type TriggerOptions = { url?: string; json?: boolean };
 
@@ -36,7 +38,7 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   const request = { method: 'POST', body: { type } };
   const sent = (await requestOf(api, '/api/test-events', request)) as TestEvent;
   // With --json the output is for a program, and every line of it JSON.
-  const say = options.json ? console.error : console.log;
+  const say = options.json ? printNote : printLine;
   say(`${type} ${sent.event_id}, marked as a test, of ${sent.call_id}`);
   if (sent.endpoints.length === 0) {
     say('no configured webhook wants it; who listens with `trunkline listen` has it');
@@ -44,8 +46,8 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   }
   const deliveries = await settled(api, sent);
   for (const delivery of deliveries) {
-    if (options.json) console.log(JSON.stringify(delivery));
-    else console.log(lineOf(delivery));
+    if (options.json) printJson(delivery);
+    else printLine(lineOf(delivery));
   }
   if (deliveries.some(({ state }) => state !== 'delivered')) process.exitCode = 1;
 }
@@ -67,5 +69,5 @@ function lineOf({ endpoint, state, status, attempts, reason, answer }: ApiDelive
   const tries = attempts === 1 ? '1 attempt' : `${String(attempts)} attempts`;
   const why = [reason, answer].filter((text) => text !== null && text !== '').join(': ');
   const outcome = state === 'pending' ? 'not taken yet, and tried on' : state;
-  return `${endpoint}  ${outcome}  ${answered}  ${tries}${why === '' ? '' : `  ${why}`}`;
+  return printable(`${endpoint}  ${outcome}  ${answered}  ${tries}${why === '' ? '' : `  ${why}`}`);
 }

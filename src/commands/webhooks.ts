@@ -10,6 +10,7 @@ import { answerOf, runningProcess } from './running-process.ts';
 import { withoutSecrets } from './without-secrets.ts';
 import { callEventTypes, type CallEvent, type CallEventType } from '../protocol/events.ts';
 import { eventExamples } from '../protocol/event-examples.ts';
+import { printLine } from './terminal.ts';
 
 /** `trunkline webhooks`: what a webhook would be sent, before a call is made. */
 export function registerWebhooks(program: Command): void {
@@ -20,7 +21,7 @@ export function registerWebhooks(program: Command): void {
   webhooks
     .command('secret')
     .description('a new secret in the form that TRUNKLINE_WEBHOOK_SECRET wants')
-    .action(() => console.log(newWebhookSecret()));
+    .action(() => printLine(newWebhookSecret()));
   webhooks
     .command('try <endpoint> [event]')
     .description(
@@ -42,9 +43,9 @@ export function registerWebhooks(program: Command): void {
 function list(): void {
   const endpoints = endpointsOf(loadConfig(process.env).config.outbox);
   if (endpoints.length === 0)
-    console.log('no webhook is configured: set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET');
+    printLine('no webhook is configured: set TRUNKLINE_WEBHOOK_URL and TRUNKLINE_WEBHOOK_SECRET');
   for (const { name, url, events, shape, ordering } of endpoints)
-    console.log(
+    printLine(
       `${name}  ${withoutSecrets(url)}  ${chosen(events)}  ${shape === 'envelope' ? 'envelope' : 'mapped'}  ${ordering}`,
     );
 }
@@ -61,11 +62,11 @@ async function tryEvent(
     throw new TrunklineError('BAD_INPUT', `${type} is none of ${callEventTypes.join(', ')}`);
   const wanted = typesOf(endpoint);
   if (type !== undefined && !wanted.includes(type))
-    console.log(`(${name} is not configured for ${type})`);
+    printLine(`(${name} is not configured for ${type})`);
   const types = type === undefined ? wanted : [type];
   for (const event of await eventsOf(types, type, options)) {
     for (const text of await previewOf(endpoint, event, answersOf(options.answers)))
-      console.log(text);
+      printLine(text);
     if (options.send) await send(endpoint, event);
   }
 }
@@ -105,9 +106,9 @@ async function send(endpoint: Endpoint, event: CallEvent): Promise<void> {
     Date.now(),
     new AbortController().signal,
   );
-  console.log(`\n${verdict.kind}${verdict.status === null ? '' : ` (${verdict.status})`}`);
-  if ('reason' in verdict) console.log(verdict.reason);
-  if (verdict.answer !== null) console.log(verdict.answer);
+  printLine(`\n${verdict.kind}${verdict.status === null ? '' : ` (${verdict.status})`}`);
+  if ('reason' in verdict) printLine(verdict.reason);
+  if (verdict.answer !== null) printLine(verdict.answer);
   if (verdict.kind !== 'delivered') process.exitCode = 1;
 }
 

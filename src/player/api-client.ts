@@ -66,21 +66,52 @@ async function ask<T extends z.ZodType>(
   return schema.parse(await response.json());
 }
 
+/**
+ * Sends a request with the key to this address and to no other: a redirect is not followed, because the key would go
+ * along to an address that nobody named.
+ */
+export async function fetchWithKey(
+  { url, key }: Api,
+  path: string,
+  init: RequestInit & { headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const address = `${httpAddress(url)}${path}`;
+  const response = await fetch(address, {
+    ...init,
+    redirect: 'manual',
+    headers: { ...init.headers, ...(key === undefined ? {} : { 'x-service-key': key }) },
+  });
+  const location = response.headers.get('location');
+  if (!isRedirect(response.status) || location === null) return response;
+  await response.body?.cancel();
+  const target = URL.parse(location, address)?.origin ?? 'another address';
+  throw new TrunklineError('UNREACHABLE', `${new URL(address).origin} redirects to ${target}, and the key goes to no other address: if that one is right, name it with --url`); // prettier-ignore
+}
+
+function httpAddress(url: string): string {
+  return url.replace(/^ws/, 'http').replace(/\/+$/, '');
+}
+
+function originOf({ url }: Api): string {
+  return new URL(httpAddress(url)).origin;
+}
+
+function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400 && status !== 304;
+}
+
 async function request(api: Api, path: string, init: RequestInit): Promise<Response> {
-  const url = `${api.url.replace(/^ws/, 'http').replace(/\/+$/, '')}${path}`;
   let response: Response;
   try {
-    response = await fetch(url, {
+    response = await fetchWithKey(api, path, {
       ...init,
-      headers: {
-        'content-type': 'application/json',
-        ...(api.key === undefined ? {} : { 'x-service-key': api.key }),
-      },
+      headers: { 'content-type': 'application/json' },
     });
   } catch (cause) {
+    if (cause instanceof TrunklineError) throw cause;
     throw new TrunklineError(
       'UNREACHABLE',
-      `${new URL(url).origin} does not answer: ${reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause)}`,
+      `${originOf(api)} does not answer: ${reasonOf(cause instanceof Error && cause.cause !== undefined ? cause.cause : cause)}`,
       { cause },
     );
   }
@@ -89,7 +120,7 @@ async function request(api: Api, path: string, init: RequestInit): Promise<Respo
   if (isKeyRefused(response.status)) throw keyRefused(api, response.status);
   throw new TrunklineError(
     'UNREACHABLE',
-    `${new URL(url).origin}${path.split('?')[0]} answered ${response.status}`,
+    `${originOf(api)}${path.split('?')[0]} answered ${response.status}`,
   );
 }
 

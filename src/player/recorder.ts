@@ -36,7 +36,13 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   const server = createServer((_request, response) => {
     response.writeHead(426).end();
   });
-  const sockets = new WebSocketServer({ server, perMessageDeflate: false, maxPayload: 1_048_576 });
+  const sockets = new WebSocketServer({
+    server,
+    perMessageDeflate: false,
+    maxPayload: 1_048_576,
+    // Anything but a path could name another host, which would then get the carrier's proof.
+    verifyClient: ({ req }: { req: IncomingMessage }) => addressAt(options.to, req) !== undefined,
+  });
   sockets.on('connection', (socket, request) => record(socket, request, options));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -65,7 +71,8 @@ function record(carrier: WebSocket, request: IncomingMessage, options: RecorderO
     );
   };
   let reason = '';
-  const bridge = options.to === undefined ? undefined : connectBridge(options.to, request, carrier);
+  const address = options.to === undefined ? undefined : addressAt(options.to, request);
+  const bridge = address && connectBridge(address, request, carrier);
   carrier.on('message', (data, isBinary) => {
     note('carrier', data, isBinary);
     bridge?.send(data, isBinary);
@@ -93,15 +100,27 @@ type BridgeSide = {
   onClose(told: (code: number, text: string) => void): void;
 };
 
+/**
+ * The address at the bridge with the path and query of a request. Undefined for a request that names anything but a
+ * path (`//host/...`, `ftp://...`): only the operator says where a conversation goes.
+ */
+function addressAt(to = 'ws://nowhere', { url: target = '/' }: IncomingMessage): URL | undefined {
+  if (!target.startsWith('/') || /^[/\\]{2}/.test(target)) return undefined;
+  const bridge = new URL(to.replace(/^http/, 'ws'));
+  const address = URL.parse(target, bridge.href);
+  return address?.host === bridge.host && address.protocol === bridge.protocol
+    ? address
+    : undefined;
+}
+
 /** The carrier's path, query and headers go on, so that its proof still holds if the address it signed is the bridge's. */
-function connectBridge(to: string, request: IncomingMessage, carrier: WebSocket): BridgeSide {
-  const url = new URL(request.url ?? '/', to.replace(/^http/, 'ws'));
+function connectBridge(url: URL, request: IncomingMessage, carrier: WebSocket): BridgeSide {
   const headers = Object.fromEntries(
     Object.entries(request.headersDistinct)
       .filter(([name]) => !ownHeaders.has(name))
       .map(([name, values]) => [name, values?.join(', ')]),
   );
-  const bridge = new WebSocket(url, carrier.protocol === '' ? [] : [carrier.protocol], {
+  const bridge = new WebSocket(url.href, carrier.protocol === '' ? [] : [carrier.protocol], {
     headers,
     perMessageDeflate: false,
     handshakeTimeout: 10_000,

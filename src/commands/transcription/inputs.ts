@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { basename, dirname, join, parse, resolve } from 'node:path';
+import { printable } from '../../lib/printable.ts';
 
 /** Something to transcribe, and where what comes of it goes. */
 export type JobInput = {
@@ -87,9 +88,4 @@ export async function whyUnreadable({ path }: JobInput): Promise<string | undefi
     if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
     return code === 'EACCES' ? 'may not be read' : `cannot be read (${code ?? String(error)})`;
   }
-}
-
-/** Without what could move the cursor, colour the terminal or turn the direction of writing. */
-export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/gu, '');
 }

@@ -18,6 +18,9 @@ export async function whyUnwritable(
   return undefined;
 }
 
+/** A transcript holds what people said: only its owner may read it, as it is with recordings. */
+const ownerOnly = 0o600;
+
 /**
  * Writes a file whole or not at all. Without force a file that is there stays as it is, even when it has come only now:
  * the name is taken first, and then given to the finished file.
@@ -26,9 +29,9 @@ export async function writeOutput(path: string, text: string, isForced: boolean)
   const draft = join(dirname(path), `.trunkline-${randomUUID()}.part`);
   let isTaken = false;
   try {
-    await writeFile(draft, text, { flag: 'wx' });
+    await writeFile(draft, text, { flag: 'wx', mode: ownerOnly });
     if (!isForced) {
-      await (await open(path, 'wx')).close();
+      await (await open(path, 'wx', ownerOnly)).close();
       isTaken = true;
     }
     await rename(draft, path);

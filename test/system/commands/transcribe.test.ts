@@ -1,5 +1,15 @@
 import { spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -132,6 +142,14 @@ describe('trunkline transcribe', () => {
     expect((await transcribe(own, ['call.wav', '--force'])).code).toBe(0);
     expect(await contentOf(own, 'call.txt')).toBe('my card is lost\n');
     expect((await readdir(own)).sort()).toEqual(['call.txt', 'call.wav']);
+  });
+
+  test('what was said may be read by the owner of the files alone', async () => {
+    const cwd = await recordings({ 'call.wav': wavOf('my refund please') });
+    const words = ['call.wav', '--json', '--subtitles', 'srt'];
+    expect((await transcribe(cwd, words)).code).toBe(0);
+    for (const name of ['call.json', 'call.srt'])
+      expect((await stat(join(cwd, name))).mode & 0o777).toBe(0o600);
   });
 
   test('several files, one without audio, one that is missing: the others are done', async () => {

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -150,6 +152,41 @@ test.each([
     /^line 2/,
   );
 });
+
+test.each(['//other/carriers/twilio', 'ftp://x/', 'http://other/', '/\\\\other/x', '*'])(
+  'a request for %s reaches no host but the bridge, and the recorder goes on',
+  async (target) => {
+    await using server = await carrierServer({ insecure: true });
+    const asked: string[] = [];
+    const other = createServer((request) => asked.push(request.url ?? ''));
+    other.on('upgrade', (request) => asked.push(request.url ?? ''));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const conversations: string[] = [];
+    await using recorder = await startRecorder({
+      host: '127.0.0.1',
+      port: 0,
+      to: server.url,
+      onConversation: (path) => {
+        conversations.push(path);
+        return { frame: () => undefined, end: () => undefined };
+      },
+    });
+    const host = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+    for (let time = 0; time < 2; time++) {
+      const socket = connect(recorder.port, '127.0.0.1');
+      socket.write(
+        `GET ${target.replace('other', host)} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n` +
+          'authorization: Basic c2VjcmV0\r\nsec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n',
+      );
+      expect(String((await once(socket, 'data'))[0])).toMatch(/^HTTP\/1\.1 40[01]/);
+      socket.destroy();
+    }
+    expect(asked).toEqual([]);
+    expect(conversations).toEqual([]);
+    other.close();
+    other.closeAllConnections();
+  },
+);
 
 test('the commands record and replay over processes of their own', async () => {
   await using server = await carrierServer({ insecure: true });

@@ -100,7 +100,9 @@ async function list(options: DeliveryListOptions): Promise<void> {
 function lineOf(item: ApiDelivery): string {
   const next = item.next_attempt_at === null ? '' : `  next ${item.next_attempt_at}`;
   const reason = item.reason === null ? '' : `  ${item.reason}`;
-  return printable(`${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${counted(item.attempts, 'attempt')}${next}${reason}`);
+  return printable(
+    `${item.state.padEnd(9)} ${item.type.padEnd(16)} ${item.call_id} #${item.sequence}  ${item.id}  ${counted(item.attempts, 'attempt')}${next}${reason}`,
+  );
 }
 
 async function show(id: string, options: DeliveriesOptions): Promise<void> {

@@ -73,7 +73,7 @@ async function ask<T extends z.ZodType>(
 export async function fetchWithKey(
   { url, key }: Api,
   path: string,
-  init: RequestInit & { headers?: Record<string, string> } = {},
+  init: Omit<RequestInit, 'headers'> & { headers?: Record<string, string> } = {},
 ): Promise<Response> {
   const address = `${httpAddress(url)}${path}`;
   const response = await fetch(address, {
@@ -100,7 +100,11 @@ function isRedirect(status: number): boolean {
   return status >= 300 && status < 400 && status !== 304;
 }
 
-async function request(api: Api, path: string, init: RequestInit): Promise<Response> {
+async function request(
+  api: Api,
+  path: string,
+  init: Omit<RequestInit, 'headers'>,
+): Promise<Response> {
   let response: Response;
   try {
     response = await fetchWithKey(api, path, {

@@ -45,6 +45,7 @@ export default defineConfig({
         test: {
           name: 'page',
           include: ['test/page/**/*.test.ts'],
+          runner: 'config/tools/page-runner.ts',
           testTimeout: 90_000,
           hookTimeout: 60_000,
           // A browser and a whole process in each file: more than two at once only wait for one another.

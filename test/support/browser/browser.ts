@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type BrowserContext, type Page, type Request } from 'playwright-core';
+import { browserProgram } from './chromium.ts';
 
 const screenshots = new URL('../../screenshots/', import.meta.url).pathname;
 const axeFile = new URL('../../../node_modules/axe-core/axe.min.js', import.meta.url);
@@ -31,10 +32,12 @@ export type OpenPage = {
   violations(): Promise<string[]>;
 };
 
-/** Debian's Chromium, headless, with a profile of its own that goes with it. */
+/** A headless Chromium with a profile of its own, which is removed with it. */
 export async function startBrowser(): Promise<Browser> {
+  const { path, env } = await browserProgram();
   const browser = await chromium.launch({
-    executablePath: '/usr/bin/chromium',
+    executablePath: path,
+    env,
     headless: true,
     args: flags,
   });

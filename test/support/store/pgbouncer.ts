@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { endsWithUs } from '../process/ends-with-us.ts';
 import { freePort } from '../process/free-port.ts';
-import { accountOf } from './postgres.ts';
+import { unprivileged } from './postgres.ts';
 
 const program = '/usr/sbin/pgbouncer';
 
@@ -23,8 +23,7 @@ export async function pgbouncer(
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-pgbouncer-'));
   const target = new URL(databaseUrl);
   const port = await freePort();
-  // It refuses to run as root.
-  const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
+  const user = unprivileged();
   const settings = join(folder, 'pgbouncer.ini');
   const users = join(folder, 'users.txt');
   writeFileSync(users, '"trunkline" ""\n');

@@ -1,5 +1,5 @@
-import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { chownSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { endsWithUs } from '../process/ends-with-us.ts';
 import { freePort } from '../process/free-port.ts';
+import { baseBackupMissing, postgresPrograms, programsMissing } from './postgres-programs.ts';
 
 const run = promisify(execFile);
 
@@ -30,9 +31,15 @@ export type Standby = AsyncDisposable & {
   stopHearing(): Promise<void>;
 };
 
-/** Why there is none, for the name of a skipped test; undefined when there is one. */
-export const postgresMissing: string | undefined =
-  process.env['TEST_DATABASE_URL'] || binaries() ? undefined : 'Postgres is not installed';
+/** The reason why there is none, for the name of a skipped test; undefined where there is one. */
+export const postgresMissing: string | undefined = process.env['TEST_DATABASE_URL']
+  ? undefined
+  : programsMissing;
+
+/** The reason why there is no second server that follows the first, for the name of a skipped test. */
+export const standbyMissing: string | undefined = process.env['TEST_DATABASE_URL']
+  ? 'TEST_DATABASE_URL names a server that is not ours'
+  : baseBackupMissing;
 
 /** `settings` go to a cluster of our own alone, behind those that it has anyway. */
 export async function startPostgres(settings: readonly string[] = []): Promise<TestPostgres> {
@@ -42,9 +49,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<T
       newDatabase: (copyOf) => newDatabase(given, copyOf),
       [Symbol.asyncDispose]: async () => undefined,
     };
-  const bin = binaries();
-  if (!bin) throw new Error('Postgres is not installed and TEST_DATABASE_URL is not set');
-  return ownCluster(bin, settings);
+  return ownCluster(await postgresPrograms(), settings);
 }
 
 async function ownCluster(bin: string, more: readonly string[]): Promise<TestPostgres> {
@@ -113,8 +118,8 @@ export type PostgresPair = AsyncDisposable & {
 };
 
 export async function startPostgresPair(): Promise<PostgresPair> {
-  const bin = binaries();
-  if (!bin) throw new Error('Postgres is not installed');
+  if (standbyMissing !== undefined) throw new Error(standbyMissing);
+  const bin = await postgresPrograms();
   const cluster = await newCluster(bin);
   const sides = [cluster.port, await freePort()].map((port) => ({
     port,
@@ -167,8 +172,7 @@ export async function startPostgresPair(): Promise<PostgresPair> {
 /** A folder, a port and the server's programs, in the name of a user that the server takes. */
 async function newCluster(bin: string, more: readonly string[] = []) {
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-pg-'));
-  // Postgres refuses to run as root: there the cluster belongs to the user that the package made.
-  const user = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
+  const user = unprivileged();
   if (user) chownSync(folder, user.uid, user.gid);
   const as = user ?? {};
   const port = await freePort();
@@ -267,18 +271,13 @@ async function untilItAnswers(url: string): Promise<void> {
   }
 }
 
-function binaries(): string | undefined {
-  const root = '/usr/lib/postgresql';
-  const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : [];
-  for (const version of versions) {
-    const bin = join(root, version, 'bin');
-    if (existsSync(join(bin, 'initdb'))) return bin;
+/** Servers that refuse to run as root get the user that Debian's package made, or else the one that owns nothing. */
+export function unprivileged(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const accounts = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const [, , uid, gid] = accounts.find((line) => line.startsWith(`${name}:`))?.split(':') ?? [];
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  return undefined;
-}
-
-export function accountOf(name: string): { uid: number; gid: number } {
-  const id = (flag: string): number =>
-    Number(execFileSync('id', [flag, name], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
+  throw new Error('/etc/passwd has neither postgres nor nobody');
 }

@@ -1,0 +1,25 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** The first program of these names on the PATH. */
+export function programOnPath(...names: readonly string[]): string | undefined {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  for (const name of names)
+    for (const folder of folders) if (isProgram(join(folder, name))) return join(folder, name);
+  return undefined;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** The reason why tests cannot use one of these programs, for the name of a skipped test. */
+export function programMissing(...names: readonly string[]): string | undefined {
+  const missing = names.find((name) => programOnPath(name) === undefined);
+  return missing === undefined ? undefined : `${missing} is not installed`;
+}

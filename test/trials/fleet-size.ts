@@ -9,7 +9,7 @@ import {
   type FleetFigures,
   type CallLoad,
 } from '../support/sizing/fleet-model.ts';
-import { measureLoad, type LoadPlan } from '../support/sizing/measured-load.ts';
+import { measureLoad, type LoadPlan } from './fleet/measured-load.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 
 /*

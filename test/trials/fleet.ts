@@ -1,6 +1,6 @@
 import { carrierNames, type CarrierName } from '../../src/carriers/all.ts';
-import { haproxyPath } from '../support/faults/fleet-doors.ts';
-import { fleetFaults, fleetTrial, type FleetFault, type RoundFigures } from '../support/faults/fleet-faults.ts'; // prettier-ignore
+import { haproxyPath } from './fleet/fleet-doors.ts';
+import { fleetFaults, fleetTrial, type FleetFault, type RoundFigures } from './fleet/fleet-faults.ts'; // prettier-ignore
 import { bucketMissing } from '../support/store/bucket.ts';
 import { postgresMissing } from '../support/store/postgres.ts';
 

@@ -1,4 +1,4 @@
-import { hostileAudio } from '../support/faults/hostile-audio.ts';
+import { hostileAudio } from './hostile/audio-files.ts';
 import { ffmpegMissing } from '../support/media/media-files.ts';
 
 /** HOSTILE_COUNT files and addresses that nobody honest would send: each ends in a named error, beside honest jobs. */

@@ -22,7 +22,7 @@ import {
   startHostiles,
   type HostileKind,
   type HostileReport,
-} from '../support/faults/hostile.ts';
+} from './hostile/conversations.ts';
 import { startApp, type App } from '../support/process/app.ts';
 import { until } from '../support/process/until.ts';
 import { seededAudio } from '../support/speech/audio.ts';

@@ -1,4 +1,4 @@
-import { jobsOverNodes } from '../support/faults/job-nodes.ts';
+import { jobsOverNodes } from './jobs/job-nodes.ts';
 import { postgresMissing, startPostgres } from '../support/store/postgres.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { realModel } from '../support/recognition/real-model.ts';
 import { canSpeak, rightWords, type SpokenDialogue } from '../support/recognition/dialogue.ts';
-import { missingVoices } from '../support/recognition/human-voices.ts';
+import { missingVoices } from './speakers/human-voices.ts';
 import {
   alone,
   dialogue,
@@ -8,8 +8,8 @@ import {
   planned,
   wordsOfTurns,
   type Planned,
-} from '../support/recognition/trial-dialogues.ts';
-import { missingUnseenVoices } from '../support/recognition/unseen-voices.ts';
+} from './speakers/trial-dialogues.ts';
+import { missingUnseenVoices } from './speakers/unseen-voices.ts';
 import { VoiceDetector, vadModelPath } from '../../src/hearing/offline/voice-activity.ts';
 import { VoiceEncoder } from '../../src/hearing/speakers/encoder.ts';
 import { LegVoices, liveHints } from '../../src/hearing/speakers/leg-voices.ts';

@@ -15,16 +15,11 @@ import {
   wrongSeconds,
   type SpokenDialogue,
 } from '../support/recognition/dialogue.ts';
-import { missingVoices } from '../support/recognition/human-voices.ts';
+import { missingVoices } from './speakers/human-voices.ts';
 import { realModel } from '../support/recognition/real-model.ts';
 import { recogniserOf, silentLog } from '../support/recognition/recogniser.ts';
-import {
-  dialogue,
-  dialogues,
-  planned,
-  wordsOfTurns,
-} from '../support/recognition/trial-dialogues.ts';
-import { missingUnseenVoices } from '../support/recognition/unseen-voices.ts';
+import { dialogue, dialogues, planned, wordsOfTurns } from './speakers/trial-dialogues.ts';
+import { missingUnseenVoices } from './speakers/unseen-voices.ts';
 import { wavFile } from '../support/speech/jobs.ts';
 
 /**

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecogniserStreamOptions } from '../../../src/hearing/recogniser.ts';
 import { sayWithFestival, sayWithFlite } from '../../support/recognition/dialogue.ts';
-import { humanPrompts, picoPrompts } from '../../support/recognition/held-out-set.ts';
+import { humanPrompts, picoPrompts } from './held-out-set.ts';
 import { telephonePrompts, wavSamples, type Prompt } from '../../support/recognition/prompts.ts';
-import { kindsOfSecondSet } from '../../support/recognition/second-set.ts';
+import { kindsOfSecondSet } from './second-set.ts';
 import { inPinkNoise, speechSpan, throughGsm } from '../recognition/audio.ts';
 
 export type Condition = {

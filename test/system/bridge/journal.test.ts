@@ -22,7 +22,7 @@ import { numberedFrame } from '../../support/speech/audio.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { runChild, straceMissing } from '../../support/faults/strace.ts';
 import { until } from '../../support/process/until.ts';
-import { runKills } from '../../trials/journal-kills.ts';
+import { runKills } from '../../support/bridge/journal-kills.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 30_000, withinMs: 60_000 };

@@ -5,7 +5,7 @@ import { faultsOf, legRig } from '../../support/bridge/leg-rig.ts';
 import { FakeSpeech } from '../../support/speech/fake-speech.ts';
 import { temporaryFolder } from '../../support/store/store.ts';
 import { until } from '../../support/process/until.ts';
-import { linkFaults, phases, runSeed, strikesIn } from '../../trials/speech-link.ts';
+import { linkFaults, phases, runSeed, strikesIn } from '../../support/faults/link-faults.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 
 const deadlines = { finalsMs: 60_000, withinMs: 120_000 };

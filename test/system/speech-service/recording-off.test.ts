@@ -55,7 +55,7 @@ test('without a recording a running session holds only the audio that a resume s
   await again.closed;
   const { result } = await service.ended(job.id);
   expect(result?.transcription?.full_transcript).toBe('my card is lost my card is lost');
-  expect(await audioFiles(service.store.dataDir)).toEqual([]);
+  await until(async () => (await audioFiles(service.store.dataDir)).length === 0);
 });
 
 test('the audio of a session is deleted after the days of recordings, its words stay', async () => {

@@ -1,10 +1,10 @@
 import { WebSocket } from 'ws';
 import { carriers, type CarrierName } from '../../../src/carriers/all.ts';
 import type { Dialogue, PlayedCall } from '../../../src/player/dialogue.ts';
-import { usualForm } from '../carriers/carrier-shape.ts';
-import { playedCall } from '../carriers/played-call.ts';
-import { provenConfig } from '../carriers/proven-config.ts';
-import { seededAudio } from '../speech/audio.ts';
+import { usualForm } from '../../support/carriers/carrier-shape.ts';
+import { playedCall } from '../../support/carriers/played-call.ts';
+import { provenConfig } from '../../support/carriers/proven-config.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
 
 const config = provenConfig();
 /** A carrier that finds no door when its call ends goes on for so long: what was lost before must be told by then. */

@@ -6,8 +6,8 @@ import {
   twilioConnected,
   twilioMedia,
   twilioStart,
-} from '../carriers/carrier-client.ts';
-import type { HostileKind, HostileOrder, HostileReport } from './hostile.ts';
+} from '../../support/carriers/carrier-client.ts';
+import type { HostileKind, HostileOrder, HostileReport } from './conversations.ts';
 
 /*
  * Attackers from many addresses of loopback. Each attack is one short function that answers in a word what became

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from '../process/free-port.ts';
-import type { App } from '../process/app.ts';
-import { endsWithUs } from '../process/ends-with-us.ts';
-import { until } from '../process/until.ts';
+import { freePort } from '../../support/process/free-port.ts';
+import type { App } from '../../support/process/app.ts';
+import { endsWithUs } from '../../support/process/ends-with-us.ts';
+import { until } from '../../support/process/until.ts';
 
 const lookEveryMs = 300;
 

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { endsWithUs } from '../process/ends-with-us.ts';
+import { endsWithUs } from '../../support/process/ends-with-us.ts';
 
 /** What strangers and holders of a key do to the port; each is one line of the trial's report. */
 export const hostileKinds = [
@@ -55,7 +55,7 @@ export function startHostiles(order: HostileOrder): Hostiles {
       process.execPath,
       [
         '--disable-warning=ExperimentalWarning',
-        join(import.meta.dirname, 'hostile-child.ts'),
+        join(import.meta.dirname, 'conversations-child.ts'),
         JSON.stringify(order),
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },

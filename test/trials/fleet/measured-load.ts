@@ -3,23 +3,23 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { freePort } from '../process/free-port.ts';
+import { freePort } from '../../support/process/free-port.ts';
 import {
   CarrierClient,
   twilioConnected,
   twilioMedia,
   twilioStart,
   twilioStop,
-} from '../carriers/carrier-client.ts';
-import { startCrm } from '../crm/crm.ts';
-import { startApp } from '../process/app.ts';
-import { childrenOf } from '../process/proc.ts';
-import { until } from '../process/until.ts';
-import { seededAudio } from '../speech/audio.ts';
-import { FakeSpeech } from '../speech/fake-speech.ts';
-import type { TestPostgres } from '../store/postgres.ts';
+} from '../../support/carriers/carrier-client.ts';
+import { startCrm } from '../../support/crm/crm.ts';
+import { startApp } from '../../support/process/app.ts';
+import { childrenOf } from '../../support/process/proc.ts';
+import { until } from '../../support/process/until.ts';
+import { seededAudio } from '../../support/speech/audio.ts';
+import { FakeSpeech } from '../../support/speech/fake-speech.ts';
+import type { TestPostgres } from '../../support/store/postgres.ts';
 import { countingLine } from './counting-line.ts';
-import type { Costs, CallLoad } from './fleet-model.ts';
+import type { Costs, CallLoad } from '../../support/sizing/fleet-model.ts';
 
 const secret = `whsec_${Buffer.from('a secret of the sizing trial').toString('base64')}`;
 const tickMs = 100;

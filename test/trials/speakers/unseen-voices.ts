@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { sayWithFestival } from './dialogue.ts';
+import { sayWithFestival } from '../../support/recognition/dialogue.ts';
 import { levelled, missingOf, onceEach, promptsOf } from './human-voices.ts';
 import { sentences } from './unseen-sentences.ts';
 

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import pg from 'pg';
-import { until } from '../process/until.ts';
-import { callbackSecret, jobWeb, toldOf, type JobWeb } from '../speech/job-web.ts';
-import { jobsApi, wavOf } from '../speech/jobs.ts';
-import { speechApi } from '../speech/speech-service.ts';
-import { speechProcess, type SpeechProcess } from '../speech/speech-process.ts';
-import { temporaryFolder } from '../store/store.ts';
+import { until } from '../../support/process/until.ts';
+import { callbackSecret, jobWeb, toldOf, type JobWeb } from '../../support/speech/job-web.ts';
+import { jobsApi, wavOf } from '../../support/speech/jobs.ts';
+import { speechApi } from '../../support/speech/speech-service.ts';
+import { speechProcess, type SpeechProcess } from '../../support/speech/speech-process.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
 
 export type NodesOutcome = {
   seconds: number;

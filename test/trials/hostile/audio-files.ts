@@ -4,14 +4,14 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { uint32, wavFile as wavOfBytes } from '../media/media-files.ts';
-import { audioHost } from '../speech/audio-host.ts';
-import { jobsApi, wavOf, type JobsApi } from '../speech/jobs.ts';
-import { speechApi } from '../speech/speech-service.ts';
-import { speechProcess } from '../speech/speech-process.ts';
-import { temporaryFolder } from '../store/store.ts';
-import { forbiddenHosts, forbiddenUrls } from './url-spellings.ts';
-import { randomOf } from './live-faults.ts';
+import { uint32, wavFile as wavOfBytes } from '../../support/media/media-files.ts';
+import { audioHost } from '../../support/speech/audio-host.ts';
+import { jobsApi, wavOf, type JobsApi } from '../../support/speech/jobs.ts';
+import { speechApi } from '../../support/speech/speech-service.ts';
+import { speechProcess } from '../../support/speech/speech-process.ts';
+import { temporaryFolder } from '../../support/store/store.ts';
+import { forbiddenHosts, forbiddenUrls } from '../../support/faults/url-spellings.ts';
+import { randomOf } from '../../support/faults/live-faults.ts';
 
 export type HostileOutcome = {
   tried: number;

@@ -1,8 +1,13 @@
 import { linearToMulaw, mulawToLinear } from '../../../src/audio/g711.ts';
 import type { withSpeakersOf } from '../../../src/hearing/speakers/turns.ts';
 import { throughGsm } from '../../bench/recognition/audio.ts';
-import { noise } from '../speech/made-up-voice.ts';
-import { dialogueOf, sayWithFestival, sayWithFlite, type SpokenDialogue } from './dialogue.ts';
+import { noise } from '../../support/speech/made-up-voice.ts';
+import {
+  dialogueOf,
+  sayWithFestival,
+  sayWithFlite,
+  type SpokenDialogue,
+} from '../../support/recognition/dialogue.ts';
 import { sayingsOf, type Person } from './human-voices.ts';
 import { sayingsOfUnseen, unseenVoices, type UnseenVoice } from './unseen-voices.ts';
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { wavSamples } from './prompts.ts';
+import { wavSamples } from '../../support/recognition/prompts.ts';
 
 const sounds = '/usr/share/asterisk/sounds';
 

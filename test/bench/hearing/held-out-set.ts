@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { wavSamples, type Prompt } from './prompts.ts';
+import { wavSamples, type Prompt } from '../../support/recognition/prompts.ts';
 
 /**
  * Speech that is kept apart for the last measure: voices and sentences that nothing was tuned to, and whose errors

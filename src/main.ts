@@ -248,6 +248,7 @@ async function openParts(opened: OpenProcess, internalKey: string): Promise<void
       insecure: config.insecure,
       hasRoom: () => http.hasRoom(),
       isProxy: http.isProxy,
+      secrets: http.secrets,
     }),
   );
   if (!roles.has('console')) return;

@@ -10,6 +10,7 @@ import type {
 import type { Clock } from '../lib/clock.ts';
 import type { GuardedClient } from '../lib/guarded-fetch.ts';
 import type { Logger } from '../lib/log.ts';
+import type { SecretVerdict } from '../port/secrets.ts';
 import type { CarrierPlayer, PlayerSecrets } from '../player/dialogue.ts';
 import type { Role } from '../protocol/events.ts';
 import type { Parameter } from '../protocol/openapi/route.ts';
@@ -91,6 +92,8 @@ export type UpgradeVerdict =
   | { outcome: 'accepted'; by: string }
   /** Nothing was offered: 401. Something wrong was offered: 403. The reason holds no secret. */
   | { outcome: 'refused'; status: 401 | 403; reason: string }
+  /** The client guessed too often at this carrier's secret, and its next one is not looked at for a while. */
+  | { outcome: 'refused'; status: 429; reason: string; waitS: number }
   /** No proof on the upgrade; only a stream token in the first message can still be one. */
   | { outcome: 'at-start' };
 
@@ -100,7 +103,11 @@ export type AuthContext<Config> = {
   publicUrl: string;
   nowMs: number;
   nonces: NonceMemory;
+  judgeSecret: JudgeSecret;
 };
+
+/** Counts the wrong secrets of the client whose request is decided. */
+export type JudgeSecret = (secret: string, isRight: boolean) => SecretVerdict;
 
 /** True for a nonce that is new, false for one that was seen and is still remembered. */
 export type NonceMemory = { remember(scheme: string, nonce: string, untilMs: number): boolean };
@@ -114,6 +121,7 @@ export type WebhookContext<Config> = {
   clock: Clock;
   publicUrl: () => string;
   insecure: boolean;
+  judgeSecret: (request: Request, ...secret: Parameters<JudgeSecret>) => SecretVerdict;
   /** What is said to the caller before the stream starts. */
   announcement: string | undefined;
   /** For the carriers' own APIs, whose addresses are settings. */

@@ -6,8 +6,9 @@ import { systemClock, wait, type Clock } from '../lib/clock.ts';
 import { counted } from '../lib/counted.ts';
 import type { Logger } from '../lib/log.ts';
 import type { Part } from '../port/part.ts';
+import { shortSecretNote, type SecretJudge } from '../port/secrets.ts';
 import type { CarrierList } from '../protocol/api.ts';
-import { carrierNames, carriers } from './all.ts';
+import { carrierNames, carriers, carrierSettings } from './all.ts';
 import type { CarriersConfig } from './config.ts';
 import { RecentNonces } from './credentials.ts';
 import { upgradesTotal, webhooksTotal } from './metrics.ts';
@@ -26,6 +27,7 @@ type CarriersOptions = {
   /** Whether the port has connections to spare for a new call. */
   hasRoom: () => boolean;
   isProxy: IsProxy;
+  secrets: SecretJudge;
   clock?: Clock;
 };
 
@@ -42,6 +44,7 @@ export async function startCarriers(options: CarriersOptions): Promise<Part & As
   for (const name of carrierNames) carriers[name].checkSettings?.(options.config);
   // From 0 on, so that the first refusal of a carrier is an increase.
   for (const carrier of carrierNames) {
+    options.secrets.open(carrier);
     for (const outcome of ['401', '403', '503']) upgradesTotal.inc({ carrier, outcome }, 0);
     for (const { action: webhook } of carriers[carrier].webhooks)
       for (const outcome of ['401', '403']) webhooksTotal.inc({ carrier, webhook, outcome }, 0);
@@ -134,6 +137,17 @@ async function lastStreams(
   return new Map(found.filter(([, at]) => at > 0));
 }
 
+function shortSecretNotes(config: CarriersConfig): string[] {
+  const values: Record<string, unknown> = config;
+  const shared = Object.entries(carrierSettings).filter(([, schema]) => schema.meta()?.['shared']);
+  return shared
+    .map(([key, schema]) => {
+      const secrets = [values[key] ?? []].flat().map(String);
+      return shortSecretNote(String(schema.meta()?.['env']), secrets);
+    })
+    .filter((note) => note !== undefined);
+}
+
 function notesOf(config: CarriersConfig, insecure: boolean): string[] {
   if (insecure) return ['carriers: open to anyone who reaches this port (TRUNKLINE_INSECURE=1)'];
   const open = carrierNames.filter((name) => carriers[name].hasSecret(config));
@@ -143,5 +157,6 @@ function notesOf(config: CarriersConfig, insecure: boolean): string[] {
       (closed.length > 0
         ? `${closed.join(', ')} only with a stream token (POST /api/streams)`
         : 'all by secrets'),
+    ...shortSecretNotes(config),
   ];
 }

@@ -1,18 +1,21 @@
 import { z } from 'zod';
 import { TrunklineError } from '../lib/errors.ts';
-import { equalSecrets } from '../port/keys.ts';
-import type { NonceMemory, UpgradeRequest, UpgradeVerdict } from './carrier.ts';
+import { equalSecrets, SharedSecret, type SecretVerdict } from '../port/secrets.ts';
+import type { JudgeSecret, NonceMemory, UpgradeRequest, UpgradeVerdict } from './carrier.ts';
 
-/** Every secret is a list: during a rotation the old and the new one are both good. */
-export const secretList = z.array(z.string().min(8)).default([]);
+/** What the carrier signs with; the carrier makes it. During a rotation the old and the new one are both good. */
+export const signingSecrets = z.array(z.string().min(8)).default([]);
+
+/** A secret that an operator chooses and the carrier sends as it is. */
+export const sharedSecrets = z.array(SharedSecret).default([]);
 
 /** The same where they come as bearer tokens: one that no header can bring would keep its carrier out for ever. */
 export const bearerList = z
   .array(
-    z
-      .string()
-      .min(8)
-      .regex(/^[\x21-\x7e]+$/, 'a bearer token has no spaces, and no letters beyond ASCII'),
+    SharedSecret.regex(
+      /^[\x21-\x7e]+$/,
+      'a bearer token has no spaces, and no letters beyond ASCII',
+    ),
   )
   .default([]);
 
@@ -34,44 +37,72 @@ export function bearerOf(request: Pick<UpgradeRequest, 'headers'>): string | und
 }
 
 /** A shared secret that the carrier sends as a bearer token. Nothing sent leaves the stream token. */
-export function checkBearer(request: UpgradeRequest, secrets: readonly string[]): UpgradeVerdict {
+export function checkBearer(
+  request: UpgradeRequest,
+  secrets: readonly string[],
+  judge: JudgeSecret,
+): UpgradeVerdict {
   if (request.headers['authorization'] === undefined) return { outcome: 'at-start' };
   const given = bearerOf(request);
   if (given === undefined)
     return { outcome: 'refused', status: 403, reason: 'Authorization is not a bearer token' };
-  if (isOneOf(given, secrets)) return { outcome: 'accepted', by: 'bearer' };
-  return { outcome: 'refused', status: 403, reason: 'the bearer token is not the configured one' };
+  return verdictOn(judge(given, isOneOf(given, secrets)), {
+    by: 'bearer',
+    wrong: 'the bearer token is not the configured one',
+  });
 }
 
 export function checkBasic(
   request: Pick<UpgradeRequest, 'headers'>,
   expected: { username: string | undefined; password: string | undefined },
+  judge: JudgeSecret,
 ): UpgradeVerdict {
   const header = request.headers['authorization'];
   if (header === undefined) return { outcome: 'at-start' };
   const given = basicOf(header);
   if (given === undefined)
     return { outcome: 'refused', status: 403, reason: 'Authorization is not well-formed Basic' };
-  if (expected.username === undefined || expected.password === undefined)
+  const { username, password } = expected;
+  if (username === undefined || password === undefined)
     return {
       outcome: 'refused',
       status: 403,
       reason: 'no user name and password are configured for this carrier',
     };
-  return equalSecrets(given, `${expected.username}:${expected.password}`)
-    ? { outcome: 'accepted', by: 'basic' }
-    : {
-        outcome: 'refused',
-        status: 403,
-        reason: 'user name or password is not the configured one',
-      };
+  const isRight = equalSecrets(`${given.username}:${given.password}`, `${username}:${password}`);
+  // The judge is given the password alone: a long user name makes no short password longer.
+  return verdictOn(judge(given.password, isRight), {
+    by: 'basic',
+    wrong: 'user name or password is not the configured one',
+  });
 }
 
-function basicOf(header: string): string | undefined {
+/** What the judge said, as the verdict on an upgrade. */
+export function verdictOn(
+  verdict: SecretVerdict,
+  { by, wrong }: { by: string; wrong: string },
+): UpgradeVerdict {
+  switch (verdict.is) {
+    case 'right':
+      return { outcome: 'accepted', by };
+    case 'wrong':
+      return { outcome: 'refused', status: 403, reason: wrong };
+    case 'wait':
+      return tooManyGuesses(verdict.waitS);
+  }
+}
+
+export function tooManyGuesses(waitS: number) {
+  const reason = 'too many wrong secrets came from this address';
+  return { outcome: 'refused', status: 429, reason, waitS } as const;
+}
+
+function basicOf(header: string): { username: string; password: string } | undefined {
   const encoded = /^Basic +([A-Za-z0-9+/]{1,4000}={0,2})$/i.exec(header)?.[1];
   if (encoded === undefined || encoded.length % 4 !== 0) return undefined;
   const text = Buffer.from(encoded, 'base64').toString('utf8');
-  return text.includes(':') ? text : undefined;
+  const at = text.indexOf(':');
+  return at < 0 ? undefined : { username: text.slice(0, at), password: text.slice(at + 1) };
 }
 
 export function isOneOf(given: string, secrets: readonly string[]): boolean {

@@ -51,11 +51,8 @@ export type BasicProof = { username: string; password: string };
  */
 export function basicProof(
   request: Request,
-  {
-    username,
-    password,
-    insecure,
-  }: { username: string | undefined; password: string | undefined; insecure: boolean },
+  { username, password }: { username: string | undefined; password: string | undefined },
+  { insecure, judgeSecret }: Pick<WebhookContext<unknown>, 'insecure' | 'judgeSecret'>,
 ): BasicProof | undefined {
   const authorization = request.get('authorization');
   if (authorization === undefined) {
@@ -65,8 +62,13 @@ export function basicProof(
       'Authorization is missing: give the webhook the user name and password of this carrier',
     );
   }
-  const verdict = checkBasic({ headers: { authorization } }, { username, password });
-  if (verdict.outcome === 'refused') throw new Problem(403, verdict.reason);
+  const verdict = checkBasic({ headers: { authorization } }, { username, password }, (...secret) =>
+    judgeSecret(request, ...secret),
+  );
+  if (verdict.outcome === 'refused')
+    throw new Problem(verdict.status, verdict.reason, {
+      headers: verdict.status === 429 ? { 'retry-after': String(verdict.waitS) } : {},
+    });
   return username === undefined || password === undefined ? undefined : { username, password };
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
+import { SeldomLog } from '../port/seldom-log.ts';
 
 export type Refused = {
   carrier: string;
@@ -12,22 +13,16 @@ export type Refused = {
 export type LastRefused = { atMs: number; reason: string };
 
 const reasonsAtMost = 32;
-const tellEveryMs = 10_000;
 
 /** A flood of refusals is one line a reason every ten seconds, and then how many there were. */
 export class RefusalLog {
-  readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #seen = new Map<
-    string,
-    { what: string; refused: Refused; count: number; sinceMs: number }
-  >();
-
+  readonly #told: SeldomLog;
   readonly #last = new Map<string, LastRefused>();
 
   constructor({ log, clock }: { log: Logger; clock: Clock }) {
-    this.#log = log;
     this.#clock = clock;
+    this.#told = new SeldomLog({ log, clock });
   }
 
   /** By carrier, since the start of the process. */
@@ -40,24 +35,15 @@ export class RefusalLog {
     const { carrier, reason, webhook } = refused;
     this.#last.set(carrier, { atMs: this.#clock.now(), reason });
     // A reason may hold a number: strangers must not make a line of each.
-    const key = [what, carrier, ...(this.#seen.size < reasonsAtMost ? [webhook, reason] : [])].join(
-      ' ',
-    );
-    const known = this.#seen.get(key);
-    if (known) {
-      known.count++;
-      return;
-    }
-    this.#seen.set(key, { what, refused, count: 0, sinceMs: this.#clock.monotonicMs() });
-    this.#log.warn(refused, what);
+    const told = this.#told.size < reasonsAtMost ? [webhook, reason] : [];
+    this.#told.note([what, carrier, ...told].join(' '), {
+      level: 'warn',
+      message: what,
+      fields: refused,
+    });
   }
 
   tick(): void {
-    const now = this.#clock.monotonicMs();
-    for (const [key, { what, refused, count, sinceMs }] of this.#seen) {
-      if (now - sinceMs < tellEveryMs) continue;
-      this.#seen.delete(key);
-      if (count > 0) this.#log.warn({ ...refused, count }, `${what}, again`);
-    }
+    this.#told.tick();
   }
 }

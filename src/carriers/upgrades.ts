@@ -3,14 +3,21 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import type { Bridge } from '../bridge/streams.ts';
 import { AddressShare } from '../port/connections.ts';
-import type { IsProxy } from '../port/addresses.ts';
+import { clientAddress, type IsProxy } from '../port/addresses.ts';
+import type { SecretJudge } from '../port/secrets.ts';
 import { reasonOf } from '../lib/errors.ts';
 import { memoryShortage } from '../port/memory.ts';
 import { closeStranger, refuseUpgrade } from '../port/upgrades.ts';
 import { carrierNamed, carriers, type AnyCarrier, type CarrierName } from './all.ts';
-import type { AuthContext, NonceMemory, UpgradeRequest } from './carrier.ts';
+import type {
+  AuthContext,
+  JudgeSecret,
+  NonceMemory,
+  UpgradeRequest,
+  UpgradeVerdict,
+} from './carrier.ts';
 import type { CarriersConfig } from './config.ts';
-import { bearerOf } from './credentials.ts';
+import { bearerOf, tooManyGuesses } from './credentials.ts';
 import { socketsOpen, upgradesTotal } from './metrics.ts';
 import { matchUpgrade, RecognisingSocket } from './recognising-socket.ts';
 import { fieldIn, splitTarget } from './parameters.ts';
@@ -46,10 +53,13 @@ export type UpgradeContext = SocketContext & {
   insecure: boolean;
   hasRoom: () => boolean;
   isProxy: IsProxy;
+  secrets: SecretJudge;
   nonces: NonceMemory;
 };
 
-type UpgradeRefusal = { status: 401 | 403 | 404 | 503; reason: string };
+type UpgradeRefusal =
+  | { status: 401 | 403 | 404 | 503; reason: string }
+  | { status: 429; reason: string; waitS: number };
 
 /** Decides who may stream, and keeps the sockets of those who do. */
 export class Upgrades {
@@ -150,6 +160,7 @@ export class Upgrades {
     const carrier = isDetecting ? matchUpgrade(request) : carrierNamed(name);
     if (more.length > 0 || (!carrier && !isDetecting))
       return void decide({ status: 404, reason: 'no such carrier' });
+    const client = clientAddress(incoming, this.#context.isProxy);
     const full = this.#isFull();
     if (full) return void decide(full, carrier?.name);
     const accept = (then: (socket: WebSocket) => void): void => {
@@ -163,10 +174,10 @@ export class Upgrades {
     if (!carrier) {
       const crowd = this.#crowdOf(raw);
       if (crowd) return void decide(crowd);
-      accept((socket) => this.#recognise(socket, raw, request, token));
+      accept((socket) => this.#recognise(socket, raw, request, token, client));
       return;
     }
-    const admission = await this.#admit(carrier, request, token);
+    const admission = await this.#admit(carrier, request, token, client);
     if (admission.outcome === 'refused') return void decide(admission, carrier.name);
     const crowd = admission.proof.state === 'at-start' ? this.#crowdOf(raw) : undefined;
     if (crowd) return void decide(crowd, carrier.name);
@@ -181,14 +192,17 @@ export class Upgrades {
     carrier: AnyCarrier,
     request: UpgradeRequest,
     token: string | undefined,
+    client: string,
   ): Promise<UpgradeAdmission> {
-    const { bridge, config, insecure, nonces, clock, publicUrl } = this.#context;
+    const { bridge, config, secrets, insecure, nonces, clock, publicUrl } = this.#context;
     const used: Parameters<Bridge['claimNonce']>[] = [];
     const memory: NonceMemory = {
       remember: (...nonce) => nonces.remember(...nonce) && used.push(nonce) > 0,
     };
+    const judge: JudgeSecret = (secret, isRight) =>
+      secrets.judge({ door: carrier.name, client, secret, isRight });
     const auth = { config, publicUrl: publicUrl(), nowMs: clock.now(), nonces: memory };
-    const admission = await admit(carrier, request, token, { bridge, auth, insecure });
+    const admission = await admit(carrier, request, token, { bridge, auth, insecure, judge });
     // Our own memory answers without the disk. The store also knows which nonces came before a restart:
     // a captured request that is sent again after it opens nothing.
     for (const nonce of used)
@@ -225,10 +239,11 @@ export class Upgrades {
     raw: Duplex,
     request: UpgradeRequest,
     token: string | undefined,
+    client: string,
   ): void {
     const { clock, refusals } = this.#context;
     const onRecognised = (name: CarrierName): void => {
-      void this.#admitRecognised(name, request, token).then((admission) =>
+      void this.#admitRecognised(name, request, token, client).then((admission) =>
         this.#guarded(socket, () => {
           upgradesTotal.inc({
             carrier: name,
@@ -265,9 +280,10 @@ export class Upgrades {
     name: CarrierName,
     request: UpgradeRequest,
     token: string | undefined,
+    client: string,
   ): Promise<UpgradeAdmission> {
     try {
-      return await this.#admit(carriers[name], request, token);
+      return await this.#admit(carriers[name], request, token, client);
     } catch (error) {
       this.#context.log.error({ err: error }, 'carrier upgrade failed');
       return { outcome: 'refused', status: 403, reason: 'internal' };
@@ -341,15 +357,16 @@ export class Upgrades {
   }
 
   /** The reason goes into the answer and the log: it names what to check and holds no secret. */
-  #refuse(raw: Duplex, carrier: string, { status, reason }: UpgradeRefusal): void {
+  #refuse(raw: Duplex, carrier: string, refusal: UpgradeRefusal): void {
+    const { status, reason } = refusal;
     upgradesTotal.inc({ carrier, outcome: String(status) });
     this.#context.refusals.note('carrier upgrade refused', { carrier, status, reason });
-    refuseUpgrade(raw, status, reason);
+    refuseUpgrade(raw, status, reason, refusal.status === 429 ? refusal.waitS : undefined);
   }
 }
 
 type UpgradeAdmission =
-  { outcome: 'admitted'; proof: Proof } | { outcome: 'refused'; status: 401 | 403; reason: string };
+  { outcome: 'admitted'; proof: Proof } | Extract<UpgradeVerdict, { outcome: 'refused' }>;
 
 /**
  * Whether an upgrade may become a stream of this carrier. Closed by default: the carrier's own proof, or a
@@ -359,9 +376,20 @@ async function admit(
   carrier: AnyCarrier,
   request: UpgradeRequest,
   urlToken: string | undefined,
-  options: { bridge: Bridge; auth: AuthContext<CarriersConfig>; insecure: boolean },
+  options: {
+    bridge: Bridge;
+    auth: Omit<AuthContext<CarriersConfig>, 'judgeSecret'>;
+    insecure: boolean;
+    judge: JudgeSecret;
+  },
 ): Promise<UpgradeAdmission> {
-  const verdict = carrier.authenticate(request, options.auth);
+  const shown: Parameters<JudgeSecret>[] = [];
+  // Judged below: a stream token in the place of the secret is no wrong guess at it.
+  const judgeSecret: JudgeSecret = (secret, isRight) => {
+    shown.push([secret, isRight]);
+    return { is: isRight ? 'right' : 'wrong' };
+  };
+  const verdict = carrier.authenticate(request, { ...options.auth, judgeSecret });
   const mayBeBearer = carrier.sendsBearer && verdict.outcome !== 'accepted';
   const token = urlToken ?? (mayBeBearer ? bearerOf(request) : undefined);
   if (token !== undefined) {
@@ -376,6 +404,10 @@ async function admit(
     }
     if (!options.insecure && urlToken !== undefined)
       return { outcome: 'refused', status: 403, reason: `stream token ${claim.reason}` };
+  }
+  for (const secret of options.insecure ? [] : shown) {
+    const judged = options.judge(...secret);
+    if (judged.is === 'wait') return tooManyGuesses(judged.waitS);
   }
   if (verdict.outcome === 'accepted' || options.insecure)
     return admitted({ state: 'proven', metadata: {} });

@@ -1,6 +1,8 @@
 import express, { type ErrorRequestHandler, type Router } from 'express';
 import { z } from 'zod';
+import { clientAddress, type IsProxy } from '../port/addresses.ts';
 import { Problem } from '../port/problem.ts';
+import type { SecretJudge } from '../port/secrets.ts';
 import type { Route, RouteAnswer } from '../protocol/openapi/route.ts';
 import { carrierNames, carriers } from './all.ts';
 import type { CarriersConfig } from './config.ts';
@@ -12,7 +14,11 @@ const formBytesAtMost = 32_768;
 
 /** The carriers' own HTTP requests. Each carrier checks the signature of its own before anything is kept. */
 export function webhookRouter(
-  context: WebhookContext<CarriersConfig> & { refusals: RefusalLog },
+  context: Omit<WebhookContext<CarriersConfig>, 'judgeSecret'> & {
+    refusals: RefusalLog;
+    secrets: SecretJudge;
+    isProxy: IsProxy;
+  },
 ): Router {
   const router = express.Router();
   const bodies = {
@@ -23,7 +29,17 @@ export function webhookRouter(
     }),
     bytes: express.raw({ type: () => true, limit: formBytesAtMost, inflate: false }),
   };
-  for (const name of carrierNames)
+  for (const name of carrierNames) {
+    const ofCarrier: WebhookContext<CarriersConfig> = {
+      ...context,
+      judgeSecret: (request, secret, isRight) =>
+        context.secrets.judge({
+          door: name,
+          client: clientAddress(request, context.isProxy),
+          secret,
+          isRight,
+        }),
+    };
     for (const webhook of carriers[name].webhooks) {
       const path = `/carriers/${name}/${webhook.action}`;
       const labels = { carrier: name, webhook: webhook.action };
@@ -38,7 +54,7 @@ export function webhookRouter(
         response.once('finish', () => {
           if (response.statusCode < 300) webhooksTotal.inc({ ...labels, outcome: 'answered' });
         });
-        const answer = await webhook.handle(request, context);
+        const answer = await webhook.handle(request, ofCarrier);
         if ('xml' in answer) {
           response.type('text/xml').send(answer.xml);
           return;
@@ -56,6 +72,7 @@ export function webhookRouter(
       });
       router.use(path, refused);
     }
+  }
   return router;
 }
 
@@ -120,6 +137,6 @@ export const carrierRoutes: readonly Route[] = carrierNames.flatMap((name) =>
     headers: webhook.headers,
     ...(webhook.method === 'get' ? { query: [CallSid] } : { body: CarrierForm }),
     answers: answers[webhook.answers],
-    errors: [400, 401, 403, 413, 415],
+    errors: [400, 401, 403, 413, 415, 429],
   })),
 );

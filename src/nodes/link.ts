@@ -12,7 +12,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import { reasonOf, TrunklineError } from '../lib/errors.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Logger } from '../lib/log.ts';
-import { equalSecrets } from '../port/keys.ts';
+import { equalSecrets } from '../port/secrets.ts';
 import { pathOf } from '../port/problem.ts';
 import type { NodesConfig } from './config.ts';
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { proxiesIn } from './addresses.ts';
+import { SharedSecret } from './secrets.ts';
 
 /** A range that cannot be read would end the process with an error of a library. */
 const Proxy = z
@@ -35,7 +36,7 @@ export const HttpConfig = z.strictObject({
       description:
         'What carriers and clients reach us by; carrier signatures are checked against it.',
     }),
-  apiKeys: z.array(z.string().min(8)).default([]).meta({
+  apiKeys: z.array(SharedSecret).default([]).meta({
     env: 'TRUNKLINE_API_KEYS',
     secret: true,
     description:

@@ -166,6 +166,8 @@ type ConnectionsOptions = {
   isProxy: IsProxy;
   log: Logger;
   clock: Clock;
+  /** Work of the port that is due once a second, too. */
+  eachLook?: () => void;
 };
 
 /**
@@ -195,6 +197,7 @@ export class Connections implements Disposable {
     });
     const look = (): void => {
       this.#look();
+      options.eachLook?.();
       this.#stopLooking = clock.after(lookEveryMs, look);
     };
     this.#stopLooking = clock.after(lookEveryMs, look);

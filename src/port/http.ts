@@ -16,6 +16,7 @@ import { connectionRoom, Connections, handleLimit } from './connections.ts';
 import { KeyCheck, type KeyVerdict } from './keys.ts';
 import type { Access, Part } from './part.ts';
 import { askForBody } from './body.ts';
+import { SecretJudge, shortSecretNote } from './secrets.ts';
 import { newRequestId, pathOf, Problem, problemBody, problemHandler } from './problem.ts';
 import { retryAfterS, upgradeHandler } from './upgrades.ts';
 
@@ -44,6 +45,8 @@ export type HttpServer = AsyncDisposable & {
   readonly needsKey: boolean;
   /** Judges a key that was shown otherwise than in a header, with the same count of wrong ones. */
   judgeKey(request: IncomingMessage, key: string | undefined): KeyVerdict;
+  /** The judge of shared secrets, for parts whose clients show other ones. */
+  readonly secrets: SecretJudge;
   /** Every part is mounted: from here on the process is ready. */
   started(): void;
   /** False when the connections that are left are kept for the calls that go on. */
@@ -83,7 +86,15 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
   const limit = handleLimit();
   const room = connectionRoom(config.maxConnections, limit);
   const isProxy = proxiesIn(config.trustedProxies);
-  const connections = new Connections({ server, room, isProxy, log, clock: systemClock });
+  const secrets = new SecretJudge({ clock: systemClock, log: log.child({ part: 'port' }) });
+  const connections = new Connections({
+    server,
+    room,
+    isProxy,
+    log,
+    clock: systemClock,
+    eachLook: () => secrets.tick(),
+  });
   const port = await startListening(server, config);
   const ownUrl = ownAddress(config.host, port);
   const publicUrl = publicUrls({
@@ -97,7 +108,7 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     internalKey: options.internalKey,
     publicUrl,
     isProxy,
-    clock: systemClock,
+    secrets,
     onKnown: (request) => connections.know(request),
   });
   const parts: Part[] = [];
@@ -142,17 +153,22 @@ export async function listen(options: HttpOptions): Promise<HttpServer> {
     },
     acceptSignIns: (check) => keyCheck.acceptSignIns(check),
     needsKey: keyCheck.required,
-    judgeKey: (request, key) => keyCheck.judge(request, key),
+    judgeKey: (request, key) => keyCheck.judgeSignIn(request, key),
+    secrets,
     started: () => {
       state.isStarting = false;
     },
     hasRoom: () => connections.count < room.newCallsBelow,
-    notes: () =>
-      room.connectionsAtMost < config.maxConnections
+    notes: () => [
+      ...(room.connectionsAtMost < config.maxConnections
         ? [
             `connections: ${room.connectionsAtMost} at once, because the limit of open files is ${limit} (ulimit -n)`,
           ]
-        : [],
+        : []),
+      ...[shortSecretNote('TRUNKLINE_API_KEYS', config.apiKeys)].filter(
+        (note) => note !== undefined,
+      ),
+    ],
     stopAccepting() {
       state.isAccepting = false;
     },
@@ -182,7 +198,7 @@ function refuseOpenListener({ host, publicUrl, trustedProxies, apiKeys }: HttpCo
   if (open === undefined) return;
   throw new TrunklineError(
     'CONFIG_INVALID',
-    `${open}, and no API key is set: set TRUNKLINE_API_KEYS (8 characters at least, 24 are better), ` +
+    `${open}, and no API key is set: set TRUNKLINE_API_KEYS (16 characters at least, 24 are better), ` +
       `${isLoopback(host) ? '' : 'or HOST=127.0.0.1, '}or TRUNKLINE_INSECURE=1 if strangers are welcome`,
   );
 }

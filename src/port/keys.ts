@@ -1,7 +1,6 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Clock } from '../lib/clock.ts';
 import { jobsPaths, keyHeaders, keyNotFound } from '../protocol/names.ts';
 import {
   clientAddress,
@@ -13,8 +12,8 @@ import {
 } from './addresses.ts';
 import type { IsProxy, PublicUrl } from './addresses.ts';
 import type { HttpConfig } from './config.ts';
-import { networkOf } from './connections.ts';
 import { pathOf, Problem } from './problem.ts';
+import type { SecretJudge, SecretVerdict } from './secrets.ts';
 
 /**
  * The keys of this installation. Only keyed digests are kept, so that a heap dump does not give the keys away and a
@@ -46,83 +45,6 @@ export class ApiKeys {
   }
 }
 
-/** Compares two secrets in a time that depends on neither. */
-export function equalSecrets(left: string, right: string): boolean {
-  const salt = randomBytes(16);
-  const digest = (text: string): Buffer => createHmac('sha256', salt).update(text).digest();
-  return timingSafeEqual(digest(left), digest(right));
-}
-
-/** Wrong keys of one client before it has to wait. */
-const freeGuesses = 10;
-/** The first wait; each further wrong key doubles it, up to the longest. */
-const firstWaitMs = 1_000;
-const longestWaitMs = 300_000;
-/** A client without a wrong key for so long begins anew. */
-const forgetMs = 900_000;
-/** Clients remembered at once; beyond it the one that was heard of the longest ago is forgotten. */
-export const maxClientsRemembered = 10_000;
-/** Nobody guesses a key of this length over a network, whatever the number of tries. */
-const unguessableLength = 24;
-
-type Client = { wrong: number; waitUntilMs: number; latestMs: number; hadRightKey: boolean };
-
-/**
- * Counts the wrong keys of each client: keys are long, but a door that takes any number of guesses invites them. A
- * client that has shown a right key before passes with it at any time, because others may share its address.
- */
-export class WrongKeys {
-  readonly #clock: Clock;
-  readonly #clients = new Map<string, Client>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Seconds this client has to wait, 0 when it may try now. */
-  waitS(address: string): number {
-    const client = this.#clients.get(networkOf(address));
-    const leftMs = (client?.waitUntilMs ?? 0) - this.#clock.monotonicMs();
-    return leftMs > 0 ? Math.ceil(leftMs / 1_000) : 0;
-  }
-
-  hadRightKey(address: string): boolean {
-    return this.#clients.get(networkOf(address))?.hadRightKey ?? false;
-  }
-
-  wrong(address: string): void {
-    const nowMs = this.#clock.monotonicMs();
-    const client = this.#heardOf(address);
-    client.wrong++;
-    const waits = client.wrong - freeGuesses;
-    if (waits >= 0)
-      client.waitUntilMs = nowMs + Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(waits, 20));
-  }
-
-  right(address: string): void {
-    // The commonest case is a client that is known already and never sent a wrong key: nothing to note.
-    if (this.hadRightKey(address)) return;
-    this.#heardOf(address).hadRightKey = true;
-  }
-
-  /** The client, as the one that was heard of latest. */
-  #heardOf(address: string): Client {
-    const nowMs = this.#clock.monotonicMs();
-    const name = networkOf(address);
-    const before = this.#clients.get(name);
-    this.#clients.delete(name);
-    for (const oldest of this.#clients.keys()) {
-      if (this.#clients.size < maxClientsRemembered) break;
-      this.#clients.delete(oldest);
-    }
-    const client = before ?? { wrong: 0, waitUntilMs: 0, latestMs: nowMs, hadRightKey: false };
-    if (nowMs - client.latestMs > forgetMs) client.wrong = 0;
-    client.latestMs = nowMs;
-    this.#clients.set(name, client);
-    return client;
-  }
-}
-
 type KeyCheckOptions = {
   config: HttpConfig;
   insecure: boolean;
@@ -130,32 +52,30 @@ type KeyCheckOptions = {
   internalKey: string;
   publicUrl: PublicUrl;
   isProxy: IsProxy;
-  clock: Clock;
+  secrets: SecretJudge;
   /** Told of each request that showed a key. */
   onKnown: (request: IncomingMessage) => void;
 };
 
 /** What became of a key: `wait` for a client that guessed too often. */
-export type KeyVerdict =
-  { is: 'right' } | { is: 'missing' } | { is: 'wrong' } | { is: 'wait'; waitS: number };
+export type KeyVerdict = SecretVerdict | { is: 'missing' };
 
 /** Decides who may pass: with keys set whoever sends one, without keys only pages and programs of this machine. */
 export class KeyCheck {
   readonly #options: KeyCheckOptions;
   readonly #keys: ApiKeys;
   readonly #internalKey: ApiKeys;
-  readonly #wrongKeys: WrongKeys;
   /** Without keys, and unless strangers are welcome, a request must come from this machine itself. */
   readonly #onlyThisMachine: boolean;
   #latestOurs: string | undefined;
   #isSignedIn: (request: IncomingMessage) => boolean = () => false;
 
   constructor(options: KeyCheckOptions) {
-    const { config, insecure, internalKey, clock } = options;
+    const { config, insecure, internalKey, secrets } = options;
     this.#options = options;
     this.#keys = new ApiKeys(config.apiKeys);
     this.#internalKey = new ApiKeys([internalKey]);
-    this.#wrongKeys = new WrongKeys(clock);
+    secrets.open(keysDoor);
     this.#onlyThisMachine = config.apiKeys.length === 0 && !insecure;
   }
 
@@ -198,19 +118,24 @@ export class KeyCheck {
   judge(request: IncomingMessage, key: string | undefined): KeyVerdict {
     if (!this.#keys.required) return { is: 'right' };
     if (key === undefined) return { is: 'missing' };
-    const client = clientAddress(request, this.#options.isProxy);
+    const { secrets } = this.#options;
     const isRight = this.#keys.accepts(key);
-    const waitS = this.#wrongKeys.waitS(client);
-    const passes = key.length >= unguessableLength || this.#wrongKeys.hadRightKey(client);
-    if (isRight && (waitS === 0 || passes)) {
-      this.#wrongKeys.right(client);
-      this.#options.onKnown(request);
-      return { is: 'right' };
-    }
-    // A right key in the wait gets the same answer as a wrong one: the answer must not tell which it was.
-    if (waitS > 0) return { is: 'wait', waitS };
-    this.#wrongKeys.wrong(client);
-    return { is: 'wrong' };
+    const client = this.#clientOf(request);
+    const verdict = secrets.judge({ door: keysDoor, client, secret: key, isRight });
+    if (verdict.is === 'right') this.#options.onKnown(request);
+    return verdict;
+  }
+
+  /** The key of a browser that signs in. Each sign-in is a line of the log. */
+  judgeSignIn(request: IncomingMessage, key: string | undefined): KeyVerdict {
+    const verdict = this.judge(request, key);
+    if (verdict.is === 'right' && this.#keys.required)
+      this.#options.secrets.note(this.#clientOf(request), 'a browser signed in');
+    return verdict;
+  }
+
+  #clientOf(request: IncomingMessage): string {
+    return clientAddress(request, this.#options.isProxy);
   }
 
   hasOperatorKey(request: IncomingMessage): boolean {
@@ -225,8 +150,21 @@ export class KeyCheck {
   }
 
   readonly operator: RequestHandler = (request, _response, next) => {
-    next(refusalOf(this.#judgeOperator(request), request));
+    const verdict = this.#judgeOperator(request);
+    if (verdict.is === 'right') this.#noteChange(request);
+    next(refusalOf(verdict, request));
   };
+
+  /** Reading is counted alone. A line names the kind of thing that was changed, and no id. */
+  #noteChange(request: Request): void {
+    const { method, originalUrl } = request;
+    if (!this.#keys.required || ['GET', 'HEAD', 'OPTIONS'].includes(method)) return;
+    const at = pathOf(originalUrl).split('/', 3).join('/');
+    this.#options.secrets.note(this.#clientOf(request), 'an operator changed something', {
+      method,
+      at,
+    });
+  }
 
   readonly speech: RequestHandler = (request, _response, next) => {
     const key = keyOf(request);
@@ -253,6 +191,9 @@ export class KeyCheck {
     );
   }
 }
+
+/** The API, the speech interface and the sign-in share their keys, and so the count of wrong ones. */
+const keysDoor = 'keys';
 
 const foreignWords = 'this address answers only this machine; set TRUNKLINE_API_KEYS to open it';
 const forwardedWords =

@@ -24,6 +24,7 @@ const statusTexts = {
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'Not Found',
+  429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
 } as const;
@@ -34,7 +35,12 @@ type RefusalStatus = keyof typeof statusTexts;
  * Refuses an upgrade, with a line of words where there are any, and ends the connection. It has to end: Node no longer
  * reads a socket that asked for an upgrade, so nobody would notice that the peer has left.
  */
-export function refuseUpgrade(socket: Duplex, status: RefusalStatus, words = ''): void {
+export function refuseUpgrade(
+  socket: Duplex,
+  status: RefusalStatus,
+  words = '',
+  waitS = retryAfterS,
+): void {
   if (socket.destroyed) return;
   const unread = setTimeout(() => socket.destroy(), refusalReadMs);
   unread.unref();
@@ -43,7 +49,7 @@ export function refuseUpgrade(socket: Duplex, status: RefusalStatus, words = '')
     `HTTP/1.1 ${status} ${statusTexts[status]}\r\nConnection: close\r\n` +
       (words && 'Content-Type: text/plain; charset=utf-8\r\n') +
       (status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '') +
-      (status === 503 ? `Retry-After: ${retryAfterS}\r\n` : '') +
+      (status === 503 || status === 429 ? `Retry-After: ${waitS}\r\n` : '') +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     () => {
       clearTimeout(unread);

@@ -177,10 +177,12 @@ describe.concurrent('the process', () => {
   });
 
   test('with keys set the bridge still reaches our own service, and strangers reach nothing', async () => {
-    await using app = await startApp({ env: { TRUNKLINE_API_KEYS: 'operator-key-1' } });
+    await using app = await startApp({ env: { TRUNKLINE_API_KEYS: 'operator-key-of-1' } });
     for (const path of ['/v2/live', '/api/calls', '/metrics', '/api/live'])
       expect([path, (await app.get(path)).status]).toEqual([path, 401]);
-    const opened = await app.get('/api/calls', { headers: { 'x-service-key': 'operator-key-1' } });
+    const opened = await app.get('/api/calls', {
+      headers: { 'x-service-key': 'operator-key-of-1' },
+    });
     expect(opened.status).toBe(200);
   });
 });

@@ -252,10 +252,10 @@ describe('settings', () => {
 
   test('lists are split at commas, and yes is yes', () => {
     const { config } = loadConfig(
-      { TRUNKLINE_API_KEYS: 'key-one-1, key-two-2', TRUNKLINE_INSECURE: '1' },
+      { TRUNKLINE_API_KEYS: 'key-one-of-these, key-two-of-these', TRUNKLINE_INSECURE: '1' },
       none,
     );
-    expect([config.http.apiKeys, config.insecure]).toEqual([['key-one-1', 'key-two-2'], true]);
+    expect([config.http.apiKeys, config.insecure]).toEqual([['key-one-of-these', 'key-two-of-these'], true]);
   });
 
   test('the speech service is ours unless the address of another is given', () => {

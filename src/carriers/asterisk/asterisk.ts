@@ -13,9 +13,9 @@ import type { AsteriskConfig } from './settings.ts';
 /** Asterisk's chan_websocket: bare audio in binary frames, control in text of one of two formats. */
 export const asterisk: Carrier<AsteriskConfig> = {
   name: 'asterisk',
-  authenticate(request, { config }): UpgradeVerdict {
+  authenticate(request, { config, judgeSecret }): UpgradeVerdict {
     const { asteriskUsername: username, asteriskPassword: password } = config;
-    const verdict = checkBasic(request, { username, password });
+    const verdict = checkBasic(request, { username, password }, judgeSecret);
     // v(token=...) puts a token into the address; without one nothing later could prove this caller.
     return verdict.outcome === 'at-start'
       ? {

@@ -1,13 +1,15 @@
 import { z } from 'zod';
+import { SharedSecret } from '../../port/secrets.ts';
 
 export const asteriskSettings = {
   asteriskUsername: z.string().min(1).optional().meta({
     env: 'TRUNKLINE_ASTERISK_USERNAME',
     description: 'User name that websocket_client.conf of Asterisk sends (HTTP Basic).',
   }),
-  asteriskPassword: z.string().min(8).optional().meta({
+  asteriskPassword: SharedSecret.optional().meta({
     env: 'TRUNKLINE_ASTERISK_PASSWORD',
     secret: true,
+    shared: true,
     description: 'Password that websocket_client.conf of Asterisk sends (HTTP Basic).',
   }),
   asteriskPings: z.boolean().default(false).meta({

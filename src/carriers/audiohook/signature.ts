@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { equalSecrets } from '../../port/keys.ts';
+import { equalSecrets } from '../../port/secrets.ts';
 import type { AuthContext, UpgradeRequest } from '../carrier.ts';
 import { clockSkewSeconds } from '../metrics.ts';
 import { authoritiesOf } from '../origins.ts';

@@ -15,8 +15,12 @@ import type { BandwidthConfig } from './settings.ts';
 export const bandwidth: Carrier<BandwidthConfig> = {
   name: 'bandwidth',
   // Bandwidth signs nothing: the proof is a stream token, or the user name and password that we share with it.
-  authenticate: (request, { config }) =>
-    checkBasic(request, { username: config.bandwidthUsername, password: config.bandwidthPassword }),
+  authenticate: (request, { config, judgeSecret }) =>
+    checkBasic(
+      request,
+      { username: config.bandwidthUsername, password: config.bandwidthPassword },
+      judgeSecret,
+    ),
   hasSecret: (config) => config.bandwidthPassword !== undefined,
   checkSettings({ bandwidthUsername, bandwidthPassword, bandwidthDial, bandwidthContinueUrl }) {
     refuseHalf({

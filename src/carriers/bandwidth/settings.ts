@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SharedSecret } from '../../port/secrets.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const bandwidthSettings = {
@@ -12,9 +13,10 @@ export const bandwidthSettings = {
       description:
         'User name that Bandwidth sends with its webhooks and streams (HTTP Basic): the callback user name of the application, and `destinationUsername`.',
     }),
-  bandwidthPassword: z.string().min(8).optional().meta({
+  bandwidthPassword: SharedSecret.optional().meta({
     env: 'TRUNKLINE_BANDWIDTH_PASSWORD',
     secret: true,
+    shared: true,
     description:
       'Password that Bandwidth sends with its webhooks and streams (HTTP Basic): the callback password of the application, and `destinationPassword`.',
   }),

@@ -52,12 +52,9 @@ export const bandwidthWebhooks: readonly CarrierWebhook<BandwidthConfig>[] = [
 
 type ProvenEvent = { fields: Record<string, string>; by?: BasicProof };
 
-function provenEvent(
-  request: Request,
-  { config, insecure }: Pick<WebhookContext<BandwidthConfig>, 'config' | 'insecure'>,
-): ProvenEvent {
-  const { bandwidthUsername: username, bandwidthPassword: password } = config;
-  const by = basicProof(request, { username, password, insecure });
+function provenEvent(request: Request, context: WebhookContext<BandwidthConfig>): ProvenEvent {
+  const { bandwidthUsername: username, bandwidthPassword: password } = context.config;
+  const by = basicProof(request, { username, password }, context);
   return { fields: fieldsOf(request), ...(by ? { by } : {}) };
 }
 

@@ -13,8 +13,12 @@ import { exotelWebhooks } from './webhooks.ts';
 export const exotel: Carrier<ExotelConfig> = {
   name: 'exotel',
   // Exotel signs nothing: the proof is a stream token, or the user name and password in the address of its applet.
-  authenticate: (request, { config }) =>
-    checkBasic(request, { username: config.exotelUsername, password: config.exotelPassword }),
+  authenticate: (request, { config, judgeSecret }) =>
+    checkBasic(
+      request,
+      { username: config.exotelUsername, password: config.exotelPassword },
+      judgeSecret,
+    ),
   hasSecret: (config) => config.exotelPassword !== undefined,
   checkSettings: ({ exotelUsername, exotelPassword }) =>
     refuseHalf({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SharedSecret } from '../../port/secrets.ts';
 
 export const exotelSettings = {
   exotelUsername: z
@@ -11,9 +12,10 @@ export const exotelSettings = {
       description:
         'User name in the address of the Stream applet of Exotel: `wss://<user name>:<password>@...`.',
     }),
-  exotelPassword: z.string().min(8).optional().meta({
+  exotelPassword: SharedSecret.optional().meta({
     env: 'TRUNKLINE_EXOTEL_PASSWORD',
     secret: true,
+    shared: true,
     description: 'Password in the address of the Stream applet of Exotel.',
   }),
 };

@@ -53,12 +53,9 @@ export const exotelWebhooks: readonly CarrierWebhook<ExotelConfig>[] = [
   },
 ];
 
-function proven(
-  request: Request,
-  { config, insecure }: Pick<WebhookContext<ExotelConfig>, 'config' | 'insecure'>,
-): BasicProof | undefined {
-  const { exotelUsername: username, exotelPassword: password } = config;
-  return basicProof(request, { username, password, insecure });
+function proven(request: Request, context: WebhookContext<ExotelConfig>): BasicProof | undefined {
+  const { exotelUsername: username, exotelPassword: password } = context.config;
+  return basicProof(request, { username, password }, context);
 }
 
 /** One call has one token, however often its applet asks: good once, and for that call. */

@@ -38,12 +38,12 @@ export const freeswitch: Carrier<FreeswitchConfig> = {
 
 function authenticate(
   request: UpgradeRequest,
-  { config }: AuthContext<FreeswitchConfig>,
+  { config, judgeSecret }: AuthContext<FreeswitchConfig>,
 ): UpgradeVerdict {
   const { freeswitchUsername: username, freeswitchPassword: password } = config;
   const verdict = /^basic /i.test(request.headers['authorization'] ?? '')
-    ? checkBasic(request, { username, password })
-    : checkBearer(request, config.freeswitchToken);
+    ? checkBasic(request, { username, password }, judgeSecret)
+    : checkBearer(request, config.freeswitchToken, judgeSecret);
   // The first message may be audio, which proves nothing.
   return verdict.outcome === 'at-start'
     ? {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { SharedSecret } from '../../port/secrets.ts';
 import { bearerList } from '../credentials.ts';
 
 export const freeswitchSettings = {
   freeswitchToken: bearerList.meta({
     env: 'TRUNKLINE_FREESWITCH_TOKEN',
     secret: true,
+    shared: true,
     description:
       'Text that STREAM_EXTRA_HEADERS of mod_audio_stream sends as Authorization: Bearer.',
   }),
@@ -12,9 +14,10 @@ export const freeswitchSettings = {
     env: 'TRUNKLINE_FREESWITCH_USERNAME',
     description: 'MOD_AUDIO_BASIC_AUTH_USERNAME of mod_audio_fork (HTTP Basic).',
   }),
-  freeswitchPassword: z.string().min(8).optional().meta({
+  freeswitchPassword: SharedSecret.optional().meta({
     env: 'TRUNKLINE_FREESWITCH_PASSWORD',
     secret: true,
+    shared: true,
     description: 'MOD_AUDIO_BASIC_AUTH_PASSWORD of mod_audio_fork (HTTP Basic).',
   }),
 };

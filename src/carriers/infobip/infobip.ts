@@ -12,8 +12,8 @@ import type { InfobipConfig } from './settings.ts';
 /** Media streaming of the Infobip Calls API: one mixed channel of bare audio. */
 export const infobip: Carrier<InfobipConfig> = {
   name: 'infobip',
-  authenticate: (request, { config: { infobipUsername, infobipPassword } }) =>
-    checkBasic(request, { username: infobipUsername, password: infobipPassword }),
+  authenticate: (request, { config: { infobipUsername, infobipPassword }, judgeSecret }) =>
+    checkBasic(request, { username: infobipUsername, password: infobipPassword }, judgeSecret),
   hasSecret: (config) => config.infobipUsername !== undefined,
   checkSettings: ({ infobipUsername, infobipPassword }) =>
     refuseHalf({

@@ -17,8 +17,8 @@ const protocols = ['audio.jambonz.org', 'audio.drachtio.org'];
 /** The verb `listen` (or `stream`) of jambonz: bare audio of one or both parties. */
 export const jambonz: Carrier<JambonzConfig> = {
   name: 'jambonz',
-  authenticate: (request, { config: { jambonzUsername, jambonzPassword } }) =>
-    checkBasic(request, { username: jambonzUsername, password: jambonzPassword }),
+  authenticate: (request, { config: { jambonzUsername, jambonzPassword }, judgeSecret }) =>
+    checkBasic(request, { username: jambonzUsername, password: jambonzPassword }, judgeSecret),
   hasSecret: (config) => config.jambonzUsername !== undefined,
   checkSettings({ jambonzUsername, jambonzPassword, jambonzDial, jambonzContinueUrl }) {
     refuseHalf({

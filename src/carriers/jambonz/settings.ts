@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SharedSecret } from '../../port/secrets.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const jambonzSettings = {
@@ -7,9 +8,10 @@ export const jambonzSettings = {
     description:
       'User name that jambonz sends with its webhooks and in wsAuth of the verb listen (HTTP Basic).',
   }),
-  jambonzPassword: z.string().min(8).optional().meta({
+  jambonzPassword: SharedSecret.optional().meta({
     env: 'TRUNKLINE_JAMBONZ_PASSWORD',
     secret: true,
+    shared: true,
     description:
       'Password that jambonz sends with its webhooks and in wsAuth of the verb listen (HTTP Basic).',
   }),

@@ -43,12 +43,9 @@ export const jambonzWebhooks: readonly CarrierWebhook<JambonzConfig>[] = [
 
 type ProvenCall = { callId: string | undefined; fields: Record<string, string>; by?: BasicProof };
 
-function provenCall(
-  request: Request,
-  { config, insecure }: WebhookContext<JambonzConfig>,
-): ProvenCall {
-  const { jambonzUsername: username, jambonzPassword: password } = config;
-  const by = basicProof(request, { username, password, insecure });
+function provenCall(request: Request, context: WebhookContext<JambonzConfig>): ProvenCall {
+  const { jambonzUsername: username, jambonzPassword: password } = context.config;
+  const by = basicProof(request, { username, password }, context);
   const fields = ownRecord(Object.entries(textParameters(jsonBody(request))));
   return { callId: fields['call_sid'], fields, ...(by ? { by } : {}) };
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { signingSecrets } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const plivoSettings = {
-  plivoAuthToken: secretList.meta({
+  plivoAuthToken: signingSecrets.meta({
     env: 'TRUNKLINE_PLIVO_AUTH_TOKEN',
     secret: true,
     description: 'Plivo auth token that signs its upgrades and callbacks (V3).',

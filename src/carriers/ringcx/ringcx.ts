@@ -1,6 +1,6 @@
 import type { Role } from '../../protocol/events.ts';
-import type { Carrier, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
-import { bearerOf, isOneOf } from '../credentials.ts';
+import type { Carrier, JudgeSecret, UpgradeRequest, UpgradeVerdict } from '../carrier.ts';
+import { bearerOf, isOneOf, verdictOn } from '../credentials.ts';
 import { JsonCodec, type Dialect, type ParsedStart } from '../json/codec.ts';
 import { objectAt, textParameters, wholeAt } from '../json/frames.ts';
 import { parametersInAddress, parsedStart } from '../json/start.ts';
@@ -11,7 +11,8 @@ import type { RingcxConfig } from './settings.ts';
 
 export const ringcx: Carrier<RingcxConfig> = {
   name: 'ringcx',
-  authenticate: (request, { config }) => checkSecret(request, config.ringcxSecret),
+  authenticate: (request, { config, judgeSecret }) =>
+    checkSecret(request, config.ringcxSecret, judgeSecret),
   hasSecret: (config) => config.ringcxSecret.length > 0,
   newCodec: (config, request) => new JsonCodec(dialect(config, request)),
   pings: () => true,
@@ -26,16 +27,18 @@ export const ringcx: Carrier<RingcxConfig> = {
 };
 
 /** No message of its stream could bring a token: a stream without proof is refused before its upgrade. */
-function checkSecret(request: UpgradeRequest, secrets: readonly string[]): UpgradeVerdict {
+function checkSecret(
+  request: UpgradeRequest,
+  secrets: readonly string[],
+  judge: JudgeSecret,
+): UpgradeVerdict {
   const given = fieldIn(request.query, 'secret') ?? bearerOf(request);
-  if (given !== undefined && isOneOf(given, secrets)) return { outcome: 'accepted', by: 'secret' };
-  return given === undefined && request.headers['authorization'] === undefined
+  const wrong = 'the secret is not the configured one: check TRUNKLINE_RINGCX_SECRET';
+  if (given !== undefined)
+    return verdictOn(judge(given, isOneOf(given, secrets)), { by: 'secret', wrong });
+  return request.headers['authorization'] === undefined
     ? { outcome: 'refused', status: 401, reason: 'put ?secret=... behind the streaming address' }
-    : {
-        outcome: 'refused',
-        status: 403,
-        reason: 'the secret is not the configured one: check TRUNKLINE_RINGCX_SECRET',
-      };
+    : { outcome: 'refused', status: 403, reason: wrong };
 }
 
 function dialect(config: RingcxConfig, request: UpgradeRequest): Dialect {

@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { sharedSecrets } from '../credentials.ts';
 
 export const ringcxSettings = {
-  ringcxSecret: secretList.meta({
+  ringcxSecret: sharedSecrets.meta({
     env: 'TRUNKLINE_RINGCX_SECRET',
     secret: true,
+    shared: true,
     description:
       'Secret behind the streaming address of RingCX (`?secret=...`); two, comma-separated, while rotating.',
   }),

@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { bearerList, secretList } from '../credentials.ts';
+import { bearerList, signingSecrets } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const signalwireSettings = {
   signalwireToken: bearerList.meta({
     env: 'TRUNKLINE_SIGNALWIRE_TOKEN',
     secret: true,
+    shared: true,
     description: 'The `authBearerToken` of SignalWire streams.',
   }),
-  signalwireSigningKey: secretList.meta({
+  signalwireSigningKey: signingSecrets.meta({
     env: 'TRUNKLINE_SIGNALWIRE_SIGNING_KEY',
     secret: true,
     description: 'Signing key of the SignalWire project, with which its webhooks are checked.',

@@ -11,7 +11,8 @@ import { signalwireWebhooks } from './webhooks.ts';
 
 export const signalwire: Carrier<SignalwireConfig> = {
   name: 'signalwire',
-  authenticate: (request, { config }) => checkBearer(request, config.signalwireToken),
+  authenticate: (request, { config, judgeSecret }) =>
+    checkBearer(request, config.signalwireToken, judgeSecret),
   hasSecret: (config) => config.signalwireToken.length > 0,
   newCodec: (config) =>
     new JsonCodec(

@@ -6,6 +6,7 @@ export const telnyxSettings = {
   telnyxToken: bearerList.meta({
     env: 'TRUNKLINE_TELNYX_TOKEN',
     secret: true,
+    shared: true,
     description: 'What Telnyx sends as `stream_auth_token` (Authorization: Bearer).',
   }),
   telnyxPublicKey: z

@@ -13,7 +13,8 @@ import type { TelnyxConfig } from './settings.ts';
 export const telnyx: Carrier<TelnyxConfig> = {
   name: 'telnyx',
   // Telnyx does not sign the upgrade: the proof is a stream token, or the stream_auth_token that we share with it.
-  authenticate: (request, { config }) => checkBearer(request, config.telnyxToken),
+  authenticate: (request, { config, judgeSecret }) =>
+    checkBearer(request, config.telnyxToken, judgeSecret),
   hasSecret: (config) => config.telnyxToken.length > 0,
   newCodec: (config, request) => new JsonCodec(dialect(config, request)),
   checkSettings: ({ telnyxDial, telnyxContinueUrl }) =>

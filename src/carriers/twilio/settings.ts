@@ -1,9 +1,9 @@
 import type { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { signingSecrets } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const twilioSettings = {
-  twilioAuthToken: secretList.meta({
+  twilioAuthToken: signingSecrets.meta({
     env: 'TRUNKLINE_TWILIO_AUTH_TOKEN',
     secret: true,
     description:

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { secretList } from '../credentials.ts';
+import { signingSecrets } from '../credentials.ts';
 import { continueSetting, dialSetting } from '../voice-answer.ts';
 
 export const vonageSettings = {
-  vonageSignatureSecret: secretList.meta({
+  vonageSignatureSecret: signingSecrets.meta({
     env: 'TRUNKLINE_VONAGE_SIGNATURE_SECRET',
     secret: true,
     description:

@@ -7,6 +7,7 @@ import { proxiesIn } from '../../../src/port/addresses.ts';
 import { createLog } from '../../../src/lib/log.ts';
 import { systemClock, type Clock } from '../../../src/lib/clock.ts';
 import type { Part } from '../../../src/port/part.ts';
+import { SecretJudge } from '../../../src/port/secrets.ts';
 import type { Bridge } from '../../../src/bridge/streams.ts';
 import { until } from '../process/until.ts';
 import type { CarrierClient } from './carrier-client.ts';
@@ -38,17 +39,19 @@ export async function carrierServer(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const lines: string[] = [];
+  const log = createLog({ destination: { write: (line) => void lines.push(line) } });
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => sockets.add(socket));
   const carriers = await startCarriers({
     config: CarriersConfig.parse(options.config ?? {}),
     bridge,
-    log: createLog({ destination: { write: (line) => void lines.push(line) } }),
+    log,
     publicUrl: () => options.publicUrl ?? `http://127.0.0.1:${port}`,
     insecure: options.insecure ?? false,
     hasRoom: () => true,
     isProxy: proxiesIn(options.proxies ?? []),
     clock: options.clock ?? systemClock,
+    secrets: new SecretJudge({ clock: options.clock ?? systemClock, log }),
   });
   const app = express();
   for (const { router } of carriers.routers ?? []) app.use(router);

@@ -121,7 +121,7 @@ test('what cannot work is said at the start, with what to do', async () => {
   const url = `http://127.0.0.1:${(strange.address() as AddressInfo).port}`;
   const cases: [string[], Record<string, string>, RegExp][] = [
     [['--url', url], {}, /UNREACHABLE: .* answered 200: it runs no bridge/],
-    [['--url', url], { TRUNKLINE_API_KEYS: 'not-the-key' }, /UNAUTHORIZED: .* refuses the key of TRUNKLINE_API_KEYS/], // prettier-ignore
+    [['--url', url], { TRUNKLINE_API_KEYS: 'not-the-key-of-it' }, /UNAUTHORIZED: .* refuses the key of TRUNKLINE_API_KEYS/], // prettier-ignore
     [['--url', 'http://127.0.0.1:1'], {}, /UNREACHABLE: nothing answers at .* start it with npm start/], // prettier-ignore
     [['--events', 'call.complete'], {}, /BAD_INPUT: .* did you mean call\.completed/],
     [['--forward-to', 'localhost:3000'], {}, /BAD_INPUT: .* http:\/\/localhost:3000\/hook/],

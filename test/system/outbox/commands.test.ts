@@ -96,10 +96,12 @@ describe('the API and the commands of deliveries', () => {
     await new Promise<void>((resolve) => wrong.listen(0, '127.0.0.1', resolve));
     const guarded = `http://127.0.0.1:${(wrong.address() as AddressInfo).port}`;
     for (const args of [['deliveries', 'list'], ['doctor', 'CA1'], ['call']]) {
-      const refused = trunkline([...args, '--url', guarded], { TRUNKLINE_API_KEYS: 'not-the-key' });
+      const refused = trunkline([...args, '--url', guarded], {
+        TRUNKLINE_API_KEYS: 'not-the-key-of-it',
+      });
       expect(await refused.ended).toBe(1);
       expect(refused.lines.join()).toMatch(/UNAUTHORIZED: .* refuses the key/);
-      expect(refused.lines.join()).not.toContain('not-the-key');
+      expect(refused.lines.join()).not.toContain('not-the-key-of-it');
     }
     wrong.close();
     server.close();

@@ -135,7 +135,7 @@ test('without keys a page of another origin can neither ask nor change anything,
 });
 
 test('wrong keys are counted for the client behind the proxy, and keep out neither others nor who is known', async () => {
-  const key = 'right-key-1';
+  const key = 'right-key-of-16-';
   await using http = await server({ apiKeys: [key], trustedProxies: ['127.0.0.1'] });
   const router = express.Router();
   router.get('/api/thing', (_request, response) => void response.json({}));

@@ -1,5 +1,6 @@
 import express from 'express';
 import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +8,8 @@ import { describe, expect, test } from 'vitest';
 import { HttpConfig } from '../../../src/port/config.ts';
 import { httpLimits, listen, type HttpServer } from '../../../src/port/http.ts';
 import { maxUpgradesInProgress } from '../../../src/port/upgrades.ts';
-import { createLog } from '../../../src/lib/log.ts';
+import { createLog, type Logger } from '../../../src/lib/log.ts';
+import { metrics } from '../../../src/lib/metrics.ts';
 import type { Part } from '../../../src/port/part.ts';
 import { Problem } from '../../../src/port/problem.ts';
 import { until } from '../../support/process/until.ts';
@@ -19,16 +21,22 @@ type PortSettings = {
   insecure?: boolean;
   publicUrl?: string;
   maxConnections?: number;
+  log?: Logger;
 };
 
 function server(settings: PortSettings = {}): Promise<HttpServer> {
-  const { insecure = false, ...http } = settings;
+  const { insecure = false, log = createLog({ level: 'silent' }), ...http } = settings;
   return listen({
     config: HttpConfig.parse({ port: 0, ...http }),
     insecure,
     internalKey: 'internal-key-0000',
-    log: createLog({ level: 'silent' }),
+    log,
   });
+}
+
+/** As much of a request as the judge of a key looks at. */
+function requestFrom(remoteAddress: string): IncomingMessage {
+  return { socket: { remoteAddress }, headers: {} } as unknown as IncomingMessage;
 }
 
 async function letIn(
@@ -76,7 +84,7 @@ function samplePart(): Part & { state: 'ok' | 'down' } {
   return part;
 }
 
-const key = { 'x-service-key': 'a-good-key-1' };
+const key = { 'x-service-key': 'a-good-key-of-16' };
 
 /** Everything a raw connection answers until it closes. */
 async function raw(port: number, text: string, onOpen?: (socket: Socket) => void): Promise<string> {
@@ -96,7 +104,7 @@ const upgrade = (path: string, headers = ''): string =>
 
 describe('keys', () => {
   test('with keys set every request needs one, on loopback too', async () => {
-    await using http = await server({ apiKeys: ['a-good-key-1', 'another-key-2'] });
+    await using http = await server({ apiKeys: ['a-good-key-of-16', 'another-key-of-2'] });
     http.mount(samplePart());
     for (const path of ['/api/hello', '/v2/hello', '/metrics']) {
       expect((await fetch(http.ownUrl + path)).status).toBe(401);
@@ -105,13 +113,62 @@ describe('keys', () => {
       ).toBe(401);
       expect((await fetch(http.ownUrl + path, { headers: key })).status).toBe(200);
       expect(
-        (await fetch(http.ownUrl + path, { headers: { 'X-Service-Key': 'another-key-2' } })).status,
+        (await fetch(http.ownUrl + path, { headers: { 'X-Service-Key': 'another-key-of-2' } }))
+          .status,
       ).toBe(200);
     }
   });
 
+  test('wrong keys, a sign-in and a change are lines of the log and figures', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+    await using http = await server({ apiKeys: ['a-good-key-of-16'], log });
+    http.mount(samplePart());
+    const counted = async (): Promise<number[]> => {
+      const text = await metrics.getSingleMetricAsString('trunkline_secret_checks_total');
+      return ['wrong', 'wait', 'right'].map((outcome) =>
+        Number(new RegExp(`door="keys",outcome="${outcome}"} (\\d+)`).exec(text)?.[1]),
+      );
+    };
+    const before = await counted();
+    for (let guess = 0; guess < 30; guess++)
+      await fetch(`${http.ownUrl}/api/hello`, {
+        headers: { 'x-service-key': `wrong-key-${guess}` },
+      });
+    const long = { ...key, 'content-type': 'application/json' };
+    http.judgeKey(requestFrom('192.0.2.7'), 'a-good-key-of-16');
+    await fetch(`${http.ownUrl}/api/hello`, { headers: key });
+    await fetch(`${http.ownUrl}/api/echo`, { method: 'POST', headers: long, body: '{}' });
+    const after = await counted();
+    expect(lines.map(({ msg, client, method, at }) => [msg, client, method, at])).toEqual([
+      ['a wrong secret was shown', '127.0.0.1', undefined, undefined],
+      ['a browser signed in', '192.0.2.7', undefined, undefined],
+    ]);
+    expect(after.map((count, at) => count - (before[at] ?? 0))).toEqual([10, 22, 1]);
+    expect(JSON.stringify(lines)).not.toMatch(/wrong-key-|a-good-key/);
+  });
+
+  test('a change by an operator is a line of the log that names no id, reading is none', async () => {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ destination: { write: (line) => void lines.push(JSON.parse(line)) } });
+    await using http = await server({ apiKeys: ['a-good-key-of-16'], log });
+    http.mount(samplePart());
+    const headers = { ...key, 'content-type': 'application/json' };
+    await fetch(`${http.ownUrl}/api/hello`, { headers });
+    for (let turn = 0; turn < 3; turn++)
+      await fetch(`${http.ownUrl}/api/echo/some-id`, { method: 'POST', headers, body: '{}' });
+    expect(lines).toMatchObject([
+      {
+        msg: 'an operator changed something',
+        client: '127.0.0.1',
+        method: 'POST',
+        at: '/api/echo',
+      },
+    ]);
+  });
+
   test('the internal key opens the speech interface and nothing else', async () => {
-    await using http = await server({ apiKeys: ['a-good-key-1'] });
+    await using http = await server({ apiKeys: ['a-good-key-of-16'] });
     http.mount(samplePart());
     const headers = { 'x-service-key': 'internal-key-0000' };
     expect((await fetch(`${http.ownUrl}/v2/hello`, { headers })).status).toBe(200);
@@ -195,7 +252,7 @@ describe('answers', () => {
   });
 
   test('readiness follows the parts, and a stranger is not told why', async () => {
-    await using http = await server({ apiKeys: ['a-good-key-1'] });
+    await using http = await server({ apiKeys: ['a-good-key-of-16'] });
     const part = samplePart();
     http.mount(part);
     const ready = (headers: Record<string, string>): Promise<Response> =>

@@ -9,7 +9,7 @@ import { listen } from '../../../src/port/http.ts';
 
 /** The real port and the real sign-in, with a speech interface that says what reached it. */
 async function signedIn() {
-  const config = HttpConfig.parse({ port: 0, apiKeys: ['a-good-key-1'] });
+  const config = HttpConfig.parse({ port: 0, apiKeys: ['a-good-key-of-16'] });
   const log = createLog({ level: 'silent' });
   const http = await listen({ config, insecure: false, internalKey: 'internal-key-0000', log });
   const signIns = new SignIns(systemClock, http.publicUrl);

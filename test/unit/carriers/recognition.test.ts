@@ -45,6 +45,7 @@ test('10,000 mutated first messages: none is taken for another carrier, and none
       publicUrl: 'https://bridge.example.net',
       nowMs: 0,
       nonces: { remember: () => true },
+      judgeSecret: (_secret, isRight) => ({ is: isRight ? 'right' : 'wrong' }),
     });
     expect(verdict.outcome).not.toBe('accepted');
   }

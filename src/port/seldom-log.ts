@@ -3,7 +3,7 @@ import type { Logger } from '../lib/log.ts';
 
 const tellEveryMs = 10_000;
 
-type Line = { level: 'warn' | 'info'; message: string; fields: Record<string, unknown> };
+type SeldomLine = { level: 'warn' | 'info'; message: string; fields: Record<string, unknown> };
 
 /**
  * Strangers decide how often such a line comes. Of the same kind one is written in ten seconds, and then one that says
@@ -12,7 +12,7 @@ type Line = { level: 'warn' | 'info'; message: string; fields: Record<string, un
 export class SeldomLog {
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #seen = new Map<string, Line & { count: number; sinceMs: number }>();
+  readonly #seen = new Map<string, SeldomLine & { count: number; sinceMs: number }>();
 
   constructor({ log, clock }: { log: Logger; clock: Clock }) {
     this.#log = log;
@@ -24,7 +24,7 @@ export class SeldomLog {
     return this.#seen.size;
   }
 
-  note(kind: string, line: Line): void {
+  note(kind: string, line: SeldomLine): void {
     const known = this.#seen.get(kind);
     if (known) {
       known.count++;

@@ -260,7 +260,7 @@ test('notes and tags are kept, what is being written is not overwritten, and a f
   isRefused = true;
   await notes.fill('Called back on Tuesday.');
   await page.getByRole('button', { name: 'Save notes' }).click();
-  await page.getByText('Not saved: the disk does not answer').waitFor();
+  await page.getByText('Could not save: the disk does not answer').waitFor();
   expect(await notes.inputValue()).toBe('Called back on Tuesday.');
   isRefused = false;
   // Whoever leaves the view without a click leaves the notes behind as they are.

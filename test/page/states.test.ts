@@ -98,7 +98,7 @@ test('what is read, what is empty and what failed are told apart, and a button r
   await state.getByText('Loading the calls …').waitFor();
   hold = false;
   for (const go of held) go();
-  await state.getByText('The calls cannot be read: the disk does not answer').waitFor();
+  await state.getByText('Could not read the calls: the disk does not answer').waitFor();
   await opened.screenshot('state-error');
   expect(await opened.violations()).toEqual([]);
   for (const [hash, what] of [
@@ -107,11 +107,11 @@ test('what is read, what is empty and what failed are told apart, and a button r
     ['#/jobs', 'jobs'],
   ] as const) {
     await page.evaluate(`location.hash = '${hash}'`);
-    await state.getByText(`The ${what} cannot be read: the disk does not answer`).waitFor();
+    await state.getByText(`Could not read the ${what}: the disk does not answer`).waitFor();
     expect(await page.locator('main').innerText()).not.toMatch(claims);
   }
   await page.evaluate(`location.hash = '#/calls'`);
-  await state.getByText('The calls cannot be read').waitFor();
+  await state.getByText('Could not read the calls').waitFor();
   failing.clear();
   await state.getByRole('button', { name: 'Try again' }).click();
   await state.getByText('No calls yet.').waitFor();
@@ -127,8 +127,8 @@ test('a call whose words or deliveries cannot be read does not say that there ar
     route.fulfill({ status: 500, json: { message: 'the disk does not answer' } }),
   );
   await page.goto(`${api.url}/#/calls/${callId}`);
-  await page.getByText('The words cannot be read: the disk does not answer').waitFor();
-  await page.getByText('The deliveries cannot be read: the disk does not answer').waitFor();
+  await page.getByText('Could not read the words: the disk does not answer').waitFor();
+  await page.getByText('Could not read the deliveries: the disk does not answer').waitFor();
   await opened.screenshot('state-call-error');
   expect(await page.locator('main').innerText()).not.toMatch(claims);
   expect(await opened.violations()).toEqual([]);

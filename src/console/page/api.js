@@ -1,39 +1,75 @@
+import { ApiError } from './failures.js';
 import { connection } from './page-state.js';
 
-/** What went wrong, in the words of the answer. */
-export class ApiError extends Error {
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-
-  /** Nobody answered, or only somebody on the way to Trunkline. */
-  get isUnanswered() {
-    return this.status === 0;
-  }
-}
+/** @import { AnswerTo, AnswerToPost, ApiCall } from './shapes.ts' */
 
 /** A socket may be open to a process that stands still. */
 const answersWithinMs = 30_000;
 /** What a proxy says when nothing answers behind it. */
 const unansweredStatuses = [502, 503, 504];
 
+/** @type {() => void} */
 let onSignedOut = () => undefined;
 
-/** Called when an answer says that the page's session is over. */
+/**
+ * Called when an answer says that the page's session is over.
+ * @param {() => void} run
+ */
 export function whenSignedOut(run) {
   onSignedOut = run;
 }
 
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @returns {Promise<AnswerTo<Path>>}
+ */
 export const get = (path) => ask('GET', path);
+
+/**
+ * @template {string} Path
+ * @param {Path} path
+ * @param {unknown} [body]
+ * @returns {Promise<AnswerToPost<Path>>}
+ */
 export const post = (path, body) => ask('POST', path, body);
+
+/**
+ * @param {`/api/calls/${string}`} path
+ * @param {unknown} body
+ * @returns {Promise<ApiCall>}
+ */
 export const patch = (path, body) => ask('PATCH', path, body);
+
+/**
+ * @param {string} path
+ * @returns {Promise<{ status?: string } | undefined>}
+ */
 export const erase = (path) => ask('DELETE', path);
 
 /** The answer as it was written: a file to save. */
-export const getText = (path) => ask('GET', path, undefined, (text) => text);
+/** @param {string} path */
+export const getText = (path) => asked('GET', path).then(({ text }) => text);
 
-async function ask(method, path, body, read = (_text, answer) => answer) {
+/**
+ * @template T
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @returns {Promise<T>}
+ */
+async function ask(method, path, body) {
+  const { answer } = await asked(method, path, body);
+  // The one place where an answer is taken at its word: this page and the API are of one version.
+  return /** @type {T} */ (answer);
+}
+
+/**
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ */
+async function asked(method, path, body) {
   const response = await fetch(path, {
     method,
     cache: 'no-store',
@@ -42,22 +78,27 @@ async function ask(method, path, body, read = (_text, answer) => answer) {
       ? {}
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch(unanswered);
-  // Read even where nothing is in it: a body that nobody reads counts as a request that was given up.
+  // A body that nobody reads counts as a request that was given up, so an empty one is read too.
   const text = await response.text().catch(unanswered);
   const isJson = response.headers.get('content-type')?.startsWith('application/json');
   if (!isJson && unansweredStatuses.includes(response.status)) unanswered();
   connection.back();
   const answer = isJson ? parsed(text) : undefined;
-  if (response.ok) return read(text, answer);
+  if (response.ok) return { text, answer };
   throw refusal(path, response.status, answer);
 }
 
+/** @returns {never} */
 function unanswered() {
   connection.lost();
   throw new ApiError(0, 'Trunkline does not answer; is it running?');
 }
 
-/** An answer that was cut on its way says nothing. */
+/**
+ * An answer that was cut on its way says nothing.
+ * @param {string} text
+ * @returns {unknown}
+ */
 function parsed(text) {
   try {
     return JSON.parse(text);
@@ -66,15 +107,33 @@ function parsed(text) {
   }
 }
 
-/** What a refused field was is said after the message, in the words of the service. */
+/**
+ * The message of a refusal, and after it what the service says about each refused field.
+ * @param {string} path
+ * @param {number} status
+ * @param {unknown} answer
+ */
 function refusal(path, status, answer) {
   if (status === 401 && path !== '/api/session') onSignedOut();
-  const fields = Array.isArray(answer?.validation_errors) ? answer.validation_errors : [];
-  const message = answer?.message ?? `the answer was ${status}`;
+  const told = typeof answer === 'object' && answer !== null ? answer : {};
+  const fields =
+    'validation_errors' in told && Array.isArray(told.validation_errors)
+      ? told.validation_errors.map(String)
+      : [];
+  const message =
+    'message' in told && typeof told.message === 'string'
+      ? told.message
+      : `the answer was ${status}`;
   return new ApiError(status, [message, ...fields].join(': '));
 }
 
-/** Sends a file as a form, which is the one request that tells how far it has come. */
+/**
+ * Sends a file as a form. Only this kind of request tells how far it has come.
+ * @param {string} path
+ * @param {File} file
+ * @param {{ signal: AbortSignal, onSent: (bytes: number) => void }} options
+ * @returns {Promise<{ audio_url: string }>}
+ */
 export function upload(path, file, { signal, onSent }) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();

@@ -1,10 +1,14 @@
 import { erase, getText } from './api.js';
 import { copyText, saveFile } from './clipboard.js';
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { clock, speakerName } from './format.js';
 import { menu } from './menu.js';
 import { Sure } from './sure.js';
 
+/** @import { ApiCall, SpokenEntry } from './shapes.ts' */
+
+/** @type {[string, string, string][]} */
 const formats = [
   ['txt', 'Text', 'text/plain'],
   ['srt', 'Subtitles (SRT)', 'application/x-subrip'],
@@ -26,10 +30,15 @@ export class CallActions {
   /** The buttons, and beneath them what became of a press and the question before an erasure. */
   elements;
 
+  /**
+   * @param {string} id
+   * @param {{ placeOf: () => number, utterancesOf: () => readonly SpokenEntry[], onErased: (text: string) => void }} call
+   */
   constructor(id, { placeOf, utterancesOf, onErased }) {
     this.#id = id;
     this.#placeOf = placeOf;
     this.#utterancesOf = utterancesOf;
+    /** @param {string} name @param {() => void} run */
     const button = (name, run) => h('button', { type: 'button', onclick: run }, name);
     this.#menu = this.#downloads();
     this.#sure = new Sure(this.#eraseButton, {
@@ -51,7 +60,10 @@ export class CallActions {
     ];
   }
 
-  /** What a live call will still become cannot be erased. */
+  /**
+   * What a live call will still become cannot be erased.
+   * @param {Pick<ApiCall, 'state'>} call
+   */
   draw({ state }) {
     this.#eraseButton.hidden = state === 'live' || !this.#sure.element.hidden;
   }
@@ -86,6 +98,10 @@ export class CallActions {
     );
   }
 
+  /**
+   * @param {string} format
+   * @param {string} type
+   */
   #save(format, type) {
     this.#menu.open = false;
     const name = `${this.#id}.${format}`;
@@ -96,6 +112,7 @@ export class CallActions {
     });
   }
 
+  /** @param {(text: string) => void} onErased */
   async #erase(onErased) {
     const answer = await erase(`/api/calls/${this.#id}`);
     onErased(
@@ -105,13 +122,14 @@ export class CallActions {
     );
   }
 
+  /** @param {() => Promise<void>} run */
   async #do(run) {
     setText(this.#said, '');
     setText(this.#problem, '');
     try {
       await run();
     } catch (error) {
-      setText(this.#problem, `That did not work: ${error.message}`);
+      setText(this.#problem, `That did not work: ${messageOf(error)}`);
     }
   }
 }

@@ -1,22 +1,32 @@
 import { get } from './api.js';
 
+/** @import { BookedCall, CallItem, LatestWords, LiveFeedMessage, Role, Turn } from './shapes.ts' */
+
 const pageItems = 50;
 
 /** Every call this page knows of, kept current by the one feed while views come and go. */
 export class CallBook {
+  /** @type {Map<string, BookedCall>} */
   calls = new Map();
   /** Whether the newest page was ever read, and what came in its way since. */
   isLoaded = false;
+  /** @type {unknown} */
   problem;
-  /** Where the next page begins; null where there is none. */
+  /**
+   * Where the next page begins; null where there is none.
+   * @type {string | null}
+   */
   #cursor = null;
+  /** @type {Set<(id: string | undefined) => void>} */
   #watchers = new Set();
 
+  /** @param {(id: string | undefined) => void} watcher */
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
+  /** @param {LiveFeedMessage} message */
   take(message) {
     switch (message.type) {
       case 'call':
@@ -54,7 +64,10 @@ export class CallBook {
     return this.#cursor !== null;
   }
 
-  /** Whether the pages of all calls go back to this one: an older call may have come by itself. */
+  /**
+   * Whether the pages of all calls go back to this one: an older call may have come by itself.
+   * @param {string} id
+   */
   isListed(id) {
     return this.#cursor === null || id >= this.#cursor;
   }
@@ -63,6 +76,7 @@ export class CallBook {
     if (this.#cursor) await this.#load(`&cursor=${encodeURIComponent(this.#cursor)}`);
   }
 
+  /** @param {string} cursor */
   async #load(cursor) {
     const page = await get(`/api/calls?limit=${pageItems}${cursor}`).catch((error) => {
       this.problem = error;
@@ -79,6 +93,7 @@ export class CallBook {
     this.#changed(undefined);
   }
 
+  /** @param {BookedCall & { transcript?: Turn[], last_turn?: CallItem['last_turn'] }} call */
   #put(call) {
     const known = this.calls.get(call.id);
     // The feed tells of a call with its transcript, the longest part; a list shows the last words alone.
@@ -89,6 +104,10 @@ export class CallBook {
     this.#changed(call.id);
   }
 
+  /**
+   * @param {string} id
+   * @param {Partial<BookedCall>} change
+   */
   #patch(id, change) {
     const call = this.calls.get(id);
     if (!call) return;
@@ -104,11 +123,20 @@ export class CallBook {
     void this.loadNewest();
   }
 
+  /** @param {string | undefined} id */
   #changed(id) {
     for (const watcher of this.#watchers) watcher(id);
   }
 }
 
-function words({ role, speaker }, text, partial) {
-  return { words: { role, speaker, text, partial } };
+/**
+ * @param {{ role: Role, speaker?: number | undefined, speaker_provisional?: boolean | undefined } | undefined} who
+ * @param {string} text
+ * @param {boolean} partial
+ * @returns {{ words?: LatestWords }}
+ */
+function words(who, text, partial) {
+  if (who === undefined) return {};
+  const { role, speaker, speaker_provisional } = who;
+  return { words: { role, speaker, speaker_provisional, text, partial } };
 }

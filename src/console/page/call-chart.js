@@ -2,12 +2,19 @@ import { h, svg } from './dom.js';
 import { sentimentCourse } from './figures.js';
 import { clock, roleNames } from './format.js';
 
+/** @import { Feeling, Role, SpokenEntry } from './shapes.ts' */
+
+/** @type {Role[]} */
 const roles = ['customer', 'agent', 'mixed'];
-/** A feeling can be mixed too. */
+/**
+ * A feeling can be mixed too.
+ * @param {Role} role
+ */
 const classOf = (role) => (role === 'mixed' ? 'shared' : role);
 const size = { width: 320, height: 136 };
 /** The field of the lines: names of feelings stand on its left, times below it. */
 const field = { left: 54, right: 312, top: 12, bottom: 112 };
+/** @type {[number, string][]} */
 const feelings = [
   [1, 'Positive'],
   [0, 'Neutral'],
@@ -15,6 +22,9 @@ const feelings = [
 ];
 const stepsS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400];
 const mostTicks = 5;
+
+/** @typedef {{ role: Role, at: number, start: number, value: number, text: string } & Pick<Feeling, 'sentiment' | 'emotion'>} Point */
+/** @typedef {Point & { x: number, y: number }} PlacedPoint */
 
 /** How each side felt over time. A point tells what was said, and plays it. */
 export class ChartPanel {
@@ -27,12 +37,12 @@ export class ChartPanel {
   #tip = h('p', { class: 'tip', hidden: true });
   #chart = h('div', { class: 'chart' }, this.#svg, this.#tip);
   #none = h('p', { class: 'quiet' }, 'No sentiment yet.');
-  #key = h(
-    'p',
-    { class: 'key quiet' },
-    roles.map((role) => h('span', { dataset: { role } }, roleNames[role])),
-  );
+  #keys = roles.map((role) => h('span', { dataset: { role } }, roleNames[role]));
+  #mixedKey = this.#keys[roles.indexOf('mixed')];
+  #key = h('p', { class: 'key quiet' }, this.#keys);
+  /** @type {PlacedPoint[]} */
   #points = [];
+  /** @type {SVGGElement[]} */
   #dots = [];
   #at = 0;
   #drawn = '';
@@ -45,22 +55,28 @@ export class ChartPanel {
     this.#none,
   );
 
+  /** @param {(seconds: number) => void} onHear */
   constructor(onHear) {
     this.#onHear = onHear;
     this.#svg.addEventListener('pointermove', (event) => this.#show(this.#nearest(event)));
     this.#svg.addEventListener('pointerleave', () => this.#hide());
     this.#svg.addEventListener('click', (event) => this.#hear(this.#nearest(event)));
-    this.#svg.addEventListener('focusin', ({ target }) => this.#show(this.#dots.indexOf(target)));
+    this.#svg.addEventListener('focusin', ({ target }) =>
+      this.#show(this.#dots.findIndex((one) => one === target)),
+    );
     this.#svg.addEventListener('focusout', () => this.#hide());
     this.#svg.addEventListener('keydown', (event) => this.#press(event));
   }
 
+  /**
+   * @param {readonly SpokenEntry[]} utterances
+   * @param {number} lengthS
+   */
   draw(utterances, lengthS) {
     const points = roles
       .flatMap((role) => sentimentCourse(utterances, role).map((point) => ({ role, ...point })))
       .sort((a, b) => a.at - b.at);
-    for (const name of this.#key.children)
-      name.hidden = name.dataset.role === 'mixed' && !points.some(({ role }) => role === 'mixed');
+    if (this.#mixedKey) this.#mixedKey.hidden = !points.some(({ role }) => role === 'mixed');
     const hasPoints = points.length > 0;
     this.#none.hidden = hasPoints;
     this.#chart.hidden = !hasPoints;
@@ -68,19 +84,24 @@ export class ChartPanel {
     const drawn = JSON.stringify([points, Math.ceil(lengthS)]);
     if (!hasPoints || drawn === this.#drawn) return;
     this.#drawn = drawn;
-    this.#points = points;
-    this.#drawPoints(Math.max(lengthS, 1));
+    this.#drawPoints(points, Math.max(lengthS, 1));
   }
 
-  #drawPoints(lengthS) {
+  /**
+   * @param {readonly Point[]} points
+   * @param {number} lengthS
+   */
+  #drawPoints(points, lengthS) {
     const hadFocus = this.#svg.contains(document.activeElement);
+    /** @param {number} at */
     const x = (at) => field.left + (Math.min(at, lengthS) / lengthS) * (field.right - field.left);
+    /** @param {number} value */
     const y = (value) =>
       (field.top + field.bottom) / 2 - value * ((field.bottom - field.top) / 2 - 8);
-    this.#points = this.#points.map((point) => ({ ...point, x: x(point.at), y: y(point.value) }));
+    this.#points = points.map((point) => ({ ...point, x: x(point.at), y: y(point.value) }));
     this.#dots = this.#points.map((point) => dot(point));
     this.#at = Math.min(this.#at, this.#dots.length - 1);
-    this.#dots[this.#at].setAttribute('tabindex', '0');
+    this.#dots[this.#at]?.setAttribute('tabindex', '0');
     this.#svg.replaceChildren(
       ...feelings.flatMap(([value, name]) => line(y(value), name)),
       ...ticks(lengthS).flatMap((at) => tick(x(at), at)),
@@ -89,22 +110,24 @@ export class ChartPanel {
     );
     const told = roles.map((role) => spoken(role, this.#points)).filter(Boolean);
     this.#svg.setAttribute('aria-label', `Sentiment over time. ${told.join('. ')}`);
-    if (hadFocus) this.#dots[this.#at].focus();
+    if (hadFocus) this.#dots[this.#at]?.focus();
   }
 
-  /** The point whose time is nearest to the pointer's: small targets need no aim. */
+  /**
+   * The point whose time is nearest to the pointer's: small targets need no aim.
+   * @param {MouseEvent} event
+   */
   #nearest({ clientX, clientY }) {
     const box = this.#svg.getBoundingClientRect();
     const px = ((clientX - box.left) / box.width) * size.width;
     const py = ((clientY - box.top) / box.height) * size.height;
+    /** @param {PlacedPoint} point */
     const far = ({ x, y }) => Math.hypot(x - px, (y - py) / 3);
-    let nearest = 0;
-    this.#points.forEach((point, at) => {
-      if (far(point) < far(this.#points[nearest])) nearest = at;
-    });
-    return nearest;
+    const distances = this.#points.map(far);
+    return distances.indexOf(Math.min(...distances));
   }
 
+  /** @param {number} at */
   #show(at) {
     const point = this.#points[at];
     if (!point) return;
@@ -121,33 +144,44 @@ export class ChartPanel {
     for (const one of this.#dots) one.classList.remove('shown');
   }
 
+  /** @param {number} at */
   #hear(at) {
     const point = this.#points[at];
     if (point) this.#onHear(point.start);
   }
 
-  /** One stop of the Tab key for the chart; the arrows go from point to point. */
+  /**
+   * One stop of the Tab key for the chart; the arrows go from point to point.
+   * @param {KeyboardEvent} event
+   */
   #press(event) {
-    const at = this.#dots.indexOf(event.target);
+    const at = this.#dots.findIndex((one) => one === event.target);
     if (at < 0) return;
+    /** @type {Partial<Record<string, number>>} */
     const moves = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: this.#dots.length - 1 };
+    const next = moves[event.key];
     if (event.key === 'Enter' || event.key === ' ') this.#hear(at);
     else if (event.key === 'Escape') this.#hide();
-    else if (event.key in moves) this.#moveTo(moves[event.key]);
+    else if (next !== undefined) this.#moveTo(next);
     else return;
     event.preventDefault();
   }
 
+  /** @param {number} at */
   #moveTo(at) {
-    if (!this.#dots[at]) return;
-    this.#dots[this.#at].setAttribute('tabindex', '-1');
+    const dot = this.#dots[at];
+    if (dot === undefined) return;
+    this.#dots[this.#at]?.setAttribute('tabindex', '-1');
     this.#at = at;
-    this.#dots[at].setAttribute('tabindex', '0');
-    this.#dots[at].focus();
+    dot.setAttribute('tabindex', '0');
+    dot.focus();
   }
 }
 
-/** `0:07 Customer, negative, anger: “My order arrived damaged.”` */
+/**
+ * `0:07 Customer, negative, anger: “My order arrived damaged.”`
+ * @param {Point} point
+ */
 function told({ role, at, sentiment, emotion, text }) {
   const feeling = [sentiment, emotion === 'neutral' ? undefined : emotion]
     .filter(Boolean)
@@ -156,6 +190,7 @@ function told({ role, at, sentiment, emotion, text }) {
   return `${clock(at)} ${roleNames[role]}, ${feeling}${said}`;
 }
 
+/** @param {PlacedPoint} point */
 function dot(point) {
   const place = { cx: point.x.toFixed(1), cy: point.y.toFixed(1) };
   return svg(
@@ -166,16 +201,28 @@ function dot(point) {
   );
 }
 
+/**
+ * @param {Role} role
+ * @param {readonly PlacedPoint[]} points
+ */
 function course(role, points) {
   const own = points.filter((point) => point.role === role);
   const path = own.map(({ x, y }, i) => `${i === 0 ? 'M' : 'L'}${x.toFixed(1)} ${y.toFixed(1)}`);
   return svg('path', { d: path.join(''), class: classOf(role), 'aria-hidden': 'true' });
 }
 
+/**
+ * @param {string} text
+ * @param {Record<string, string | number>} props
+ */
 function label(text, props) {
   return svg('text', { class: 'axis', 'aria-hidden': 'true', ...props }, text);
 }
 
+/**
+ * @param {number} y
+ * @param {string} name
+ */
 function line(y, name) {
   return [
     svg('line', { x1: field.left, x2: field.right, y1: y, y2: y, class: 'middle' }),
@@ -183,6 +230,10 @@ function line(y, name) {
   ];
 }
 
+/**
+ * @param {number} x
+ * @param {number} at
+ */
 function tick(x, at) {
   return [
     svg('line', { x1: x, x2: x, y1: field.bottom, y2: field.bottom + 4, class: 'middle' }),
@@ -190,16 +241,24 @@ function tick(x, at) {
   ];
 }
 
+/** @param {number} lengthS */
 function ticks(lengthS) {
   const step = stepsS.find((one) => lengthS / one <= mostTicks) ?? Math.ceil(lengthS / mostTicks);
   return Array.from({ length: Math.floor(lengthS / step) + 1 }, (_, i) => i * step);
 }
 
+/**
+ * @param {Role} role
+ * @param {readonly Point[]} points
+ */
 function spoken(role, points) {
   const own = points.filter((point) => point.role === role);
-  if (own.length === 0) return '';
+  const last = own.at(-1);
+  if (last === undefined) return '';
+  /** @param {string} wanted */
   const count = (wanted) => own.filter(({ sentiment }) => sentiment === wanted).length;
-  const parts = ['positive', 'neutral', 'mixed', 'negative'].map((name) => [count(name), name]);
-  const counted = parts.filter(([n]) => n > 0).map(([n, name]) => `${n} ${name}`);
-  return `${roleNames[role]}: ${counted.join(', ')}, last ${own.at(-1).sentiment}`;
+  const counted = ['positive', 'neutral', 'mixed', 'negative'].flatMap((name) =>
+    count(name) > 0 ? [`${count(name)} ${name}`] : [],
+  );
+  return `${roleNames[role]}: ${counted.join(', ')}, last ${last.sentiment}`;
 }

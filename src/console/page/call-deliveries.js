@@ -3,6 +3,12 @@ import { h, setText } from './dom.js';
 import { deliveryStates } from './deliveries-view.js';
 import { PageState } from './page-state.js';
 
+/** @import { ApiDelivery } from './shapes.ts' */
+
+/**
+ * @param {ApiDelivery} delivery
+ * @param {readonly ApiDelivery[]} stuck
+ */
 function told({ endpoint, type, sequence, reason, attempts }, stuck) {
   const behind = stuck.filter((one) => one.endpoint === endpoint && one.sequence > sequence).length;
   const tries = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
@@ -12,12 +18,16 @@ function told({ endpoint, type, sequence, reason, attempts }, stuck) {
 const settleMs = 700;
 const everyMs = 5_000;
 
-/** Where this call's events stand on their way to the CRM. */
+/**
+ * Where this call's events stand on their way to the CRM.
+ * @param {string} callId
+ */
 export function callDeliveries(callId) {
   const counts = h('dl', {});
   const problem = h('p', { class: 'error' });
   const standing = new PageState('the deliveries', load);
   const link = h('p', { hidden: true }, h('a', { href: '#/deliveries' }, 'All deliveries'));
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let asked;
   let closed = false;
 
@@ -34,6 +44,7 @@ export function callDeliveries(callId) {
     asked = setTimeout(load, open ? everyMs : everyMs * 6);
   }
 
+  /** @param {readonly ApiDelivery[]} items */
   async function draw(items) {
     if (items.length > 0) standing.ready();
     else await sayWhyNone();

@@ -1,6 +1,8 @@
 import { h } from './dom.js';
 import { clock, fullMoment, lengthOf, titleOf, zoneName } from './format.js';
 
+/** @import { ApiCall } from './shapes.ts' */
+
 /** The facts of a call: when, by whom, under which names; and what was given along by the carrier or the caller. */
 export class DetailsPanel {
   #list = h('dl', {});
@@ -13,8 +15,11 @@ export class DetailsPanel {
     this.#zone,
   );
 
+  /** @param {ApiCall} call */
   draw(call) {
     const isOver = call.state !== 'live';
+    /** @type {Map<string, unknown>} */
+    const facts = new Map(Object.entries(call));
     const rows = [
       ['Started', fullMoment(call.started_at)],
       ['Ended', fullMoment(call.hung_up_at ?? call.ended_at)],
@@ -27,7 +32,7 @@ export class DetailsPanel {
       ["Carrier's call ID", call.carrier_call_id],
       // The bridge adds its own facts for the speech service: they stand above already.
       ...Object.entries(call.custom_metadata ?? {})
-        .filter(([name, value]) => (name === 'call_id' ? call.id : call[name]) !== value)
+        .filter(([name, value]) => facts.get(name === 'call_id' ? 'id' : name) !== value)
         .map(([name, value]) => [name, textOf(value)]),
     ].filter(([, value]) => value !== null && value !== undefined && value !== '');
     const drawn = JSON.stringify([rows, zoneName()]);
@@ -40,6 +45,7 @@ export class DetailsPanel {
   }
 }
 
+/** @param {unknown} value */
 function textOf(value) {
   return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }

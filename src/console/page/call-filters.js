@@ -12,14 +12,13 @@ export class CallFilters {
     placeholder: 'Number, tag or call ID',
   });
   #carriers = h('datalist', { id: 'calls-carriers' });
-  #fields = [
-    this.#search,
-    select('sort', 'Order', [
-      ['', 'Newest first'],
-      ['oldest', 'Oldest first'],
-      ['longest', 'Longest first'],
-      ['shortest', 'Shortest first'],
-    ]),
+  #sort = select('sort', 'Order', [
+    ['', 'Newest first'],
+    ['oldest', 'Oldest first'],
+    ['longest', 'Longest first'],
+    ['shortest', 'Shortest first'],
+  ]);
+  #others = [
     field('from_date', 'From day', h('input', { type: 'date' })),
     field('to_date', 'To day', h('input', { type: 'date' })),
     field('carrier', 'Carrier', h('input', { list: 'calls-carriers', maxlength: '100' }), {
@@ -43,13 +42,17 @@ export class CallFilters {
       ['mixed', 'Speakers of one channel'],
     ]),
   ];
+  #fields = [this.#search, this.#sort, ...this.#others];
   #days = h('p', { class: 'quiet' });
   #clear = h('a', { href: '#/calls', hidden: true }, 'Clear filters');
   #more;
 
-  /** `list` is the element whose columns are shown and hidden. */
+  /**
+   * `list` is the element whose columns are shown and hidden.
+   * @param {HTMLElement} list
+   */
   constructor(list) {
-    const [search, sort, ...others] = this.#fields;
+    const search = this.#search;
     this.#more = h(
       'details',
       { class: 'more-filters' },
@@ -57,14 +60,14 @@ export class CallFilters {
       h(
         'div',
         { class: 'filter-fields' },
-        others.map(({ element }) => element),
+        this.#others.map(({ element }) => element),
         this.#days,
       ),
     );
     this.element = h(
       'form',
       { class: 'call-filters', role: 'search', 'aria-label': 'Calls' },
-      h('div', { class: 'filter-line' }, search.element, sort.element, columnsMenu(list)),
+      h('div', { class: 'filter-line' }, search.element, this.#sort.element, columnsMenu(list)),
       this.#more,
       this.#carriers,
       h('p', {}, this.#clear),
@@ -78,27 +81,31 @@ export class CallFilters {
     search.input.addEventListener('search', () => this.#take(search));
   }
 
-  /** Shows what the address says; a name or value that has no field here is left to the answer. */
+  /**
+   * Shows what the address says; a name or value that has no field here is left to the answer.
+   * @param {URLSearchParams} query
+   */
   show(query) {
     setText(this.#days, `Days are whole days of ${zoneName()}.`);
     for (const { name, input } of this.#fields) {
       const value = query.get(name) ?? '';
       if (input.value !== value) input.value = value;
       // A choice that does not exist would show an empty field.
-      if (input.selectedIndex === -1) input.value = '';
+      if (input instanceof HTMLSelectElement && input.selectedIndex === -1) input.value = '';
     }
-    const [, , ...others] = this.#fields;
-    if (others.some(({ name }) => query.has(name))) this.#more.open = true;
+    if (this.#others.some(({ name }) => query.has(name))) this.#more.open = true;
     this.#clear.hidden = query.size === 0;
   }
 
+  /** @param {readonly string[]} carriers */
   suggest(carriers) {
-    const told = [...this.#carriers.children].map(({ value }) => value);
+    const told = [...this.#carriers.options].map(({ value }) => value);
     const known = [...new Set(carriers)].toSorted();
     if (known.join() === told.join()) return;
     this.#carriers.replaceChildren(...known.map((value) => h('option', { value })));
   }
 
+  /** @param {{ name: string, input: HTMLInputElement | HTMLSelectElement }} field */
   #take({ name, input }) {
     // Of the address itself: another field may have changed it, and the browser tells that only afterwards.
     const query = queryOf(location.hash);
@@ -108,20 +115,35 @@ export class CallFilters {
   }
 }
 
+/**
+ * @template {HTMLInputElement | HTMLSelectElement} Input
+ * @param {string} name
+ * @param {string} label
+ * @param {Input} input
+ * @param {Record<string, string>} [props]
+ */
 function field(name, label, input, props = {}) {
   const id = `calls-${name.replaceAll('_', '-')}`;
-  for (const [key, value] of Object.entries({ id, name, ...props })) input.setAttribute(key, value);
-  input.autocomplete = 'off';
+  for (const [key, value] of Object.entries({ id, name, autocomplete: 'off', ...props }))
+    input.setAttribute(key, value);
   const element = h('div', { class: `field field-${name}` }, h('label', { for: id }, label), input);
   return { name, input, element };
 }
 
+/**
+ * @param {string} name
+ * @param {string} label
+ * @param {[string, string][]} options
+ */
 function select(name, label, options) {
   const made = options.map(([value, text]) => h('option', { value }, text));
   return field(name, label, h('select', {}, made));
 }
 
-/** State and parties are what a row is; the rest is a matter of taste, which this browser remembers. */
+/**
+ * State and parties are what a row is; the rest is a matter of taste, which this browser remembers.
+ * @type {[string, string][]}
+ */
 const columns = [
   ['how', 'Carrier and direction'],
   ['tags', 'Tags'],
@@ -130,6 +152,7 @@ const columns = [
   ['clock', 'Time and length'],
 ];
 
+/** @param {HTMLElement} list */
 function columnsMenu(list) {
   const hidden = new Set(choice(hiddenByChoice).split(' '));
   const boxes = columns.map(([name, label]) => {

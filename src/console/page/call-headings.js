@@ -1,7 +1,10 @@
 import { addressOf, changed } from './call-query.js';
 import { h, setText } from './dom.js';
 
-/** What each heading sorts by: the order that it shows, the arrow of that order, and the order that a click brings. */
+/**
+ * What each heading sorts by: the order that it shows, the arrow of that order, and the order that a click brings.
+ * @type {Record<string, Record<string, [string, string, string, string]>>}
+ */
 const sorts = {
   Started: {
     '': ['newest first', '↓', 'oldest', 'oldest first'],
@@ -24,16 +27,21 @@ export class CallHeadings {
   element = h(
     'div',
     { class: 'call-headings', role: 'group', 'aria-label': 'Order of the calls' },
-    h('span', { class: 'clock' }, this.#links[0].link, ' · ', this.#links[1].link),
+    h(
+      'span',
+      { class: 'clock' },
+      this.#links.flatMap(({ link }, at) => (at === 0 ? [link] : [' · ', link])),
+    ),
   );
 
+  /** @param {URLSearchParams} query */
   show(query) {
     const sort = query.get('sort') ?? '';
     for (const { name, arrow, link } of this.#links) {
       const [now, sign, next, nextWords] =
-        sorts[name][sort === 'newest' ? '' : sort] ?? sorts[name].other;
-      setText(arrow, sign);
-      link.href = addressOf(changed(query, 'sort', next));
+        sorts[name]?.[sort === 'newest' ? '' : sort] ?? sorts[name]?.['other'] ?? [];
+      setText(arrow, sign ?? '');
+      link.href = addressOf(changed(query, 'sort', next ?? ''));
       link.setAttribute(
         'aria-label',
         [name, now, `show the ${nextWords}`].filter(Boolean).join(', '),

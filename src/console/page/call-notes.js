@@ -1,5 +1,8 @@
 import { patch } from './api.js';
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
+
+/** @import { ApiCall } from './shapes.ts' */
 
 const maxTags = 50;
 const maxTagLength = 100;
@@ -16,11 +19,16 @@ export class NotesPanel {
   #save = h('button', { type: 'button', hidden: true }, 'Save notes');
   #said = h('p', { class: 'quiet', role: 'status' });
   #problem = h('p', { class: 'error', role: 'alert' });
+  /** @type {{ notes: string, tags: string[] }} */
   #known = { notes: '', tags: [] };
-  /** Notes on their way: a press of the button leaves the field too, which alone would keep them. */
+  /**
+   * Notes on their way: a press of the button leaves the field too, which alone would keep them.
+   * @type {string | undefined}
+   */
   #sending;
   element;
 
+  /** @param {string} id */
   constructor(id) {
     this.#id = id;
     this.#notes.addEventListener('input', () => this.#drawSave());
@@ -52,6 +60,7 @@ export class NotesPanel {
     void this.#keepNotes();
   }
 
+  /** @param {Pick<ApiCall, 'notes' | 'tags'>} call */
   draw(call) {
     const isWritten = this.#isChanged();
     this.#known = { notes: call.notes ?? '', tags: call.tags ?? [] };
@@ -84,6 +93,7 @@ export class NotesPanel {
     );
   }
 
+  /** @param {string} tag */
   async #addTag(tag) {
     const { tags } = this.#known;
     if (tag === '') return;
@@ -101,6 +111,10 @@ export class NotesPanel {
     this.#sending = undefined;
   }
 
+  /**
+   * @param {{ notes?: string, tags?: string[] }} change
+   * @param {string} said
+   */
   async #keep(change, said) {
     setText(this.#said, '');
     setText(this.#problem, '');
@@ -109,7 +123,7 @@ export class NotesPanel {
       setText(this.#said, said);
       return true;
     } catch (error) {
-      setText(this.#problem, `Not saved: ${error.message}`);
+      setText(this.#problem, `Could not save: ${messageOf(error)}`);
       return false;
     }
   }

@@ -1,10 +1,21 @@
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { figuresOf } from './figures.js';
 import { bytes, clock, legNames, missingOf, percent, roleNames } from './format.js';
 
-const roles = ['customer', 'agent'];
-const interrupting = roles.map((role) => `Interruptions by ${role}`);
+/** @import { Child } from './dom.js' */
 
+/** @import { ApiCall, CallFigures, Party, SpokenEntry } from './shapes.ts' */
+
+/** @type {Party[]} */
+const roles = ['customer', 'agent'];
+/** @param {Party} role */
+const interruptionsBy = (role) => `Interruptions by ${role}`;
+
+/**
+ * @param {string} title
+ * @param {...(Child | readonly Child[])} children
+ */
 function panel(title, ...children) {
   const id = `panel-${title.toLowerCase().replaceAll(' ', '-')}`;
   return h(
@@ -17,18 +28,16 @@ function panel(title, ...children) {
 
 /** Who talked, who cut in, how long nobody spoke. */
 export class FiguresPanel {
-  #bar = h(
-    'div',
-    { class: 'ratio', 'aria-hidden': 'true' },
-    roles.map((role) => h('i', { dataset: { role } })),
-  );
+  #bars = roles.map((role) => h('i', { dataset: { role } }));
+  #bar = h('div', { class: 'ratio', 'aria-hidden': 'true' }, this.#bars);
+  /** @type {Map<string, HTMLElement>} */
   #values = new Map();
   #figures = this.#list();
   #unknown = h('p', { class: 'quiet', hidden: true });
   element = panel('Talk time', this.#bar, this.#figures, this.#unknown);
 
   #list() {
-    const rows = ['Customer', 'Agent', ...interrupting, 'Dead air'];
+    const rows = ['Customer', 'Agent', ...roles.map(interruptionsBy), 'Dead air'];
     return h(
       'dl',
       {},
@@ -40,7 +49,22 @@ export class FiguresPanel {
     );
   }
 
-  /** What is `hidden` by gaps and pauses is no silence. Without figures nothing false is shown. */
+  /**
+   * @param {string} name
+   * @param {string} text
+   */
+  #set(name, text) {
+    const value = this.#values.get(name);
+    if (value) setText(value, text);
+  }
+
+  /**
+   * What is `hidden` by gaps and pauses is no silence. Without figures nothing false is shown.
+   * @param {readonly SpokenEntry[]} utterances
+   * @param {number} lengthS
+   * @param {CallFigures | null | undefined} ended
+   * @param {readonly { start: number, end: number }[]} hidden
+   */
   draw(utterances, lengthS, ended, hidden) {
     const figures = ended ?? figuresOf(utterances, lengthS, hidden);
     const isKnown = figures.talk !== null;
@@ -54,19 +78,21 @@ export class FiguresPanel {
         ? 'All speakers share one channel: nobody can tell who talked how long.'
         : 'Too much is missing for talk figures.',
     );
-    if (!isKnown) return;
     const { talk, talk_ratio: ratio, interruptions, dead_air: deadAir } = figures;
+    if (talk === null || ratio === null || interruptions === null || deadAir === null) return;
     roles.forEach((role, at) => {
-      this.#bar.children[at].style.flexGrow = String(ratio[role]);
+      const bar = this.#bars[at];
+      if (bar) bar.style.flexGrow = String(ratio[role]);
       const name = roleNames[role];
-      setText(this.#values.get(name), `${percent(ratio[role])} · ${clock(talk[role])}`);
-      setText(this.#values.get(interrupting[at]), String(interruptions[role]));
+      this.#set(name, `${percent(ratio[role])} · ${clock(talk[role])}`);
+      this.#set(interruptionsBy(role), String(interruptions[role]));
     });
     const longest = deadAir.count > 0 ? ` · longest ${deadAir.longest.toFixed(0)} s` : '';
-    setText(this.#values.get('Dead air'), `${deadAir.total.toFixed(0)} s${longest}`);
+    this.#set('Dead air', `${deadAir.total.toFixed(0)} s${longest}`);
   }
 }
 
+/** @type {Partial<Record<string, string>>} */
 const legStates = {
   waiting: 'waiting for a session',
   live: 'live',
@@ -90,7 +116,10 @@ export class MissingNote {
     this.#said,
   );
 
-  /** `again` orders the recording to be read once more. */
+  /**
+   * `again` orders the recording to be read once more.
+   * @param {() => Promise<unknown>} again
+   */
   constructor(again) {
     this.#again.addEventListener('click', async () => {
       this.#again.disabled = true;
@@ -100,12 +129,13 @@ export class MissingNote {
         this.#again.hidden = true;
         setText(this.#said, 'Transcribing the recording again; the new words appear here.');
       } catch (error) {
-        setText(this.#said, error.message);
+        setText(this.#said, messageOf(error));
       }
       this.#again.disabled = false;
     });
   }
 
+  /** @param {ApiCall} call */
   draw(call) {
     const missing = missingOf(call);
     this.element.hidden = missing === undefined;
@@ -123,6 +153,7 @@ export class WarningsPanel {
     this.element.hidden = true;
   }
 
+  /** @param {unknown} warnings */
   draw(warnings) {
     const told = Array.isArray(warnings) ? warnings : [];
     this.element.hidden = told.length === 0;
@@ -143,6 +174,7 @@ export class EvidencePanel {
     this.#ids,
   );
 
+  /** @param {ApiCall} call */
   draw({ id, carrier_call_id: carrierId, end_reason: reason, legs }) {
     const rows = [
       ['Call', id],
@@ -162,9 +194,13 @@ export class EvidencePanel {
   }
 }
 
+/** @param {ApiCall['legs'][number]} leg */
 function legElement(leg) {
   const { received, acknowledged, gaps, paused } = leg.ledger;
-  const details = [leg.track, leg.encoding, legStates[leg.state] ?? ''].filter(Boolean).join(' · ');
+  const details = [leg.track, leg.encoding, legStates[leg.state ?? ''] ?? '']
+    .filter(Boolean)
+    .join(' · ');
+  /** @type {[string, number][]} */
   const counts = [
     ['Received', received],
     ['Acknowledged', acknowledged],

@@ -1,18 +1,29 @@
 import { startOfDay } from './days.js';
 
-/** What the address asks of the list of calls, after the `?`: the names of the query of /api/calls itself. */
+/**
+ * What the address asks of the list of calls, after the `?`: the names of the query of /api/calls itself.
+ * @param {string} hash
+ */
 export function queryOf(hash) {
   const at = hash.indexOf('?');
   return new URLSearchParams(at === -1 ? '' : hash.slice(at + 1));
 }
 
-/** The address of such a list: a person can keep it or send it. */
+/**
+ * The address of such a list: a person can keep it or send it.
+ * @param {URLSearchParams} query
+ */
 export function addressOf(query) {
   const text = query.toString();
   return text === '' ? '#/calls' : `#/calls?${text}`;
 }
 
-/** With one thing of the query changed; '' takes it away. Another list begins with its first page. */
+/**
+ * With one thing of the query changed; '' takes it away. Another list begins with its first page.
+ * @param {URLSearchParams} query
+ * @param {string} name
+ * @param {string} value
+ */
 export function changed(query, name, value) {
   const next = new URLSearchParams(query);
   next.delete('cursor');
@@ -21,15 +32,21 @@ export function changed(query, name, value) {
   return next;
 }
 
+/** @type {[string, number][]} */
+const days = [
+  ['from_date', 0],
+  ['to_date', 1],
+];
 const aDay = /^\d{4}-\d{2}-\d{2}$/;
 
-/** What is asked of /api/calls: a day of the address is a whole day of the zone in which times are shown. */
+/**
+ * What is asked of /api/calls: a day of the address is a whole day of the zone in which times are shown.
+ * @param {URLSearchParams} query
+ * @param {string} zone
+ */
 export function askedOf(query, zone) {
   const asked = new URLSearchParams(query);
-  for (const [name, daysOn] of [
-    ['from_date', 0],
-    ['to_date', 1],
-  ]) {
+  for (const [name, daysOn] of days) {
     const value = asked.get(name) ?? '';
     // A day that there is not is left to the answer, which says so.
     if (aDay.test(value) && !Number.isNaN(Date.parse(value)))
@@ -38,7 +55,10 @@ export function askedOf(query, zone) {
   return asked;
 }
 
-/** Whether the address means the list of calls. */
+/**
+ * Whether the address means the list of calls.
+ * @param {string} hash
+ */
 export function isListAddress(hash) {
   return /^(?:#\/?(?:calls\/?)?(?:\?.*)?)?$/.test(hash);
 }

@@ -2,6 +2,8 @@ import { h, setText } from './dom.js';
 import { clock, lengthOf, missingOf, moment, parties, speakerName, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 
+/** @import { BookedCall } from './shapes.ts' */
+
 /** A call in a list: the whole row is a link to it. */
 export class CallRow {
   levels = new LevelBars();
@@ -13,6 +15,7 @@ export class CallRow {
   #words = h('span', { class: 'words' });
   #clock = h('span', { class: 'clock' });
 
+  /** @param {string} id */
   constructor(id) {
     this.element = h(
       'li',
@@ -29,6 +32,7 @@ export class CallRow {
     );
   }
 
+  /** @param {BookedCall} call */
   draw(call) {
     this.#state.dataset.state = call.paused && call.state === 'live' ? 'paused' : call.state;
     setText(this.#state, call.paused && call.state === 'live' ? 'Paused' : stateNames[call.state]);
@@ -43,6 +47,7 @@ export class CallRow {
     this.drawClock(call);
   }
 
+  /** @param {BookedCall} call */
   drawClock(call) {
     const length = clock(lengthOf(call));
     setText(
@@ -51,6 +56,7 @@ export class CallRow {
     );
   }
 
+  /** @param {BookedCall['words']} words */
   #drawWords(words) {
     this.#words.classList.toggle('partial', words?.partial === true);
     this.#words.dataset.role = words?.role ?? '';

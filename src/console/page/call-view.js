@@ -7,12 +7,15 @@ import { NotesPanel } from './call-notes.js';
 import { EvidencePanel, FiguresPanel, MissingNote, WarningsPanel } from './call-panels.js';
 import { Conversation } from './conversation.js';
 import { h, onNextFrame, setText } from './dom.js';
+import { isStatus, messageOf } from './failures.js';
 import { clock, fullMoment, lengthOf, parties, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 import { connection, PageState } from './page-state.js';
 import { Recording } from './recording.js';
 import { summaryElement } from './summary.js';
 import { Transcript } from './transcript.js';
+
+/** @import { ApiCall, CallFigures, LiveFeedMessage, LiveMessage, Shortcut, CallEvent } from './shapes.ts' */
 
 const ledgerEveryTicks = 3;
 const jumpS = 5;
@@ -21,12 +24,18 @@ const jumpS = 5;
 export class CallView {
   title = 'Call';
   #id;
+  /** @type {ApiCall | undefined} */
   #call;
   #conversation = new Conversation();
-  /** Where a link leads: a second of the call, until it was shown. */
+  /**
+   * Where a link leads: a second of the call, until it was shown.
+   * @type {number | undefined}
+   */
   #startAt;
+  /** @param {number} seconds */
   #hear = (seconds) => this.#recording?.hear(seconds);
   #transcript = new Transcript(this.#conversation, this.#hear, () => this.#loadEvents());
+  /** @type {Recording | undefined} */
   #recording;
   #levels = new LevelBars();
   #warnings = new WarningsPanel();
@@ -69,7 +78,11 @@ export class CallView {
   #hasEvents = false;
   #draw = onNextFrame(() => this.#drawPanels());
 
-  /** `at` is the second of the call that is shown first. */
+  /**
+   * `at` is the second of the call that is shown first.
+   * @param {string} id
+   * @param {number} [at]
+   */
   constructor(id, at) {
     this.#id = id;
     this.#startAt = at;
@@ -136,7 +149,7 @@ export class CallView {
       const call = await get(`/api/calls/${this.#id}`);
       if (!this.#closed) this.#show(call);
     } catch (error) {
-      if (error.status === 404 && !this.#closed)
+      if (isStatus(error, 404) && !this.#closed)
         return this.#gone('Call not found. It may have been erased.');
       this.#loading.failed(error);
     }
@@ -161,36 +174,51 @@ export class CallView {
     }
   }
 
-  /** What was erased goes from the open page too. */
+  /**
+   * What was erased goes from the open page too.
+   * @param {string} text
+   */
   #gone(text) {
     this.close();
     this.title = 'Call';
     document.title = `${this.title} · Trunkline`;
-    this.element.replaceChildren(
-      h('a', { class: 'back', href: '#/calls' }, '‹ Calls'),
-      this.#problem,
-    );
+    const back = h('a', { class: 'back', href: '#/calls' }, '‹ Calls');
+    this.element.replaceChildren(back, this.#problem);
     setText(this.#problem, text);
     // Whoever pressed the button stands on nothing now.
-    this.element.querySelector('.back').focus({ preventScroll: true });
+    back.focus({ preventScroll: true });
   }
 
+  /** @param {LiveFeedMessage} message */
   take(message) {
     if (this.#closed) return;
-    const { call, call_id: id = call?.id } = message;
-    if (message.type === 'levels') return this.#showLevels(message.levels);
-    if (message.type === 'reset') return this.connected();
-    if (id !== this.#id) return;
-    if (message.type === 'call') this.#show(call);
-    else if (message.type === 'call-deleted') this.#gone('This call was erased.');
-    else this.#event(message);
+    switch (message.type) {
+      case 'levels':
+        return this.#showLevels(message.levels);
+      case 'reset':
+        return this.connected();
+      case 'listening':
+        return;
+      case 'partial':
+      case 'call-deleted':
+        if (message.call_id !== this.#id) return;
+        if (message.type === 'call-deleted') this.#gone('This call was erased.');
+        else this.#event(message);
+        return;
+      default:
+        if (message.call.id !== this.#id) return;
+        if (message.type === 'call') this.#show(message.call);
+        else this.#event(message);
+    }
   }
 
+  /** @param {LiveMessage<'levels'>['levels']} levels */
   #showLevels(levels) {
     for (const { call_id: id, leg_id: leg, level } of levels)
       if (id === this.#id) this.#levels.set(leg, level);
   }
 
+  /** @param {CallEvent | LiveMessage<'partial'>} message */
   #event(message) {
     const isReplaced = this.#conversation.isNew(message) && this.#conversation.isReplaced(message);
     const changed = this.#conversation.take(message);
@@ -202,6 +230,7 @@ export class CallView {
     this.#deliveries.changed();
   }
 
+  /** @param {ApiCall} call */
   #show(call) {
     this.#call = call;
     this.#loading.ready();
@@ -234,14 +263,16 @@ export class CallView {
     this.#draw();
   }
 
+  /** @param {ApiCall} call */
   #label({ transcript, state }) {
     const isOver = state === 'ended';
     this.#transcript.changed(this.#conversation.labelled(transcript, { isOver }));
   }
 
   #openRecording() {
-    if (this.#recording || this.#call.state === 'live' || !this.#call.recording) return;
-    this.#recording = new Recording(this.#call, (seconds) => this.#transcript.heard(seconds));
+    const call = this.#call;
+    if (this.#recording || !call?.recording || call.state === 'live') return;
+    this.#recording = new Recording(call, (seconds) => this.#transcript.heard(seconds));
     this.#sound.replaceChildren(this.#recording.element);
     this.#player.replaceChildren(this.#recording.player);
     if (this.#startAt !== undefined) this.#recording.goTo(this.#startAt);
@@ -256,15 +287,25 @@ export class CallView {
     requestAnimationFrame(() => this.#transcript.goTo(at));
   }
 
-  /** The keys of this view, for the page. What needs a recording answers false without one. */
+  /**
+   * The keys of this view, for the page. What needs a recording answers false without one.
+   * @returns {Shortcut[]}
+   */
   get shortcuts() {
+    /** @param {(sound: Recording) => unknown} run */
     const withSound = (run) => () => (this.#recording ? run(this.#recording) : false);
+    /** @param {number} s */
     const jump = (s) => withSound((sound) => sound.goTo(sound.place + s));
+    /** @param {(seconds: number) => number | undefined} placeFrom */
     const step = (placeFrom) =>
       withSound((sound) => {
         const place = placeFrom(sound.place);
         if (place !== undefined) sound.hear(place);
       });
+    /** @param {number} seconds @param {number} steps */
+    const words = (seconds, steps) => this.#transcript.wordFrom(seconds, steps);
+    /** @param {number} seconds @param {number} steps */
+    const turns = (seconds, steps) => this.#transcript.turnFrom(seconds, steps);
     return [
       {
         key: ' ',
@@ -274,15 +315,10 @@ export class CallView {
       },
       { key: 'arrowleft', shown: '←', name: `${jumpS} seconds back`, run: jump(-jumpS) },
       { key: 'arrowright', shown: '→', name: `${jumpS} seconds on`, run: jump(jumpS) },
-      ...[
-        [',', 'Play from the word before', 'wordFrom', -1],
-        ['.', 'Play from the next word', 'wordFrom', 1],
-        ['p', 'Play from the turn before', 'turnFrom', -1],
-        ['n', 'Play from the next turn', 'turnFrom', 1],
-      ].map(([key, name, find, steps]) => ({
-        ...{ key, name },
-        run: step((seconds) => this.#transcript[find](seconds, steps)),
-      })),
+      { key: ',', name: 'Play from the word before', run: step((s) => words(s, -1)) },
+      { key: '.', name: 'Play from the next word', run: step((s) => words(s, 1)) },
+      { key: 'p', name: 'Play from the turn before', run: step((s) => turns(s, -1)) },
+      { key: 'n', name: 'Play from the next turn', run: step((s) => turns(s, 1)) },
       { key: 'l', name: 'Copy a link to this second', run: () => void this.#actions.copyLink() },
       { key: 'c', name: 'Copy the transcript', run: () => void this.#actions.copyWords() },
     ];
@@ -318,22 +354,24 @@ export class CallView {
     this.#chart.draw(utterances, this.#lengthS());
     // Silence at the end may yet turn out to be words: while the call goes on it is not counted.
     // A call that was read again has other figures than its end told.
-    const figures = ended && (this.#call?.statistics ?? ended);
+    const again = /** @type {CallFigures | null | undefined} */ (this.#call?.statistics);
+    const figures = ended && (again ?? ended);
     this.#figures.draw(utterances, utterances.at(-1)?.end ?? 0, figures, hidden);
   }
 
   #drawSummary() {
-    this.#summary.replaceChildren(summaryElement(this.#conversation.summary, this.#hear));
+    const { summary } = this.#conversation;
+    if (summary) this.#summary.replaceChildren(summaryElement(summary, this.#hear));
   }
 
   async #togglePause() {
-    const verb = this.#call.paused ? 'resume' : 'pause';
+    const verb = this.#call?.paused ? 'resume' : 'pause';
     this.#pause.disabled = true;
     setText(this.#problem, '');
     try {
       this.#show(await post(`/api/calls/${this.#id}/${verb}`));
     } catch (error) {
-      setText(this.#problem, error.message);
+      setText(this.#problem, messageOf(error));
     }
     this.#pause.disabled = false;
   }

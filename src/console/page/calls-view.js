@@ -5,14 +5,23 @@ import { addressOf, changed, isListAddress, queryOf } from './call-query.js';
 import { CallHeadings } from './call-headings.js';
 import { CallRow } from './call-row.js';
 import { h, onNextFrame, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { FoundCalls } from './found-calls.js';
 import { connection, PageState } from './page-state.js';
+
+/** @import { TranscribeAllAgain } from '../../protocol/api.ts' */
+
+/** @import { CallBook } from './call-book.js' */
+
+/** @import { LiveFeedMessage } from './shapes.ts' */
 
 /** All calls, live first: a row per call that changes in place. Where the address asks for some, those that are found. */
 export class CallsView {
   title = 'Calls';
   #book;
+  /** @type {Map<string, CallRow>} */
   #rows = new Map();
+  /** @type {Set<string>} */
   #changed = new Set();
   #live = h('ol', { class: 'calls', 'aria-labelledby': 'live-heading' });
   #earlier = h('ol', { class: 'calls', 'aria-labelledby': 'earlier-heading' });
@@ -40,12 +49,14 @@ export class CallsView {
   #all = h('div', { class: 'view' });
   #found;
   #filters;
+  /** @type {Set<string>} */
   #visible = new Set();
   #watcher = new IntersectionObserver((seen) => this.#seen(seen), { rootMargin: '200px' });
   #draw = onNextFrame(() => this.#drawChanged());
   #clock = setInterval(() => this.#drawClocks(), 1_000);
   #unwatch;
 
+  /** @param {{ book: CallBook, placeTestCall: (carrier?: string) => Promise<void> }} page */
   constructor({ book, placeTestCall }) {
     this.#book = book;
     this.#found = new FoundCalls(book);
@@ -103,8 +114,12 @@ export class CallsView {
     let lost = 0;
     try {
       // A request looks through so many calls and says where the next one goes on.
-      for (let next = ''; next !== null;) {
+      /** @type {string | null} */
+      let next = '';
+      while (next !== null) {
+        /** @type {'' | `?before=${string}`} */
         const query = next === '' ? '' : `?before=${encodeURIComponent(next)}`;
+        /** @type {TranscribeAllAgain} */
         const some = await post(`/api/calls/transcribe${query}`);
         read += some.ordered + some.already;
         lost += some.without_recording;
@@ -113,12 +128,15 @@ export class CallsView {
         next = some.next ?? null;
       }
     } catch (error) {
-      setText(this.#said, error.message);
+      setText(this.#said, messageOf(error));
     }
     this.#again.disabled = false;
   }
 
-  /** The address changed: true where it still means this view, whose fields keep the focus. */
+  /**
+   * The address changed: true where it still means this view, whose fields keep the focus.
+   * @param {string} hash
+   */
   follow(hash) {
     if (!isListAddress(hash)) return false;
     this.#query = queryOf(hash);
@@ -139,7 +157,10 @@ export class CallsView {
     location.hash = addressOf(changed(query, 'incomplete', isOn ? '' : 'true'));
   }
 
-  /** Only what is on the screen moves: a thousand calls cost no more than those that are seen. */
+  /**
+   * Only what is on the screen moves: a thousand calls cost no more than those that are seen.
+   * @param {LiveFeedMessage} message
+   */
   take(message) {
     this.#found.take(message);
     if (message.type !== 'levels') return;
@@ -147,6 +168,7 @@ export class CallsView {
       if (this.#visible.has(id)) this.#rows.get(id)?.levels.set(leg, level);
   }
 
+  /** @param {string | undefined} id */
   #change(id) {
     if (id !== undefined) this.#changed.add(id);
     this.#found.change(id);
@@ -157,8 +179,10 @@ export class CallsView {
     for (const id of this.#changed) this.#drawCall(id);
     this.#changed.clear();
     this.#older.hidden = !this.#book.hasOlder();
-    const shown = (list) => [...list.children].some(({ hidden }) => !hidden);
-    this.#earlierHeading.hidden = !shown(this.#earlier);
+    const isShown = [...this.#rows.values()].some(
+      ({ element }) => element.parentElement === this.#earlier && !element.hidden,
+    );
+    this.#earlierHeading.hidden = !isShown;
     this.#headings.element.hidden = this.#earlierHeading.hidden;
     const live = this.#live.childElementCount;
     this.#filters.suggest([...this.#book.calls.values()].map(({ carrier }) => carrier));
@@ -174,6 +198,7 @@ export class CallsView {
       : 'No live calls.';
   }
 
+  /** @param {string} id */
   #drawCall(id) {
     const call = this.#book.calls.get(id);
     let row = this.#rows.get(id);
@@ -194,10 +219,13 @@ export class CallsView {
     if (row.element.parentElement !== list) insertNewestFirst(list, row.element);
   }
 
+  /** @param {readonly IntersectionObserverEntry[]} entries */
   #seen(entries) {
-    for (const { target, isIntersecting } of entries)
-      if (isIntersecting) this.#visible.add(target.dataset.id);
-      else this.#visible.delete(target.dataset.id);
+    for (const { target, isIntersecting } of entries) {
+      const id = idOf(target);
+      if (isIntersecting) this.#visible.add(id);
+      else this.#visible.delete(id);
+    }
   }
 
   #drawClocks() {
@@ -210,15 +238,24 @@ export class CallsView {
   }
 }
 
-/** Ids sort by time; the newest stands first. Found by halving, since a list may hold thousands. */
+/**
+ * Ids sort by time; the newest stands first. Found by halving, since a list may hold thousands.
+ * @param {HTMLElement} list
+ * @param {HTMLElement} element
+ */
 function insertNewestFirst(list, element) {
   const rows = list.children;
   let low = 0;
   let high = rows.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (rows[middle].dataset.id > element.dataset.id) low = middle + 1;
+    if (idOf(rows[middle]) > idOf(element)) low = middle + 1;
     else high = middle;
   }
   list.insertBefore(element, rows[low] ?? null);
+}
+
+/** @param {Element | undefined} element */
+function idOf(element) {
+  return element instanceof HTMLElement ? (element.dataset['id'] ?? '') : '';
 }

@@ -1,7 +1,12 @@
 import { copyText } from './clipboard.js';
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { moment } from './format.js';
 import { testCallButton } from './test-call-button.js';
+
+/** @import { Child } from './dom.js' */
+
+/** @import { ApiCarrier } from '../../protocol/api.ts' */
 
 /** How long a button says that it copied. */
 const copiedMs = 2_000;
@@ -16,11 +21,15 @@ export class CarriersPanel {
     h('code', {}, 'TRUNKLINE_PUBLIC_URL'),
     ' to the one by which carriers reach you.',
   );
+  /** @type {Map<string, CarrierRow>} */
   #rows = new Map();
   #drawn = '';
   #placeTestCall;
 
-  /** `placeTestCall` has a carrier's side played here, and shows its call. */
+  /**
+   * `placeTestCall` has a carrier's side played here, and shows its call.
+   * @param {(carrier?: string) => Promise<void>} placeTestCall
+   */
   constructor(placeTestCall) {
     this.#placeTestCall = placeTestCall;
     this.element = h(
@@ -32,6 +41,7 @@ export class CarriersPanel {
     );
   }
 
+  /** @param {readonly ApiCarrier[]} items */
   draw(items) {
     this.element.hidden = false;
     this.#local.hidden = !items.some(({ address }) => address.startsWith('ws:'));
@@ -55,6 +65,10 @@ class CarrierRow {
   #refused = h('dd');
   #refusedRow = h('div', { hidden: true }, h('dt', {}, 'Last refused'), this.#refused);
 
+  /**
+   * @param {ApiCarrier} item
+   * @param {(carrier?: string) => Promise<void>} placeTestCall
+   */
   constructor(item, placeTestCall) {
     const { name, title, set, missing, address, voice, status_address: status, steps } = item;
     const forVoice = (voice?.missing ?? []).filter((name) => !missing.includes(name));
@@ -83,6 +97,7 @@ class CarrierRow {
     );
   }
 
+  /** @param {ApiCarrier} item */
   light({ state, last_stream_at: at, last_refused: refused }) {
     const lit = at !== null;
     // One that was refused since the last stream is what its reader is looking for.
@@ -101,17 +116,28 @@ class CarrierRow {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {...Child} value
+ */
 function row(name, ...value) {
   return h('div', {}, h('dt', {}, name), h('dd', {}, ...value));
 }
 
+/** @param {readonly string[]} all */
 function names(all) {
   return all.flatMap((name, at) => [at > 0 ? ', ' : '', h('code', {}, name)]);
 }
 
+/**
+ * @param {string} text
+ * @param {string} what
+ */
 function copyable(text, what) {
   const said = h('span', { class: 'quiet', role: 'status' });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
+  /** @param {string} words */
   const say = (words) => {
     setText(said, words);
     clearTimeout(timer);
@@ -120,7 +146,7 @@ function copyable(text, what) {
   const copy = () =>
     copyText(text).then(
       () => say('Copied.'),
-      (error) => say(`Not copied: ${error.message}`),
+      (error) => say(`Could not copy: ${messageOf(error)}`),
     );
   const label = `Copy ${what}`;
   return [

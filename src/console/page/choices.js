@@ -4,7 +4,10 @@
  */
 const prefix = 'trunkline.';
 
-/** '' where nothing was chosen. */
+/**
+ * '' where nothing was chosen.
+ * @param {string} name
+ */
 export function choice(name) {
   try {
     return localStorage.getItem(prefix + name) ?? '';
@@ -13,6 +16,10 @@ export function choice(name) {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {string} value
+ */
 export function choose(name, value) {
   try {
     if (value === '') localStorage.removeItem(prefix + name);

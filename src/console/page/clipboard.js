@@ -3,7 +3,10 @@ import { h } from './dom.js';
 /** A browser reads the file of a download after the click; then its memory is given back. */
 const downloadKeptMs = 60_000;
 
-/** Copies text. Without TLS browsers have no clipboard for pages, only the old way by a selection. */
+/**
+ * Copies text. Without TLS browsers have no clipboard for pages, only the old way by a selection.
+ * @param {string} text
+ */
 export async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = h('textarea', { class: 'off-screen', readonly: true });
@@ -13,10 +16,11 @@ export async function copyText(text) {
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();
-  focused?.focus?.();
+  if (focused instanceof HTMLElement) focused.focus();
   if (!isCopied) throw new Error('this browser does not let a page copy');
 }
 
+/** @param {{ name: string, type: string, text: string }} file */
 export function saveFile({ name, type, text }) {
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   h('a', { href: address, download: name }).click();

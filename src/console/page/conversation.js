@@ -1,29 +1,46 @@
 import { voices } from './format.js';
 
+/** @import { AboutCall, CallEvent, ConversationEntry, LiveMessage, PauseEntry, Role, ShownSummary, Turn, SpokenEntry } from './shapes.ts' */
+
 /**
  * What is known of one call, from its events and partials, in order of the call's time. No document, no
  * network: messages in, entries out.
  */
 export class Conversation {
+  /** @type {ConversationEntry[]} */
   entries = [];
+  /** @type {Map<string, { key: string, role: Role } & LiveMessage<'partial'>['utterance']>} */
   partials = new Map();
+  /** @type {AboutCall<'call.ended'>['data'] | undefined} */
   ended;
+  /** @type {ShownSummary | undefined} */
   summary;
+  /** @type {Map<string, ConversationEntry>} */
   #byKey = new Map();
+  /** @type {Set<string>} */
   #seen = new Set();
+  /** @type {PauseEntry | undefined} */
   #pausedAt;
+  /** @type {Set<string>} */
   #judged = new Set();
-  /** By turn: which voice of a leg with several parties, as the call itself tells it; no event does before the end. */
+  /**
+   * By turn: which voice of a leg with several parties, as the call itself tells it; no event does before the end.
+   * @type {Map<string, { speaker: number, doubt?: string }>}
+   */
   #speakers = new Map();
 
-  /** Takes a message; answers the entries that changed. */
+  /**
+   * Takes a message; answers the entries that changed.
+   * @param {CallEvent | LiveMessage<'partial'>} message
+   * @returns {ConversationEntry[]}
+   */
   take(message) {
     if (message.type === 'partial') return this.#partial(message);
     if (!message.type.startsWith('call.') || this.#seen.has(message.id)) return [];
     this.#seen.add(message.id);
     switch (message.type) {
       case 'call.transcript':
-        return this.#final(message);
+        return this.#final(message, message.data);
       case 'call.sentiment':
         return this.#about(message, { sentiments: message.data.results, isTold: true });
       case 'call.entities':
@@ -31,14 +48,22 @@ export class Conversation {
       case 'call.translation':
         return this.#translation(message);
       case 'call.gap':
-        return [this.#insert({ kind: 'gap', key: message.id, leg: message.leg, ...message.data })];
+        return [
+          this.#insert({
+            ...{ kind: /** @type {const} */ ('gap'), key: message.id, leg: message.leg },
+            ...message.data,
+          }),
+        ];
       case 'call.paused':
         return [this.#paused(message)];
       case 'call.resumed':
         return [this.#resumed(message)];
       case 'call.dtmf':
         return [
-          this.#insert({ kind: 'dtmf', key: message.id, ...message.data, start: message.data.at }),
+          this.#insert({
+            ...{ kind: /** @type {const} */ ('dtmf'), key: message.id },
+            ...{ digit: message.data.digit, start: message.data.at },
+          }),
         ];
       case 'call.ended':
         this.ended = message.data;
@@ -54,13 +79,20 @@ export class Conversation {
     }
   }
 
-  /** Utterances whose sentiment is known: of those that were found neutral there is no other word. */
+  /**
+   * Utterances whose sentiment is known: of those that were found neutral there is no other word.
+   * @param {readonly string[]} turnIds
+   */
   judged(turnIds) {
     this.#judged = new Set(turnIds);
     return this.utterances.filter((entry) => this.#neutral(entry));
   }
 
-  /** Who says what where all parties share a channel; answers the utterances that have another speaker than before. */
+  /**
+   * Who says what where all parties share a channel; answers the utterances that have another speaker than before.
+   * @param {readonly Turn[]} turns
+   * @param {{ isOver: boolean }} state
+   */
   labelled(turns, { isOver }) {
     for (const { turn_id: id, speaker, speaker_provisional: isProvisional } of turns)
       if (id !== undefined && speaker !== undefined)
@@ -71,15 +103,17 @@ export class Conversation {
     return this.utterances.filter((entry) => this.#named(entry));
   }
 
+  /** @param {SpokenEntry} entry */
   #named(entry) {
-    const said = this.#speakers.get(entry.turn_id);
+    const said = this.#speakers.get(entry.turn_id ?? '');
     if (!said || (entry.speaker === said.speaker && entry.doubt === said.doubt)) return false;
     Object.assign(entry, { doubt: undefined, ...said, voice: said.speaker % voices });
     return true;
   }
 
+  /** @param {SpokenEntry} entry */
   #neutral(entry) {
-    if (entry.isTold || entry.sentiments.length > 0 || !this.#judged.has(entry.turn_id))
+    if (entry.isTold || entry.sentiments.length > 0 || !this.#judged.has(entry.turn_id ?? ''))
       return false;
     const { start, end, text } = entry;
     entry.sentiments = [{ sentiment: 'neutral', emotion: 'neutral', start, end, text }];
@@ -90,113 +124,171 @@ export class Conversation {
     return this.entries.filter((entry) => entry.kind === 'utterance');
   }
 
-  /** The words of a call that lacked some, or whose speakers shared a channel, read from its recording: they stand in place of what was heard live. */
-  isReplaced({ type, data }) {
-    return type === 'call.transcript.revised' && data.incomplete !== undefined;
+  /**
+   * The words of a call that lacked some, or whose speakers shared a channel, read from its recording: they stand in place of what was heard live.
+   * @param {CallEvent | LiveMessage<'partial'>} message
+   * @returns {message is AboutCall<'call.transcript.revised'>}
+   */
+  isReplaced(message) {
+    return message.type === 'call.transcript.revised' && message.data.incomplete !== undefined;
   }
 
-  /** What was read before is read again whenever the feed is open again. */
-  isNew({ id }) {
-    return !this.#seen.has(id);
+  /**
+   * What was read before is read again whenever the feed is open again.
+   * @param {CallEvent | LiveMessage<'partial'>} message
+   */
+  isNew(message) {
+    return message.type === 'partial' || !this.#seen.has(message.id);
   }
 
+  /** @param {AboutCall<'call.transcript.revised'>['data']} data */
   #replaced(data) {
     this.entries = this.entries.filter(({ kind }) => kind === 'pause' || kind === 'dtmf');
-    this.#byKey = new Map(this.entries.map((entry) => [entry.key, entry]));
+    this.#byKey = new Map(
+      this.entries.flatMap((entry) => (entry.key === undefined ? [] : [[entry.key, entry]])),
+    );
     this.summary = { ...this.summary, ...data };
-    const empty = { words: [], entities: [], sentiments: [], translations: [] };
     for (const [at, turn] of data.transcript.entries()) {
       const voice = turn.speaker === undefined ? {} : { voice: turn.speaker % voices };
-      this.#insert({ kind: 'utterance', key: `revised:${at}`, ...empty, ...turn, ...voice });
+      const entry = utterance({ key: `revised:${at}`, ...turn, ...voice });
+      this.#insert(entry);
     }
     return this.entries;
   }
 
   /** Stretches in which nobody can know what was said. */
   get hidden() {
-    return this.entries
-      .filter(({ kind, end }) => (kind === 'gap' || kind === 'pause') && end !== undefined)
-      .map(({ start, end }) => ({ start, end }));
+    return this.entries.flatMap((entry) =>
+      (entry.kind === 'gap' || entry.kind === 'pause') && entry.end !== undefined
+        ? [{ start: entry.start, end: entry.end }]
+        : [],
+    );
   }
 
+  /**
+   * @param {LiveMessage<'partial'>} message
+   * @returns {ConversationEntry[]}
+   */
   #partial(message) {
-    const { utterance } = message;
-    const key = keyOf(utterance.session_id, utterance.utterance_id);
+    const { utterance: said } = message;
+    const key = keyOf(said.session_id, said.utterance_id);
     // A partial that was overtaken by its own final says nothing new.
     if (this.#byKey.has(key)) return [];
-    this.partials.set(message.leg_id, { key, role: message.role, ...utterance });
+    this.partials.set(message.leg_id, { key, role: message.role, ...said });
     return [];
   }
 
-  #final({ leg, data }) {
-    const key = keyOf(leg.session_id, data.utterance_id);
+  /**
+   * @param {Pick<CallEvent, 'leg'>} about
+   * @param {Said} said
+   */
+  #final({ leg }, said) {
+    if (leg === undefined) return [];
+    const key = keyOf(leg.session_id, said.utterance_id);
     const partial = this.partials.get(leg.id);
-    if (partial && (partial.key === key || partial.start <= data.end)) this.partials.delete(leg.id);
-    const known = this.#byKey.get(key);
-    const entry = { kind: 'utterance', key, role: leg.role, legId: leg.id, ...data };
+    if (partial && (partial.key === key || partial.start <= said.end)) this.partials.delete(leg.id);
+    const { start, end, text, language, words = [], turn_id } = said;
+    const entry = {
+      key,
+      role: leg.role,
+      legId: leg.id,
+      start,
+      end,
+      text,
+      language,
+      words,
+      turn_id,
+    };
+    const known = this.#known(key);
     if (known) return [Object.assign(known, entry)];
-    const made = this.#insert({ entities: [], sentiments: [], translations: [], ...entry });
+    const made = this.#insert(utterance(entry));
     this.#neutral(made);
     this.#named(made);
     return [made];
   }
 
-  /** Add-ons follow their final; one without (its final was lost) brings the utterance itself. */
+  /**
+   * Add-ons follow their final; one without (its final was lost) brings the utterance itself.
+   * @param {AboutCall<'call.entities' | 'call.sentiment' | 'call.translation'>} message
+   * @param {Partial<SpokenEntry>} found
+   */
   #about(message, found) {
     const { leg, data } = message;
-    const key = keyOf(leg.session_id, data.utterance_id);
-    const known = this.#byKey.get(key);
+    const known = leg && this.#known(keyOf(leg.session_id, data.utterance_id));
     if (known) return [Object.assign(known, found)];
-    const changed = this.#final({
-      leg,
-      data: { utterance_id: data.utterance_id, words: [], ...data.utterance },
-    });
+    const { utterance_id, turn_id } = data;
+    const changed = this.#final(message, { ...data.utterance, utterance_id, turn_id });
     return changed.map((entry) => Object.assign(entry, found));
   }
 
+  /** @param {AboutCall<'call.translation'>} message */
   #translation(message) {
-    const { target_language: language, translated_utterance: utterance } = message.data;
-    const [entry] = this.#about(message, {});
-    entry.translations = [
-      ...entry.translations.filter((other) => other.language !== language),
-      { language, text: utterance.text },
-    ];
-    return [entry];
+    const { target_language: language, translated_utterance: translated } = message.data;
+    const entries = this.#about(message, {});
+    for (const entry of entries)
+      entry.translations = [
+        ...entry.translations.filter((other) => other.language !== language),
+        { language, text: translated.text },
+      ];
+    return entries;
   }
 
-  #paused(message) {
-    this.#pausedAt = this.#insert({
-      kind: 'pause',
-      key: message.id,
-      by: message.data.by,
-      start: message.data.at,
-    });
-    return this.#pausedAt;
+  /** @param {AboutCall<'call.paused'>} message */
+  #paused({ id, data }) {
+    /** @type {PauseEntry} */
+    const pause = { kind: 'pause', key: id, by: data.by, start: data.at };
+    this.#pausedAt = this.#insert(pause);
+    return pause;
   }
 
+  /** @param {AboutCall<'call.resumed'>} message */
   #resumed(message) {
     const { at, duration } = message.data;
     const open = this.#pausedAt;
     this.#pausedAt = undefined;
     if (open) return Object.assign(open, { end: at, duration });
-    return this.#insert({
-      kind: 'pause',
-      key: message.id,
-      start: at - duration,
-      end: at,
-      duration,
-    });
+    /** @type {PauseEntry} */
+    const pause = { kind: 'pause', key: message.id, start: at - duration, end: at, duration };
+    return this.#insert(pause);
   }
 
+  /** @param {string} key */
+  #known(key) {
+    const entry = this.#byKey.get(key);
+    return entry?.kind === 'utterance' ? entry : undefined;
+  }
+
+  /**
+   * @template {ConversationEntry} One
+   * @param {One} entry
+   * @returns {One}
+   */
   #insert(entry) {
-    let at = this.entries.length;
-    while (at > 0 && this.entries[at - 1].start > entry.start) at--;
-    this.entries.splice(at, 0, entry);
-    this.#byKey.set(entry.key, entry);
+    const before = this.entries.findLastIndex(({ start }) => start <= entry.start);
+    this.entries.splice(before + 1, 0, entry);
+    if (entry.key !== undefined) this.#byKey.set(entry.key, entry);
     return entry;
   }
 }
 
+/** @typedef {Omit<AboutCall<'call.transcript'>['data'], 'words'> & { words?: SpokenEntry['words'] }} Said */
+
+/**
+ * @param {Omit<SpokenEntry, 'kind' | 'words' | 'entities' | 'sentiments' | 'translations'> & { words?: SpokenEntry['words'] }} said
+ * @returns {SpokenEntry}
+ */
+function utterance(said) {
+  return {
+    kind: 'utterance',
+    ...{ words: [], entities: [], sentiments: [], translations: [] },
+    ...said,
+  };
+}
+
+/**
+ * @param {string | null} sessionId
+ * @param {string} utteranceId
+ */
 function keyOf(sessionId, utteranceId) {
   return `${sessionId}:${utteranceId}`;
 }

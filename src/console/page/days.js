@@ -1,14 +1,22 @@
 /** Whole days of a zone, as an API that knows moments alone is asked for them. No document. */
 
-/** When this day (`2026-03-29`) begins in the zone ('' is the computer's), `daysOn` days later. */
+/**
+ * When this day (`2026-03-29`) begins in the zone ('' is the computer's), `daysOn` days later.
+ * @param {string} day
+ * @param {string} zone
+ */
 export function startOfDay(day, zone, daysOn = 0) {
-  const [year, month, date] = day.split('-').map(Number);
+  const [year = 0, month = 1, date = 1] = day.split('-').map(Number);
   const asUtc = Date.UTC(year, month - 1, date + daysOn);
   // What the clocks of the zone are ahead by is asked twice: they may have been set between the two moments.
   const near = asUtc - aheadMs(asUtc, zone);
   return new Date(asUtc - aheadMs(near, zone)).toISOString();
 }
 
+/**
+ * @param {number} atMs
+ * @param {string} zone
+ */
 function aheadMs(atMs, zone) {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone: zone === '' ? undefined : zone,
@@ -16,6 +24,7 @@ function aheadMs(atMs, zone) {
     ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
     ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
   }).formatToParts(atMs);
+  /** @param {Intl.DateTimeFormatPartTypes} type */
   const of = (type) => Number(parts.find((part) => part.type === type)?.value);
   return (
     Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second')) - atMs

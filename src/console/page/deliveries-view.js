@@ -1,8 +1,14 @@
 import { get, post } from './api.js';
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { moment } from './format.js';
 import { PageState } from './page-state.js';
 
+/** @import { ApiExchange } from '../../protocol/api.ts' */
+
+/** @import { ApiDelivery } from './shapes.ts' */
+
+/** @type {Record<ApiDelivery['state'], string>} */
 export const deliveryStates = {
   pending: 'Pending',
   delivered: 'Delivered',
@@ -13,12 +19,17 @@ export const deliveryStates = {
 const everyMs = 4_000;
 const pageItems = 50;
 
+/** @typedef {'retry' | 'release' | 'from'} Verb */
+
 /** Every event on its way to the CRM: what waits, what is parked and why, and the ways to help it on. */
 export class DeliveriesView {
   title = 'Deliveries';
   #state;
+  /** @type {Map<string, ApiDelivery>} */
   #items = new Map();
+  /** @type {Map<string, DeliveryRow>} */
   #rows = new Map();
+  /** @type {string | null} */
   #cursor = null;
   #body = h('tbody');
   #standing = new PageState('the deliveries', () => this.#load(false));
@@ -29,11 +40,13 @@ export class DeliveriesView {
     'Older deliveries',
   );
   #endpoints = h('div', { class: 'endpoints' });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
 
+  /** @param {string} [state] */
   constructor(state) {
-    this.#state = state in deliveryStates ? state : undefined;
+    this.#state = state !== undefined && state in deliveryStates ? state : undefined;
     this.element = h(
       'div',
       { class: 'view' },
@@ -89,6 +102,7 @@ export class DeliveriesView {
     );
   }
 
+  /** @param {{ name: string, disabled_at: string | null, reason: string | null }} endpoint */
   #switchedOff({ name, disabled_at: since, reason }) {
     const button = h('button', { type: 'button' }, `Switch ${name} on`);
     button.addEventListener('click', async () => {
@@ -100,6 +114,7 @@ export class DeliveriesView {
     return h('p', {}, h('span', { class: 'error' }, why), ' ', button);
   }
 
+  /** @param {boolean} older */
   async #load(older) {
     clearTimeout(this.#timer);
     const query = new URLSearchParams({ limit: String(pageItems) });
@@ -148,11 +163,16 @@ export class DeliveriesView {
     this.#standing.ready(this.#items.size > 0 ? '' : none);
   }
 
+  /**
+   * @param {Verb} verb
+   * @param {ApiDelivery} item
+   */
   async #act(verb, item) {
-    await this.#tell(() => post(...requestOf(verb, item)));
+    await this.#tell(() => ask(verb, item));
     await this.#load(false);
   }
 
+  /** @param {() => Promise<{ changed?: number } | undefined>} ask */
   async #tell(ask) {
     setText(this.#told, '');
     try {
@@ -160,15 +180,20 @@ export class DeliveriesView {
       const count = changed === 1 ? 'One delivery is' : `${changed} deliveries are`;
       setText(this.#told, `${count} on the way.`);
     } catch (error) {
-      setText(this.#told, `That did not work: ${error.message}`);
+      setText(this.#told, `That did not work: ${messageOf(error)}`);
     }
   }
 }
 
-function requestOf(verb, { id, call_id: call, sequence, endpoint }) {
-  if (verb === 'retry') return [`/api/deliveries/${encodeURIComponent(id)}/retry`];
-  if (verb === 'release') return [`/api/calls/${call}/deliveries/release`, { endpoint }];
-  return [`/api/calls/${call}/deliveries/retry`, { from: sequence, endpoint }];
+/**
+ * @param {Verb} verb
+ * @param {ApiDelivery} item
+ * @returns {Promise<{ changed?: number } | undefined>}
+ */
+function ask(verb, { id, call_id: call, sequence, endpoint }) {
+  if (verb === 'retry') return post(`/api/deliveries/${encodeURIComponent(id)}/retry`);
+  if (verb === 'release') return post(`/api/calls/${call}/deliveries/release`, { endpoint });
+  return post(`/api/calls/${call}/deliveries/retry`, { from: sequence, endpoint });
 }
 
 function headings() {
@@ -186,10 +211,12 @@ class DeliveryRow {
   #drawn = '';
   #act;
 
+  /** @param {(verb: Verb, item: ApiDelivery) => Promise<void>} act */
   constructor(act) {
     this.#act = act;
   }
 
+  /** @param {ApiDelivery} item */
   draw(item) {
     const text = JSON.stringify(item);
     if (text === this.#drawn) return;
@@ -201,11 +228,7 @@ class DeliveryRow {
       h(
         'td',
         {},
-        h(
-          'span',
-          { class: 'state', dataset: { state: item.state } },
-          deliveryStates[item.state] ?? item.state,
-        ),
+        h('span', { class: 'state', dataset: { state: item.state } }, deliveryStates[item.state]),
       ),
       h(
         'th',
@@ -226,8 +249,13 @@ class DeliveryRow {
     );
   }
 
+  /**
+   * @param {ApiDelivery} item
+   * @param {boolean} open
+   */
   #details(item, open) {
     const label = `${item.type} #${item.sequence} to ${item.endpoint}`;
+    /** @param {Verb} verb @param {string} name */
     const button = (verb, name) =>
       h(
         'button',
@@ -264,7 +292,11 @@ class DeliveryRow {
   }
 }
 
-/** The attempts one by one, read only for who looks. */
+/**
+ * The attempts one by one, read only for who looks.
+ * @param {string} id
+ * @param {HTMLElement} element
+ */
 async function showHistory(id, element) {
   const { history = [], exchanges = [] } =
     (await get(`/api/deliveries/${encodeURIComponent(id)}`).catch(() => undefined)) ?? {};
@@ -281,7 +313,10 @@ async function showHistory(id, element) {
   );
 }
 
-/** What the last attempt sent, and what came back. */
+/**
+ * What the last attempt sent, and what came back.
+ * @param {ApiExchange} exchange
+ */
 function exchangeElements({ step, request, response, failure }) {
   const sent = `${request.method} ${request.url}\n${headerLines(request.headers)}`;
   const name = step === undefined ? 'Sent' : `Sent by step ${step}`;
@@ -293,6 +328,11 @@ function exchangeElements({ step, request, response, failure }) {
   ];
 }
 
+/**
+ * @param {string} name
+ * @param {string} head
+ * @param {string | null} body
+ */
 function message(name, head, body) {
   return h(
     'figure',
@@ -302,13 +342,17 @@ function message(name, head, body) {
   );
 }
 
+/** @param {Record<string, string>} headers */
 function headerLines(headers) {
   return Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
     .join('\n');
 }
 
-/** JSON in lines; what was cut, or is no JSON, as it came. */
+/**
+ * JSON in lines; what was cut, or is no JSON, as it came.
+ * @param {string} body
+ */
 function pretty(body) {
   try {
     return JSON.stringify(JSON.parse(body), null, 2);
@@ -317,7 +361,10 @@ function pretty(body) {
   }
 }
 
-/** Why it is not delivered, and what waits for it. */
+/**
+ * Why it is not delivered, and what waits for it.
+ * @param {ApiDelivery} delivery
+ */
 function blockedBy({ state, reason, behind = 0 }) {
   if (state === 'delivered') return null;
   const waiting =
@@ -326,7 +373,9 @@ function blockedBy({ state, reason, behind = 0 }) {
   return text === '' ? null : h('div', { class: 'blocked' }, text);
 }
 
+/** @param {ApiDelivery} item */
 function facts(item) {
+  /** @type {[string, unknown][]} */
   const rows = [
     ['Event', item.event_id],
     ['Reason', item.reason],

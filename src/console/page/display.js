@@ -3,13 +3,17 @@ import { h } from './dom.js';
 import { computerZone, useTimeZone, zoneNow } from './format.js';
 import { menu } from './menu.js';
 
+/** @type {[string, string][]} */
 const themes = [
   ['', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ];
 
-/** How the page looks to this person: its theme, the time zone of its times, and what the keys do. */
+/**
+ * How the page looks to this person: its theme, the time zone of its times, and what the keys do.
+ * @param {{ onZone: () => void, onShortcuts: () => void }} actions
+ */
 export function displayMenu({ onZone, onShortcuts }) {
   return menu(
     'Display',
@@ -21,6 +25,7 @@ export function displayMenu({ onZone, onShortcuts }) {
 
 function themeField() {
   const chosen = document.documentElement.dataset.theme ?? '';
+  /** @param {[string, string]} theme */
   const one = ([value, name]) => {
     const input = h('input', { type: 'radio', name: 'theme', value, checked: value === chosen });
     input.addEventListener('change', () => {
@@ -33,8 +38,10 @@ function themeField() {
   return h('fieldset', { class: 'extras' }, h('legend', {}, 'Theme'), themes.map(one));
 }
 
+/** @param {() => void} onZone */
 function zoneField(onZone) {
   const chosen = choice('time-zone');
+  /** @param {string} value @param {string} name */
   const option = (value, name) => h('option', { value, selected: value === chosen }, name);
   const zones = Intl.supportedValuesOf('timeZone').filter((zone) => zone !== 'UTC');
   const select = h(

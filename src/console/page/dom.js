@@ -1,16 +1,36 @@
+/** @typedef {Record<string, string | number | boolean | undefined>} Data */
+/**
+ * A listener takes the event of its name: the browser gives no other.
+ * @typedef {{ bivarianceHack(event: Event): unknown }['bivarianceHack']} Listener
+ */
+/** @typedef {Record<string, string | number | boolean | null | undefined | Data | Listener>} Props */
+/** @typedef {Node | string | null | undefined | false} Child */
+
 /**
  * Builds an element: `h('p', { class: 'quiet' }, 'text', child)`. Text is always text, never markup.
  * Functions become listeners, `null` and `false` children are left out.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Props} [props]
+ * @param {...(Child | readonly Child[])} children
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function h(tag, props = {}, ...children) {
   const element = document.createElement(tag);
   setProps(element, props);
-  element.append(...children.flat().filter((child) => child != null && child !== false));
+  for (const child of children.flat()) if (child != null && child !== false) element.append(child);
   return element;
 }
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
+/**
+ * @template {keyof SVGElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {Record<string, string | number>} [props]
+ * @param {...(Node | string)} children
+ * @returns {SVGElementTagNameMap[Tag]}
+ */
 export function svg(tag, props = {}, ...children) {
   const element = document.createElementNS(svgNamespace, tag);
   for (const [name, value] of Object.entries(props)) element.setAttribute(name, String(value));
@@ -18,21 +38,41 @@ export function svg(tag, props = {}, ...children) {
   return element;
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {Props} props
+ */
 function setProps(element, props) {
   for (const [name, value] of Object.entries(props)) {
     if (value == null || value === false) continue;
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name === 'dataset') Object.assign(element.dataset, value);
+    if (typeof value === 'function') element.addEventListener(name.slice(2), value);
+    else if (typeof value === 'object') setData(element, value);
     else element.setAttribute(name, value === true ? '' : String(value));
   }
 }
 
-/** Sets text only when it differs: selections and screen readers are left in peace. */
+/**
+ * @param {HTMLElement} element
+ * @param {Data} data
+ */
+function setData(element, data) {
+  for (const [name, value] of Object.entries(data))
+    if (value !== undefined) element.dataset[name] = String(value);
+}
+
+/**
+ * Sets text only when it differs: selections and screen readers are left in peace.
+ * @param {Element} element
+ * @param {string} text
+ */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** Runs once before the next picture, however often it is asked for until then. */
+/**
+ * Runs once before the next picture, however often it is asked for until then.
+ * @param {() => void} run
+ */
 export function onNextFrame(run) {
   let asked = false;
   return () => {

@@ -1,4 +1,7 @@
-/** What a person calls each type of entity; a test holds that none of the product's types is missing. */
+/**
+ * What a person calls each type of entity; a test holds that none of the product's types is missing.
+ * @type {Record<string, string>}
+ */
 export const entityNames = {
   ACCOUNT_NUMBER: 'Account number',
   AGE: 'Age',
@@ -71,9 +74,13 @@ export const entityNames = {
   ZODIAC_SIGN: 'Star sign',
 };
 
-/** A type that a hosted service made up is shown in its own words. */
+/**
+ * A type that a hosted service made up is shown in its own words.
+ * @param {string} type
+ */
 export function entityName(type) {
-  if (Object.hasOwn(entityNames, type)) return entityNames[type];
+  const known = Object.hasOwn(entityNames, type) ? entityNames[type] : undefined;
+  if (known !== undefined) return known;
   const words = type.toLowerCase().replaceAll('_', ' ');
   return words.charAt(0).toUpperCase() + words.slice(1);
 }

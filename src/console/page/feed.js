@@ -1,6 +1,8 @@
 import { get } from './api.js';
 import { connection } from './page-state.js';
 
+/** @import { LiveFeedMessage } from './shapes.ts' */
+
 const names = [
   ...['call', 'partial', 'levels', 'reset', 'call-deleted'],
   ...['call.started', 'call.transcript', 'call.sentiment', 'call.entities', 'call.translation'],
@@ -22,14 +24,21 @@ export class Feed {
   #path;
   #onMessage;
   #onState;
+  /** @type {EventSource | undefined} */
   #source;
   #lastId = '';
   #waitMs = 1_000;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #retry;
   #tick;
   #tickedAt = performance.now();
   #closed = false;
 
+  /**
+   * @param {string} path
+   * @param {(message: LiveFeedMessage) => void} onMessage
+   * @param {(state: string) => void} onState
+   */
   constructor(path, onMessage, onState) {
     this.#path = path;
     this.#onMessage = onMessage;
@@ -63,16 +72,21 @@ export class Feed {
     for (const name of names) source.addEventListener(name, (event) => this.#take(event));
   }
 
+  /** @param {MessageEvent<string>} event */
   #take(event) {
     if (event.lastEventId) this.#lastId = event.lastEventId;
+    /** @type {LiveFeedMessage} */
     const message = JSON.parse(event.data);
     if (message.type === 'reset') this.#lastId = '';
     this.#onMessage(message);
   }
 
-  /** The browser comes back by itself from a cut, but not from an answer that is no stream. */
+  /**
+   * The browser comes back by itself from a cut, but not from an answer that is no stream.
+   * @param {EventSource | undefined} source
+   */
   #lost(source) {
-    if (this.#closed || source !== this.#source) return;
+    if (this.#closed || source === undefined || source !== this.#source) return;
     // A stream that is closed was answered, only not with a stream: the next question tells more.
     const isAnswered = source.readyState === EventSource.CLOSED;
     if (!isAnswered) connection.lost();

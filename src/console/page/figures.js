@@ -1,3 +1,5 @@
+/** @import { Feeling, CallFigures, Party, Role, SpokenEntry } from './shapes.ts' */
+
 /**
  * How a conversation goes, counted from its utterances while it is still going on. The server's own figures
  * replace these when the call has ended.
@@ -6,6 +8,12 @@ const deadAirFromS = 3;
 const interruptsFromS = 0.3;
 const backchannelS = 0.7;
 
+/**
+ * @param {readonly SpokenEntry[]} utterances
+ * @param {number} durationS
+ * @param {readonly { start: number, end: number }[]} [hidden]
+ * @returns {CallFigures}
+ */
 export function figuresOf(utterances, durationS, hidden = []) {
   const talk = { customer: 0, agent: 0 };
   const interruptions = { customer: 0, agent: 0 };
@@ -13,9 +21,11 @@ export function figuresOf(utterances, durationS, hidden = []) {
   const deadAir = { total: 0, longest: 0, count: 0 };
   let at = 0;
   // Nobody knows what was said in a gap or a pause: it ends a silence as words do.
-  const heard = [...utterances, ...hidden].sort((a, b) => a.start - b.start);
+  /** @type {{ start: number, end: number, role?: Role }[]} */
+  const stretches = [...utterances, ...hidden];
+  const heard = stretches.sort((a, b) => a.start - b.start);
   for (const { role, start, end } of heard) {
-    if (role === undefined) {
+    if (role === undefined || role === 'mixed') {
       addSilence(deadAir, start - at);
       at = Math.max(at, end);
       continue;
@@ -29,8 +39,10 @@ export function figuresOf(utterances, durationS, hidden = []) {
     at = Math.max(at, end);
   }
   addSilence(deadAir, durationS - at);
-  if (utterances.some(({ role }) => role === 'mixed')) return { talk: null };
+  if (utterances.some(({ role }) => role === 'mixed'))
+    return { talk: null, talk_ratio: null, interruptions: null, dead_air: deadAir };
   const all = talk.customer + talk.agent;
+  /** @param {Party} role */
   const share = (role) => (all === 0 ? 0 : talk[role] / all);
   return {
     talk,
@@ -40,6 +52,10 @@ export function figuresOf(utterances, durationS, hidden = []) {
   };
 }
 
+/**
+ * @param {{ total: number, longest: number, count: number }} deadAir
+ * @param {number} seconds
+ */
 function addSilence(deadAir, seconds) {
   if (seconds < deadAirFromS) return;
   deadAir.total += seconds;
@@ -47,9 +63,14 @@ function addSilence(deadAir, seconds) {
   deadAir.count++;
 }
 
+/** @type {Partial<Record<Feeling['sentiment'], number>>} */
 const values = { positive: 1, neutral: 0, mixed: 0, negative: -1 };
 
-/** One point per sentence whose sentiment is known. */
+/**
+ * One point per sentence whose sentiment is known.
+ * @param {readonly SpokenEntry[]} utterances
+ * @param {Role} role
+ */
 export function sentimentCourse(utterances, role) {
   return utterances
     .filter((utterance) => utterance.role === role)
@@ -59,13 +80,16 @@ export function sentimentCourse(utterances, role) {
       start,
       text,
       at: (start + end) / 2,
-      value: values[sentiment],
+      value: values[sentiment] ?? 0,
       sentiment,
       emotion,
     }));
 }
 
-/** The feeling that weighs most in one utterance; undefined where there is none to show. */
+/**
+ * The feeling that weighs most in one utterance; undefined where there is none to show.
+ * @param {readonly Feeling[]} sentiments
+ */
 export function moodOf(sentiments) {
   const known = sentiments.filter(({ sentiment }) => sentiment in values);
   const feelings = new Set(known.map(({ sentiment }) => sentiment));

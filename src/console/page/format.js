@@ -1,6 +1,11 @@
 import { choice } from './choices.js';
 
-/** Seconds as a person reads a clock: 0:07, 12:40, 1:02:03. */
+/** @import { ApiCall, BookedCall, GapCause, SpokenEntry } from './shapes.ts' */
+
+/**
+ * Seconds as a person reads a clock: 0:07, 12:40, 1:02:03.
+ * @param {number} seconds
+ */
 export function clock(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   const s = String(whole % 60).padStart(2, '0');
@@ -15,9 +20,12 @@ export const computerZone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 let times = timesIn('');
 useTimeZone(choice('time-zone'));
 
+/** @param {string} zone */
 function timesIn(zone) {
   const timeZone = zone === '' ? undefined : zone;
+  /** @param {Intl.DateTimeFormatOptions} options */
   const format = (options) => new Intl.DateTimeFormat(undefined, { timeZone, ...options });
+  /** @type {Intl.DateTimeFormatOptions} */
   const minute = { hour: '2-digit', minute: '2-digit' };
   return {
     zone,
@@ -29,7 +37,10 @@ function timesIn(zone) {
   };
 }
 
-/** All times that are shown from now on; '' is the computer's zone. One that the browser does not know changes nothing. */
+/**
+ * All times that are shown from now on; '' is the computer's zone. One that the browser does not know changes nothing.
+ * @param {string} zone
+ */
 export function useTimeZone(zone) {
   try {
     times = timesIn(zone);
@@ -47,12 +58,18 @@ export function zoneName() {
   return (times.zone || computerZone).replaceAll('_', ' ');
 }
 
-/** To the second, of today. */
+/**
+ * To the second, of today.
+ * @param {Date} date
+ */
 export function timeOfDay(date) {
   return times.toTheSecond.format(date);
 }
 
-/** The time today, or the day too when it was another one. */
+/**
+ * The time today, or the day too when it was another one.
+ * @param {string | null | undefined} iso
+ */
 export function moment(iso) {
   if (!iso) return '';
   const date = new Date(iso);
@@ -60,11 +77,15 @@ export function moment(iso) {
   return (isToday ? times.thisDay : times.otherDay).format(date);
 }
 
-/** Day, time and zone, so that nobody has to guess. */
+/**
+ * Day, time and zone, so that nobody has to guess.
+ * @param {string | null | undefined} iso
+ */
 export function fullMoment(iso) {
   return iso ? times.full.format(new Date(iso)) : '';
 }
 
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const spans = [
   ['day', 86_400],
   ['hour', 3_600],
@@ -72,18 +93,30 @@ const spans = [
 ];
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'always', style: 'short' });
 
-/** How long ago, in the largest unit that fits. */
+/**
+ * How long ago, in the largest unit that fits.
+ * @param {string} iso
+ */
 export function age(iso, nowMs = Date.now()) {
   const seconds = (nowMs - Date.parse(iso)) / 1_000;
-  const [unit, length] = spans.find(([, span]) => seconds >= span) ?? [];
-  return unit === undefined ? 'just now' : relative.format(-Math.floor(seconds / length), unit);
+  const span = spans.find(([, length]) => seconds >= length);
+  if (span === undefined) return 'just now';
+  const [unit, length] = span;
+  return relative.format(-Math.floor(seconds / length), unit);
 }
 
-/** Of the phone call: up to now while it goes on, to the hang-up once it is over. */
+/**
+ * Of the phone call: up to now while it goes on, to the hang-up once it is over.
+ * @param {Pick<BookedCall, 'started_at' | 'hung_up_at' | 'ended_at' | 'duration'>} call
+ */
 export function lengthOf(call) {
   return call.duration ?? secondsBetween(call.started_at, call.hung_up_at ?? call.ended_at);
 }
 
+/**
+ * @param {string} fromIso
+ * @param {string | null} toIso
+ */
 function secondsBetween(fromIso, toIso) {
   const to = toIso ? Date.parse(toIso) : Date.now();
   return Math.max(0, (to - Date.parse(fromIso)) / 1000);
@@ -91,6 +124,10 @@ function secondsBetween(fromIso, toIso) {
 
 const units = ['B', 'kB', 'MB', 'GB'];
 
+/**
+ * @param {number} count
+ * @returns {string}
+ */
 export function bytes(count) {
   let value = count;
   let unit = 0;
@@ -101,6 +138,7 @@ export function bytes(count) {
   return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`;
 }
 
+/** @param {number} share */
 export function percent(share) {
   return `${Math.round(share * 100)} %`;
 }
@@ -112,9 +150,12 @@ export const legNames = { ...roleNames, mixed: 'All speakers' };
 /** The colours of the style sheet; a seventh speaker has the first one's. */
 export const voices = 6;
 
-/** Who said a turn: of a mixed leg the number of the voice, with a question mark while it may change. */
+/**
+ * Who said a turn: of a mixed leg the number of the voice, with a question mark while it may change.
+ * @param {Pick<SpokenEntry, 'role' | 'speaker' | 'doubt'> & { speaker_provisional?: boolean | undefined }} turn
+ */
 export function speakerName({ role, speaker, speaker_provisional: isProvisional, doubt }) {
-  if (speaker === undefined) return roleNames[role];
+  if (speaker === undefined) return role === undefined ? '' : roleNames[role];
   return `Speaker ${speaker + 1}${isProvisional || doubt ? '?' : ''}`;
 }
 
@@ -124,6 +165,7 @@ export const jobStateNames = {
   done: 'Done',
   error: 'Failed',
 };
+/** @type {Record<GapCause, string>} */
 export const gapCauses = {
   carrier: 'the carrier lost it on the way',
   journal: 'it could not be kept on disk',
@@ -135,25 +177,32 @@ export const gapCauses = {
   node: 'the node that had it is lost',
 };
 
-/** `12.3 s without words: the carrier lost it on the way`; undefined for a call that is whole. */
+/**
+ * `12.3 s without words: the carrier lost it on the way`; undefined for a call that is whole.
+ * @param {Pick<BookedCall, 'incomplete'>} call
+ */
 export function missingOf({ incomplete }) {
   if (!incomplete) return undefined;
   const { seconds, causes } = incomplete;
   const why =
     causes.length === 1
-      ? gapCauses[causes[0].cause]
+      ? causes.map((one) => gapCauses[one.cause]).join()
       : causes.map((one) => `${gapCauses[one.cause]} (${one.seconds.toFixed(1)} s)`).join(', ');
   return `${seconds.toFixed(1)} s without words: ${why}`;
 }
 
 export const stateNames = { live: 'Live', finishing: 'Finishing', ended: 'Ended' };
 
-/** Who talks to whom; a call that names nobody is known by its carrier's id. */
+/**
+ * Who talks to whom; a call that names nobody is known by its carrier's id.
+ * @param {Pick<ApiCall, 'from' | 'to' | 'carrier_call_id'>} call
+ */
 export function parties(call) {
   if (call.from || call.to) return `${call.from ?? 'unknown'} → ${call.to ?? 'unknown'}`;
   return call.carrier_call_id;
 }
 
+/** @param {string} text */
 export function titleOf(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,22 +3,33 @@ import { addressOf, askedOf } from './call-query.js';
 import { CallHeadings } from './call-headings.js';
 import { CallRow } from './call-row.js';
 import { h, setText } from './dom.js';
+import { isUnanswered } from './failures.js';
 import { zoneNow } from './format.js';
 import { PageState } from './page-state.js';
 
+/** @import { CallBook } from './call-book.js' */
+
+/** @import { BookedCall, CallItem, LiveFeedMessage } from './shapes.ts' */
+
 const pageItems = 50;
-/** Where each page was come from, for the way back: the service only knows the way on. */
+/**
+ * Where each page was come from, for the way back: the service only knows the way on.
+ * @type {Map<string, string>}
+ */
 const pagesBefore = new Map();
 const maxPagesKept = 1_000;
 
 /** The calls that a query finds, a page at a time. What happens changes the rows that stand there and moves none. */
 export class FoundCalls {
   #book;
+  /** @type {URLSearchParams | undefined} */
   #query = new URLSearchParams();
+  /** @type {Map<string, { row: CallRow, call: BookedCall }>} */
   #rows = new Map();
   #reading = 0;
   /** The newest call that could be in what was read. */
   #newestId = '';
+  /** @type {Set<string>} */
   #fresh = new Set();
   #list = h('ol', { class: 'calls', 'aria-label': 'Calls found' });
   #state = new PageState('the calls', () => this.#read());
@@ -37,6 +48,7 @@ export class FoundCalls {
     h('nav', { class: 'pages', 'aria-label': 'Pages of calls' }, this.#before, this.#next),
   );
 
+  /** @param {CallBook} book */
   constructor(book) {
     this.#book = book;
   }
@@ -46,7 +58,10 @@ export class FoundCalls {
     this.#state.close();
   }
 
-  /** Shows what this query finds; undefined shows nothing. */
+  /**
+   * Shows what this query finds; undefined shows nothing.
+   * @param {URLSearchParams | undefined} query
+   */
   show(query) {
     this.element.hidden = query === undefined;
     this.#reading++;
@@ -57,6 +72,7 @@ export class FoundCalls {
     void this.#read();
   }
 
+  /** @param {LiveFeedMessage} message */
   take(message) {
     if (message.type === 'reset' && this.#query) void this.#read();
     if (message.type === 'call-deleted') this.#drop(message.call_id);
@@ -65,7 +81,10 @@ export class FoundCalls {
         this.#rows.get(id)?.row.levels.set(leg, level);
   }
 
-  /** The book knows something new of this call. */
+  /**
+   * The book knows something new of this call.
+   * @param {string | undefined} id
+   */
   change(id) {
     if (this.#query === undefined || id === undefined) return;
     const call = this.#book.calls.get(id);
@@ -83,22 +102,29 @@ export class FoundCalls {
   }
 
   async #read() {
+    const asked = this.#query;
+    if (asked === undefined) return;
     const reading = ++this.#reading;
-    const query = askedOf(this.#query, zoneNow());
+    const query = askedOf(asked, zoneNow());
     if (!query.has('limit')) query.set('limit', String(pageItems));
     const newestId = [...this.#book.calls.keys()].reduce((a, b) => (a > b ? a : b), '');
     try {
       const page = await get(`/api/calls?${query}`);
       if (reading !== this.#reading) return;
-      this.#draw(page, newestId);
+      this.#draw(page, newestId, asked);
     } catch (error) {
       if (reading !== this.#reading) return;
-      if (!error.isUnanswered) this.#clear();
+      if (!isUnanswered(error)) this.#clear();
       this.#state.failed(error);
     }
   }
 
-  #draw({ items, next_cursor: next }, newestId) {
+  /**
+   * @param {{ items: readonly CallItem[], next_cursor: string | null }} page
+   * @param {string} newestId
+   * @param {URLSearchParams} asked
+   */
+  #draw({ items, next_cursor: next }, newestId, asked) {
     this.#clear();
     this.#newestId = items.reduce((newest, { id }) => (id > newest ? id : newest), newestId);
     for (const call of items) {
@@ -109,28 +135,30 @@ export class FoundCalls {
       this.#rows.set(call.id, { row, call: shown });
     }
     this.#list.replaceChildren(...[...this.#rows.values()].map(({ row }) => row.element));
-    this.#state.ready(items.length === 0 ? this.#emptyText() : '');
+    const none = asked.has('cursor') ? 'No more calls.' : 'No call matches these filters.';
+    this.#state.ready(items.length === 0 ? none : '');
     setText(this.#told, items.length === 0 ? '' : toldOf(items.length, next !== null));
     this.#headings.element.hidden = items.length === 0;
-    this.#drawPages(next);
+    this.#drawPages(next, asked);
   }
 
-  #emptyText() {
-    return this.#query.has('cursor') ? 'No more calls.' : 'No call matches these filters.';
-  }
-
-  #drawPages(next) {
-    const here = addressOf(this.#query);
+  /**
+   * @param {string | null} next
+   * @param {URLSearchParams} asked
+   */
+  #drawPages(next, asked) {
+    const here = addressOf(asked);
     this.#next.hidden = next === null;
     if (next !== null) {
-      const query = new URLSearchParams(this.#query);
+      const query = new URLSearchParams(asked);
       query.set('cursor', next);
-      this.#next.href = addressOf(query);
+      const address = addressOf(query);
+      this.#next.href = address;
       if (pagesBefore.size >= maxPagesKept) pagesBefore.clear();
-      pagesBefore.set(this.#next.getAttribute('href'), here);
+      pagesBefore.set(address, here);
     }
-    this.#before.hidden = !this.#query.has('cursor');
-    const first = new URLSearchParams(this.#query);
+    this.#before.hidden = !asked.has('cursor');
+    const first = new URLSearchParams(asked);
     first.delete('cursor');
     // Whoever was sent this page has not come from one before it.
     const before = pagesBefore.get(here);
@@ -138,6 +166,7 @@ export class FoundCalls {
     this.#before.href = before ?? addressOf(first);
   }
 
+  /** @param {string} id */
   #drop(id) {
     this.#rows.get(id)?.row.element.remove();
     this.#rows.delete(id);
@@ -162,12 +191,20 @@ export class FoundCalls {
   }
 }
 
+/**
+ * @param {number} count
+ * @param {boolean} isMore
+ */
 function toldOf(count, isMore) {
   const calls = count === 1 ? 'One call' : `${count} calls`;
   return isMore ? `${calls} on this page, and more on the next.` : `${calls}.`;
 }
 
-/** A list shows the last words alone. */
+/**
+ * A list shows the last words alone.
+ * @param {CallItem} call
+ * @returns {BookedCall}
+ */
 function withWords({ last_turn: turn, ...call }) {
   return turn ? { ...call, words: { ...turn, partial: false } } : call;
 }

@@ -1,11 +1,19 @@
+/** @import { TranscriptLine } from './shapes.ts' */
+
 /** Marks the utterances that are being heard and the words in them. Only what changes is touched. */
 export class Hearing {
+  /** @type {Set<TranscriptLine>} */
   #current = new Set();
+  /** @type {Set<HTMLElement>} */
   #words = new Set();
 
-  /** `lines` have `start`, `end` and `element`; answers the first line that is heard now and was not before. */
+  /**
+   * `lines` have `start`, `end` and `element`; answers the first line that is heard now and was not before.
+   * @param {readonly TranscriptLine[]} lines
+   * @param {number} seconds
+   */
   show(lines, seconds) {
-    const now = lines.filter(({ start, end }) => seconds >= start && seconds < end);
+    const now = lines.filter(({ start, end = start }) => seconds >= start && seconds < end);
     for (const line of this.#current)
       if (!now.includes(line)) line.element.removeAttribute('aria-current');
     for (const line of now) line.element.setAttribute('aria-current', 'true');
@@ -19,14 +27,20 @@ export class Hearing {
   }
 }
 
-/** The elements of the word that is being said; an entity may have cut it in two. */
+/**
+ * The elements of the word that is being said; an entity may have cut it in two.
+ * @param {NonNullable<TranscriptLine['words']>} words
+ * @param {number} seconds
+ */
 function wordAt(words, seconds) {
   const last = words.findLast(({ at }) => at <= seconds);
   return words.filter(({ at }) => at === last?.at).map(({ element }) => element);
 }
 
+/** @param {TranscriptLine} line */
 function wordsOf({ element }) {
-  return [...element.querySelectorAll('.word')]
+  return [...element.querySelectorAll('span')]
+    .filter((word) => word.classList.contains('word'))
     .map((word) => ({ at: Number(word.dataset.at), element: word }))
     .sort((a, b) => a.at - b.at);
 }

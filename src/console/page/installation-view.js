@@ -1,9 +1,15 @@
 import { get } from './api.js';
 import { CarriersPanel } from './carriers-panel.js';
-import { h, setText } from './dom.js';
+import { h } from './dom.js';
 import { bytes, clock, legNames, moment, parties, titleOf } from './format.js';
 import { NodesPanel } from './nodes-panel.js';
 import { PageState } from './page-state.js';
+
+/** @import { Child } from './dom.js' */
+
+/** @import { CallItem } from '../../protocol/api.ts' */
+
+/** @import { Installation } from './shapes.ts' */
 
 const everyMs = 5_000;
 
@@ -24,10 +30,12 @@ export class InstallationView {
   #carriers;
   #nodes = new NodesPanel();
   #speech = h('section', { class: 'view', hidden: true });
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
   #drawn = '';
 
+  /** @param {{ placeTestCall: (carrier?: string) => Promise<void> }} page */
   constructor({ placeTestCall }) {
     this.#carriers = new CarriersPanel(placeTestCall);
     this.element = h(
@@ -100,6 +108,10 @@ export class InstallationView {
     this.#timer = setTimeout(() => void this.#next(), everyMs);
   }
 
+  /**
+   * @param {Installation} facts
+   * @param {readonly CallItem[]} calls
+   */
   #draw(facts, calls) {
     this.#standing.ready();
     this.#speech.hidden = false;
@@ -120,10 +132,15 @@ export class InstallationView {
   }
 }
 
+/**
+ * @param {string} title
+ * @param {...(Child | readonly Child[])} children
+ */
 function card(title, ...children) {
   return h('section', { class: 'panel', 'aria-label': title }, h('h2', {}, title), ...children);
 }
 
+/** @param {[string, ...Child[]][]} rows */
 function list(rows) {
   return h(
     'dl',
@@ -134,6 +151,7 @@ function list(rows) {
 
 const healthNames = { ok: 'OK', degraded: 'Degraded', down: 'Down' };
 
+/** @param {Installation['health']} health */
 function healthCard(health) {
   return card(
     'Health',
@@ -147,6 +165,7 @@ function healthCard(health) {
   );
 }
 
+/** @param {NonNullable<Installation['recogniser']>} recogniser */
 function recogniserCard({ state, detail, model, languages, streams, capacity }) {
   const meter = h('meter', {
     min: 0,
@@ -173,8 +192,13 @@ function recogniserCard({ state, detail, model, languages, streams, capacity }) 
   );
 }
 
+/**
+ * @param {string} base
+ * @param {readonly string[]} roles
+ */
 function addressCard(base, roles) {
   const sockets = base.replace(/^http/, 'ws');
+  /** @type {([string, ...Child[]] | undefined)[]} */
   const rows = [
     roles.includes('bridge')
       ? ['Carriers', h('code', {}, `${sockets}/carriers/<name>`)]
@@ -182,9 +206,10 @@ function addressCard(base, roles) {
     roles.includes('speech') ? ['Speech API', h('code', {}, `${base}/v2/live`)] : undefined,
     ['API', h('a', { href: '/docs' }, 'Documentation')],
   ];
-  return card('Addresses', list(rows.filter(Boolean)));
+  return card('Addresses', list(rows.filter((one) => one !== undefined)));
 }
 
+/** @param {Installation} facts */
 function processCard({ version, node, roles, started_at: started, memory_bytes: memory }) {
   return card(
     'Process',
@@ -197,6 +222,10 @@ function processCard({ version, node, roles, started_at: started, memory_bytes: 
   );
 }
 
+/**
+ * @param {CallItem} call
+ * @param {CallItem['legs'][number]} leg
+ */
 function sessionRow(call, leg) {
   const seconds =
     leg.ledger.received /

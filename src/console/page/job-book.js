@@ -1,4 +1,7 @@
 import { get } from './api.js';
+import { isStatus } from './failures.js';
+
+/** @import { ShownJob, ListedJob } from './shapes.ts' */
 
 const base = '/v2/pre-recorded';
 const pageItems = 20;
@@ -22,17 +25,27 @@ export async function whyNoJobs() {
  * their transcripts is large, so it is read once; after that only unfinished and newer ones are asked for.
  */
 export class JobBook {
+  /** @type {Map<string, ListedJob>} */
   jobs = new Map();
   /** `loading`, `ready`, `absent` (no service here) or `away` (it does not answer); `problem` says more: a text, or the error. */
   state = 'loading';
-  problem = '';
+  /** @type {unknown} */
+  problem;
+  /** Why there are no jobs here; '' where there are. */
+  absence = '';
   hasOlder = false;
   #isRead = false;
+  /** @type {Set<() => void>} */
   #watchers = new Set();
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
+  /** @type {Promise<void> | undefined} */
   #looking;
 
-  /** Calls the watcher after each change, until the answer is called. */
+  /**
+   * Calls the watcher after each change, until the answer is called.
+   * @param {() => void} watcher
+   */
   watch(watcher) {
     this.#watchers.add(watcher);
     void this.look();
@@ -52,20 +65,25 @@ export class JobBook {
     return this.#looking;
   }
 
-  /** Reads one job anew, for example one that was just begun. */
+  /**
+   * Reads one job anew, for example one that was just begun.
+   * @param {string} id
+   */
   async lookAt(id) {
     const job = await get(`${base}/${id}`).catch((error) => {
-      if (error.status === 404) this.forget(id);
+      if (isStatus(error, 404)) this.forget(id);
       return undefined;
     });
     if (job) this.put(job);
   }
 
+  /** @param {ShownJob} job */
   put({ result: _, ...job }) {
     this.jobs.set(job.id, job);
     this.#tell();
   }
 
+  /** @param {string} id */
   forget(id) {
     if (this.jobs.delete(id)) this.#tell();
   }
@@ -100,7 +118,7 @@ export class JobBook {
   async #readFirst() {
     const absent = await whyNoJobs();
     this.state = absent === undefined ? 'loading' : 'absent';
-    this.problem = absent ?? '';
+    this.absence = absent ?? '';
     if (absent !== undefined) return;
     await this.#read(`limit=${pageItems}`, true);
     this.#isRead = true;
@@ -126,9 +144,10 @@ export class JobBook {
 
   #isWell() {
     this.state = 'ready';
-    this.problem = '';
+    this.problem = undefined;
   }
 
+  /** @param {string} query */
   async #read(query, isPage = false) {
     const page = await get(`${base}?${query}`);
     if (isPage) this.hasOlder = page.next !== null;
@@ -149,15 +168,21 @@ export class JobBook {
   }
 }
 
+/** @param {Pick<ShownJob, 'status'>} job */
 export function isUnfinished({ status }) {
   return status === 'queued' || status === 'processing';
 }
 
-/** What a person calls the job: its file, else where that comes from, else its id. */
+/**
+ * What a person calls the job: its file, else where that comes from, else its id.
+ * @param {ListedJob} job
+ */
 export function nameOf({ id, file, request_params: params }) {
-  return file?.filename || file?.source || params?.audio_url || id;
+  const address = params?.['audio_url'];
+  return file?.filename || file?.source || (typeof address === 'string' && address) || id;
 }
 
+/** @param {number} ms */
 function iso(ms) {
   return encodeURIComponent(new Date(ms).toISOString());
 }

@@ -1,7 +1,10 @@
 import { get, post } from './api.js';
 import { deliveryStates } from './deliveries-view.js';
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { moment } from './format.js';
+
+/** @import { ApiJobCallback } from './shapes.ts' */
 
 const everyMs = { pending: 3_000, calm: 10_000 };
 const mostShown = 100;
@@ -11,14 +14,17 @@ const mostShown = 100;
  * when they are others than before.
  */
 export class JobCallbacks {
+  /** @type {ApiJobCallback[]} */
   items = [];
   #jobId;
   #onChange;
+  /** @type {ReturnType<typeof setTimeout> | 0 | undefined} */
   #timer;
   #closed = false;
   #list = h('ol', { class: 'calls uploads', 'aria-label': 'Callbacks that did not arrive' });
   #told = h('p', { class: 'told', role: 'status' });
 
+  /** @param {{ jobId?: string, onChange?: () => void }} options */
   constructor({ jobId, onChange = () => undefined }) {
     this.#jobId = jobId;
     this.#onChange = onChange;
@@ -48,7 +54,10 @@ export class JobCallbacks {
     this.#loadLater(isPending ? everyMs.pending : everyMs.calm);
   }
 
-  /** While nobody looks, nothing is asked. */
+  /**
+   * While nobody looks, nothing is asked.
+   * @param {number} waitMs
+   */
   #loadLater(waitMs) {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -57,6 +66,7 @@ export class JobCallbacks {
     }, waitMs);
   }
 
+  /** @param {{ items: ApiJobCallback[], next_cursor: string | null }} page */
   #draw({ items, next_cursor: next }) {
     // One that no attempt was made of yet is no trouble.
     const shown = items.filter(({ reason }) => reason !== null);
@@ -67,6 +77,7 @@ export class JobCallbacks {
     this.#onChange();
   }
 
+  /** @param {ApiJobCallback} item */
   #row(item) {
     const { state, event, job_id: jobId, host, can_retry: canRetry } = item;
     const text = `Callback ${event}`;
@@ -98,6 +109,10 @@ export class JobCallbacks {
     );
   }
 
+  /**
+   * @param {ApiJobCallback} callback
+   * @param {HTMLButtonElement} button
+   */
   async #retry({ id }, button) {
     button.disabled = true;
     try {
@@ -105,13 +120,16 @@ export class JobCallbacks {
       setText(this.#told, 'Sent again. It leaves this list once it arrives.');
       await this.#load();
     } catch (error) {
-      setText(this.#told, `It was not sent again: ${error.message}`);
+      setText(this.#told, `Could not send it again: ${messageOf(error)}`);
     }
     button.disabled = false;
   }
 }
 
-/** Why it did not arrive, how often it was tried, and what is next. */
+/**
+ * Why it did not arrive, how often it was tried, and what is next.
+ * @param {ApiJobCallback} callback
+ */
 function whyOf({ reason, attempts, parked_at: parkedAt, next_attempt_at: nextAt }) {
   const tried = attempts === 1 ? '1 attempt' : `${attempts} attempts`;
   const when = parkedAt ? `given up ${moment(parkedAt)}` : `next ${moment(nextAt)}`;

@@ -3,10 +3,19 @@ import { entityName } from './entity-names.js';
 import { clock, moment, percent, titleOf } from './format.js';
 import { entitiesOf, sentimentsOf, talkOf } from './job-result.js';
 
+/** @import { Child } from './dom.js' */
+
+/** @import { Feeling, ShownJob, PageEntity, SpokenEntry } from './shapes.ts' */
+
 /** Entities of one type that are shown; the JSON download has all. */
 const maxShown = 40;
 
-/** What stands beside a transcript: who speaks, how they feel, what is named, and the facts of the file. */
+/**
+ * What stands beside a transcript: who speaks, how they feel, what is named, and the facts of the file.
+ * @param {ShownJob} job
+ * @param {readonly SpokenEntry[]} entries
+ * @param {(seconds: number) => void} onHear
+ */
 export function panelsOf(job, entries, onHear) {
   const { result } = job;
   return [
@@ -15,9 +24,13 @@ export function panelsOf(job, entries, onHear) {
     entitiesPanel(entitiesOf(result), onHear),
     answersPanel(result?.audio_to_llm?.results),
     factsPanel(job),
-  ].filter(Boolean);
+  ].filter((one) => one !== undefined);
 }
 
+/**
+ * @param {string} title
+ * @param {...(Child | readonly Child[])} children
+ */
 function panel(title, ...children) {
   const id = `panel-${title.toLowerCase()}`;
   return h(
@@ -28,14 +41,16 @@ function panel(title, ...children) {
   );
 }
 
+/** @param {[Child, Child][]} rows */
 function list(rows) {
   return h(
     'dl',
     {},
-    rows.map(([name, value, props = {}]) => h('div', props, h('dt', {}, name), h('dd', {}, value))),
+    rows.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))),
   );
 }
 
+/** @param {readonly SpokenEntry[]} entries */
 function voicesPanel(entries) {
   const talk = talkOf(entries).filter(({ name }) => name);
   const all = talk.reduce((sum, { seconds }) => sum + seconds, 0);
@@ -49,6 +64,7 @@ function voicesPanel(entries) {
       return share;
     }),
   );
+  /** @type {[Child, Child][]} */
   const rows = talk.map(({ name, voice, seconds }) => [
     h('span', { class: 'voice', dataset: { voice } }, name),
     `${percent(seconds / all)} · ${clock(seconds)}`,
@@ -58,7 +74,9 @@ function voicesPanel(entries) {
 
 const feelings = ['positive', 'neutral', 'mixed', 'negative'];
 
+/** @param {readonly Feeling[]} items */
 function sentimentPanel(items) {
+  /** @type {[Child, Child][]} */
   const rows = feelings.flatMap((feeling) => {
     const count = items.filter(({ sentiment }) => sentiment === feeling).length;
     return count === 0 ? [] : [[titleOf(feeling), `${count} of ${items.length}`]];
@@ -66,6 +84,10 @@ function sentimentPanel(items) {
   return rows.length === 0 ? undefined : panel('Sentiment', list(rows));
 }
 
+/**
+ * @param {readonly PageEntity[]} entities
+ * @param {(seconds: number) => void} onHear
+ */
 function entitiesPanel(entities, onHear) {
   if (entities.length === 0) return undefined;
   const types = Map.groupBy(entities, ({ entity_type: type }) => type);
@@ -89,11 +111,16 @@ function entitiesPanel(entities, onHear) {
   );
 }
 
+/**
+ * @param {PageEntity} entity
+ * @param {(seconds: number) => void} onHear
+ */
 function entityButton({ text, start }, onHear) {
   const hear = { type: 'button', title: clock(start), onclick: () => onHear(start) };
   return h('button', { ...hear, 'aria-label': `${text}, hear from ${clock(start)}` }, text);
 }
 
+/** @param {NonNullable<NonNullable<ShownJob['result']>['audio_to_llm']>['results'] | undefined} blocks */
 function answersPanel(blocks) {
   const answers = (Array.isArray(blocks) ? blocks : []).flatMap(({ results, error }) =>
     results?.prompt ? [[results.prompt, results.response ?? error?.message ?? 'no answer']] : [],
@@ -105,10 +132,12 @@ function answersPanel(blocks) {
   );
 }
 
+/** @param {ShownJob} job */
 function factsPanel({ id, file, result, request_params: params, created_at: createdAt }) {
   const seconds = file?.audio_duration;
   const took = result?.metadata?.transcription_time;
-  const rows = [
+  /** @type {[string, unknown][]} */
+  const facts = [
     ['Length', seconds == null ? undefined : clock(seconds)],
     ['Channels', file?.number_of_channels],
     ['Languages', result?.transcription?.languages?.join(', ')],
@@ -116,11 +145,19 @@ function factsPanel({ id, file, result, request_params: params, created_at: crea
     ['Model', params?.model],
     ['Started', moment(createdAt)],
     ['Fetched from', file?.source],
-  ].filter(([, value]) => value != null && value !== '');
+  ];
+  const rows = facts.filter(([, value]) => value != null && value !== '');
+  /** @type {[Child, Child][]} */
   const known = rows.map(([name, value]) => [name, String(value)]);
-  return panel('File', list([...known, ['Id', h('code', {}, id)]]));
+  return panel('File', list([...known, ['ID', h('code', {}, id)]]));
 }
 
+/**
+ * @param {number | null | undefined} seconds
+ * @param {number} took
+ */
 function speedOf(seconds, took) {
-  return seconds > 0 && took > 0 ? ` · ${(seconds / took).toFixed(0)}x real time` : '';
+  return seconds != null && seconds > 0 && took > 0
+    ? ` · ${(seconds / took).toFixed(0)}x real time`
+    : '';
 }

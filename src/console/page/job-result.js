@@ -1,36 +1,59 @@
 import { clock, voices } from './format.js';
 
+/** @import { Utterance as Spoken } from '../../protocol/addons.ts' */
+/** @import { Feeling, ShownJob, JobResult, PageEntity, SpokenEntry } from './shapes.ts' */
+
 /**
  * What a job's record holds, in the shape that the views draw. No document, no network: record in, entries and texts
  * out. Everything but the interface's required keys may be missing.
  */
 const overlapS = 0.05;
 
-/** The utterances in order of time, each with who said it and with what was found in it. */
+/**
+ * The utterances in order of time, each with who said it and with what was found in it.
+ * @param {JobResult | undefined} result
+ * @returns {SpokenEntry[]}
+ */
 export function entriesOf(result) {
   const utterances = result?.transcription?.utterances ?? [];
   const voiceOf = voicesOf(utterances);
   const translated = translationsOf(result);
-  const entries = utterances
-    .map((utterance, at) => ({
-      kind: 'utterance',
-      ...utterance,
-      ...voiceOf(utterance),
-      text: utterance.text.trim(),
-      words: utterance.words ?? [],
-      entities: [],
-      sentiments: [],
-      translations: translated(utterance, at),
-    }))
-    .sort((a, b) => a.start - b.start);
+  const said = utterances
+    .map((utterance) => ({ channel: utterance.channel, entry: entryOf(utterance) }))
+    .sort((a, b) => a.entry.start - b.entry.start);
+  const entries = said.map(({ entry }) => entry);
   for (const entity of entitiesOf(result))
     entryAt(entries, entity, ({ text }) => includes(text, entity.text))?.entities.push(entity);
-  for (const item of sentimentsOf(result))
-    entryAt(entries, item, ({ channel }) => channel === item.channel)?.sentiments.push(item);
+  for (const item of sentimentsOf(result)) {
+    const own = said.filter(({ channel }) => channel === item.channel);
+    entryAt(
+      own.map(({ entry }) => entry),
+      item,
+      () => true,
+    )?.sentiments.push(item);
+  }
   return entries;
+
+  /**
+   * @param {Spoken} utterance
+   * @returns {SpokenEntry}
+   */
+  function entryOf(utterance) {
+    const { start, end, text, language, words = [], speaker } = utterance;
+    return {
+      kind: 'utterance',
+      ...{ start, end, language, words, speaker, text: text.trim() },
+      ...voiceOf(utterance),
+      ...{ entities: [], sentiments: [], translations: translated(utterance) },
+    };
+  }
 }
 
-/** Speakers where they were told apart, else channels where there are several, else nobody is named. */
+/**
+ * Speakers where they were told apart, else channels where there are several, else nobody is named.
+ * @param {readonly Spoken[]} utterances
+ * @returns {(said: Spoken) => { voice?: number, name?: string }}
+ */
 function voicesOf(utterances) {
   if (utterances.some(({ speaker }) => speaker !== undefined))
     return ({ speaker }) =>
@@ -45,12 +68,20 @@ function voicesOf(utterances) {
   });
 }
 
+/**
+ * @param {JobResult | undefined} result
+ * @returns {PageEntity[]}
+ */
 export function entitiesOf(result) {
   const found = result?.named_entity_recognition?.results;
   return Array.isArray(found) ? found.toSorted((a, b) => a.start - b.start) : [];
 }
 
-/** The interface gives them as a string of JSON, other services as the list itself. */
+/**
+ * The interface gives them as a string of JSON, other services as the list itself.
+ * @param {JobResult | undefined} result
+ * @returns {(Feeling & { channel?: number })[]}
+ */
 export function sentimentsOf(result) {
   const found = result?.sentiment_analysis?.results;
   if (Array.isArray(found)) return found;
@@ -62,12 +93,17 @@ export function sentimentsOf(result) {
   }
 }
 
+/** @param {JobResult | undefined} result */
 export function chaptersOf(result) {
   const found = result?.chapterization?.results;
   return (Array.isArray(found) ? found : found?.chapters) ?? [];
 }
 
-/** A translation keeps the utterances' times where it could; the others are in the JSON download alone. */
+/**
+ * A translation keeps the utterances' times where it could; the others are in the JSON download alone.
+ * @param {JobResult | undefined} result
+ * @returns {(said: { channel: number, start: number }) => SpokenEntry['translations']}
+ */
 function translationsOf(result) {
   const targets = result?.translation?.results ?? [];
   const maps = targets.map(({ languages, utterances }) => ({
@@ -81,7 +117,13 @@ function translationsOf(result) {
     });
 }
 
-/** The entry in which something was said: by time, and by what `fits` asks where several speak at once. */
+/**
+ * The entry in which something was said: by time, and by what `fits` asks where several speak at once.
+ * @template {{ start: number, end: number }} One
+ * @param {readonly One[]} entries
+ * @param {{ start: number, end: number }} stretch
+ * @param {(entry: One) => boolean} fits
+ */
 function entryAt(entries, { start, end }, fits) {
   const middle = (start + end) / 2;
   const near = entries.filter(
@@ -90,6 +132,10 @@ function entryAt(entries, { start, end }, fits) {
   return near.find(fits);
 }
 
+/**
+ * @param {string} text
+ * @param {string} part
+ */
 function includes(text, part) {
   return text.toLowerCase().includes(part.trim().toLowerCase());
 }
@@ -109,16 +155,27 @@ const partNames = {
   display_mode: 'display mode',
 };
 
-/** What was asked for and did not come, with the reason of the service. */
+/**
+ * What was asked for and did not come, with the reason of the service.
+ * @param {JobResult | undefined} result
+ */
 export function failuresOf(result) {
+  /** @type {Map<string, unknown>} */
+  const blocks = new Map(Object.entries(result ?? {}));
   return Object.entries(partNames).flatMap(([key, part]) => {
-    const block = result?.[key];
-    if (!block || block.success !== false) return [];
-    return [{ part, message: block.error?.message ?? 'the service gives no reason' }];
+    const block = blocks.get(key);
+    if (typeof block !== 'object' || block === null) return [];
+    if (!('success' in block) || block.success !== false) return [];
+    const error = 'error' in block ? block.error : undefined;
+    const told = typeof error === 'object' && error !== null && 'message' in error;
+    return [{ part, message: told ? String(error.message) : 'the service gives no reason' }];
   });
 }
 
-/** Seconds that each voice speaks, the one that speaks most first. */
+/**
+ * Seconds that each voice speaks, the one that speaks most first.
+ * @param {readonly SpokenEntry[]} entries
+ */
 export function talkOf(entries) {
   const talk = new Map();
   for (const { name, voice, start, end } of entries) {
@@ -129,7 +186,10 @@ export function talkOf(entries) {
   return [...talk.values()].sort((a, b) => b.seconds - a.seconds);
 }
 
-/** The files that a job can be saved as: name, type and text. What was not asked for is not among them. */
+/**
+ * The files that a job can be saved as: name, type and text. What was not asked for is not among them.
+ * @param {ShownJob} job
+ */
 export function downloadsOf(job) {
   const { result } = job;
   if (!result) return [];
@@ -146,13 +206,17 @@ export function downloadsOf(job) {
   ].map((file) => ({ ...file, name: `${base}.${file.format}` }));
 }
 
+/** @param {readonly SpokenEntry[]} entries */
 function plainText(entries) {
   return entries
     .map(({ start, name, text }) => `${clock(start)} ${name ? `${name}: ` : ''}${text}\n`)
     .join('');
 }
 
-/** The name of the file without its ending; what a disk does not take in a name becomes a line. */
+/**
+ * The name of the file without its ending; what a disk does not take in a name becomes a line.
+ * @param {ShownJob} job
+ */
 function fileBase({ id, file }) {
   const name = (file?.filename ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '');
   const plain = name.replace(/[\p{Cc}\\/:*?"<>|]/gu, '_').replace(/^[.\s]+|[.\s]+$/g, '');

@@ -5,9 +5,13 @@ export class JobSound {
   #audio;
   #note = h('p', { class: 'quiet', role: 'status' });
   #onHeard;
-  #frame;
+  #frame = 0;
 
-  /** `onHeard` is told the place for each picture while it plays, and -1 when it stops. */
+  /**
+   * `onHeard` is told the place for each picture while it plays, and -1 when it stops.
+   * @param {string} jobId
+   * @param {(seconds: number) => void} onHeard
+   */
   constructor(jobId, onHeard) {
     const address = `/v2/pre-recorded/${jobId}/file`;
     this.#onHeard = onHeard;
@@ -27,6 +31,7 @@ export class JobSound {
     );
   }
 
+  /** @param {number} seconds */
   hear(seconds) {
     this.#audio.currentTime = Math.max(0, seconds);
     // A browser may refuse to play without a gesture, or not know the format: `onerror` says so.

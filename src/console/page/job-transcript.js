@@ -1,21 +1,24 @@
 import { h } from './dom.js';
 import { Hearing } from './hearing.js';
-import { entryElement } from './utterance.js';
+import { entryElement, hearFrom } from './utterance.js';
+
+/** @import { TranscriptLine, SpokenEntry } from './shapes.ts' */
 
 /** What was said in a job, from beginning to end. A click on a word, or a key on its time, plays from there. */
 export class JobTranscript {
   element = h('section', { class: 'transcript', 'aria-label': 'Transcript' });
+  /** @type {TranscriptLine[]} */
   #lines = [];
   #hearing = new Hearing();
 
+  /** @param {(seconds: number) => void} onHear */
   constructor(onHear) {
-    this.element.addEventListener('click', (event) => {
-      const at = event.target.closest?.('[data-at]')?.dataset.at;
-      if (at !== undefined && getSelection().isCollapsed) onHear(Number(at));
-    });
+    this.element.addEventListener('click', hearFrom(onHear));
   }
 
+  /** @param {readonly SpokenEntry[]} entries */
   draw(entries) {
+    /** @type {string | undefined} */
     let before;
     this.#lines = entries.map((entry) => {
       const element = entryElement(entry);
@@ -33,7 +36,10 @@ export class JobTranscript {
     this.element.replaceChildren(entries.length === 0 ? empty : list);
   }
 
-  /** Marks what is being heard. */
+  /**
+   * Marks what is being heard.
+   * @param {number} seconds
+   */
   heard(seconds) {
     this.#hearing.show(this.#lines, seconds);
   }

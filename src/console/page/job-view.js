@@ -1,6 +1,7 @@
 import { erase, get, post } from './api.js';
 import { saveFile } from './clipboard.js';
 import { h, setText } from './dom.js';
+import { isStatus, messageOf } from './failures.js';
 import { age, clock, jobStateNames } from './format.js';
 import { isUnfinished, nameOf, whyNoJobs } from './job-book.js';
 import { JobCallbacks } from './job-callbacks.js';
@@ -13,6 +14,10 @@ import { PageState } from './page-state.js';
 import { summaryElement } from './summary.js';
 import { Sure } from './sure.js';
 
+/** @import { JobBook } from './job-book.js' */
+
+/** @import { ShownJob } from './shapes.ts' */
+
 const everyMs = { working: 1_500, away: 3_000 };
 
 /** One job: how far it is, then what was said, to be read, heard, saved and deleted. */
@@ -20,10 +25,14 @@ export class JobView {
   title = 'Job';
   #id;
   #jobs;
+  /** @type {ShownJob | undefined} */
   #job;
+  /** @type {JobSound | undefined} */
   #sound;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer;
   #closed = false;
+  /** @param {number} seconds */
   #hear = (seconds) => this.#sound?.hear(seconds);
   #transcript = new JobTranscript(this.#hear);
   #heading = h('h1', {}, 'Job');
@@ -44,6 +53,10 @@ export class JobView {
   #callbacks;
   #body = h('div', {});
 
+  /**
+   * @param {string} id
+   * @param {JobBook} jobs
+   */
   constructor(id, jobs) {
     this.#id = id;
     this.#jobs = jobs;
@@ -95,13 +108,14 @@ export class JobView {
       this.#callbacks.start();
     } catch (error) {
       if (this.#closed) return;
-      if (error.status === 404) return void this.#missing();
+      if (isStatus(error, 404)) return void this.#missing();
       this.#standing.failed(error);
       waitMs = everyMs.away;
     }
     if (!this.#job || isUnfinished(this.#job)) this.#loadLater(waitMs);
   }
 
+  /** @param {number} waitMs */
   #loadLater(waitMs) {
     this.#timer = setTimeout(() => {
       if (document.visibilityState === 'visible') void this.#load();
@@ -116,7 +130,10 @@ export class JobView {
       this.#gone(absent ?? 'Job not found. It may have been deleted, or was never kept.');
   }
 
-  /** What was deleted goes from the open page too. */
+  /**
+   * What was deleted goes from the open page too.
+   * @param {string} text
+   */
   #gone(text) {
     this.close();
     this.title = 'Job';
@@ -127,6 +144,7 @@ export class JobView {
     back.focus();
   }
 
+  /** @param {ShownJob} job */
   #show(job) {
     const { status, file, created_at: createdAt } = job;
     const hasEnded = this.#job?.status !== status && !isUnfinished(job);
@@ -137,7 +155,7 @@ export class JobView {
     const length = file?.audio_duration == null ? '' : clock(file.audio_duration);
     setText(this.#facts, [length, age(createdAt)].filter(Boolean).join(' · '));
     this.#state.dataset.state = status;
-    setText(this.#state, jobStateNames[status] ?? status);
+    setText(this.#state, jobStateNames[status]);
     this.#cancel.hidden = !isUnfinished(job);
     this.#delete.hidden = isUnfinished(job);
     drawProgress(this.#bar, job);
@@ -147,6 +165,7 @@ export class JobView {
     if (hasEnded && status === 'done') this.#showResult(job);
   }
 
+  /** @param {ShownJob} job */
   #showResult(job) {
     const { result } = job;
     const entries = entriesOf(result);
@@ -186,6 +205,7 @@ export class JobView {
     this.#gone('The job was deleted with its audio and transcript.');
   }
 
+  /** @param {() => Promise<void>} run */
   async #change(run) {
     const buttons = [this.#cancel, ...this.#sure.element.querySelectorAll('button')];
     for (const button of buttons) button.disabled = true;
@@ -193,13 +213,17 @@ export class JobView {
     try {
       await run();
     } catch (error) {
-      setText(this.#problem, error.message);
+      setText(this.#problem, messageOf(error));
     }
     for (const button of buttons) button.disabled = false;
   }
 }
 
-/** Nothing where neither a summary nor chapters were asked for and nothing failed. */
+/**
+ * Nothing where neither a summary nor chapters were asked for and nothing failed.
+ * @param {ShownJob['result']} result
+ * @param {(seconds: number) => void} onHear
+ */
 function summaryOf(result, onHear) {
   const errors = failuresOf(result);
   const chapters = chaptersOf(result);
@@ -210,6 +234,7 @@ function summaryOf(result, onHear) {
   return summaryElement({ summary: { type, text }, chapters, errors }, onHear);
 }
 
+/** @param {{ format: string, name: string, type: string, text: string }} file */
 function saveButton({ format, ...file }) {
   const label = { 'aria-label': `Save as ${format}` };
   return h('button', { type: 'button', ...label, onclick: () => saveFile(file) }, format);

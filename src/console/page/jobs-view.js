@@ -1,9 +1,18 @@
 import { h, onNextFrame, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { age, bytes, clock, jobStateNames, moment, percent } from './format.js';
 import { nameOf } from './job-book.js';
 import { JobCallbacks } from './job-callbacks.js';
 import { PageState } from './page-state.js';
 import { extras, maxUploads } from './uploads.js';
+
+/** @import { JobBook } from './job-book.js' */
+
+/** @import { Uploads } from './uploads.js' */
+
+/** @import { Upload } from './uploads.js' */
+
+/** @import { ListedJob } from './shapes.ts' */
 
 const agesEveryMs = 20_000;
 
@@ -12,7 +21,9 @@ export class JobsView {
   title = 'Jobs';
   #jobs;
   #uploads;
+  /** @type {Map<string, JobRow>} */
   #rows = new Map();
+  /** @type {Map<Upload, UploadRow>} */
   #uploadRows = new Map();
   #wanted = new Set(extras.map(([flag]) => flag));
   #problem = h('p', { class: 'error', role: 'alert' });
@@ -28,6 +39,7 @@ export class JobsView {
   #stop = new AbortController();
   #unwatch;
 
+  /** @param {{ jobs: JobBook, uploads: Uploads }} page */
   constructor({ jobs, uploads }) {
     this.#jobs = jobs;
     this.#uploads = uploads;
@@ -63,7 +75,7 @@ export class JobsView {
     const input = h('input', {
       ...{ type: 'file', multiple: true, hidden: true, 'aria-label': 'Audio or video files' },
       onchange: () => {
-        this.#addFiles([...input.files]);
+        this.#addFiles([...(input.files ?? [])]);
         // The same file can be chosen again.
         input.value = '';
       },
@@ -99,6 +111,7 @@ export class JobsView {
   }
 
   #choices() {
+    /** @param {[string, string]} extra */
     const box = ([flag, name]) => {
       const input = h('input', { type: 'checkbox', name: flag, checked: true });
       input.addEventListener('change', () => {
@@ -113,7 +126,9 @@ export class JobsView {
   /** Anywhere on the page: a file that lands beside the field would otherwise replace the page. */
   #listenForDrops() {
     const { signal } = this.#stop;
+    /** @param {boolean} isOver */
     const over = (isOver) => this.#zone.classList.toggle('over', isOver);
+    /** @param {DragEvent} event */
     const carriesFiles = ({ dataTransfer }) => dataTransfer?.types.includes('Files');
     addEventListener(
       'dragover',
@@ -125,6 +140,7 @@ export class JobsView {
       { signal },
     );
     // Without another element to go to, the file was carried out of the window.
+    /** @param {DragEvent} event */
     const left = ({ relatedTarget }) => relatedTarget === null && over(false);
     addEventListener('dragleave', left, { signal });
     addEventListener(
@@ -133,12 +149,13 @@ export class JobsView {
         if (!carriesFiles(event)) return;
         event.preventDefault();
         over(false);
-        if (!this.#intake.hidden) this.#addFiles([...event.dataTransfer.files]);
+        if (!this.#intake.hidden) this.#addFiles([...(event.dataTransfer?.files ?? [])]);
       },
       { signal },
     );
   }
 
+  /** @param {readonly File[]} files */
   #addFiles(files) {
     const refused = this.#uploads.addFiles(files, new Set(this.#wanted));
     setText(this.#problem, refused === 0 ? '' : `${refused} files were not added. ${tooMany}`);
@@ -146,7 +163,7 @@ export class JobsView {
 
   async #loadOlder() {
     this.#older.disabled = true;
-    await this.#jobs.loadOlder().catch((error) => setText(this.#problem, error.message));
+    await this.#jobs.loadOlder().catch((error) => setText(this.#problem, messageOf(error)));
     this.#older.disabled = false;
   }
 
@@ -169,14 +186,15 @@ export class JobsView {
     });
   }
 
+  /** @param {string} id */
   #parkedOf(id) {
     return this.#callbacks.items.find(({ job_id: jobId }) => jobId === id);
   }
 
   #drawStanding() {
-    const { state, problem, jobs } = this.#jobs;
+    const { state, problem, absence, jobs } = this.#jobs;
     if (state === 'away') return this.#standing.failed(problem);
-    if (state === 'absent') return this.#standing.ready(problem);
+    if (state === 'absent') return this.#standing.ready(absence);
     if (state === 'loading') return;
     const isEmpty = jobs.size === 0 && this.#uploads.items.length === 0;
     this.#standing.ready(isEmpty ? 'No jobs yet. Drop a recording here to transcribe it.' : '');
@@ -185,7 +203,15 @@ export class JobsView {
 
 const tooMany = `At most ${maxUploads} files can wait at once; add more when some are done.`;
 
-/** Rows stay the same elements while they stay in the list: a reader's place and focus are left in peace. */
+/**
+ * Rows stay the same elements while they stay in the list: a reader's place and focus are left in peace.
+ * @template Item, Key
+ * @template {{ element: HTMLElement, draw(item: Item): void }} Row
+ * @param {HTMLElement} list
+ * @param {Map<Key, Row>} rows
+ * @param {readonly Item[]} items
+ * @param {{ keyOf: (item: Item) => Key, newRow: (item: Item) => Row }} make
+ */
 function drawList(list, rows, items, { keyOf, newRow }) {
   const keys = new Set(items.map(keyOf));
   for (const [key, row] of rows)
@@ -212,7 +238,11 @@ class JobRow {
   #clock = h('span', { class: 'clock' });
   #parked;
 
-  /** `parked` says which callback of the job was given up, if one was. */
+  /**
+   * `parked` says which callback of the job was given up, if one was.
+   * @param {string} id
+   * @param {() => { reason: string | null } | undefined} parked
+   */
   constructor(id, parked) {
     this.#parked = parked;
     this.element = h(
@@ -229,10 +259,11 @@ class JobRow {
     );
   }
 
+  /** @param {ListedJob} job */
   draw(job) {
     const { status, file, created_at: createdAt } = job;
     this.#state.dataset.state = status;
-    setText(this.#state, jobStateNames[status] ?? status);
+    setText(this.#state, jobStateNames[status]);
     setText(this.#name, nameOf(job));
     const seconds = file?.audio_duration;
     setText(this.#how, seconds == null ? '' : clock(seconds));
@@ -246,15 +277,22 @@ class JobRow {
   }
 }
 
-/** Shows how much is read; a job that says nothing of it has no bar. */
+/**
+ * Shows how much is read; a job that says nothing of it has no bar.
+ * @param {HTMLProgressElement} bar
+ * @param {Pick<ListedJob, 'status' | 'progress'>} job
+ */
 export function drawProgress(bar, { status, progress }) {
   bar.hidden = status !== 'processing' || !progress;
-  if (bar.hidden) return;
+  if (bar.hidden || !progress) return;
   bar.max = Math.max(progress.seconds, 0.001);
   bar.value = Math.min(progress.seconds_done, bar.max);
 }
 
-/** What is to be said of a job beside its state. */
+/**
+ * What is to be said of a job beside its state.
+ * @param {Pick<ListedJob, 'status' | 'progress' | 'error_code' | 'error_message'>} job
+ */
 export function toldOf({ status, progress, error_code: code, error_message: message }) {
   switch (status) {
     case 'queued':
@@ -276,6 +314,10 @@ class UploadRow {
   #told = h('span', { class: 'words' });
   #retry;
 
+  /**
+   * @param {Upload} item
+   * @param {Uploads} uploads
+   */
   constructor(item, uploads) {
     this.#retry = h('button', { type: 'button', onclick: () => uploads.retry(item) }, 'Try again');
     const remove = h('button', { type: 'button', onclick: () => uploads.remove(item) }, 'Remove');
@@ -296,16 +338,19 @@ class UploadRow {
     );
   }
 
-  draw({ state, sent, file, problem }) {
+  /** @param {Upload} upload */
+  draw(upload) {
+    const { state, sent, file } = upload;
     this.#state.dataset.state = state;
     setText(this.#state, uploadStates[state]);
     this.#retry.hidden = state !== 'failed';
-    this.#bar.hidden = state !== 'sending' || file.size === 0;
-    if (!this.#bar.hidden) {
-      this.#bar.max = file.size;
+    const size = state === 'sending' ? (file?.size ?? 0) : 0;
+    this.#bar.hidden = size === 0;
+    if (size > 0) {
+      this.#bar.max = size;
       this.#bar.value = sent;
     }
-    setText(this.#told, uploadTold(state, sent, file, problem));
+    setText(this.#told, uploadTold(upload));
     this.#told.classList.toggle('error', state === 'failed');
   }
 }
@@ -317,8 +362,9 @@ const uploadStates = {
   failed: 'Failed',
 };
 
-function uploadTold(state, sent, file, problem) {
-  if (state === 'failed') return problem;
+/** @param {Upload} upload */
+function uploadTold({ state, sent, file, problem }) {
+  if (state === 'failed') return problem ?? '';
   if (!file) return '';
   if (state !== 'sending') return bytes(file.size);
   // Behind the last byte the service still looks at what it got.

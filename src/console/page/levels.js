@@ -1,11 +1,15 @@
 import { h } from './dom.js';
 import { legNames } from './format.js';
 
+/** @import { ApiCall } from './shapes.ts' */
+
 /** How loud each leg is, as a bar in its role's colour. For the eye only: the words say the rest. */
 export class LevelBars {
   element = h('span', { class: 'levels', 'aria-hidden': 'true' });
+  /** @type {Map<string, HTMLElement>} */
   #bars = new Map();
 
+  /** @param {ApiCall['legs']} legs */
   show(legs) {
     const ids = legs.map((leg) => leg.id).join();
     if (this.element.dataset.legs === ids) return;
@@ -23,9 +27,14 @@ export class LevelBars {
     this.element.replaceChildren(...this.#bars.values());
   }
 
+  /**
+   * @param {string} legId
+   * @param {number} level
+   */
   set(legId, level) {
     const bar = this.#bars.get(legId)?.firstElementChild;
     // Loudness is heard in ratios: the square root lets quiet speech be seen.
-    if (bar) bar.style.transform = `scaleX(${Math.min(1, Math.sqrt(level)).toFixed(3)})`;
+    if (bar instanceof HTMLElement)
+      bar.style.transform = `scaleX(${Math.min(1, Math.sqrt(level)).toFixed(3)})`;
   }
 }

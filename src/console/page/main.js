@@ -16,16 +16,19 @@ import { Shortcuts } from './shortcuts.js';
 import { SignInView } from './sign-in.js';
 import { Uploads } from './uploads.js';
 
+/** @import { Installation, LiveFeedMessage, View } from './shapes.ts' */
+
 /**
  * The page: one feed, one book of calls, and one view at a time, named by the address after the #. Nothing
  * of a call is kept in the browser beyond the open page: no storage, no cache.
  */
-const main = document.getElementById('main');
-const connection = document.getElementById('connection');
-const away = document.getElementById('away');
-const parked = document.getElementById('parked');
-const parkedCallbacks = document.getElementById('parked-callbacks');
-const trouble = document.getElementById('trouble');
+const main = part('main');
+const connection = part('connection');
+const away = part('away');
+const insecure = part('insecure');
+const parked = part('parked');
+const parkedCallbacks = part('parked-callbacks');
+const trouble = part('trouble');
 const parkedEveryMs = 10_000;
 const startEveryMs = 2_000;
 const opening = new PageState('the console');
@@ -35,21 +38,24 @@ const lookEveryMs = { calm: 10_000, trouble: 3_000 };
 /** Uploads go on while other views are looked at. */
 const jobs = new JobBook();
 const uploads = new Uploads((id) => jobs.lookAt(id));
-let book;
+let book = new CallBook();
+/** @type {Feed | undefined} */
 let feed;
+/** @type {View | undefined} */
 let view;
 let isLive = false;
 /** Only a process with a speech service knows of callbacks of jobs. */
 let hasJobs = false;
 let isFirstView = true;
 
+/** @type {[RegExp, string, (...details: (string | undefined)[]) => View][]} */
 const views = [
   [
     /^#\/calls\/([\w-]+)(?:\?t=(\d+(?:\.\d+)?))?$/,
     'calls',
-    (id, at) => new CallView(id, at && Number(at)),
+    (id = '', at) => new CallView(id, at === undefined ? undefined : Number(at)),
   ],
-  [/^#\/jobs\/([\w-]+)$/, 'jobs', (id) => new JobView(id, jobs)],
+  [/^#\/jobs\/([\w-]+)$/, 'jobs', (id = '') => new JobView(id, jobs)],
   [/^#\/jobs$/, 'jobs', () => new JobsView({ jobs, uploads })],
   [/^#\/deliveries(?:\/(\w+))?$/, 'deliveries', (state) => new DeliveriesView(state)],
   [/^#\/installation$/, 'installation', () => new InstallationView({ placeTestCall })],
@@ -58,32 +64,44 @@ const views = [
 
 function show() {
   if (!feed) return;
-  const [pattern, name, open] = views.find(([known]) => known.test(location.hash));
-  const [, ...details] = pattern.exec(location.hash);
-  replace(open(...details));
-  view.connected?.();
+  for (const [pattern, name, open] of views) {
+    const found = pattern.exec(location.hash);
+    if (found === null) continue;
+    const [, ...details] = found;
+    replace(open(...details)).connected?.();
+    showIsHere(name);
+    return;
+  }
+}
+
+/** @param {string} name */
+function showIsHere(name) {
   for (const link of document.querySelectorAll('nav a[data-view]'))
-    if (link.dataset.view === name) link.setAttribute('aria-current', 'page');
+    if (link.getAttribute('data-view') === name) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
 }
 
+/** @param {View} next */
 function replace(next) {
   view?.close?.();
   view = next;
-  main.replaceChildren(view.element);
-  document.title = `${view.title} · Trunkline`;
+  main.replaceChildren(next.element);
+  document.title = `${next.title} · Trunkline`;
   window.scrollTo(0, 0);
   // Whoever moves by keyboard or hears the page is taken along; the first view comes by itself.
   if (!isFirstView) main.focus({ preventScroll: true });
   isFirstView = false;
+  return next;
 }
 
+/** @type {Partial<Record<string, string>>} */
 const states = { live: 'Live', connecting: 'Connecting …', away: 'No live updates' };
 
+/** @param {string} state */
 function onState(state) {
   if (state === 'signed-out') return askForKey();
   isLive = state === 'live';
-  connection.dataset.state = state;
+  connection.dataset['state'] = state;
   setText(connection, wire.lostAt ? 'No connection' : (states[state] ?? ''));
   // Without live updates the list is still there to be read, or its answer says why it is not.
   if (isLive || (state === 'away' && !book.isLoaded)) void book.loadNewest();
@@ -98,18 +116,23 @@ function showAway() {
   setText(away, text && `${text} What you see is from then.`);
 }
 
+/** @param {LiveFeedMessage} message */
 function onMessage(message) {
   book.take(message);
   view?.take?.(message);
 }
 
-/** The newcomer's button: the words are on the page without another click. */
+/**
+ * The newcomer's button: the words are on the page without another click.
+ * @param {string} [carrier]
+ */
 async function placeTestCall(carrier) {
   const call = await post('/api/test-call', carrier === undefined ? {} : { carrier });
   const id = call.call_id ?? (await callId(call));
   if (id) location.hash = `#/calls/${id}`;
 }
 
+/** @param {{ carrier: string, carrier_call_id: string }} call */
 async function callId({ carrier, carrier_call_id: id }) {
   const query = new URLSearchParams({ carrier, carrier_call_id: id });
   const found = await get(`/api/calls?${query}`);
@@ -122,11 +145,15 @@ async function countParked() {
   if (hasJobs) await showCount(parkedCallbacks, '/api/job-callbacks');
 }
 
+/**
+ * @param {HTMLElement} badge
+ * @param {'/api/deliveries' | '/api/job-callbacks'} path
+ */
 async function showCount(badge, path) {
   const found = await get(`${path}?state=parked&limit=100`).catch(() => undefined);
   const count = found?.items.length ?? 0;
   badge.hidden = count === 0;
-  setText(badge, count === 0 ? '' : `${count}${found.next_cursor ? '+' : ''} parked`);
+  setText(badge, count === 0 ? '' : `${count}${found?.next_cursor ? '+' : ''} parked`);
 }
 
 function askForKey() {
@@ -134,13 +161,13 @@ function askForKey() {
   feed?.close();
   feed = undefined;
   isLive = false;
-  connection.dataset.state = '';
+  connection.dataset['state'] = '';
   setText(connection, '');
   replace(new SignInView(start));
 }
 
 async function start() {
-  const session = await get('/api/session').catch((error) => opening.failed(error));
+  const session = await get('/api/session').catch((error) => void opening.failed(error));
   if (session === undefined) {
     main.replaceChildren(opening.element);
     setTimeout(start, startEveryMs);
@@ -161,7 +188,7 @@ async function lookAtInstallation() {
   const facts = isSeen ? await get('/api/installation').catch(() => undefined) : undefined;
   if (facts) {
     hasJobs = facts.roles.includes('speech');
-    document.getElementById('insecure').hidden = !facts.insecure;
+    insecure.hidden = !facts.insecure;
     const told = troublesOf(facts);
     trouble.hidden = told.length === 0;
     setText(trouble, told.join(' '));
@@ -170,7 +197,10 @@ async function lookAtInstallation() {
   setTimeout(() => void lookAtInstallation(), everyMs);
 }
 
-/** Words that do not come, and parts that are down; the rest is told where it belongs. */
+/**
+ * Words that do not come, and parts that are down; the rest is told where it belongs.
+ * @param {Installation} facts
+ */
 function troublesOf({ recogniser, health }) {
   const isDeaf = recogniser !== null && recogniser.state !== 'ready';
   const parts = Object.entries(health).flatMap(([name, { state, detail }]) => {
@@ -189,7 +219,7 @@ function troublesOf({ recogniser, health }) {
 const shortcuts = new Shortcuts(() => view?.shortcuts ?? []);
 document
   .querySelector('.bar')
-  .append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
+  ?.append(displayMenu({ onZone: () => show(), onShortcuts: () => shortcuts.show() }));
 wire.watch(showAway);
 whenSignedOut(askForKey);
 // A page that is left ends its uploads: the browser asks first.
@@ -202,3 +232,13 @@ window.addEventListener('hashchange', () => {
 });
 setInterval(() => void countParked(), parkedEveryMs);
 void start();
+
+/**
+ * A part of the page that stands in index.html.
+ * @param {string} id
+ */
+function part(id) {
+  const element = document.getElementById(id);
+  if (element === null) throw new Error(`index.html has no #${id}`);
+  return element;
+}

@@ -1,6 +1,12 @@
 import { h } from './dom.js';
 
-/** A button that opens a small panel; a click elsewhere and Escape close it. */
+/** @import { Child } from './dom.js' */
+
+/**
+ * A button that opens a small panel; a click elsewhere and Escape close it.
+ * @param {string} name
+ * @param {...(Child | readonly Child[])} children
+ */
 export function menu(name, ...children) {
   const summary = h('summary', {}, name);
   const panel = h('div', { class: 'panel' }, ...children);
@@ -11,10 +17,11 @@ export function menu(name, ...children) {
     summary.focus();
   });
   element.addEventListener('focusout', ({ relatedTarget }) => {
-    if (relatedTarget && !element.contains(relatedTarget)) element.open = false;
+    if (relatedTarget instanceof Node && !element.contains(relatedTarget)) element.open = false;
   });
+  /** @param {MouseEvent} event */
   const away = ({ target }) => {
-    if (!element.contains(target)) element.open = false;
+    if (target instanceof Node && !element.contains(target)) element.open = false;
   };
   // Not at `toggle`, which comes after a frame may have been painted with the panel outside the window.
   new MutationObserver(() => {

@@ -1,5 +1,7 @@
 import { h } from './dom.js';
 
+/** @import { ApiNode } from '../../protocol/api.ts' */
+
 const states = { here: 'Here', draining: 'Stopping', left: 'Stopped', lost: 'Lost' };
 const lights = { here: 'ok', draining: 'degraded', left: 'degraded', lost: 'down' };
 
@@ -46,12 +48,14 @@ export class NodesPanel {
     );
   }
 
+  /** @param {readonly ApiNode[]} items */
   draw(items) {
     this.element.hidden = items.length < 2;
     this.#rows.replaceChildren(...items.map(nodeRow));
   }
 }
 
+/** @param {ApiNode} node */
 function nodeRow(node) {
   const { id, self, state, legs, capacity, speech, roles, version } = node;
   const { silent_seconds: silent } = node;

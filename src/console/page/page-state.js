@@ -1,10 +1,15 @@
 import { h, setText } from './dom.js';
-import { timeOfDay, titleOf } from './format.js';
+import { isUnanswered, messageOf } from './failures.js';
+import { timeOfDay } from './format.js';
 
 /** Whether Trunkline answers: every request and the feed tell it, every view reads it. */
 class Connection {
-  /** Since when nothing answers; undefined while something does. */
+  /**
+   * Since when nothing answers; undefined while something does.
+   * @type {Date | undefined}
+   */
   lostAt;
+  /** @type {Set<() => void>} */
   #watchers = new Set();
 
   lost() {
@@ -19,7 +24,10 @@ class Connection {
     this.#tell();
   }
 
-  /** Calls the watcher after each change, until the answer is called. */
+  /**
+   * Calls the watcher after each change, until the answer is called.
+   * @param {() => void} watcher
+   */
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
@@ -52,6 +60,10 @@ export class PageState {
   #unwatch;
   element;
 
+  /**
+   * @param {string} what
+   * @param {() => unknown} [reload]
+   */
   constructor(what, reload) {
     this.#what = what;
     this.#again = h('button', { type: 'button', hidden: true }, 'Try again');
@@ -76,18 +88,26 @@ export class PageState {
     this.#set(empty === '' ? 'full' : 'empty', empty);
   }
 
-  /** It could not be read; without an answer at all the connection says so. */
+  /**
+   * It could not be read; without an answer at all the connection says so.
+   * @param {unknown} error
+   */
   failed(error) {
-    if (error.isUnanswered) this.#draw();
-    else this.#set('error', `${titleOf(this.#what)} cannot be read: ${error.message}`);
+    if (isUnanswered(error)) this.#draw();
+    else this.#set('error', `Could not read ${this.#what}: ${messageOf(error)}`);
   }
 
+  /** @param {(() => unknown) | undefined} reload */
   #reload(reload) {
     // What is on the page stays there; only what was said of it is no longer known.
     if (this.#known !== 'full') this.#set('loading', '');
     void reload?.();
   }
 
+  /**
+   * @param {string} known
+   * @param {string} told
+   */
   #set(known, told) {
     this.#known = known;
     this.#told = told;

@@ -1,9 +1,21 @@
+/** @typedef {{ channels: Float32Array[], seconds: number }} Peaks */
+/** @typedef {{ dataAt: number, frameBytes: number, framesPerBin: number, frame: number, peaks: Peaks }} Wave */
+
 /** An hour of sound passes through in pieces of this size, and only one is held at a time. */
 const pieceBytes = 4_194_304;
 
-/** The loudest sample of each stretch of a 16-bit WAV, channel by channel; `onProgress` after each piece. */
+/**
+ * The loudest sample of each stretch of a 16-bit WAV, channel by channel; `onProgress` after each piece.
+ * @param {string} address
+ * @param {number} bins
+ * @param {AbortSignal} signal
+ * @param {(peaks: Peaks) => void} onProgress
+ * @returns {Promise<Peaks>}
+ */
 export async function peaksOf(address, bins, signal, onProgress) {
+  /** @type {Uint8Array} */
   let rest = new Uint8Array(0);
+  /** @type {Wave | undefined} */
   let wave;
   let at = 0;
   let total = Infinity;
@@ -27,6 +39,11 @@ export async function peaksOf(address, bins, signal, onProgress) {
   return wave.peaks;
 }
 
+/**
+ * @param {string} address
+ * @param {number} at
+ * @param {AbortSignal} signal
+ */
 async function pieceFrom(address, at, signal) {
   const range = `bytes=${at}-${at + pieceBytes - 1}`;
   const response = await fetch(address, { signal, cache: 'no-store', headers: { range } });
@@ -36,6 +53,10 @@ async function pieceFrom(address, at, signal) {
   return { bytes, total: total === undefined ? at + bytes.length : Number(total) };
 }
 
+/**
+ * @param {Uint8Array} first
+ * @param {Uint8Array} second
+ */
 function joined(first, second) {
   if (first.length === 0) return second;
   const both = new Uint8Array(first.length + second.length);
@@ -44,7 +65,13 @@ function joined(first, second) {
   return both;
 }
 
-/** Undefined when there is no header that leads to data. */
+/**
+ * Undefined when there is no header that leads to data.
+ * @param {Uint8Array} bytes
+ * @param {number} fileBytes
+ * @param {number} bins
+ * @returns {Wave | undefined}
+ */
 function waveOf(bytes, fileBytes, bins) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let format;
@@ -63,6 +90,13 @@ function waveOf(bytes, fileBytes, bins) {
   return undefined;
 }
 
+/**
+ * @param {{ channels: number, rate: number, bits: number } | undefined} format
+ * @param {number} dataAt
+ * @param {number} dataBytes
+ * @param {number} bins
+ * @returns {Wave}
+ */
 function newWave(format, dataAt, dataBytes, bins) {
   if (format?.bits !== 16) throw new Error('it is not 16-bit sound');
   const frameBytes = format.channels * 2;
@@ -77,14 +111,19 @@ function newWave(format, dataAt, dataBytes, bins) {
   };
 }
 
+/**
+ * @param {Wave} wave
+ * @param {Uint8Array} bytes
+ */
 function addPeaks(wave, bytes) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { channels } = wave.peaks;
   for (let at = 0; at < bytes.length; at += wave.frameBytes) {
-    const bin = Math.min(channels[0].length - 1, Math.floor(wave.frame++ / wave.framesPerBin));
-    for (let channel = 0; channel < channels.length; channel++) {
+    const bin = Math.floor(wave.frame++ / wave.framesPerBin);
+    for (const [channel, peaks] of channels.entries()) {
       const level = Math.abs(view.getInt16(at + channel * 2, true)) / 32768;
-      if (level > channels[channel][bin]) channels[channel][bin] = level;
+      const last = Math.min(peaks.length - 1, bin);
+      if (level > (peaks[last] ?? 0)) peaks[last] = level;
     }
   }
 }

@@ -1,6 +1,11 @@
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 import { clock } from './format.js';
 import { peaksOf } from './peaks.js';
+
+/** @import { Peaks } from './peaks.js' */
+
+/** @import { ApiCall } from './shapes.ts' */
 
 const bins = 600;
 
@@ -15,13 +20,18 @@ export class Recording {
   #problem = h('p', { class: 'error', role: 'alert' });
   #stop = new AbortController();
   #colours = matchMedia('(prefers-color-scheme: dark)');
+  /** @type {Peaks | undefined} */
   #peaks;
-  #frame;
+  #frame = 0;
   #onHeard;
   /** Stands by itself, so that it stays in sight while the words are read. */
   player;
 
-  /** `onHeard` is told the place for each picture while it plays, and whenever it is set. */
+  /**
+   * `onHeard` is told the place for each picture while it plays, and whenever it is set.
+   * @param {Pick<ApiCall, 'id' | 'legs'>} call
+   * @param {(seconds: number) => void} onHeard
+   */
   constructor({ id, legs }, onHeard) {
     const address = `/api/calls/${id}/recording`;
     // Where all speakers share one channel, both sides are the same.
@@ -61,13 +71,17 @@ export class Recording {
     return this.#audio.currentTime;
   }
 
+  /** @param {number} seconds */
   hear(seconds) {
     this.goTo(seconds);
     // A browser may refuse to play without a gesture; the place is set all the same.
     this.#audio.play().catch(() => undefined);
   }
 
-  /** Sets the place without playing. Before anything is read the player begins there. */
+  /**
+   * Sets the place without playing. Before anything is read the player begins there.
+   * @param {number} seconds
+   */
   goTo(seconds) {
     this.#audio.currentTime = Math.min(Math.max(0, seconds), this.#seconds() || Infinity);
     this.#tell();
@@ -112,6 +126,7 @@ export class Recording {
     );
   }
 
+  /** @param {string} address */
   async #load(address) {
     try {
       this.#peaks = await peaksOf(address, bins, this.#stop.signal, (peaks) => {
@@ -122,7 +137,7 @@ export class Recording {
       setText(this.#note, `${this.#sides} · ${clock(this.#peaks.seconds)}`);
     } catch (error) {
       if (!this.#stop.signal.aborted)
-        setText(this.#note, `The waveform could not be drawn: ${error.message}`);
+        setText(this.#note, `The waveform could not be drawn: ${messageOf(error)}`);
     }
   }
 
@@ -131,9 +146,10 @@ export class Recording {
     this.#canvases.forEach((canvas, channel) => {
       const { width, height } = canvas;
       const context = canvas.getContext('2d');
+      if (context === null) return;
       context.clearRect(0, 0, width, height);
       context.fillStyle = getComputedStyle(canvas).color;
-      this.#peaks.channels[channel]?.forEach((peak, at) => {
+      this.#peaks?.channels[channel]?.forEach((peak, at) => {
         const tall = Math.max(1, peak * (height - 4));
         context.fillRect(at * 2, (height - tall) / 2, 1.4, tall);
       });

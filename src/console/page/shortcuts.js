@@ -1,6 +1,8 @@
 import { choice, choose } from './choices.js';
 import { h } from './dom.js';
 
+/** @import { Shortcut } from './shapes.ts' */
+
 /** Elements that need their keys for themselves. */
 const typing = 'input, textarea, select, audio, [contenteditable]';
 const pressing = 'button, a, summary, [role=button]';
@@ -11,22 +13,26 @@ const pressing = 'button, a, summary, [role=button]';
  */
 export class Shortcuts {
   #ofView;
+  /** @type {Shortcut[]} */
   #general = [
     { key: '?', name: 'Show these shortcuts', run: () => this.show() },
     { key: '/', name: 'Search', run: focusSearch },
   ];
 
+  /** @param {() => readonly Shortcut[]} ofView */
   constructor(ofView) {
     this.#ofView = ofView;
     document.addEventListener('keydown', (event) => this.#take(event));
   }
 
+  /** @param {KeyboardEvent} event */
   #take(event) {
     const { key, target, ctrlKey, metaKey, altKey } = event;
     if (event.defaultPrevented || ctrlKey || metaKey || altKey) return;
     if (choice('shortcuts') === 'off' && key !== '?') return;
-    if (target.closest?.(typing) || document.querySelector('dialog[open]')) return;
-    if ((key === ' ' || key === 'Enter') && target.closest?.(pressing)) return;
+    if (!(target instanceof Element)) return;
+    if (target.closest(typing) || document.querySelector('dialog[open]')) return;
+    if ((key === ' ' || key === 'Enter') && target.closest(pressing)) return;
     const known = [...this.#general, ...this.#ofView()].find(
       (one) => one.key === key.toLowerCase(),
     );
@@ -53,6 +59,10 @@ export class Shortcuts {
   }
 }
 
+/**
+ * @param {string} title
+ * @param {readonly Shortcut[]} shortcuts
+ */
 function list(title, shortcuts) {
   if (shortcuts.length === 0) return null;
   return h(
@@ -71,7 +81,7 @@ function list(title, shortcuts) {
 
 function focusSearch() {
   const field = document.querySelector('main input[type=search]');
-  if (!field) return false;
+  if (!(field instanceof HTMLElement)) return false;
   field.focus();
   return true;
 }

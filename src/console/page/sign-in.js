@@ -1,10 +1,12 @@
 import { post } from './api.js';
 import { h, setText } from './dom.js';
+import { isStatus, messageOf } from './failures.js';
 
 /** Asks for the API key once; what stays behind is a cookie that no script can read. */
 export class SignInView {
   title = 'Sign in';
 
+  /** @param {() => void} onSignedIn */
   constructor(onSignedIn) {
     const key = h('input', {
       ...{ id: 'key', name: 'key', type: 'password', required: true },
@@ -35,7 +37,7 @@ export class SignInView {
         key.value = '';
         onSignedIn();
       } catch (failure) {
-        setText(error, failure.status === 401 ? 'This API key is not valid.' : failure.message);
+        setText(error, isStatus(failure, 401) ? 'This API key is not valid.' : messageOf(failure));
         button.disabled = false;
         key.focus();
         key.select();

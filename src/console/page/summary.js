@@ -1,13 +1,20 @@
 import { h } from './dom.js';
 import { clock } from './format.js';
 
-/** What remains of a call: the summary and its chapters. */
+/** @import { ShownSummary } from './shapes.ts' */
+
+/**
+ * What remains of a call: the summary and its chapters.
+ * @param {ShownSummary} data
+ * @param {(seconds: number) => void} onHear
+ */
 export function summaryElement(data, onHear) {
   const errors = data.errors ?? [];
   const { text } = data.summary;
   const isEmpty = !text && errors.length === 0 && data.chapters.length === 0;
   // One chapter that says what the summary says is the summary once more.
-  const repeats = data.chapters.length === 1 && data.chapters[0].summary === text;
+  const repeats =
+    data.chapters.length === 1 && data.chapters.some(({ summary }) => summary === text);
   return h(
     'section',
     { class: 'summary', 'aria-labelledby': 'summary-heading' },
@@ -19,6 +26,7 @@ export function summaryElement(data, onHear) {
   );
 }
 
+/** @param {ShownSummary['summary']} summary */
 function summaryText({ type, text }) {
   if (type !== 'bullet_points') return h('p', {}, text);
   const points = text.split('\n').map((line) => line.replace(/^\s*[-•*]\s*/, ''));
@@ -29,6 +37,10 @@ function summaryText({ type, text }) {
   );
 }
 
+/**
+ * @param {ShownSummary['chapters']} list
+ * @param {(seconds: number) => void} onHear
+ */
 function chapters(list, onHear) {
   return h(
     'ol',

@@ -6,17 +6,22 @@ import { h } from './dom.js';
  */
 export class Sure {
   #trigger;
+  #keep;
   element;
 
+  /**
+   * @param {HTMLElement} trigger
+   * @param {{ question: string, yes: string, no: string, run: () => void }} words
+   */
   constructor(trigger, { question, yes, no, run }) {
     this.#trigger = trigger;
     const words = h('span', { id: 'sure' }, question);
     const confirm = h('button', { type: 'button', class: 'bad', onclick: run }, yes);
-    const keep = h('button', { type: 'button', onclick: () => this.ask(false) }, no);
+    this.#keep = h('button', { type: 'button', onclick: () => this.ask(false) }, no);
     this.element = h(
       'div',
       { class: 'actions sure', role: 'group', 'aria-labelledby': 'sure', hidden: true },
-      ...[words, confirm, keep],
+      ...[words, confirm, this.#keep],
     );
     this.element.addEventListener('keydown', ({ key }) => {
       if (key === 'Escape') this.ask(false);
@@ -24,9 +29,10 @@ export class Sure {
     trigger.addEventListener('click', () => this.ask(true));
   }
 
+  /** @param {boolean} isAsking */
   ask(isAsking) {
     this.element.hidden = !isAsking;
     this.#trigger.hidden = isAsking;
-    (isAsking ? this.element.lastElementChild : this.#trigger).focus();
+    (isAsking ? this.#keep : this.#trigger).focus();
   }
 }

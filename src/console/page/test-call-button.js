@@ -1,6 +1,10 @@
 import { h, setText } from './dom.js';
+import { messageOf } from './failures.js';
 
-/** A call without a phone: the button says that it is on its way, and what went wrong. */
+/**
+ * A call without a phone: the button says that it is on its way, and what went wrong.
+ * @param {() => Promise<void>} placeTestCall
+ */
 export function testCallButton(placeTestCall, label = 'Place a test call') {
   const status = h('span', { class: 'error', role: 'alert' });
   const button = h('button', { type: 'button', class: 'primary' }, label);
@@ -11,7 +15,7 @@ export function testCallButton(placeTestCall, label = 'Place a test call') {
     try {
       await placeTestCall();
     } catch (error) {
-      setText(status, error.message);
+      setText(status, messageOf(error));
     }
     setText(button, label);
     button.disabled = false;

@@ -1,7 +1,11 @@
 import { h, onNextFrame } from './dom.js';
 import { Hearing } from './hearing.js';
 import { PageState } from './page-state.js';
-import { entryElement, partialElement } from './utterance.js';
+import { entryElement, hearFrom, partialElement } from './utterance.js';
+
+/** @import { Conversation } from './conversation.js' */
+
+/** @import { ConversationEntry, TranscriptLine } from './shapes.ts' */
 
 /** Near enough to the end to mean: keep showing me the newest words. */
 const followsWithinPx = 120;
@@ -13,18 +17,29 @@ export class Transcript {
   #list = h('ol', { class: 'conversation' });
   #partials = h('ol', { class: 'conversation partials', 'aria-hidden': 'true' });
   #state;
-  /** Each entry's line: its element, and its times for what follows the sound. */
+  /**
+   * Each entry's line: its element, and its times for what follows the sound.
+   * @type {Map<ConversationEntry, TranscriptLine & { entry: ConversationEntry }>}
+   */
   #lines = new Map();
   #hearing = new Hearing();
+  /** @type {number | undefined} */
   #heardAt;
+  /** @type {Map<string, HTMLLIElement>} */
   #partialElements = new Map();
+  /** @type {Set<ConversationEntry>} */
   #changed = new Set();
   #isLoaded = false;
   #follows = false;
   #startsFollowing = false;
   #draw = onNextFrame(() => this.#drawChanged());
 
-  /** `reload` reads the words again. */
+  /**
+   * `reload` reads the words again.
+   * @param {Conversation} conversation
+   * @param {(seconds: number) => void} onHear
+   * @param {() => unknown} reload
+   */
   constructor(conversation, onHear, reload) {
     this.#conversation = conversation;
     this.#state = new PageState('the words', reload);
@@ -35,10 +50,7 @@ export class Transcript {
       this.#partials,
       this.#state.element,
     );
-    this.element.addEventListener('click', (event) => {
-      const at = event.target.closest?.('[data-at]')?.dataset.at;
-      if (at !== undefined && getSelection().isCollapsed) onHear(Number(at));
-    });
+    this.element.addEventListener('click', hearFrom(onHear));
   }
 
   close() {
@@ -51,6 +63,7 @@ export class Transcript {
     this.#draw();
   }
 
+  /** @param {unknown} error */
   failed(error) {
     this.#state.failed(error);
   }
@@ -62,12 +75,16 @@ export class Transcript {
     this.#changed.clear();
   }
 
+  /** @param {readonly ConversationEntry[]} entries */
   changed(entries) {
     for (const entry of entries) this.#changed.add(entry);
     this.#draw();
   }
 
-  /** Marks the words that are being heard, and keeps them in sight for whoever reads along. */
+  /**
+   * Marks the words that are being heard, and keeps them in sight for whoever reads along.
+   * @param {number} seconds
+   */
   heard(seconds) {
     const before = this.#current();
     const wasInSight = !before || isInSight(before.element);
@@ -76,7 +93,10 @@ export class Transcript {
     if (begun && wasInSight) begun.element.scrollIntoView({ block: 'nearest' });
   }
 
-  /** Shows what is said at this second, wherever the reader is. */
+  /**
+   * Shows what is said at this second, wherever the reader is.
+   * @param {number} seconds
+   */
   goTo(seconds) {
     this.#heardAt = seconds;
     this.#hearing.show(this.#spoken(), seconds);
@@ -85,15 +105,23 @@ export class Transcript {
     line?.element.scrollIntoView({ block: 'center' });
   }
 
-  /** Where the word begins that is `steps` words on from this second; undefined at the ends. */
+  /**
+   * Where the word begins that is `steps` words on from this second; undefined at the ends.
+   * @param {number} seconds
+   * @param {number} steps
+   */
   wordFrom(seconds, steps) {
     return placeFrom(
-      this.#spoken().flatMap(({ entry }) => entry.words),
+      this.#spoken().flatMap(({ entry }) => (entry.kind === 'utterance' ? entry.words : [])),
       seconds,
       steps,
     );
   }
 
+  /**
+   * @param {number} seconds
+   * @param {number} steps
+   */
   turnFrom(seconds, steps) {
     return placeFrom(this.#spoken(), seconds, steps);
   }
@@ -125,7 +153,10 @@ export class Transcript {
     return this.#partials.lastElementChild ?? this.#list.lastElementChild;
   }
 
-  /** A call that goes on is followed; one that is over is read from its beginning. */
+  /**
+   * A call that goes on is followed; one that is over is read from its beginning.
+   * @param {boolean} isLive
+   */
   follow(isLive) {
     this.#startsFollowing ||= isLive && !this.#follows;
     this.#follows = isLive;
@@ -142,6 +173,7 @@ export class Transcript {
     return !newest || newest.getBoundingClientRect().bottom < innerHeight + followsWithinPx;
   }
 
+  /** @param {ConversationEntry} entry */
   #drawEntry(entry) {
     const known = this.#lines.get(entry);
     const element = entryElement(entry, known?.element);
@@ -149,19 +181,24 @@ export class Transcript {
     if (known) return this.#joinTurns(element);
     const { entries } = this.#conversation;
     const next = entries.slice(entries.indexOf(entry) + 1).find((one) => this.#lines.has(one));
-    this.#list.insertBefore(element, next ? this.#lines.get(next).element : null);
+    this.#list.insertBefore(element, (next && this.#lines.get(next)?.element) ?? null);
     this.#joinTurns(element);
   }
 
-  /** Whoever goes on speaking is not named again. */
+  /**
+   * Whoever goes on speaking is not named again.
+   * @param {HTMLElement} element
+   */
   #joinTurns(element) {
     for (const one of [element, element.nextElementSibling]) {
-      const before = one?.previousElementSibling;
+      if (!(one instanceof HTMLElement)) continue;
+      const before = one.previousElementSibling;
       const isSame =
-        before?.dataset.role !== undefined &&
-        before.dataset.role === one.dataset.role &&
-        before.dataset.voice === one.dataset.voice;
-      one?.classList.toggle('goes-on', isSame);
+        before instanceof HTMLElement &&
+        before.dataset['role'] !== undefined &&
+        before.dataset['role'] === one.dataset['role'] &&
+        before.dataset['voice'] === one.dataset['voice'];
+      one.classList.toggle('goes-on', isSame);
     }
   }
 
@@ -183,6 +220,7 @@ export class Transcript {
 /** The bar of the page and the player cover some of the window. */
 const coveredPx = { top: 60, bottom: 70 };
 
+/** @param {HTMLElement} element */
 function isInSight(element) {
   const { top, bottom } = element.getBoundingClientRect();
   return bottom > coveredPx.top && top < innerHeight - coveredPx.bottom;
@@ -191,6 +229,11 @@ function isInSight(element) {
 /** A word whose beginning was just asked for counts as the one that is heard. */
 const nearS = 0.02;
 
+/**
+ * @param {readonly { start: number }[]} items
+ * @param {number} seconds
+ * @param {number} steps
+ */
 function placeFrom(items, seconds, steps) {
   const starts = [...new Set(items.map(({ start }) => start))].sort((a, b) => a - b);
   const now = starts.findLastIndex((start) => start <= seconds + nearS);

@@ -1,4 +1,18 @@
 import { post, upload } from './api.js';
+import { messageOf } from './failures.js';
+
+/**
+ * What is on its way to become a job: a file, or an address.
+ * @typedef {object} Upload
+ * @property {string} name
+ * @property {File} [file]
+ * @property {string} [address]
+ * @property {string} [sentAs] The address of a file that was sent.
+ * @property {ReadonlySet<string>} wanted
+ * @property {'waiting' | 'sending' | 'starting' | 'failed'} state
+ * @property {number} sent
+ * @property {string} [problem]
+ */
 
 /** Files and addresses that wait at once: a folder that slips in by mistake ends here. */
 export const maxUploads = 100;
@@ -8,11 +22,15 @@ export const maxUploads = 100;
  * What failed stays with its reason until somebody tries again or removes it.
  */
 export class Uploads {
+  /** @type {Upload[]} */
   items = [];
   #onJob;
+  /** @type {Set<() => void>} */
   #watchers = new Set();
+  /** @type {{ item: Upload, stop: AbortController } | undefined} */
   #current;
 
+  /** @param {(id: string) => unknown} onJob */
   constructor(onJob) {
     this.#onJob = onJob;
   }
@@ -21,12 +39,17 @@ export class Uploads {
     return this.items.some(({ state }) => state !== 'failed');
   }
 
+  /** @param {() => void} watcher */
   watch(watcher) {
     this.#watchers.add(watcher);
     return () => this.#watchers.delete(watcher);
   }
 
-  /** Answers how many were not taken because too many wait. */
+  /**
+   * Answers how many were not taken because too many wait.
+   * @param {readonly File[]} files
+   * @param {ReadonlySet<string>} wanted
+   */
   addFiles(files, wanted) {
     const room = Math.max(0, maxUploads - this.items.length);
     for (const file of files.slice(0, room))
@@ -35,7 +58,11 @@ export class Uploads {
     return Math.max(0, files.length - room);
   }
 
-  /** Answers false when too many wait. */
+  /**
+   * Answers false when too many wait.
+   * @param {string} address
+   * @param {ReadonlySet<string>} wanted
+   */
   addAddress(address, wanted) {
     if (this.items.length >= maxUploads) return false;
     this.items.push({ name: address, address, wanted, state: 'waiting', sent: 0 });
@@ -43,14 +70,16 @@ export class Uploads {
     return true;
   }
 
+  /** @param {Upload} item */
   retry(item) {
     item.state = 'waiting';
     this.#next();
   }
 
+  /** @param {Upload} item */
   remove(item) {
     this.items = this.items.filter((one) => one !== item);
-    if (item === this.#current?.item) this.#current.stop.abort(new Error('removed'));
+    if (item === this.#current?.item) this.#current?.stop.abort(new Error('removed'));
     this.#tell();
   }
 
@@ -66,9 +95,11 @@ export class Uploads {
     });
   }
 
+  /** @param {{ item: Upload, stop: AbortController }} current */
   async #send({ item, stop }) {
     try {
-      const address = item.address ?? (await this.#sent(item, stop.signal));
+      const { file } = item;
+      const address = file ? await this.#sent(item, file, stop.signal) : (item.address ?? '');
       item.state = 'starting';
       this.#tell();
       const { id } = await post('/v2/pre-recorded', requestOf(address, item.wanted));
@@ -76,21 +107,27 @@ export class Uploads {
       this.#onJob(id);
     } catch (error) {
       item.state = 'failed';
-      item.problem = error.message;
+      item.problem = messageOf(error);
     }
   }
 
-  /** The address of the file at the service. A file that was sent is not sent again when only its job was refused. */
-  async #sent(item, signal) {
+  /**
+   * The address of the file at the service. A file that was sent is not sent again when only its job was refused.
+   * @param {Upload} item
+   * @param {File} file
+   * @param {AbortSignal} signal
+   */
+  async #sent(item, file, signal) {
     if (item.sentAs) return item.sentAs;
     item.state = 'sending';
     this.#tell();
+    /** @param {number} bytes */
     const onSent = (bytes) => {
       // The form around the file is sent too.
-      item.sent = Math.min(bytes, item.file.size);
+      item.sent = Math.min(bytes, file.size);
       this.#tell();
     };
-    const { audio_url: address } = await upload('/v2/upload', item.file, { signal, onSent });
+    const { audio_url: address } = await upload('/v2/upload', file, { signal, onSent });
     item.sentAs = address;
     return address;
   }
@@ -100,7 +137,10 @@ export class Uploads {
   }
 }
 
-/** What may be asked for beside the words, in the interface's names. */
+/**
+ * What may be asked for beside the words, in the interface's names.
+ * @type {[string, string][]}
+ */
 export const extras = [
   ['diarization', 'Speakers'],
   ['summarization', 'Summary'],
@@ -109,6 +149,10 @@ export const extras = [
   ['sentiment_analysis', 'Sentiment'],
 ];
 
+/**
+ * @param {string} address
+ * @param {ReadonlySet<string>} wanted
+ */
 export function requestOf(address, wanted) {
   return {
     audio_url: address,

@@ -3,13 +3,19 @@ import { entityName } from './entity-names.js';
 import { clock, gapCauses, legNames, roleNames, speakerName } from './format.js';
 import { moodOf } from './figures.js';
 
+/** @import { ConversationEntry, PageEntity, Role, SpokenEntry } from './shapes.ts' */
+
 /**
  * The text of an utterance with its words and entities marked. Element text is exactly the utterance's:
  * an entity's type is drawn by the style sheet above the line, outside the text's flow.
+ * @param {string} text
+ * @param {SpokenEntry['words']} words
+ * @param {readonly PageEntity[]} entities
  */
 export function markedText(text, words, entities) {
   const wordSpans = spansOf(text, words, (word) => word.word.trim());
   const entitySpans = spansOf(text, entities, (entity) => entity.text.trim());
+  /** @type {(Node | string)[]} */
   const parts = [];
   let at = 0;
   for (const { start, end, item } of entitySpans) {
@@ -23,7 +29,13 @@ export function markedText(text, words, entities) {
   return parts;
 }
 
-/** Where each item stands in the text, found one after the other; what is not found is left out. */
+/**
+ * Where each item stands in the text, found one after the other; what is not found is left out.
+ * @template {{ start: number }} Item
+ * @param {string} text
+ * @param {readonly Item[]} items
+ * @param {(item: Item) => string} textOf
+ */
 function spansOf(text, items, textOf) {
   const lower = text.toLowerCase();
   const spans = [];
@@ -38,7 +50,14 @@ function spansOf(text, items, textOf) {
   return spans;
 }
 
+/**
+ * @param {string} text
+ * @param {number} from
+ * @param {number} to
+ * @param {readonly { start: number, end: number, item: { start: number } }[]} wordSpans
+ */
 function wordNodes(text, from, to, wordSpans) {
+  /** @type {(Node | string)[]} */
   const nodes = [];
   let at = from;
   for (const span of wordSpans) {
@@ -55,19 +74,27 @@ function wordNodes(text, from, to, wordSpans) {
   return nodes;
 }
 
-/** One entry of the conversation as a list item; drawn again when something about it changes. */
+/**
+ * One entry of the conversation as a list item; drawn again when something about it changes.
+ * @param {ConversationEntry} entry
+ * @param {HTMLElement} [element]
+ */
 export function entryElement(entry, element = h('li')) {
   // Added, not set: whether the role is named again is the list's own mark.
   element.classList.add('entry', entry.kind);
-  element.dataset.start = entry.start;
+  element.dataset['start'] = String(entry.start);
   if (entry.kind === 'utterance') drawUtterance(element, entry);
   else element.replaceChildren(time(entry.start), h('p', {}, noteOf(entry)));
   return element;
 }
 
+/**
+ * @param {HTMLElement} element
+ * @param {SpokenEntry} entry
+ */
 function drawUtterance(element, entry) {
-  if (entry.role !== undefined) element.dataset.role = entry.role;
-  if (entry.voice !== undefined) element.dataset.voice = entry.voice;
+  if (entry.role !== undefined) element.dataset['role'] = entry.role;
+  if (entry.voice !== undefined) element.dataset['voice'] = String(entry.voice);
   const { role, speaker, doubt } = entry;
   const name = entry.name ?? speakerName({ role, speaker });
   const mood = moodOf(entry.sentiments);
@@ -100,12 +127,28 @@ function drawUtterance(element, entry) {
   );
 }
 
-/** A partial in grey: it is for the eye, since it changes several times a second until it is final. */
+/**
+ * Plays from the word or the time that is clicked, unless the reader selects text.
+ * @param {(seconds: number) => void} onHear
+ */
+export function hearFrom(onHear) {
+  /** @param {MouseEvent} event */
+  return ({ target }) => {
+    const place = target instanceof Element ? target.closest('[data-at]') : null;
+    const at = place instanceof HTMLElement ? place.dataset['at'] : undefined;
+    if (at !== undefined && getSelection()?.isCollapsed !== false) onHear(Number(at));
+  };
+}
+
+/**
+ * A partial in grey: it is for the eye, since it changes several times a second until it is final.
+ * @param {{ role: Role, start: number, text: string }} partial
+ */
 export function partialElement(
   partial,
   element = h('li', { class: 'entry utterance partial', 'aria-hidden': 'true' }),
 ) {
-  element.dataset.role = partial.role;
+  element.dataset['role'] = partial.role;
   const text = element.querySelector('.text');
   if (text) {
     if (text.textContent !== partial.text) text.textContent = partial.text;
@@ -124,7 +167,10 @@ export function partialElement(
   return element;
 }
 
-/** A button where there is a recording to hear: the keyboard's way to what a click on a word does. */
+/**
+ * A button where there is a recording to hear: the keyboard's way to what a click on a word does.
+ * @param {number} seconds
+ */
 function time(seconds, isPlayable = false) {
   const text = clock(seconds);
   if (!isPlayable) return h('span', { class: 'time' }, text);
@@ -135,6 +181,10 @@ function time(seconds, isPlayable = false) {
   );
 }
 
+/**
+ * @param {Exclude<ConversationEntry, SpokenEntry>} entry
+ * @returns {string}
+ */
 function noteOf(entry) {
   switch (entry.kind) {
     case 'gap': {
@@ -147,7 +197,5 @@ function noteOf(entry) {
         : `Paused for ${clock(entry.duration)}: nothing was heard or kept`;
     case 'dtmf':
       return `Key pressed: ${entry.digit}`;
-    default:
-      return entry.kind;
   }
 }

@@ -1,0 +1,35 @@
+/** What went wrong, in the words of the answer. */
+export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   */
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/**
+ * What a person is told about a failure.
+ * @param {unknown} error
+ */
+export function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Nobody answered, or only a proxy in front of Trunkline did.
+ * @param {unknown} error
+ */
+export function isUnanswered(error) {
+  return error instanceof ApiError && error.status === 0;
+}
+
+/**
+ * @param {unknown} error
+ * @param {number} status
+ */
+export function isStatus(error, status) {
+  return error instanceof ApiError && error.status === status;
+}

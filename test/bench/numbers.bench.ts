@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { twilioPlayer } from '../../src/carriers/twilio/player.ts';
+import { playCall } from '../../src/player/play-call.ts';
+import { startCrm } from '../support/crm/crm.ts';
+import { startApp, type App } from '../support/process/app.ts';
+import { until } from '../support/process/until.ts';
+import { realModel } from '../support/recognition/real-model.ts';
+import { digitsIn, judge, textOf, type HeardCall } from './numbers/scores.ts';
+import { secretKinds, spokenNumbers, type SpokenNumber } from './numbers/utterances.ts';
+import { spokenCall } from './numbers/voices.ts';
+import { inPinkNoise, throughGsm } from './recognition/audio.ts';
+import { inParallel, quantile } from './recognition/figures.ts';
+
+/**
+ * Numbers, dates, addresses and secrets from the audio to the webhook: each utterance is a real call with two parties
+ * over the Twilio socket, at the pace of speech, and what the CRM got is judged. Half of the utterances have frames,
+ * voices and values that nobody looked at; both halves are told apart.
+ *
+ *   NUMBERS_CALLS=8          calls at once
+ *   NUMBERS_CONDITION=clean  or GSM, or noise (pink, 15 dB)
+ *   NUMBERS_HALF=both        or seen, or unseen
+ *   NUMBERS_EACH=1           2 takes every second utterance
+ *   NUMBERS_SHOW=seen        prints what was heard of each utterance of the half
+ *
+ * Secrets and neutral sentences are said to a process that redacts, the others to one that does not. A leak is `whole`
+ * where all digits of a secret are in a text of any webhook, `part` where four in a row are.
+ */
+const secret = `whsec_${Buffer.alloc(24, 7).toString('base64')}`;
+const setting = (name: string, fallback: string) => process.env[`NUMBERS_${name}`] ?? fallback;
+
+export async function run(): Promise<void> {
+  const model = await realModel();
+  if (!model) throw new Error('npx trunkline models pull moonshine-tiny-en');
+  const half = setting('HALF', 'both');
+  const each = Number(setting('EACH', '1'));
+  const all = spokenNumbers()
+    .filter((said) => half === 'both' || said.half === half)
+    .filter((_, index) => index % each === 0);
+  const isSecret = ({ kind }: SpokenNumber) => secretKinds.includes(kind) || kind === 'neutral';
+  const heard: HeardCall[] = [];
+  for (const redacts of [false, true]) {
+    const mine = all.filter((said) => isSecret(said) === redacts);
+    await using crm = await startCrm([secret]);
+    await using app = await startApp({
+      env: {
+        TRUNKLINE_MODEL: model.model,
+        TRUNKLINE_MODELS: model.models,
+        TRUNKLINE_RECOGNISERS: '2',
+        TRUNKLINE_WEBHOOK_URL: crm.url,
+        TRUNKLINE_WEBHOOK_SECRET: secret,
+        ...(redacts ? { TRUNKLINE_REDACT: 'PCI,SSN' } : {}),
+      },
+    });
+    const calls = await inParallel(mine, Number(setting('CALLS', '8')), (said, index) =>
+      hear(app, crm, said, index),
+    );
+    heard.push(...calls);
+    if (redacts)
+      console.log(`secrets raw in the data folder: ${String(await rawAtRest(app, mine))}`);
+  }
+  report(heard);
+}
+
+async function hear(
+  app: App,
+  crm: Awaited<ReturnType<typeof startCrm>>,
+  said: SpokenNumber,
+  index: number,
+): Promise<HeardCall> {
+  const { agent, customer, endS } = spokenCall(said, index);
+  const condition = setting('CONDITION', 'clean');
+  const audio =
+    condition === 'GSM'
+      ? throughGsm([customer])[0]!
+      : condition === 'noise'
+        ? inPinkNoise(customer, 15, index + 1)
+        : customer;
+  const callId = `CA${randomBytes(16).toString('hex')}`;
+  await playCall({
+    player: twilioPlayer,
+    to: app.url.replace('http', 'ws'),
+    api: { url: app.url },
+    legs: [
+      { leg: 'customer', samples: audio, rateHz: 8_000 },
+      { leg: 'agent', samples: agent, rateHz: 8_000 },
+    ],
+    callId,
+  });
+  const ofCall = () =>
+    crm.requests.filter(
+      ({ event }) =>
+        (event?.call as { carrier_call_id?: string } | undefined)?.carrier_call_id === callId,
+    );
+  await until(() => ofCall().some(({ event }) => event?.type === 'call.completed'), 120_000);
+  const requests = ofCall();
+  const finals = requests.filter(({ event }) => event?.type === 'call.transcript');
+  const ends = finals.map(({ event }) => (event as unknown as { data: { end: number } }).data.end);
+  return { said, requests, lateMs: Math.round((Math.max(0, ...ends) - endS) * 1_000) };
+}
+
+/** Cards and social security numbers of which four digits in a row stand as words in a file of the data folder. */
+async function rawAtRest(app: App, said: readonly SpokenNumber[]): Promise<number> {
+  const names = await readdir(app.dataDir, { recursive: true, withFileTypes: true });
+  const texts: string[] = [];
+  for (const name of names.filter((entry) => entry.isFile()))
+    if (/\.(?:sqlite|sqlite-wal|log|json|jsonl)$/.test(name.name))
+      texts.push(await readFile(join(name.parentPath, name.name), 'latin1'));
+  const spelled = (digits: string) =>
+    new RegExp(
+      Array.from(digits)
+        .map((digit) => digitName[Number(digit)])
+        .join('[^a-z\\d]{1,4}'),
+      'i',
+    );
+  const partsOf = (value: string) =>
+    Array.from({ length: value.length - 3 }, (_, at) => value.slice(at, at + 4));
+  return said.filter(
+    ({ kind, value }) =>
+      secretKinds.includes(kind) &&
+      value.length > 4 &&
+      texts.some((text) => partsOf(value).some((part) => spelled(part).test(text))),
+  ).length;
+}
+const digitName = 'zero one two three four five six seven eight nine'.split(' ');
+
+const share = (part: number, of: number) =>
+  of === 0 ? '-' : `${((100 * part) / of).toFixed(0)} %`;
+
+function report(heard: readonly HeardCall[]): void {
+  const show = setting('SHOW', '');
+  for (const half of ['seen', 'unseen'] as const) {
+    const rows = new Map<string, string>();
+    for (const [kind, calls] of Map.groupBy(
+      heard.filter(({ said }) => said.half === half),
+      ({ said }) => said.kind,
+    )) {
+      const verdicts = calls.map((call) => ({ call, ...judge(call) }));
+      if (show === half)
+        for (const { call, exact, whole } of verdicts)
+          console.log(
+            `${kind} ${exact ? 'exact' : '-----'} ${whole ? 'whole' : '-----'} ${call.said.pieces.join(' / ')}\n      ${textOf(call)} (${digitsIn(textOf(call))})`,
+          );
+      const count = verdicts.length;
+      const paused = verdicts.filter(({ call }) => Math.max(0, ...call.said.pausesS) >= 0.4);
+      if (kind === 'neutral')
+        rows.set(kind, `${count}: masked ${verdicts.filter(({ isMasked }) => isMasked).length}`);
+      else if (secretKinds.includes(kind))
+        rows.set(
+          kind,
+          `${count}: left whole ${verdicts.filter(({ leaked }) => leaked === 'whole').length}, in part ${verdicts.filter(({ leaked }) => leaked === 'part').length}`,
+        );
+      else {
+        const exact = verdicts.filter((one) => one.exact);
+        rows.set(
+          kind,
+          `${count}: exact ${share(exact.length, count)}; of those the right value in one entity ${share(exact.filter(({ whole }) => whole).length, exact.length)}; ` +
+            `with pauses in one piece ${share(paused.filter(({ pieces }) => pieces === 1).length, paused.length)} of ${paused.length}`,
+        );
+      }
+    }
+    console.log(`\n${half}, ${setting('CONDITION', 'clean')}`);
+    for (const [kind, row] of rows) console.log(`  ${kind}: ${row}`);
+  }
+  const late = heard.map(({ lateMs }) => lateMs);
+  console.log(`\nend of the last final after the end of speech: p50 ${quantile(late, 0.5)} ms`);
+}

@@ -1,0 +1,171 @@
+import type { CrmRequest } from '../../support/crm/crm.ts';
+import { secretKinds, type SpokenNumber } from './utterances.ts';
+
+const digitWords: Record<string, string> = {
+  zero: '0', oh: '0', o: '0', one: '1', two: '2', three: '3', four: '4', five: '5', six: '6', seven: '7',
+  eight: '8', nine: '9', ten: '10', eleven: '11', twelve: '12', thirteen: '13', fourteen: '14',
+  fifteen: '15', sixteen: '16', seventeen: '17', eighteen: '18', nineteen: '19',
+}; // prettier-ignore
+const tens = ['twenty', 'thirty', 'forty', 'fifty', 'sixty', 'seventy', 'eighty', 'ninety'];
+const months = [
+  'january', 'february', 'march', 'april', 'may', 'june', 'july', 'august', 'september', 'october', 'november',
+  'december',
+]; // prettier-ignore
+
+/** The digits of a text in a row, whether they are written as figures or as words. */
+export function digitsIn(text: string): string {
+  const words = text.toLowerCase().match(/[a-z]+|\d/g) ?? [];
+  let digits = '';
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at] ?? '';
+    const ten = tens.indexOf(word);
+    if (/\d/.test(word)) digits += word;
+    else if (ten >= 0) {
+      const next = digitWords[words[at + 1] ?? ''];
+      const isOne = next?.length === 1 && next !== '0';
+      digits += String(ten + 2) + (isOne ? next : '0');
+      if (isOne) at++;
+    } else if (word in digitWords) digits += digitWords[word] ?? '';
+    else if (months.includes(word)) digits += String(months.indexOf(word) + 1).padStart(2, '0');
+  }
+  return digits;
+}
+
+export type HeardCall = { said: SpokenNumber; requests: readonly CrmRequest[]; lateMs: number };
+
+type Entity = { entity_type?: string; text: string; value?: unknown };
+type Event = { type: string; leg?: { role: string }; data: Record<string, unknown> };
+
+const eventsOf = (call: HeardCall): Event[] =>
+  call.requests.flatMap(({ event }) => (event ? [event as unknown as Event] : []));
+
+/** The customer's words as a person reads them. */
+export function textOf(call: HeardCall): string {
+  return eventsOf(call)
+    .filter(({ type, leg }) => type === 'call.transcript' && leg?.role === 'customer')
+    .map(({ data }) => String(data['text']))
+    .join(' ');
+}
+
+function entitiesOf(call: HeardCall): Entity[] {
+  const byId = new Map<string, Entity>();
+  let count = 0;
+  for (const { type, leg, data } of eventsOf(call))
+    if (type === 'call.entities' && leg?.role === 'customer')
+      for (const entity of (data['results'] ?? data['entities'] ?? []) as (Entity & {
+        id?: string;
+      })[])
+        byId.set(entity.id ?? `none ${String(count++)}`, entity);
+  return [...byId.values()];
+}
+
+/** What somebody who fills a field would take: the same value, however it is punctuated. */
+function plain(kind: SpokenNumber['kind'], value: string): string {
+  const low = value.toLowerCase();
+  if (kind === 'email') return low.replace(/\s/g, '');
+  if (kind === 'date') return /(\d\d-\d\d)(?:T|$)/i.exec(value)?.[1] ?? low;
+  if (kind === 'amount') return low.replace(/[^\d.a-z]/g, '').replace(/\.00(?=usd)/, '');
+  return low.replace(/[^\da-z]/g, '');
+}
+
+function valueText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === null || typeof value !== 'object') return '';
+  const { amount, currency } = value as { amount?: string | number; currency?: string };
+  if (amount !== undefined) return `${String(amount)} ${currency ?? ''}`;
+  return Object.values(value as Record<string, unknown>)
+    .filter((one) => typeof one === 'string')
+    .join(' ');
+}
+
+export type Verdict = {
+  /** The words are the right ones, whatever their form. */
+  exact: boolean;
+  /** One entity, and no other of figures, has the whole value. */
+  whole: boolean;
+  pieces: number;
+  leaked: 'whole' | 'part' | 'none';
+  isMasked: boolean;
+};
+
+export function judge(call: HeardCall): Verdict {
+  const { said } = call;
+  const text = textOf(call);
+  const entities = entitiesOf(call);
+  const values = entities.map(({ value }) => plain(said.kind, valueText(value)));
+  const truth = plain(said.kind, said.value);
+  const everything = call.requests.map(({ body }) => body.toString('utf8'));
+  return {
+    exact: isExact(said, text),
+    whole: values.includes(truth),
+    pieces: entities.filter(({ text: words }) => digitsIn(words).length > 1).length,
+    leaked: secretKinds.includes(said.kind) ? leakOf(said.value, everything) : 'none',
+    isMasked: /\[[A-Z_]+(?:_\d+)?\]|[*#█•]{2,}/.test(text),
+  };
+}
+
+function isExact({ kind, value }: SpokenNumber, text: string): boolean {
+  const low = text.toLowerCase();
+  switch (kind) {
+    case 'email':
+      return low.replace(/ dot /g, '.').replace(/ at /g, '@').replace(/\s/g, '').includes(value);
+    case 'name':
+      return low.replace(/[^a-z]/g, '').includes(value.toLowerCase());
+    case 'code':
+      return (
+        low.replace(/[^a-z\d]/g, '').includes(value.toLowerCase()) ||
+        digitsIn(text).includes(value.slice(2))
+      );
+    case 'amount':
+      return digitsIn(text).includes(value.replace(/\D/g, '').replace(/00$/, ''));
+    case 'date': {
+      const [month = '', day = ''] = value.split('-');
+      return (
+        low.includes(months[Number(month) - 1] ?? '') &&
+        (digitsIn(text).includes(String(Number(day))) || /\w+(?:th|st|nd|rd)\b/.test(low))
+      );
+    }
+    default:
+      return digitsIn(text).includes(value.replace(/\D/g, '').replace(/^1(?=\d{10}$)/, ''));
+  }
+}
+
+/** Four digits in a row of a longer secret are a part of it. */
+const partDigits = 4;
+
+/** Whether the digits of a secret are anywhere in what left: whole, or in part. */
+export function leakOf(secret: string, texts: readonly string[]): Verdict['leaked'] {
+  const runs = texts.flatMap(wordsOfJson).map(digitsIn);
+  if (runs.some((run) => run.includes(secret))) return 'whole';
+  if (secret.length <= partDigits) return 'none';
+  for (let at = 0; at + partDigits <= secret.length; at++)
+    if (runs.some((run) => run.includes(secret.slice(at, at + partDigits)))) return 'part';
+  return 'none';
+}
+
+/** Fields that hold what somebody said; ids, times and addresses hold digits of their own. */
+const spoken = new Set([
+  'text',
+  'word',
+  'value',
+  'headline',
+  'gist',
+  'summary',
+  'keywords',
+  'transcript',
+]);
+
+function wordsOfJson(body: string): string[] {
+  const texts: string[] = [];
+  const visit = (value: unknown, key: string): void => {
+    if (Array.isArray(value)) {
+      if (key === 'words')
+        texts.push(value.map((word) => (word as { word?: string }).word ?? '').join(' '));
+      for (const one of value) visit(one, key);
+    } else if (value !== null && typeof value === 'object') {
+      for (const [name, one] of Object.entries(value)) visit(one, name);
+    } else if (typeof value === 'string' && spoken.has(key)) texts.push(value);
+  };
+  visit(JSON.parse(body) as unknown, '');
+  return texts;
+}

@@ -17,9 +17,3 @@ function isProgram(path: string): boolean {
     return false;
   }
 }
-
-/** The reason why tests cannot use one of these programs, for the name of a skipped test. */
-export function programMissing(...names: readonly string[]): string | undefined {
-  const missing = names.find((name) => programOnPath(name) === undefined);
-  return missing === undefined ? undefined : `${missing} is not installed`;
-}

@@ -1,18 +1,18 @@
 import { spawn } from 'node:child_process';
-import { chownSync, existsSync, writeFileSync } from 'node:fs';
+import { chownSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { endsWithUs } from '../process/ends-with-us.ts';
 import { freePort } from '../process/free-port.ts';
+import { programOnPath } from '../process/programs.ts';
 import { unprivileged } from './postgres.ts';
 
-const program = '/usr/sbin/pgbouncer';
+const program = programOnPath('pgbouncer');
 
-export const pgbouncerMissing: string | undefined = existsSync(program)
-  ? undefined
-  : 'PgBouncer is not installed';
+export const pgbouncerMissing: string | undefined =
+  program === undefined ? 'PgBouncer is not installed' : undefined;
 
 /** A real PgBouncer before one database. */
 export async function pgbouncer(
@@ -20,6 +20,7 @@ export async function pgbouncer(
   mode: 'transaction' | 'statement',
   more: readonly string[] = [],
 ): Promise<AsyncDisposable & { readonly url: string }> {
+  if (program === undefined) throw new Error(pgbouncerMissing);
   const folder = await mkdtemp(join(tmpdir(), 'trunkline-pgbouncer-'));
   const target = new URL(databaseUrl);
   const port = await freePort();

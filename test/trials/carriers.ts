@@ -17,7 +17,12 @@ import {
   twilioStart,
   twilioStop,
 } from '../support/carriers/carrier-client.ts';
-import { fixtureNames, readFixture, upgradeRequest } from '../support/carriers/carrier-fixture.ts';
+import {
+  fixtureNames,
+  openingOf,
+  readFixture,
+  upgradeRequest,
+} from '../support/carriers/carrier-fixture.ts';
 import { provenConfig } from '../support/carriers/proven-config.ts';
 import { carrierServer, type CarrierServer } from '../support/carriers/carrier-server.ts';
 import { upgrade } from '../support/faults/upgrade-flood.ts';
@@ -180,9 +185,7 @@ async function mutatedOpenings(rounds: number): Promise<string> {
   await using server = await carrierServer({ config: provenConfig() });
   const openings = fixtureNames().map((name) => ({
     name: name.split('-')[0] ?? '',
-    frames: readFixture(name)
-      .filter(({ from }) => from === 'carrier')
-      .slice(0, 4),
+    frames: openingOf(name),
   }));
   const reasons = new Map<string, number>();
   const knock = async (round: number): Promise<void> => {

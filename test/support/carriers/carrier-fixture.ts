@@ -39,6 +39,13 @@ export function readFixture(name: string): FixtureLine[] {
     });
 }
 
+/** The first frames of the carrier in a recorded conversation. */
+export function openingOf(name: string): FixtureLine[] {
+  return readFixture(name)
+    .filter(({ from }) => from === 'carrier')
+    .slice(0, 4);
+}
+
 export function upgradeRequest(
   target = '/carriers/x',
   headers: Record<string, string> = {},

@@ -2,7 +2,7 @@ import { CarriersConfig } from '../../../src/carriers/config.ts';
 import { carrierSettings } from '../../../src/carriers/all.ts';
 
 /** A secret for every carrier, so that each can prove itself. */
-const secrets = {
+export const provenSecrets = {
   twilioAuthToken: ['twilio-secret-of-the-tests'],
   plivoAuthToken: ['plivo-secret-of-the-tests'],
   audiohookApiKey: 'audiohook-key-of-the-tests',
@@ -23,17 +23,17 @@ const secrets = {
   exotelUsername: 'exotel',
   exotelPassword: 'exotel-secret-of-the-tests',
   ringcxSecret: ['ringcx-secret-of-the-tests'],
-} as const;
+};
 
 export function provenConfig(): CarriersConfig {
-  return CarriersConfig.parse(secrets);
+  return CarriersConfig.parse(provenSecrets);
 }
 
 /** The same as the environment of a whole program. */
 export function provenEnv(): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(secrets).map(([key, value]) => {
-      const env = carrierSettings[key as keyof typeof secrets].meta()?.['env'];
+    Object.entries(provenSecrets).map(([key, value]) => {
+      const env = carrierSettings[key as keyof typeof provenSecrets].meta()?.['env'];
       return [typeof env === 'string' ? env : key, [value].flat().join(',')];
     }),
   );

@@ -17,31 +17,15 @@ import {
   twilioStop,
 } from '../../support/carriers/carrier-client.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
+import { provenSecrets } from '../../support/carriers/proven-config.ts';
 import { until } from '../../support/process/until.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 
-const clientSecret = Buffer.from('audiohook secret of the tests').toString('base64');
+const clientSecret = provenSecrets.audiohookClientSecret;
 const config = {
-  twilioAuthToken: ['twilio-secret-of-the-tests'],
-  plivoAuthToken: ['plivo-secret-of-the-tests'],
-  audiohookApiKey: 'audiohook-key-of-the-tests',
-  audiohookClientSecret: clientSecret,
+  ...provenSecrets,
   telnyxToken: ['telnyx-secret-of-the-tests', 'telnyx-secret-before'],
   signalwireToken: ['signalwire-secret-of-the-tests'],
-  vonageSignatureSecret: ['vonage-secret-of-the-tests'],
-  vonageApiKey: 'vonage-key',
-  jambonzUsername: 'jambonz',
-  jambonzPassword: 'jambonz-secret-of-the-tests',
-  freeswitchToken: ['freeswitch-secret-of-the-tests'],
-  infobipUsername: 'infobip',
-  infobipPassword: 'infobip-secret-of-the-tests',
-  asteriskUsername: 'asterisk',
-  asteriskPassword: 'asterisk-secret-of-the-tests',
-  bandwidthUsername: 'bandwidth',
-  bandwidthPassword: 'bandwidth-secret-of-the-tests',
-  exotelUsername: 'exotel',
-  exotelPassword: 'exotel-secret-of-the-tests',
-  ringcxSecret: ['ringcx-secret-of-the-tests'],
 };
 
 async function statusOf(

@@ -9,7 +9,7 @@ import {
   twilioStart,
   twilioStop,
 } from '../../support/carriers/carrier-client.ts';
-import { readFixture } from '../../support/carriers/carrier-fixture.ts';
+import { openingOf, readFixture } from '../../support/carriers/carrier-fixture.ts';
 import { carrierServer, type CarrierServer } from '../../support/carriers/carrier-server.ts';
 import { TestClock } from '../../support/clock/test-clock.ts';
 import { until } from '../../support/process/until.ts';
@@ -26,12 +26,8 @@ async function liveCall(server: CarrierServer, start = twilioStart()): Promise<C
   return client;
 }
 
-/** The carrier's side of a recorded conversation, without its end. */
-function openingOf(name: string): (string | Buffer)[] {
-  return readFixture(name)
-    .filter(({ from }) => from === 'carrier')
-    .slice(0, 4)
-    .map(({ data, isBinary }) => (isBinary ? data : data.toString()));
+function openingFrames(name: string): (string | Buffer)[] {
+  return openingOf(name).map(({ data, isBinary }) => (isBinary ? data : data.toString()));
 }
 
 describe('deadlines of a carrier socket', () => {
@@ -101,7 +97,7 @@ describe('deadlines of a carrier socket', () => {
     const clock = new TestClock(1);
     await using server = await carrierServer({ insecure: true, clock });
     await using client = await CarrierClient.open(`${server.url}/carriers/asterisk`);
-    client.send(...openingOf('asterisk-plain'));
+    client.send(...openingFrames('asterisk-plain'));
     await server.bridge.stream();
     // Twice the time in which a peer that is pinged must answer.
     await clock.pass(32_000);
@@ -243,7 +239,7 @@ describe('a failure of ours does not touch the phone call', () => {
         await using client = await CarrierClient.open(
           `${server.url}/carriers/${name.split('-')[0] ?? ''}`,
         );
-        client.send(...openingOf(name));
+        client.send(...openingFrames(name));
         await client.ping();
         await client.ping();
         expect(client.closed).toBeUndefined();
@@ -258,7 +254,7 @@ describe('a failure of ours does not touch the phone call', () => {
     await using client = await CarrierClient.open(
       `${server.url}/carriers/${name.split('-')[0] ?? ''}`,
     );
-    client.send(...openingOf(name));
+    client.send(...openingFrames(name));
     expect(await client.untilClosed()).toEqual({ code: 1003, reason: 'disk low' });
   });
 
@@ -328,13 +324,13 @@ describe('a failure of ours does not touch the phone call', () => {
   test('an encoding that cannot be transcribed: Telnyx is told which setting to change, Asterisk keeps its call', async () => {
     await using server = await carrierServer({ insecure: true });
     await using telnyx = await CarrierClient.open(`${server.url}/carriers/telnyx`);
-    telnyx.send(...openingOf('telnyx-g722'));
+    telnyx.send(...openingFrames('telnyx-g722'));
     expect(await telnyx.untilClosed()).toEqual({
       code: 1003,
       reason: expect.stringContaining('stream_codec=PCMU'),
     });
     await using asterisk = await CarrierClient.open(`${server.url}/carriers/asterisk`);
-    asterisk.send(...openingOf('asterisk-opus'));
+    asterisk.send(...openingFrames('asterisk-opus'));
     await asterisk.ping();
     expect(asterisk.closed).toBeUndefined();
     expect(server.bridge.streams).toEqual([]);
@@ -507,7 +503,7 @@ describe('the process stops', () => {
     await using server = await carrierServer({ insecure: true });
     await using twilio = await liveCall(server);
     await using audiohook = await CarrierClient.open(`${server.url}/carriers/audiohook`);
-    audiohook.send(...openingOf('audiohook-stereo'));
+    audiohook.send(...openingFrames('audiohook-stereo'));
     await server.bridge.stream(1);
     const drained = server.part.drain?.(300);
     expect(await CarrierClient.connect(`${server.url}/carriers/twilio`)).toMatchObject({

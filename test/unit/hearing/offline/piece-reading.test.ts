@@ -24,6 +24,16 @@ function resultOf(text: string): OfflineResult {
   };
 }
 
+type Given = { given?: readonly number[] | undefined };
+
+/** The part of a model that no test here looks at: short pieces, times of its own, every reading free. */
+const quickModel = () => ({
+  longestS: 8.8,
+  estimatedTimes: false,
+  goesOn: false,
+  price: new ReadingPrice(),
+});
+
 /** The reading of one piece by a model that gives times, and doubts its first reading or not. */
 function readingOf(doubted: boolean) {
   const track = new AudioTrack();
@@ -31,10 +41,7 @@ function readingOf(doubted: boolean) {
   const lengths: number[][] = [];
   const wishes: (ReadingWishes | undefined)[] = [];
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
-    goesOn: false,
-    price: new ReadingPrice(),
+    ...quickModel(),
     read: (samples: Float32Array, _language: string, about?: ReadingWishes) => {
       lengths.push([samples.length]);
       wishes.push(about);
@@ -118,15 +125,9 @@ function passedOver(
   voiced.add(0, 16_000 * voicedS);
   const given: number[][] = [];
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
+    ...quickModel(),
     goesOn: true,
-    price: new ReadingPrice(),
-    read: (
-      _: Float32Array,
-      _language: string,
-      { given: known = [] }: { given?: readonly number[] | undefined } = {},
-    ) => {
+    read: (_: Float32Array, _language: string, { given: known = [] }: Given = {}) => {
       given.push([...known]);
       const result = resultOf(given.length === 1 ? first : found);
       const timestamps = given.length === 1 ? beginsS : result.timestamps;
@@ -184,15 +185,9 @@ test('a piece that contradicts the words before its seam is read without them', 
   track.push(new Float32Array(64_000).fill(0.1));
   const given: number[][] = [];
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
+    ...quickModel(),
     goesOn: true,
-    price: new ReadingPrice(),
-    read: (
-      _: Float32Array,
-      _language: string,
-      { given: known = [] }: { given?: readonly number[] | undefined } = {},
-    ) => {
+    read: (_: Float32Array, _language: string, { given: known = [] }: Given = {}) => {
       given.push([...known]);
       return { ...resultOf('good morning'), contradicted: known.length > 0 };
     },
@@ -211,15 +206,9 @@ function twoPieces({ pauseS = 0.5, load = atEase, contradicts = false } = {}) {
   track.push(new Float32Array(96_000).fill(0.1));
   const asked: { given: number[]; samples: number }[] = [];
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
+    ...quickModel(),
     goesOn: true,
-    price: new ReadingPrice(),
-    read: (
-      samples: Float32Array,
-      _language: string,
-      { given = [] }: { given?: readonly number[] | undefined } = {},
-    ) => {
+    read: (samples: Float32Array, _language: string, { given = [] }: Given = {}) => {
       asked.push({ given: [...given], samples: samples.length });
       const result = resultOf(asked.length === 1 ? 'thank you' : 'goodbye');
       const timestamps = given.length > 0 ? [2] : result.timestamps;
@@ -274,15 +263,9 @@ function strayingPiece(
   track.push(new Float32Array(160_000).fill(0.1));
   const asked: number[][] = [];
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
+    ...quickModel(),
     goesOn: true,
-    price: new ReadingPrice(),
-    read: (
-      _: Float32Array,
-      _language: string,
-      { given = [] }: { given?: readonly number[] | undefined } = {},
-    ) => {
+    read: (_: Float32Array, _language: string, { given = [] }: Given = {}) => {
       asked.push([...given]);
       const calm = { ...resultOf('good morning'), ids: [[7], [8]] };
       return given.length > (about.straysAfter ?? Infinity) ? { ...calm, ...stray } : calm;
@@ -358,10 +341,8 @@ function glanceOf(text: string, timestamps: number[], about: { goesOn: boolean; 
   const track = new AudioTrack();
   track.push(new Float32Array(16_000 * about.seconds).fill(0.1));
   const model = {
-    longestS: 8.8,
-    estimatedTimes: false,
+    ...quickModel(),
     goesOn: about.goesOn,
-    price: new ReadingPrice(),
     read: () => ({ ...resultOf(text), timestamps }),
   };
   const reader = new PieceReader(model, track);

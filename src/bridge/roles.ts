@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Role, type Turn } from '../protocol/events.ts';
+import { Role } from '../protocol/events.ts';
 import type { Direction } from './streams.ts';
 
 export const roleRuleSchema = z.strictObject({
@@ -36,18 +36,6 @@ export function roleOf(rules: readonly RoleRule[], of: Track): Role {
     if (weight > bestWeight) [best, bestWeight] = [rule, weight];
   }
   return best?.role ?? 'customer';
-}
-
-const roleNames: Record<Role, string> = { customer: 'Customer', agent: 'Agent', mixed: 'Speaker' };
-
-/** What a person reads in front of the words; a voice that is not yet sure has a question mark. */
-export function speakerName({
-  role,
-  speaker,
-  speaker_provisional: isProvisional = false,
-}: Pick<Turn, 'role' | 'speaker' | 'speaker_provisional'>): string {
-  if (speaker === undefined) return roleNames[role];
-  return `Speaker ${speaker + 1}${isProvisional ? '?' : ''}`;
 }
 
 /**

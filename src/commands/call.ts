@@ -11,6 +11,7 @@ import { type CallPlan, playCall } from '../player/play-call.ts';
 import type { PlayResult } from '../player/play.ts';
 import type { ApiCall, LiveFeedMessage } from '../protocol/api.ts';
 import type { Role } from '../protocol/events.ts';
+import { personName } from '../protocol/people.ts';
 import { decodedByFfmpeg } from './decoded-audio.ts';
 import { targetBridge } from './running-process.ts';
 import { printLine, printNote } from './terminal.ts';
@@ -331,13 +332,14 @@ class TranscriptPrinter {
     const room = Math.max(20, (this.#out.columns ?? 80) - 12);
     const line = printable(text);
     const shown = line.length > room ? `...${line.slice(3 - room)}` : line;
-    this.#out.write(`${clearLine}${dim}${colours[role]}${role.padEnd(9)} ${shown}${plain}`);
+    const who = personName({ role }).padEnd(9);
+    this.#out.write(`${clearLine}${dim}${colours[role]}${who} ${shown}${plain}`);
   }
 
   #final(role: Role, startS: number, text: string): void {
     this.#partials.delete(role);
     this.#line(
-      `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${role.padEnd(9)} ${printable(text)}${plain}`,
+      `${dim}${startS.toFixed(1).padStart(6)}${plain} ${colours[role]}${personName({ role }).padEnd(9)} ${printable(text)}${plain}`,
     );
   }
 

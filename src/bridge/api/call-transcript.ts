@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { subtitlesOf } from '../../language/text/subtitles.ts';
 import type { ApiCall } from '../../protocol/api.ts';
 import type { Turn } from '../../protocol/events.ts';
-import { speakerName } from '../roles.ts';
+import { personName } from '../../protocol/people.ts';
 
 const formats = ['json', 'txt', 'vtt', 'srt', 'csv'] as const;
 type TranscriptFormat = (typeof formats)[number];
@@ -45,12 +45,12 @@ function line(turn: Turn): string {
   const { start, text } = turn;
   const seconds = Math.floor(start);
   const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-  return `[${at}] ${speakerName(turn)}: ${oneLine(text)}`;
+  return `[${at}] ${personName(turn)}: ${oneLine(text)}`;
 }
 
 function cells(turn: Turn): string[] {
   const { start, end, role, speaker, text } = turn;
-  const who = speaker === undefined ? role : speakerName(turn).toLowerCase();
+  const who = speaker === undefined ? role : personName(turn).toLowerCase();
   return [start.toFixed(3), end.toFixed(3), who, oneLine(text)];
 }
 
@@ -61,14 +61,14 @@ function cell(value: string): string {
 }
 
 function captions(transcript: readonly Turn[], format: 'srt' | 'vtt'): string {
-  const names = [...new Set(transcript.map(speakerName))];
+  const names = [...new Set(transcript.map((turn) => personName(turn)))];
   const utterances = transcript.map((turn) => ({
     start: turn.start,
     end: turn.end,
     confidence: 1,
-    channel: names.indexOf(speakerName(turn)),
+    channel: names.indexOf(personName(turn)),
     words: [],
-    text: `${speakerName(turn)}: ${oneLine(turn.text)}`,
+    text: `${personName(turn)}: ${oneLine(turn.text)}`,
     language: 'en',
   }));
   const [file] = subtitlesOf(utterances, { formats: [format], style: 'default' });

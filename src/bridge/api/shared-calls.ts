@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
 import type { Role, Turn } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
-import { speakerName } from '../roles.ts';
+import { personName } from '../../protocol/people.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks } from '../call-links.ts';
 import { found } from './calls-api.ts';
@@ -102,7 +102,7 @@ function turn(said: Turn): string {
   const { role, start, text } = said;
   const seconds = Math.floor(start);
   const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-  return `<li class="${role}"><b>${speakerName(said)}</b> <time>${at}</time> ${escaped(text)}</li>`;
+  return `<li class="${role}"><b>${personName(said)}</b> <time>${at}</time> ${escaped(text)}</li>`;
 }
 
 /** Words of callers and names of carriers are text, whatever they look like. */

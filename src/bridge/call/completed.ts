@@ -12,7 +12,7 @@ import {
   shortGapsOf,
   type CallRow,
 } from '../events/call-rows.ts';
-import { speakerName } from '../roles.ts';
+import { personName } from '../../protocol/people.ts';
 import type { CallRecord } from '../records/call-record.ts';
 import { statisticsOf } from './statistics.ts';
 import type { SummaryData } from './summary.ts';
@@ -127,7 +127,7 @@ function figuresOf(statistics: string | null, turns: readonly Turn[]): TalkFigur
 function transcriptText(turns: readonly Turn[]): string {
   const lines: { name: string; text: string }[] = [];
   for (const turn of turns) {
-    const name = speakerName(turn);
+    const name = personName(turn);
     const last = lines.at(-1);
     if (last?.name === name) last.text += ` ${turn.text}`;
     else lines.push({ name, text: turn.text });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { LanguageRunner } from '../../language/runner.ts';
 import type { CallInsight, SpokenTurn } from '../../language/types.ts';
 import { Role, type CallEventData, type Turn } from '../../protocol/events.ts';
+import { personName } from '../../protocol/people.ts';
 import type { Database } from '../../store/schema.ts';
 import { roleFrom, turnsOf } from '../events/call-rows.ts';
 
@@ -58,7 +59,7 @@ export async function summaryOf(
 
 /** The voices of a mixed leg are different people, once they were told apart. */
 function named({ speaker, speaker_provisional: _isProvisional, ...turn }: Turn): SpokenTurn {
-  return speaker === undefined ? turn : { ...turn, role: `speaker ${speaker + 1}` };
+  return speaker === undefined ? turn : { ...turn, role: personName({ speaker }).toLowerCase() };
 }
 
 /** For a conversation of which no summary can be made: the next try would end the same way. */

@@ -3,7 +3,7 @@ import type { LanguageTasks } from '../../language/tasks.ts';
 import type { CallEventData, Role, Turn } from '../../protocol/events.ts';
 import type { Spoken } from '../../speech-client/jobs.ts';
 import type { BridgeConfig } from '../config.ts';
-import { speakerName } from '../roles.ts';
+import { personName } from '../../protocol/people.ts';
 import { noSummary, summaryOf } from '../call/summary.ts';
 
 /** What was to be redacted in a call when it ended: later settings are those of later calls. */
@@ -61,7 +61,7 @@ async function redacted(
   const run = { owner: callId, deadlineMs };
   const texts = new Map<number, string>();
   const pieces = turns.map((turn, index) => ({
-    voice: speakerName(turn),
+    voice: personName(turn),
     index,
     text: turn.text,
     words: [],

@@ -1,5 +1,6 @@
 import type { SentimentItem, TranslatedTranscript, Utterance } from '../../protocol/addons.ts';
 import type { PreRecordedResult } from '../../protocol/job.ts';
+import { personName } from '../../protocol/people.ts';
 
 /** A pause that is longer begins a new turn, or a new paragraph. */
 const pauseS = 2;
@@ -13,7 +14,7 @@ export function transcriptText(
   if (utterances.length === 0) return full_transcript.trim();
   if (isDialogue)
     return runsOf(utterances, isSameVoice)
-      .map((run) => `[${clockTime(run.start)}] ${voiceOf(run, channels)}: ${run.text}`)
+      .map((run) => `[${clockTime(run.start)}] ${personName({ ...run, channels })}: ${run.text}`)
       .join('\n');
   const list = sentences?.[0]?.results?.map((one) =>
     (typeof one === 'string' ? one : one.sentence).trim(),
@@ -98,15 +99,6 @@ function runsOf(
 
 function isSameVoice(run: SpokenRun, next: Utterance): boolean {
   return run.speaker === next.speaker && run.channel === next.channel;
-}
-
-/** People count from one. */
-function voiceOf({ channel, speaker }: SpokenRun, channels: number): string {
-  const voice = [
-    ...(channels > 1 ? [`channel ${channel + 1}`] : []),
-    ...(speaker === undefined ? [] : [`speaker ${speaker + 1}`]),
-  ].join(', ');
-  return voice.charAt(0).toUpperCase() + voice.slice(1);
 }
 
 /** JSON text of a list, as the interface has it, or the list itself. What is neither is left out. */

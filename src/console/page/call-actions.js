@@ -2,7 +2,7 @@ import { erase, getText } from './api.js';
 import { copyText, saveFile } from './clipboard.js';
 import { h, setText } from './dom.js';
 import { messageOf } from './failures.js';
-import { clock, speakerName } from './format.js';
+import { clock, personName } from './format.js';
 import { menu } from './menu.js';
 import { Sure } from './sure.js';
 
@@ -81,7 +81,7 @@ export class CallActions {
   copyWords() {
     return this.#do(async () => {
       const lines = this.#utterancesOf().map(
-        (entry) => `${clock(entry.start)} ${entry.name ?? speakerName(entry)}: ${entry.text}\n`,
+        (entry) => `${clock(entry.start)} ${entry.name ?? personName(entry)}: ${entry.text}\n`,
       );
       if (lines.length === 0) throw new Error('there are no words to copy');
       await copyText(lines.join(''));

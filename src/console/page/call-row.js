@@ -1,5 +1,5 @@
 import { h, setText } from './dom.js';
-import { clock, lengthOf, missingOf, moment, parties, speakerName, stateNames } from './format.js';
+import { clock, lengthOf, missingOf, moment, parties, personName, stateNames } from './format.js';
 import { LevelBars } from './levels.js';
 
 /** @import { BookedCall } from './shapes.ts' */
@@ -60,6 +60,6 @@ export class CallRow {
   #drawWords(words) {
     this.#words.classList.toggle('partial', words?.partial === true);
     this.#words.dataset.role = words?.role ?? '';
-    setText(this.#words, words ? `${speakerName(words)}: ${words.text}` : '');
+    setText(this.#words, words ? `${personName(words)}: ${words.text}` : '');
   }
 }

@@ -1,6 +1,6 @@
 import { choice } from './choices.js';
 
-/** @import { ApiCall, BookedCall, GapCause, SpokenEntry } from './shapes.ts' */
+/** @import { ApiCall, BookedCall, GapCause, Role } from './shapes.ts' */
 
 /**
  * Seconds as a person reads a clock: 0:07, 12:40, 1:02:03.
@@ -151,12 +151,18 @@ export const legNames = { ...roleNames, mixed: 'All speakers' };
 export const voices = 6;
 
 /**
- * Who said a turn: of a mixed leg the number of the voice, with a question mark while it may change.
- * @param {Pick<SpokenEntry, 'role' | 'speaker' | 'doubt'> & { speaker_provisional?: boolean | undefined }} turn
+ * Who speaks, as `protocol/people.ts` says it for everything that a person reads: the role where it is known, else a
+ * number that counts from one, with a question mark while it may change. A test compares the two.
+ * @param {{ role?: Role | undefined, speaker?: number | undefined, doubt?: string | undefined, speaker_provisional?: boolean | undefined, channel?: number | undefined, channels?: number | undefined }} said
  */
-export function speakerName({ role, speaker, speaker_provisional: isProvisional, doubt }) {
-  if (speaker === undefined) return role === undefined ? '' : roleNames[role];
-  return `Speaker ${speaker + 1}${isProvisional || doubt ? '?' : ''}`;
+export function personName(said) {
+  const { role, speaker, channel = 0, channels = 1 } = said;
+  if (speaker !== undefined) {
+    const number = `${speaker + 1}${said.speaker_provisional || said.doubt ? '?' : ''}`;
+    return channels > 1 ? `Channel ${channel + 1}, speaker ${number}` : `Speaker ${number}`;
+  }
+  if (role !== undefined) return roleNames[role];
+  return channels > 1 ? `Channel ${channel + 1}` : 'Speaker';
 }
 
 export const jobStateNames = {

@@ -1,4 +1,4 @@
-import { clock, voices } from './format.js';
+import { clock, personName, voices } from './format.js';
 
 /** @import { Utterance as Spoken } from '../../protocol/addons.ts' */
 /** @import { Feeling, ShownJob, JobResult, PageEntity, SpokenEntry } from './shapes.ts' */
@@ -55,16 +55,17 @@ export function entriesOf(result) {
  * @returns {(said: Spoken) => { voice?: number, name?: string }}
  */
 function voicesOf(utterances) {
+  const numbers = [...new Set(utterances.map(({ channel }) => channel))].sort((a, b) => a - b);
+  const channels = numbers.length;
   if (utterances.some(({ speaker }) => speaker !== undefined))
-    return ({ speaker }) =>
-      speaker === undefined
-        ? { name: 'Speaker unknown' }
-        : { voice: speaker % voices, name: `Speaker ${speaker + 1}` };
-  const channels = [...new Set(utterances.map(({ channel }) => channel))].sort((a, b) => a - b);
-  if (channels.length < 2) return () => ({ voice: 0 });
+    return ({ speaker, channel }) => ({
+      ...(speaker === undefined ? {} : { voice: speaker % voices }),
+      name: personName({ speaker, channel, channels }),
+    });
+  if (channels < 2) return () => ({ voice: 0 });
   return ({ channel }) => ({
-    voice: channels.indexOf(channel) % voices,
-    name: `Channel ${channel + 1}`,
+    voice: numbers.indexOf(channel) % voices,
+    name: personName({ channel, channels }),
   });
 }
 

@@ -1,6 +1,6 @@
 import { h } from './dom.js';
 import { entityName } from './entity-names.js';
-import { clock, gapCauses, legNames, roleNames, speakerName } from './format.js';
+import { clock, gapCauses, legNames, roleNames, personName } from './format.js';
 import { moodOf } from './figures.js';
 
 /** @import { ConversationEntry, PageEntity, Role, SpokenEntry } from './shapes.ts' */
@@ -96,7 +96,7 @@ function drawUtterance(element, entry) {
   if (entry.role !== undefined) element.dataset['role'] = entry.role;
   if (entry.voice !== undefined) element.dataset['voice'] = String(entry.voice);
   const { role, speaker, doubt } = entry;
-  const name = entry.name ?? speakerName({ role, speaker });
+  const name = entry.name ?? personName({ role, speaker });
   const mood = moodOf(entry.sentiments);
   const feeling = mood && [mood.sentiment, mood.emotion].filter(Boolean).join(', ');
   element.replaceChildren(

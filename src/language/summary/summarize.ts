@@ -62,7 +62,7 @@ function asProse(clauses: readonly Clause[], label: (role: string) => string): s
 function isNamelessVoice(turns: readonly SpokenTurn[]): boolean {
   const [first] = turns;
   return (
-    /^(?:channel \d+|mixed)$/.test(first?.role ?? '') &&
+    /^(?:channel \d+|speaker|mixed)$/.test(first?.role ?? '') &&
     turns.every(({ role }) => role === first?.role)
   );
 }

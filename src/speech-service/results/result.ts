@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../../lib/clock.ts';
 import type { AddonBlock, Transcription, Utterance } from '../../protocol/addons.ts';
 import type { PreRecordedResult, UnreadSpeech } from '../../protocol/job.ts';
 import type { PreRecordedRequest } from '../../protocol/pre-recorded.ts';
+import { personName } from '../../protocol/people.ts';
 import type { AddonRunner } from './answer.ts';
 import {
   inOrder,
@@ -163,7 +164,11 @@ async function addonsOf(
   heard: RedactedUtterances,
   utterances: Utterance[],
 ): Promise<AddonBlocks> {
-  const roles = utterances.map((utterance) => ({ ...utterance, role: roleOf(utterance) }));
+  const channels = new Set(utterances.map(({ channel }) => channel)).size;
+  const roles = utterances.map((utterance) => ({
+    ...utterance,
+    role: personName({ ...utterance, channels }).toLowerCase(),
+  }));
   const isOneVoice = new Set(roles.map(({ role }) => role)).size < 2;
   const transcript = roles
     .filter(({ text }) => text.trim() !== '')
@@ -251,8 +256,4 @@ async function translationOf(
   const { outcomes, execS } = await translated(work, config, utterances);
   for (const outcome of outcomes) outcome.derived = await derivedOf(request, outcome.utterances);
   return translationBlock(outcomes, execS);
-}
-
-function roleOf({ speaker, channel }: Utterance): string {
-  return speaker === undefined ? `channel ${channel}` : `speaker ${speaker}`;
 }

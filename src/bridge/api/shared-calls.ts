@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto';
 import { Router, type Request } from 'express';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import { Problem } from '../../port/problem.ts';
-import type { Role, Turn } from '../../protocol/events.ts';
+import type { Role } from '../../protocol/events.ts';
 import type { Store } from '../../store/store.ts';
-import { personName } from '../../protocol/people.ts';
 import { callJson } from './call-json.ts';
 import type { CallLinks } from '../call-links.ts';
 import { found } from './calls-api.ts';
 import { read } from './query.ts';
+import { closedLinkPage, sharedCallPage, sharedPagePolicy } from './shared-call-page.ts';
 import { sendRecording } from '../recordings/recording-file.ts';
 import type { Recordings } from '../recordings/recordings.ts';
 
@@ -32,7 +31,7 @@ const LinkQuery = z.object({
   signature: z.string().max(100),
 });
 
-/** The call that a signed link names, to read and to hear, without a key. No script, no style but its own. */
+/** The call that a signed link names, to read and to hear, without a key and without a way to change anything. */
 export function sharedCalls(options: SharedCallsOptions): Router {
   const { store, recordings, links, clock, withRecording, stereoRoles } = options;
   const router = Router();
@@ -45,16 +44,27 @@ export function sharedCalls(options: SharedCallsOptions): Router {
     return query.expires;
   };
 
-  router.get('/shared/calls/:id', async (request, response) => {
+  const callPage = async (request: Request<{ id: string }>): Promise<string> => {
     const { id } = request.params;
     const expires = admitted('page', request);
     const call = await found(callJson(store.db, id, () => undefined));
     const audio =
       call.recording && withRecording ? links.pathOf('recording', id, expires) : undefined;
+    return sharedCallPage(call, audio, expires * 1_000);
+  };
+
+  router.get('/shared/calls/:id', async (request, response) => {
     response
-      .set({ 'x-robots-tag': 'noindex', 'content-security-policy': policy })
-      .type('text/html')
-      .send(page(call, audio, expires * 1_000));
+      .set({ 'x-robots-tag': 'noindex', 'content-security-policy': sharedPagePolicy })
+      .type('text/html');
+    try {
+      response.send(await callPage(request));
+    } catch (error) {
+      // A person clicked: the reason is a page, and the status tells a program the same as before.
+      if (!(error instanceof Problem) || error.status >= 500) throw error;
+      const why = whyClosed[error.status] ?? 'This link is not complete.';
+      response.status(error.status).send(closedLinkPage(request.params.id, why));
+    }
   });
 
   router.get('/shared/calls/:id/recording', async (request, response) => {
@@ -66,58 +76,8 @@ export function sharedCalls(options: SharedCallsOptions): Router {
   return router;
 }
 
-type SharedCall = NonNullable<Awaited<ReturnType<typeof callJson>>>;
-
-function page(call: SharedCall, audio: string | undefined, expiresAt: number): string {
-  const parties = `${call.from ?? 'unknown'} → ${call.to ?? 'unknown'}`;
-  const facts = [call.carrier, call.direction, call.started_at, call.carrier_call_id];
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Call ${escaped(parties)}</title>
-<style>${style}</style>
-<main>
-<h1>${escaped(parties)}</h1>
-<p>${facts
-    .filter((fact) => fact !== null)
-    .map(escaped)
-    .join(' · ')}</p>
-${audio === undefined ? '' : `<audio controls preload="none" src="${escaped(audio)}"></audio>`}
-${summary(call.summary)}
-<h2>Transcript</h2>
-${call.transcript.length === 0 ? '<p>No words were heard.</p>' : `<ol>${call.transcript.map(turn).join('')}</ol>`}
-<p><small>This link opens until ${new Date(expiresAt).toISOString()}.</small></p>
-</main>
-</html>
-`;
-}
-
-function summary(value: unknown): string {
-  const text = z.object({ text: z.string().min(1) }).safeParse(value).data?.text;
-  return text === undefined ? '' : `<h2>Summary</h2><p>${escaped(text)}</p>`;
-}
-
-function turn(said: Turn): string {
-  const { role, start, text } = said;
-  const seconds = Math.floor(start);
-  const at = `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
-  return `<li class="${role}"><b>${personName(said)}</b> <time>${at}</time> ${escaped(text)}</li>`;
-}
-
-/** Words of callers and names of carriers are text, whatever they look like. */
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
-}
-
-const style = `main { max-width: 46rem; margin: 2rem auto; padding: 0 1rem; font: 16px/1.5 system-ui, sans-serif; }
-:root { color-scheme: light dark; }
-audio { width: 100%; }
-ol { list-style: none; padding: 0; }
-li { margin: .5rem 0; }
-time { opacity: .7; }
-h2 + p { white-space: pre-line; }
-`;
-
-const styleDigest = createHash('sha256').update(style).digest('base64');
-const policy = `default-src 'none'; media-src 'self'; style-src 'sha256-${styleDigest}'; base-uri 'none'; frame-ancestors 'none'`;
+const whyClosed: Partial<Record<number, string>> = {
+  403: 'This link was not made by this installation, or it was changed on its way.',
+  404: 'The call is not here any more. It may have been erased.',
+  410: 'This link has expired. The call itself may still be here.',
+};

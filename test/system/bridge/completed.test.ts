@@ -89,6 +89,12 @@ test('a CRM that wants one event gets the whole call in it, with links that open
   expect((await fetch(data.page_url!.replace('?', '/recording?'))).status).toBe(403);
   expect((await fetch(data.page_url!.replace(/expires=\d/, 'expires=9'))).status).toBe(403);
   expect((await app.get(`/shared/calls/${callId}`)).status).toBe(400);
+  // A person who clicks a link that opens nothing reads why, and finds the way that is left.
+  const closed = await fetch(data.page_url!.replace(/expires=\d/, 'expires=9'));
+  expect(closed.headers.get('content-type')).toContain('text/html');
+  const told = await closed.text();
+  expect(told).toContain('Sign in to see this call');
+  expect(told).toContain(`href="/#/calls/${callId}"`);
 });
 
 test('a turn has one name in its call, in every event about it, and only the final has its words', async () => {

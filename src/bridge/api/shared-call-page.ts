@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import type { Turn } from '../../protocol/events.ts';
+import { personName } from '../../protocol/people.ts';
+import type { callJson } from './call-json.ts';
+
+/**
+ * The pages that a signed link opens, in the console's own dress. They are whole without a script; the script only
+ * plays from the place that is clicked.
+ */
+export type SharedCall = NonNullable<Awaited<ReturnType<typeof callJson>>>;
+
+/** The console's files alone: nothing of another host, and nothing that stands in the page itself. */
+export const sharedPagePolicy =
+  "default-src 'none'; media-src 'self'; style-src 'self'; script-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+const voices = 6;
+
+export function sharedCallPage(
+  call: SharedCall,
+  audio: string | undefined,
+  expiresAt: number,
+): string {
+  const parties =
+    call.from === null && call.to === null
+      ? call.carrier_call_id
+      : `${call.from ?? 'unknown'} → ${call.to ?? 'unknown'}`;
+  const facts = [call.carrier, call.direction, `${call.started_at.slice(0, 16).replace('T', ' ')} UTC`, lengthOf(call)]; // prettier-ignore
+  const isHeard = audio !== undefined;
+  return shell(
+    `Call ${parties}`,
+    `<div class="view call-view shared${isHeard ? ' has-recording' : ''}">
+<div class="heading"><div>
+<h1>${escaped(parties)}</h1>
+<p class="facts quiet">${facts
+      .flatMap((fact) => fact ?? [])
+      .map(escaped)
+      .join(' · ')}</p>
+</div></div>
+${isHeard ? `<div class="player-place"><div class="player"><audio controls preload="metadata" aria-label="Recording of the call" src="${escaped(audio)}"></audio></div></div>` : ''}
+<div class="story">
+${summary(call.summary)}
+<section class="transcript" aria-label="Transcript">
+${call.transcript.length === 0 ? '<p class="empty">No words were heard.</p>' : `<ol class="conversation">${call.transcript.map((said, at, all) => turn(said, all[at - 1], isHeard)).join('')}</ol>`}
+</section>
+</div>
+<p class="quiet">This link opens until ${new Date(expiresAt).toISOString().slice(0, 16).replace('T', ' ')} UTC. <a href="/#/calls/${encodeURIComponent(call.id)}">Open in the console</a></p>
+</div>`,
+  );
+}
+
+/** For a person whose link opens nothing: the way that is left. */
+export function closedLinkPage(callId: string, why: string): string {
+  return shell(
+    'Sign in to see this call',
+    `<div class="sign-in">
+<h1>Sign in to see this call</h1>
+<p>${escaped(why)}</p>
+<p><a class="button primary" href="/#/calls/${encodeURIComponent(callId)}">Sign in</a></p>
+</div>`,
+  );
+}
+
+function shell(title: string, main: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)} · Trunkline</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/page/style.css">
+<script src="/page/theme.js"></script>
+<script type="module" src="/page/shared-call.js"></script>
+</head>
+<body>
+<header class="bar"><span class="brand">Trunkline</span></header>
+<main id="main">
+${main}
+</main>
+</body>
+</html>
+`;
+}
+
+function lengthOf({ duration }: SharedCall): string | undefined {
+  return duration === null || duration === undefined ? undefined : clock(duration);
+}
+
+function summary(value: unknown): string {
+  const text = z.object({ text: z.string().min(1) }).safeParse(value).data?.text;
+  if (text === undefined) return '';
+  return `<section class="summary" aria-labelledby="summary-heading"><h2 id="summary-heading">Summary</h2><p class="lines">${escaped(text)}</p></section>`;
+}
+
+function turn(said: Turn, before: Turn | undefined, isHeard: boolean): string {
+  const { role, speaker, start, text } = said;
+  const name = personName(said);
+  const goesOn = before !== undefined && personName(before) === name ? ' goes-on' : '';
+  const voice = speaker === undefined ? '' : ` data-voice="${speaker % voices}"`;
+  const at = clock(start);
+  const time = isHeard
+    ? `<button type="button" class="time" data-at="${start}" aria-label="Hear from ${at}">${at}</button>`
+    : `<span class="time">${at}</span>`;
+  return `<li class="entry utterance${goesOn}" data-role="${role}"${voice}>${time}<div><span class="role">${name}</span><p class="text">${escaped(text)}</p></div></li>`;
+}
+
+function clock(atS: number): string {
+  const seconds = Math.floor(atS);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`;
+}
+
+/** Words of callers and names of carriers are text, whatever they look like. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
